@@ -1,0 +1,1 @@
+"""mesh-opt: a multi-device tensor compiler on xDSL."""

@@ -1,0 +1,1 @@
+"""Executables to Numba kernels."""

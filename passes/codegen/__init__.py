@@ -1,0 +1,1 @@
+"""Encodings made real inside executables."""

@@ -1,0 +1,1 @@
+"""Encodings asked for on tensors."""

@@ -1,0 +1,26 @@
+"""Which passes there are: a name, and a function that imports the pass when it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.passes import ModulePass
+
+
+def _sharding_propagation() -> type[ModulePass]:
+    from .sharding.sharding_propagation import ShardingPropagationPass
+
+    return ShardingPropagationPass
+
+
+OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
+    "sharding-propagation": _sharding_propagation,
+}
+"""Our passes by name. Keys are sorted; an alias is a second key for the same function."""
+
+
+def all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
+    """Every pass that our tools run: xDSL's, with ours in the place of its namesakes."""
+    from xdsl.transforms import get_all_passes
+
+    return {**get_all_passes(), **OWN_PASSES}

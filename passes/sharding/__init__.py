@@ -1,0 +1,1 @@
+"""From annotations to one device's program with collectives."""

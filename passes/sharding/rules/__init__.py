@@ -1,0 +1,1 @@
+"""Factor rules of operations, one file per dialect."""

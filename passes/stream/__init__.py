@@ -1,0 +1,1 @@
+"""Dispatches, affinities and encodings specialised per device."""

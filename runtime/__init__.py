@@ -1,0 +1,1 @@
+"""Devices, buffers, command buffers and collectives."""

@@ -1,0 +1,1 @@
+"""Sharding algebra: grids, shardings, factor rules, propagation, resharding and cost. No IR."""

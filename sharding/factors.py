@@ -1,0 +1,81 @@
+"""Factor rules: what the dimensions of an operation's operands and results have in common.
+
+A rule is an einsum over *factors*. Each dimension of each operand and result is a list of
+factors, major to minor: `matmul` is `([i, k], [k, j]) -> ([i, j])`, and a reshape of 8 to 2x4 is
+`([ij]) -> ([i], [j])`. The idea is Shardy's (openxla/shardy, docs/propagation.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from .sharding import ReductionKind
+
+
+class FactorKind(Enum):
+    """What an operation does along a factor, and so what splitting it costs."""
+
+    PASS_THROUGH = auto()
+    """Shards are computed each on its own."""
+    REDUCTION = auto()
+    """In operands only: each shard's result is partial until the shards are combined."""
+    PERMUTATION = auto()
+    """Results need elements of neighbouring shards (windows, slices, pads)."""
+    NEED_REPLICATION = auto()
+    """The operation needs the whole extent on each device."""
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One factor: its extent (`None` if dynamic), kind and, for reductions, the combiners.
+
+    `reductions[r]` combines result `r`'s partial values, or is `None` where result `r` cannot be
+    combined by one collective (then the factor must not stay split for that operation).
+    """
+
+    size: int | None
+    kind: FactorKind = FactorKind.PASS_THROUGH
+    reductions: tuple[ReductionKind | None, ...] = ()
+
+
+DimensionFactors = tuple[int, ...]
+"""The factors of one dimension as indices into `FactorRule.factors`, major to minor.
+
+Empty for a dimension that takes part in nothing (extent 1, or read at a constant)."""
+
+TensorFactors = tuple[DimensionFactors, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FactorRule:
+    """Factors of an operation and how each operand and result is made of them.
+
+    `operands` and `results` have one entry per SSA operand and result; a value that is not a
+    ranked tensor has the empty tuple.
+    """
+
+    factors: tuple[Factor, ...]
+    operands: tuple[TensorFactors, ...]
+    results: tuple[TensorFactors, ...]
+
+    def __post_init__(self) -> None:
+        for tensor in (*self.operands, *self.results):
+            for dimension in tensor:
+                for factor in dimension:
+                    if not 0 <= factor < len(self.factors):
+                        raise ValueError(f"factor {factor} of {len(self.factors)} in {self}")
+
+    def __str__(self) -> str:
+        def tensor(factors: TensorFactors) -> str:
+            inner = ("".join(f"f{f}" for f in dimension) or "1" for dimension in factors)
+            return "[" + ", ".join(inner) + "]"
+
+        left = ", ".join(map(tensor, self.operands))
+        right = ", ".join(map(tensor, self.results))
+        kinds = ", ".join(
+            f"f{i}={factor.kind.name.lower()}"
+            for i, factor in enumerate(self.factors)
+            if factor.kind is not FactorKind.PASS_THROUGH
+        )
+        return f"({left}) -> ({right})" + (f" {{{kinds}}}" if kinds else "")

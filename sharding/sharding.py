@@ -1,0 +1,134 @@
+"""How one tensor lies on a grid: an immutable, canonical value.
+
+`Sharding` says, for each dimension, along which grid axes it is split (first axis slowest),
+and over which axes the value is a pending partial result. Dimensions that are split unevenly
+carry their offsets, and dimensions that keep a border of their neighbours carry halos.
+The meaning is that of MLIR's `shard.sharding`, of which this is the algebra.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from .grid import Grid
+
+Axes = tuple[int, ...]
+"""Grid axes along which one dimension is split, slowest first."""
+
+
+class ReductionKind(StrEnum):
+    """How partial results combine; the names are those of the `shard` dialect's attribute."""
+
+    SUM = "sum"
+    MAX = "max"
+    MIN = "min"
+    PRODUCT = "product"
+    AVERAGE = "average"
+    BITWISE_AND = "bitwise_and"
+    BITWISE_OR = "bitwise_or"
+    BITWISE_XOR = "bitwise_xor"
+    GENERIC = "generic"
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """A reduction that has not happened yet: the value is the combination over `axes`."""
+
+    kind: ReductionKind
+    axes: Axes
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axes", tuple(sorted(self.axes)))
+        if not self.axes:
+            raise ValueError("a partial result is partial along at least one axis")
+
+
+@dataclass(frozen=True, slots=True)
+class Sharding:
+    """The placement of a tensor of rank `len(dimension_axes)` on a grid.
+
+    - `dimension_axes[d]`: the axes that split dimension `d`, slowest first;
+    - `partials`: pending reductions, at most one per kind, sorted by kind;
+    - `halos[d]`: (low, high) extra elements that each shard of `d` holds of its neighbours
+      (empty tuple: none anywhere);
+    - `offsets[d]`: the `n + 1` borders of the `n` shards of `d`, or `None` for the default
+      split (empty tuple: default everywhere).
+
+    Raises ValueError where an axis is out of range or used twice.
+    """
+
+    grid: Grid
+    dimension_axes: tuple[Axes, ...]
+    partials: tuple[Partial, ...] = ()
+    halos: tuple[tuple[int, int], ...] = ()
+    offsets: tuple[tuple[int, ...] | None, ...] = ()
+
+    def __post_init__(self) -> None:
+        seen: set[int] = set()
+        for axes in (*self.dimension_axes, *(partial.axes for partial in self.partials)):
+            for axis in axes:
+                if not 0 <= axis < self.grid.rank:
+                    raise ValueError(
+                        f"axis {axis} is beyond grid @{self.grid.name} of rank {self.grid.rank}"
+                    )
+                if axis in seen:
+                    raise ValueError(f"axis {axis} is used twice in {self.dimension_axes}")
+                seen.add(axis)
+        by_kind: dict[ReductionKind, Axes] = {}
+        for partial in self.partials:
+            by_kind[partial.kind] = (*by_kind.get(partial.kind, ()), *partial.axes)
+        object.__setattr__(
+            self, "partials", tuple(Partial(kind, by_kind[kind]) for kind in sorted(by_kind))
+        )
+        if not any(low or high for low, high in self.halos):
+            object.__setattr__(self, "halos", ())
+        if all(borders is None for borders in self.offsets):
+            object.__setattr__(self, "offsets", ())
+
+    @staticmethod
+    def replicated(grid: Grid, rank: int) -> Sharding:
+        """Every process holds the whole tensor."""
+        return Sharding(grid, ((),) * rank)
+
+    @property
+    def rank(self) -> int:
+        """The rank of the tensor."""
+        return len(self.dimension_axes)
+
+    @property
+    def is_replicated(self) -> bool:
+        """Whether every process holds the whole, finished tensor."""
+        return not self.partials and not any(self.dimension_axes)
+
+    @property
+    def used_axes(self) -> frozenset[int]:
+        """Axes that split a dimension or over which a reduction is pending."""
+        return frozenset(
+            axis
+            for axes in (*self.dimension_axes, *(partial.axes for partial in self.partials))
+            for axis in axes
+        )
+
+    def parts(self, dimension: int) -> int | None:
+        """The number of shards along a dimension, `None` if known only at run time."""
+        return self.grid.size(self.dimension_axes[dimension])
+
+    def with_axes(self, dimension_axes: Sequence[Axes]) -> Sharding:
+        """The same with other axes, and so without halos and offsets."""
+        return Sharding(self.grid, tuple(dimension_axes), self.partials)
+
+    def without_partials(self) -> Sharding:
+        """The same with every pending reduction done."""
+        return replace(self, partials=())
+
+    def __str__(self) -> str:
+        text = "[" + ", ".join(str(list(axes)) for axes in self.dimension_axes) + "]"
+        for partial in self.partials:
+            text += f" partial={partial.kind}{list(partial.axes)}"
+        if self.halos:
+            text += f" halos={[list(pair) for pair in self.halos]}"
+        if self.offsets:
+            text += f" offsets={[None if b is None else list(b) for b in self.offsets]}"
+        return f"@{self.grid.name} {text}"

@@ -1,0 +1,1 @@
+"""Data-tiling algebra: targets, tile tables, packed layouts, storage sizes. No IR."""
