@@ -1,0 +1,74 @@
+"""The attribute that ties a shard to the tensor that it is a shard of."""
+
+import pytest
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr, TensorType, f32, i64
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.irdl import IRDLOperation, attr_def, irdl_op_definition
+from xdsl.utils.exceptions import VerifyException
+
+from mesh_opt.dialects.boundary import (
+    Boundary,
+    argument_boundary,
+    result_boundary,
+    set_argument_boundary,
+    set_result_boundary,
+)
+from mesh_opt.sharding.grid import Grid
+from mesh_opt.sharding.sharding import Sharding
+
+
+@irdl_op_definition
+class OtherCompilersGrid(IRDLOperation):
+    """The grid of a compiler that has its own class for the operation."""
+
+    name = "shard.grid"
+    sym_name = attr_def(StringAttr)
+    shape = attr_def(DenseArrayBase)
+
+
+def program(grid_name: str = "g") -> FuncOp:
+    grid = OtherCompilersGrid(
+        attributes={
+            "sym_name": StringAttr(grid_name),
+            "shape": DenseArrayBase.from_list(i64, [2, 2]),
+        }
+    )
+    local = TensorType(f32, [4, 4])
+    function = FuncOp("f", ((local, local), (local,)))
+    function.body.block.add_op(ReturnOp(function.body.block.args[0]))
+    ModuleOp([grid, function])
+    return function
+
+
+@pytest.mark.parametrize(
+    "sharding",
+    [
+        Sharding(Grid("g", (2, 2)), ((1, 0), ())),
+        Sharding(Grid("g", (2, 2)), ((), (0,)), halos=((0, 0), (1, 2))),
+        Sharding(Grid("g", (2, 2)), ((0,), (1,)), offsets=((0, 3, 8), None)),
+    ],
+)
+def test_round_trip(sharding: Sharding) -> None:
+    function = program()
+    boundary = Boundary(TensorType(f32, [8, 4]), sharding)
+    set_argument_boundary(function, 1, boundary)
+    set_result_boundary(function, 0, boundary)
+    assert argument_boundary(function, 0) is None
+    assert argument_boundary(function, 1) == boundary
+    assert result_boundary(function, 0) == boundary
+
+
+def test_unknown_grid_is_named() -> None:
+    function = program("h")
+    sharding = Sharding(Grid("g", (2, 2)), ((1, 0), ()))
+    set_argument_boundary(function, 0, Boundary(TensorType(f32, [8, 4]), sharding))
+    with pytest.raises(VerifyException, match="unknown grid @g"):
+        argument_boundary(function, 0)
+
+
+def test_rank_must_agree() -> None:
+    function = program()
+    sharding = Sharding(Grid("g", (2, 2)), ((0,),))
+    set_argument_boundary(function, 0, Boundary(TensorType(f32, [8, 4]), sharding))
+    with pytest.raises(VerifyException, match="splits 1 dimensions of tensor<8x4xf32>"):
+        argument_boundary(function, 0)
