@@ -1,11 +1,6 @@
 """The attribute that ties a shard to the tensor that it is a shard of."""
 
 import pytest
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr, TensorType, f32, i64
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.irdl import IRDLOperation, attr_def, irdl_op_definition
-from xdsl.utils.exceptions import VerifyException
-
 from mesh_opt.dialects.boundary import (
     Boundary,
     argument_boundary,
@@ -15,6 +10,10 @@ from mesh_opt.dialects.boundary import (
 )
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.sharding import Sharding
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr, TensorType, f32, i64
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.irdl import IRDLOperation, attr_def, irdl_op_definition
+from xdsl.utils.exceptions import VerifyException
 
 
 @irdl_op_definition
