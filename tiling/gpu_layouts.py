@@ -1,0 +1,60 @@
+"""Tiles of the graphics processors whose layouts are known, as data.
+
+Observed in IREE 3.13 for `gfx942` and `gfx1100`: a large tile for a 1024-cubed product and a small
+one for thin or uneven ones. Where the line between them runs is our choice: the large tile is
+taken where it pads neither M nor N. IREE also permutes elements inside a tile for its matrix
+instructions; that order is private to its kernels, and tiles here are row-major.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .contractions import ContractionOperand, Role
+from .packed_layouts import IDENTITY, PackedLayout
+from .targets import GpuTarget
+from .tiled_layouts import tiled_layout
+from .tiles import Tile
+
+
+@dataclass(frozen=True, slots=True)
+class GpuTiles:
+    """The large and the small tile of one architecture and input type."""
+
+    large: Tile
+    small: Tile
+
+
+def _tiles(k: int) -> GpuTiles:
+    return GpuTiles(Tile(32, 64, k), Tile(16, 16, k))
+
+
+GPU_TILES: dict[str, dict[str, GpuTiles]] = {
+    "gfx942": {
+        "f32": _tiles(16),
+        "f16": _tiles(32),
+        "bf16": _tiles(32),
+        "i8": _tiles(64),
+        "f8E4M3FNUZ": _tiles(64),
+    },
+    "gfx1100": {"f16": _tiles(16), "bf16": _tiles(16), "i8": _tiles(16)},
+}
+"""By architecture, then by the type of both inputs. Others have no tiles."""
+
+
+def gpu_layout(
+    target: GpuTarget, operand: ContractionOperand, roles: dict[int, Role]
+) -> PackedLayout:
+    """The layout of one tensor of a contraction on a graphics processor."""
+    left, right, _ = operand.element_types
+    tiles = GPU_TILES.get(target.architecture, {}).get(left.name)
+    if tiles is None or left != right:
+        return IDENTITY
+
+    def fits(role: Role, tile: int) -> bool:
+        size = operand.size(role, roles) if operand.iteration_sizes else None
+        return size is None or size % tile == 0
+
+    large = fits(Role.M, tiles.large.m) and fits(Role.N, tiles.large.n)
+    tile = tiles.large if large else tiles.small
+    return tiled_layout(operand, roles, tile, swap_last_two=False)
