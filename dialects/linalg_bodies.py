@@ -1,0 +1,266 @@
+"""What the named operations of linalg compute at one point of their loops, as scalar IR.
+
+The operations made here are those that MLIR 22 makes (`--linalg-generalize-named-ops` shows
+them), in the same order, so that a body printed by one tool is read by the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ComplexType,
+    FloatAttr,
+    IndexType,
+    IntegerType,
+    f64,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from .linalg_body_ops import IndexOp, YieldOp
+from .linalg_named_ops import BodyKind, NamedOp
+
+_FLOAT_FUNCTIONS = {
+    "abs": "math.absf",
+    "add": "arith.addf",
+    "ceil": "math.ceil",
+    "div": "arith.divf",
+    "erf": "math.erf",
+    "exp": "math.exp",
+    "floor": "math.floor",
+    "log": "math.log",
+    "max": "arith.maximumf",
+    "max_signed": "arith.maximumf",
+    "max_unsigned": "arith.maximumf",
+    "min": "arith.minimumf",
+    "min_signed": "arith.minimumf",
+    "min_unsigned": "arith.minimumf",
+    "mul": "arith.mulf",
+    "negf": "arith.negf",
+    "powf": "math.powf",
+    "round": "math.round",
+    "rsqrt": "math.rsqrt",
+    "sqrt": "math.sqrt",
+    "sub": "arith.subf",
+    "tanh": "math.tanh",
+}
+_INTEGER_FUNCTIONS = {
+    "add": "arith.addi",
+    "div": "arith.divsi",
+    "div_unsigned": "arith.divui",
+    "max": "arith.maxsi",
+    "max_signed": "arith.maxsi",
+    "max_unsigned": "arith.maxui",
+    "min": "arith.minsi",
+    "min_signed": "arith.minsi",
+    "min_unsigned": "arith.minui",
+    "mul": "arith.muli",
+    "sub": "arith.subi",
+}
+_BOOLEAN_FUNCTIONS = {
+    **{name: op for name, op in _INTEGER_FUNCTIONS.items() if name.startswith(("max", "min"))},
+    "add": "arith.ori",
+    "mul": "arith.andi",
+}
+_COMPLEX_FUNCTIONS = {
+    "add": "complex.add",
+    "div": "complex.div",
+    "mul": "complex.mul",
+    "sub": "complex.sub",
+}
+
+
+class BodyError(ValueError):
+    """A scalar function or conversion that there is not for an element type."""
+
+
+@cache
+def _scalar_class(name: str) -> type[Operation]:
+    """The class of a scalar operation, importing its dialect on the first use."""
+    dialect = name.partition(".")[0]
+    if dialect == "arith":
+        from xdsl.dialects.arith import Arith as scalar_dialect
+    elif dialect == "math":
+        from xdsl.dialects.math import Math as scalar_dialect
+    else:
+        from xdsl.dialects.complex import Complex as scalar_dialect
+    return next(op for op in scalar_dialect.operations if op.name == name)
+
+
+@cache
+def _default_properties(name: str) -> dict[str, Attribute]:
+    """Flags that a scalar operation has although nobody asked for them."""
+    from xdsl.dialects.arith import FastMathFlagsAttr, IntegerOverflowAttr
+
+    if name in ("arith.addi", "arith.subi", "arith.muli"):
+        return {"overflowFlags": IntegerOverflowAttr("none")}
+    if name in _FLOAT_FUNCTIONS.values() or name in _COMPLEX_FUNCTIONS.values():
+        return {"fastmath": FastMathFlagsAttr("none")}
+    return {}
+
+
+def _append(
+    block: Block, name: str, operands: Sequence[SSAValue], result_type: Attribute
+) -> SSAValue:
+    operation = _scalar_class(name).create(
+        operands=operands,
+        result_types=[result_type],
+        properties=dict(_default_properties(name)),
+    )
+    block.add_op(operation)
+    return operation.results[0]
+
+
+def _constant(block: Block, value: float, element_type: AnyFloat | IntegerType) -> SSAValue:
+    from xdsl.dialects.arith import ConstantOp
+
+    if isinstance(element_type, IntegerType):
+        constant = ConstantOp.from_int_and_width(int(value), element_type)
+    else:
+        constant = ConstantOp(FloatAttr(value, element_type))
+    block.add_op(constant)
+    return constant.result
+
+
+def append_cast(
+    block: Block, value: SSAValue, target: Attribute, unsigned: bool = False
+) -> SSAValue:
+    """Append the conversion of a scalar to another element type, as a named operation does it.
+
+    Raises `BodyError` where MLIR has no conversion either, such as from f16 to bf16.
+    """
+    source = value.type
+    if source == target:
+        return value
+    name: str | None = None
+    result_type = target
+    if isinstance(target, IntegerType):
+        if isinstance(source, IntegerType):
+            widening = "arith.extui" if unsigned else "arith.extsi"
+            name = "arith.trunci" if source.bitwidth > target.bitwidth else widening
+        elif isinstance(source, AnyFloat):
+            name = "arith.fptoui" if unsigned else "arith.fptosi"
+        elif isinstance(source, IndexType):
+            name = "arith.index_cast"
+    elif isinstance(target, AnyFloat):
+        if isinstance(source, IntegerType):
+            name = "arith.uitofp" if unsigned else "arith.sitofp"
+        elif isinstance(source, AnyFloat) and source.bitwidth != target.bitwidth:
+            name = "arith.extf" if source.bitwidth < target.bitwidth else "arith.truncf"
+    if name is None:
+        raise BodyError(f"there is no conversion from {source} to {target}")
+    return _append(block, name, (value,), result_type)
+
+
+def append_function(block: Block, function: str, values: Sequence[SSAValue]) -> SSAValue:
+    """Append a scalar function of the table (`add`, `exp`, ...), by the type of its last operand.
+
+    Raises `BodyError` if the function has no meaning for that type.
+    """
+    element_type = values[-1].type
+    if function == "select":
+        if values[0].type != i1 or values[1].type != element_type:
+            types = ", ".join(str(value.type) for value in values)
+            raise BodyError(f"select wants i1 and two values of one type, not {types}")
+        return _append(block, "arith.select", values, element_type)
+    if any(value.type != element_type for value in values):
+        types = ", ".join(str(value.type) for value in values)
+        raise BodyError(f"{function} wants values of one type, not {types}")
+    table: dict[str, str] = {}
+    result_type = element_type
+    if isinstance(element_type, AnyFloat):
+        if function == "square":
+            return _append(block, "arith.mulf", (values[0], values[0]), element_type)
+        if function == "reciprocal":
+            one = _constant(block, 1.0, element_type)
+            return _append(block, "arith.divf", (one, values[0]), element_type)
+        table = _FLOAT_FUNCTIONS
+    elif isinstance(element_type, IntegerType):
+        table = _BOOLEAN_FUNCTIONS if element_type == i1 else _INTEGER_FUNCTIONS
+    elif isinstance(element_type, ComplexType):
+        table = _COMPLEX_FUNCTIONS
+    name = table.get(function)
+    if name is None:
+        raise BodyError(f"{function} has no meaning for elements of type {element_type}")
+    return _append(block, name, values, result_type)
+
+
+def _multiply_add(block: Block, left: SSAValue, right: SSAValue) -> SSAValue:
+    product = append_function(block, "mul", (left, right))
+    return append_function(block, "add", (block.args[-1], product))
+
+
+def _random(block: Block) -> SSAValue:
+    """`fill_rng_2d`: a linear congruential generator seeded by the element's position."""
+    low, high, seed, output = block.args
+
+    def integer(value: SSAValue) -> SSAValue:
+        return append_cast(block, value, i32)
+
+    def index(dimension: int) -> SSAValue:
+        position = IndexOp(dimension)
+        block.add_op(position)
+        return position.result
+
+    def call(function: str, left: SSAValue, right: SSAValue) -> SSAValue:
+        return append_function(block, function, (left, right))
+
+    multiplier, increment = _constant(block, 1103515245, i64), _constant(block, 12345, i64)
+    offset, inverse_range = _constant(block, 2147483647, i64), _constant(block, 2.3283064e-10, f64)
+    state = seed
+    for dimension in range(2):
+        state = call("add", integer(index(dimension)), state)
+        state = call("mul", state, integer(multiplier))
+        state = call("add", state, integer(increment))
+    scaling = call("mul", call("sub", high, low), inverse_range)
+    shifted = call("add", append_cast(block, state, f64), append_cast(block, offset, f64))
+    value = call("add", call("mul", shifted, scaling), low)
+    return append_cast(block, value, output.type)
+
+
+def _output(block: Block, row: NamedOp, function: str, unsigned: bool) -> SSAValue:
+    arguments = block.args
+    target = arguments[-1].type
+    match row.body:
+        case BodyKind.YIELD_INPUT:
+            return arguments[0]
+        case BodyKind.CAST_INPUT:
+            return append_cast(block, arguments[0], target, unsigned)
+        case BodyKind.FUNCTION:
+            return append_function(block, function, arguments[:-1])
+        case BodyKind.MULTIPLY_ADD:
+            left, right = (append_cast(block, value, target, unsigned) for value in arguments[:2])
+            return _multiply_add(block, left, right)
+        case BodyKind.ZERO_POINT_MULTIPLY_ADD:
+            factors: list[SSAValue] = []
+            for value, zero_point in zip(arguments[:2], arguments[2:4], strict=True):
+                converted = append_cast(block, value, target)
+                zero = append_cast(block, zero_point, target)
+                factors.append(append_function(block, "sub", (converted, zero)))
+            return _multiply_add(block, factors[0], factors[1])
+        case BodyKind.POOL:
+            element = append_cast(block, arguments[0], target, unsigned)
+            return append_function(block, function, (arguments[-1], element))
+        case BodyKind.RANDOM:
+            return _random(block)
+
+
+@cache
+def body_template(
+    row: NamedOp, element_types: tuple[Attribute, ...], function: str = "", unsigned: bool = False
+) -> Block:
+    """The body of a named operation on elements of the given types, inputs then output.
+
+    The block is shared by all who ask for it: read or clone it, never change it. `function`
+    overrides the row's (for `linalg.elementwise`), `unsigned` chooses unsigned conversions.
+    Raises `BodyError` if there is no such computation on these types.
+    """
+    block = Block(arg_types=element_types)
+    result = _output(block, row, function or row.function, unsigned or row.unsigned)
+    block.add_op(YieldOp(result))
+    return block

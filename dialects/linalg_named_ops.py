@@ -1,0 +1,328 @@
+"""The named structured operations of linalg as one table.
+
+A row says over which loops an operation runs, which element of each operand it reads at a point
+of the loops, and what it computes there. Everything else about the operation (its class, its
+verifier, its scalar body, its sharding rule) follows from the row. The rows agree with MLIR 22,
+which a peer test checks row by row.
+
+Loops and subscripts are written as in einsum, with spaces between dimensions, so `matmul` is
+`m k, k n -> m n` over the loops `m n k`. A subscript `oh+kh` is a window: position `oh` times the
+stride plus kernel position `kh` times the dilation of that spatial dimension. A loop that no
+output subscript names is a reduction. An empty subscript is a scalar or a rank-0 operand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache, cached_property
+
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.utils.str_enum import StrEnum
+
+
+class IteratorType(StrEnum):
+    """What a loop of a structured operation does to the outputs."""
+
+    PARALLEL = "parallel"
+    REDUCTION = "reduction"
+    WINDOW = "window"
+
+
+class BodyKind(Enum):
+    """Which scalar computation a named operation does at each point of its loops."""
+
+    YIELD_INPUT = "yield_input"
+    """Output = input, of the same element type."""
+    CAST_INPUT = "cast_input"
+    """Output = input, converted to the output's element type."""
+    FUNCTION = "function"
+    """Output = a scalar function of the inputs, which are of the output's element type."""
+    MULTIPLY_ADD = "multiply_add"
+    """Output += product of the two inputs, each converted to the output's element type."""
+    ZERO_POINT_MULTIPLY_ADD = "zero_point_multiply_add"
+    """Output += (a - a_zero_point) * (b - b_zero_point), each converted first."""
+    POOL = "pool"
+    """Output = scalar function of the output and the first input, converted first."""
+    RANDOM = "random"
+    """Output = pseudo-random number of a linear congruential generator (`fill_rng_2d`)."""
+
+
+@dataclass(frozen=True)
+class NamedOp:
+    """One row of the table: loops, subscripts of the operands and scalar body."""
+
+    name: str
+    """The operation's name without the dialect."""
+    loops: str | None
+    """Names of the loops, outermost first; `None` if the loops are the output's dimensions."""
+    subscripts: str
+    """`input, input -> output`; `*` stands for all loops of an elementwise operation."""
+    body: BodyKind
+    function: str = ""
+    """The scalar function of a body that has one: a key of `linalg_bodies`."""
+    windows: int = 0
+    """How many strides and dilations the operation has as attributes."""
+    custom_maps: bool = False
+    """Whether the operation may carry `indexing_maps` of its own."""
+    has_cast: bool = False
+    """Whether a `cast` attribute chooses between signed and unsigned conversion."""
+    unsigned: bool = False
+    """Whether conversions are always unsigned."""
+
+    @cached_property
+    def operands(self) -> tuple[str, ...]:
+        """The subscripts of inputs then output."""
+        inputs, output = self.subscripts.split("->")
+        return (*(text.strip() for text in inputs.split(",")), output.strip())
+
+    @property
+    def input_count(self) -> int:
+        return len(self.operands) - 1
+
+    @cached_property
+    def iterators(self) -> tuple[IteratorType, ...]:
+        """The iterator types of an operation with named loops."""
+        output = self.operands[-1].split()
+        return tuple(
+            IteratorType.PARALLEL if loop in output else IteratorType.REDUCTION
+            for loop in (self.loops or "").split()
+        )
+
+    def maps(
+        self, rank: int, strides: tuple[int, ...] = (), dilations: tuple[int, ...] = ()
+    ) -> tuple[AffineMap, ...]:
+        """Indexing maps of inputs then output.
+
+        `rank` is that of the output and matters only to elementwise operations; `strides` and
+        `dilations` are per window, all 1 when left out.
+        """
+        return _maps(self, rank if self.loops is None else 0, strides, dilations)
+
+
+@cache
+def _maps(
+    row: NamedOp, rank: int, strides: tuple[int, ...], dilations: tuple[int, ...]
+) -> tuple[AffineMap, ...]:
+    if row.loops is None:
+        empty = AffineMap(rank, 0, ())
+        return tuple(AffineMap.identity(rank) if text else empty for text in row.operands)
+    loops = {name: AffineExpr.dimension(i) for i, name in enumerate(row.loops.split())}
+    strides = strides or (1,) * row.windows
+    dilations = dilations or (1,) * row.windows
+
+    def subscript(text: str) -> AffineMap:
+        results: list[AffineExpr] = []
+        window = 0
+        for term in text.split():
+            position, plus, kernel = term.partition("+")
+            if not plus:
+                results.append(loops[position])
+            elif row.windows:
+                results.append(
+                    loops[position] * strides[window] + loops[kernel] * dilations[window]
+                )
+                window += 1
+            else:
+                results.append(loops[position] + loops[kernel])
+        return AffineMap(len(loops), 0, tuple(results))
+
+    return tuple(map(subscript, row.operands))
+
+
+def _contraction(name: str, loops: str, subscripts: str, *, custom: bool = False) -> NamedOp:
+    return NamedOp(
+        name, loops, subscripts, BodyKind.MULTIPLY_ADD, custom_maps=custom, has_cast=custom
+    )
+
+
+def _convolution(name: str, loops: str, subscripts: str, windows: int) -> NamedOp:
+    quantized = name.endswith("_q")
+    if quantized:
+        inputs, output = subscripts.split(" -> ")
+        subscripts = f"{inputs}, , -> {output}"
+    body = BodyKind.ZERO_POINT_MULTIPLY_ADD if quantized else BodyKind.MULTIPLY_ADD
+    return NamedOp(name, loops, subscripts, body, windows=windows)
+
+
+def _pooling(name: str, loops: str, subscripts: str, windows: int) -> NamedOp:
+    function = name.split("_", 2)[2]
+    return NamedOp(
+        name,
+        loops,
+        subscripts,
+        BodyKind.POOL,
+        function={"sum": "add"}.get(function, function),
+        windows=windows,
+        unsigned=function.endswith("_unsigned"),
+    )
+
+
+def _elementwise(name: str, inputs: int) -> NamedOp:
+    subscripts = ", ".join(["*"] * inputs) + " -> *"
+    return NamedOp(name, None, subscripts, BodyKind.FUNCTION, function=name)
+
+
+UNARY_FUNCTIONS = (
+    *("exp", "log", "abs", "ceil", "floor", "negf", "reciprocal"),
+    *("round", "sqrt", "rsqrt", "square", "tanh", "erf"),
+)
+BINARY_FUNCTIONS = ("add", "sub", "mul", "div", "div_unsigned", "max", "min", "powf")
+TERNARY_FUNCTIONS = ("select",)
+
+_ROWS = (
+    NamedOp("copy", None, "* -> *", BodyKind.CAST_INPUT, has_cast=True),
+    NamedOp("fill", None, " -> *", BodyKind.CAST_INPUT),
+    NamedOp("fill_rng_2d", "m n", ", , -> m n", BodyKind.RANDOM),
+    *(_elementwise(name, 1) for name in UNARY_FUNCTIONS),
+    *(_elementwise(name, 2) for name in BINARY_FUNCTIONS),
+    *(_elementwise(name, 3) for name in TERNARY_FUNCTIONS),
+    # Contractions.
+    _contraction("matmul", "m n k", "m k, k n -> m n", custom=True),
+    _contraction("batch_matmul", "b m n k", "b m k, b k n -> b m n", custom=True),
+    _contraction("batch_reduce_matmul", "b m n k", "b m k, b k n -> m n", custom=True),
+    _contraction("matvec", "m n", "m n, n -> m"),
+    _contraction("vecmat", "n m", "m, m n -> n"),
+    _contraction("batch_matvec", "b m k", "b m k, b k -> b m"),
+    _contraction("batch_vecmat", "b n k", "b k, b k n -> b n"),
+    _contraction("dot", "m", "m, m -> "),
+    _contraction("mmt4d", "m n k m0 n0 k0", "m k m0 k0, n k n0 k0 -> m n m0 n0"),
+    _contraction("batch_mmt4d", "b m n k m0 n0 k0", "b m k m0 k0, b n k n0 k0 -> b m n m0 n0"),
+    NamedOp("quantized_matmul", "m n k", "m k, k n, , -> m n", BodyKind.ZERO_POINT_MULTIPLY_ADD),
+    NamedOp(
+        "quantized_batch_matmul",
+        "b m n k",
+        "b m k, b k n, , -> b m n",
+        BodyKind.ZERO_POINT_MULTIPLY_ADD,
+    ),
+    # Convolutions.
+    _convolution("conv_1d", "ow kw", "ow+kw, kw -> ow", 0),
+    _convolution("conv_2d", "oh ow kh kw", "oh+kh ow+kw, kh kw -> oh ow", 0),
+    _convolution("conv_3d", "od oh ow kd kh kw", "od+kd oh+kh ow+kw, kd kh kw -> od oh ow", 0),
+    _convolution("conv_1d_nwc_wcf", "n ow f kw c", "n ow+kw c, kw c f -> n ow f", 1),
+    _convolution("conv_1d_ncw_fcw", "n f ow c kw", "n c ow+kw, f c kw -> n f ow", 1),
+    *(
+        _convolution(f"conv_2d_{name}", loops, subscripts, 2)
+        for name, loops, subscripts in (
+            ("nhwc_hwcf", "n oh ow f kh kw c", "n oh+kh ow+kw c, kh kw c f -> n oh ow f"),
+            ("nhwc_hwcf_q", "n oh ow f kh kw c", "n oh+kh ow+kw c, kh kw c f -> n oh ow f"),
+            ("nhwc_fhwc", "n oh ow f kh kw c", "n oh+kh ow+kw c, f kh kw c -> n oh ow f"),
+            ("nhwc_fhwc_q", "n oh ow f kh kw c", "n oh+kh ow+kw c, f kh kw c -> n oh ow f"),
+            ("nchw_fchw", "n f oh ow c kh kw", "n c oh+kh ow+kw, f c kh kw -> n f oh ow"),
+            ("nchw_fchw_q", "n f oh ow c kh kw", "n c oh+kh ow+kw, f c kh kw -> n f oh ow"),
+            (
+                "ngchw_fgchw",
+                "n g f oh ow c kh kw",
+                "n g c oh+kh ow+kw, f g c kh kw -> n g f oh ow",
+            ),
+            (
+                "ngchw_gfchw",
+                "n g f oh ow c kh kw",
+                "n g c oh+kh ow+kw, g f c kh kw -> n g f oh ow",
+            ),
+            (
+                "ngchw_gfchw_q",
+                "n g f oh ow c kh kw",
+                "n g c oh+kh ow+kw, g f c kh kw -> n g f oh ow",
+            ),
+            (
+                "nhwgc_gfhwc",
+                "n oh ow g f kh kw c",
+                "n oh+kh ow+kw g c, g f kh kw c -> n oh ow g f",
+            ),
+            (
+                "nhwgc_gfhwc_q",
+                "n oh ow g f kh kw c",
+                "n oh+kh ow+kw g c, g f kh kw c -> n oh ow g f",
+            ),
+        )
+    ),
+    *(
+        _convolution(f"conv_3d_{name}", loops, subscripts, 3)
+        for name, loops, subscripts in (
+            (
+                "ndhwc_dhwcf",
+                "n od oh ow f kd kh kw c",
+                "n od+kd oh+kh ow+kw c, kd kh kw c f -> n od oh ow f",
+            ),
+            (
+                "ndhwc_dhwcf_q",
+                "n od oh ow f kd kh kw c",
+                "n od+kd oh+kh ow+kw c, kd kh kw c f -> n od oh ow f",
+            ),
+            (
+                "ncdhw_fcdhw",
+                "n f od oh ow c kd kh kw",
+                "n c od+kd oh+kh ow+kw, f c kd kh kw -> n f od oh ow",
+            ),
+        )
+    ),
+    _convolution("depthwise_conv_1d_nwc_wc", "n ow c kw", "n ow+kw c, kw c -> n ow c", 1),
+    _convolution("depthwise_conv_1d_ncw_cw", "n ow c kw", "n c ow+kw, c kw -> n c ow", 1),
+    _convolution("depthwise_conv_1d_nwc_wcm", "n ow c m kw", "n ow+kw c, kw c m -> n ow c m", 1),
+    *(
+        _convolution(f"depthwise_conv_2d_{name}", loops, subscripts, 2)
+        for name, loops, subscripts in (
+            ("nhwc_hwc", "n oh ow c kh kw", "n oh+kh ow+kw c, kh kw c -> n oh ow c"),
+            ("nhwc_hwc_q", "n oh ow c kh kw", "n oh+kh ow+kw c, kh kw c -> n oh ow c"),
+            ("nchw_chw", "n oh ow c kh kw", "n c oh+kh ow+kw, c kh kw -> n c oh ow"),
+            ("nhwc_hwcm", "n oh ow c m kh kw", "n oh+kh ow+kw c, kh kw c m -> n oh ow c m"),
+            ("nhwc_hwcm_q", "n oh ow c m kh kw", "n oh+kh ow+kw c, kh kw c m -> n oh ow c m"),
+        )
+    ),
+    *(
+        _convolution(f"depthwise_conv_3d_{name}", loops, subscripts, 3)
+        for name, loops, subscripts in (
+            (
+                "ndhwc_dhwc",
+                "n od oh ow kd kh kw c",
+                "n od+kd oh+kh ow+kw c, kd kh kw c -> n od oh ow c",
+            ),
+            (
+                "ncdhw_cdhw",
+                "n od oh ow kd kh kw c",
+                "n c od+kd oh+kh ow+kw, c kd kh kw -> n c od oh ow",
+            ),
+            (
+                "ndhwc_dhwcm",
+                "n od oh ow m kd kh kw c",
+                "n od+kd oh+kh ow+kw c, kd kh kw c m -> n od oh ow c m",
+            ),
+        )
+    ),
+    # Pooling: the second input has the window's shape only.
+    *(
+        _pooling(f"pooling_{name}", loops, subscripts, windows)
+        for names, loops, subscripts, windows in (
+            (
+                "nhwc_sum nhwc_max nhwc_max_unsigned nhwc_min nhwc_min_unsigned",
+                "n oh ow c kh kw",
+                "n oh+kh ow+kw c, kh kw -> n oh ow c",
+                2,
+            ),
+            (
+                "nchw_sum nchw_max",
+                "n c oh ow kh kw",
+                "n c oh+kh ow+kw, kh kw -> n c oh ow",
+                2,
+            ),
+            (
+                "nwc_sum nwc_max nwc_max_unsigned nwc_min nwc_min_unsigned",
+                "n ow c kw",
+                "n ow+kw c, kw -> n ow c",
+                1,
+            ),
+            ("ncw_sum ncw_max", "n c ow kw", "n c ow+kw, kw -> n c ow", 1),
+            (
+                "ndhwc_sum ndhwc_max ndhwc_min",
+                "n od oh ow c kd kh kw",
+                "n od+kd oh+kh ow+kw c, kd kh kw -> n od oh ow c",
+                3,
+            ),
+        )
+        for name in names.split()
+    ),
+)
+
+NAMED_OPS: dict[str, NamedOp] = {f"linalg.{row.name}": row for row in _ROWS}
+"""Every named structured operation by its full name."""
