@@ -1,0 +1,141 @@
+"""Helpers with which the rules are written: shapes, attributes, and a builder of rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....sharding.factors import (
+    DimensionFactors,
+    Factor,
+    FactorKind,
+    FactorRule,
+    TensorFactors,
+)
+from ....sharding.sharding import ReductionKind
+
+Shape = tuple[int | None, ...]
+"""The extents of a ranked tensor, `None` where known only at run time."""
+
+
+def shape_of(value: SSAValue) -> Shape | None:
+    """The shape of a ranked tensor value, `None` for a value of another type."""
+    value_type = value.type
+    if not isinstance(value_type, TensorType):
+        return None
+    return tuple(None if extent == DYNAMIC_INDEX else extent for extent in value_type.get_shape())
+
+
+def attribute(operation: Operation, name: str) -> Attribute | None:
+    """An inherent attribute, wherever the definition of the operation keeps it."""
+    found = operation.properties.get(name)
+    return operation.attributes.get(name) if found is None else found
+
+
+def integer(operation: Operation, name: str) -> int | None:
+    """The value of an integer attribute, `None` where the operation has no such attribute."""
+    found = attribute(operation, name)
+    return found.value.data if isinstance(found, IntegerAttr) else None
+
+
+def integers(operation: Operation, name: str) -> tuple[int, ...] | None:
+    """The values of a dense integer array attribute, `None` where there is no such attribute."""
+    found = attribute(operation, name)
+    if not isinstance(found, DenseArrayBase):
+        return None
+    return tuple(int(value) for value in found.get_values())
+
+
+def _nothing(value: SSAValue) -> list[DimensionFactors]:
+    return [()] * len(shape_of(value) or ())
+
+
+class RuleBuilder:
+    """Collects the factors of one operation and how its operands and results are made of them.
+
+    Operands and results that are never mentioned take part in nothing: they are `()` in every
+    dimension, which means that each process needs or makes the whole of them.
+    """
+
+    def __init__(self, operation: Operation) -> None:
+        self._factors: list[Factor] = []
+        self._operands = [_nothing(value) for value in operation.operands]
+        self._results = [_nothing(value) for value in operation.results]
+
+    def factor(
+        self,
+        size: int | None,
+        kind: FactorKind = FactorKind.PASS_THROUGH,
+        reductions: tuple[ReductionKind | None, ...] = (),
+    ) -> int:
+        """Add a factor and return its index."""
+        self._factors.append(Factor(size, kind, reductions))
+        return len(self._factors) - 1
+
+    def reduction(self, size: int | None, *kinds: ReductionKind) -> int:
+        """Add a reduction factor; `kinds` has one entry per result."""
+        return self.factor(size, FactorKind.REDUCTION, kinds)
+
+    def operand(self, index: int, dimension: int, *factors: int) -> None:
+        """Say of what factors a dimension of an operand is made, major to minor."""
+        self._operands[index][dimension] = factors
+
+    def result(self, index: int, dimension: int, *factors: int) -> None:
+        """Say of what factors a dimension of a result is made, major to minor."""
+        self._results[index][dimension] = factors
+
+    def operand_dimensions(self, index: int, dimensions: Sequence[DimensionFactors]) -> None:
+        """Say of what factors all dimensions of an operand are made."""
+        self._operands[index] = list(dimensions)
+
+    def result_dimensions(self, index: int, dimensions: Sequence[DimensionFactors]) -> None:
+        """Say of what factors all dimensions of a result are made."""
+        self._results[index] = list(dimensions)
+
+    def build(self) -> FactorRule:
+        """The rule."""
+        operands: list[TensorFactors] = [tuple(dimensions) for dimensions in self._operands]
+        results: list[TensorFactors] = [tuple(dimensions) for dimensions in self._results]
+        return FactorRule(tuple(self._factors), tuple(operands), tuple(results))
+
+
+def elementwise_rule(operation: Operation) -> FactorRule | None:
+    """The rule of an operation that computes each result element from those at the same place.
+
+    An operand may have extent 1 where the result has more (it is broadcast along that
+    dimension), or lack the dimensions of the result entirely when it is of rank 0. Operands that
+    are not tensors play no part, and scalar operations have no factors. `None` where the ranks do
+    not fit.
+    """
+    builder = RuleBuilder(operation)
+    shape: Shape | None = None
+    for result in operation.results:
+        shape = shape_of(result)
+        if shape is not None:
+            break
+    if shape is None:
+        return builder.build()
+    factors = [builder.factor(size) for size in shape]
+    for index, result in enumerate(operation.results):
+        result_shape = shape_of(result)
+        if result_shape is None:
+            continue
+        if len(result_shape) != len(shape):
+            return None
+        builder.result_dimensions(index, [(factor,) for factor in factors])
+    for index, operand in enumerate(operation.operands):
+        operand_shape = shape_of(operand)
+        if not operand_shape:
+            continue
+        if len(operand_shape) != len(shape):
+            return None
+        builder.operand_dimensions(
+            index,
+            [
+                () if extent == 1 and full != 1 else (factor,)
+                for factor, extent, full in zip(factors, operand_shape, shape, strict=True)
+            ],
+        )
+    return builder.build()

@@ -1,0 +1,256 @@
+"""How the partial results of a reduction combine: which operation, which collective, from what.
+
+A reduction's body computes `combine(accumulator, element)`. Where `combine` is one associative
+operation (or a chain of the same), partial results of several processes are combined by that
+operation too, and its neutral element starts every accumulation but one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf, nan
+
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ....dialects.structured import element_type, structured_view
+from ....sharding.sharding import ReductionKind
+from .builder import attribute
+
+Neutral = Callable[[Attribute], int | float]
+
+
+@dataclass(frozen=True, slots=True)
+class Combiner:
+    """What combines two partial results.
+
+    - `operation`: the name of the scalar operation `operation(a, b)`;
+    - `kind`: the collective reduction that does the same, or `GENERIC` where none does exactly
+      (unsigned minimum and maximum; `maxnumf` and `minnumf`, which drop NaNs): then gather the
+      partial results and combine them with `operation`;
+    - `neutral(element_type)`: the value that changes nothing, as a Python number.
+    """
+
+    operation: str
+    kind: ReductionKind
+    neutral: Neutral
+
+
+def _width(scalar: Attribute) -> int:
+    return scalar.bitwidth if isinstance(scalar, IntegerType) else 64
+
+
+def _lowest(scalar: Attribute) -> int:
+    return -(1 << (_width(scalar) - 1))
+
+
+def _highest(scalar: Attribute) -> int:
+    return (1 << (_width(scalar) - 1)) - 1
+
+
+def _all_ones_unsigned(scalar: Attribute) -> int:
+    return (1 << _width(scalar)) - 1
+
+
+def _always(value: int | float) -> Neutral:
+    return lambda _: value
+
+
+_ROWS: tuple[tuple[str, ReductionKind, Neutral], ...] = (
+    ("addf", ReductionKind.SUM, _always(0.0)),
+    ("addi", ReductionKind.SUM, _always(0)),
+    ("mulf", ReductionKind.PRODUCT, _always(1.0)),
+    ("muli", ReductionKind.PRODUCT, _always(1)),
+    ("maximumf", ReductionKind.MAX, _always(-inf)),
+    ("minimumf", ReductionKind.MIN, _always(inf)),
+    ("maxsi", ReductionKind.MAX, _lowest),
+    ("minsi", ReductionKind.MIN, _highest),
+    ("maxui", ReductionKind.GENERIC, _always(0)),
+    ("minui", ReductionKind.GENERIC, _all_ones_unsigned),
+    ("maxnumf", ReductionKind.GENERIC, _always(nan)),
+    ("minnumf", ReductionKind.GENERIC, _always(nan)),
+    ("andi", ReductionKind.BITWISE_AND, _always(-1)),
+    ("ori", ReductionKind.BITWISE_OR, _always(0)),
+    ("xori", ReductionKind.BITWISE_XOR, _always(0)),
+)
+_COMBINERS = {name: Combiner(f"arith.{name}", kind, neutral) for name, kind, neutral in _ROWS}
+"""Associative and commutative scalar operations of `arith`, without the dialect's prefix."""
+
+_INVERSES = {"arith.subf": "addf", "arith.subi": "addi"}
+"""`accumulator - x` adds `-x`: partial results combine by addition."""
+
+_WIDTH_CHANGES = frozenset(
+    {"arith.extf", "arith.truncf", "arith.extsi", "arith.extui", "arith.trunci"}
+)
+
+_FLOAT_SELECTS = {
+    **dict.fromkeys((2, 3, 9, 10), "maxnumf"),  # ogt oge ugt uge
+    **dict.fromkeys((4, 5, 11, 12), "minnumf"),  # olt ole ult ule
+}
+_INTEGER_SELECTS = {
+    **dict.fromkeys((2, 3), "minsi"),  # slt sle
+    **dict.fromkeys((4, 5), "maxsi"),  # sgt sge
+    **dict.fromkeys((6, 7), "minui"),  # ult ule
+    **dict.fromkeys((8, 9), "maxui"),  # ugt uge
+}
+"""What `select(cmp(a, b), a, b)` computes, by the comparison's predicate."""
+
+_OPPOSITE = {
+    "maxnumf": "minnumf",
+    "minnumf": "maxnumf",
+    "maxsi": "minsi",
+    "minsi": "maxsi",
+    "maxui": "minui",
+    "minui": "maxui",
+}
+
+
+def _select_combiner(select: Operation) -> tuple[str, SSAValue, SSAValue] | None:
+    """`select(a < b, a, b)` and its relatives as (combiner, a, b)."""
+    condition, chosen, other = select.operands
+    compare = condition.owner
+    if not isinstance(compare, Operation):
+        return None
+    table = {"arith.cmpf": _FLOAT_SELECTS, "arith.cmpi": _INTEGER_SELECTS}.get(compare.name)
+    predicate = attribute(compare, "predicate")
+    if table is None or not isinstance(predicate, IntegerAttr):
+        return None
+    name = table.get(predicate.value.data)
+    if name is None:
+        return None
+    if tuple(compare.operands) == (chosen, other):
+        return name, chosen, other
+    if tuple(compare.operands) == (other, chosen):
+        return _OPPOSITE[name], chosen, other
+    return None
+
+
+def _step(value: SSAValue) -> tuple[str, tuple[SSAValue, ...], tuple[SSAValue, ...]] | None:
+    """The combiner that makes a value, the operands through which a chain may go on, and others."""
+    owner = value.owner
+    if not isinstance(owner, Operation):
+        return None
+    name = owner.name
+    if name in _INVERSES:
+        return _INVERSES[name], (owner.operands[0],), (owner.operands[1],)
+    if name == "arith.select":
+        found = _select_combiner(owner)
+        return None if found is None else (found[0], found[1:], ())
+    prefix, _, short = name.partition(".")
+    if prefix == "arith" and short in _COMBINERS:
+        return short, tuple(owner.operands), ()
+    return None
+
+
+def _through_width_changes(value: SSAValue) -> SSAValue:
+    """The value before conversions of the same number to another width."""
+    while isinstance(owner := value.owner, Operation) and owner.name in _WIDTH_CHANGES:
+        value = owner.operands[0]
+    return value
+
+
+def _depends_on(value: SSAValue, argument: SSAValue, block: Block) -> bool:
+    """Whether a value of a body is computed from one of its arguments."""
+    pending, seen = [value], set[Operation]()
+    while pending:
+        current = pending.pop()
+        if current is argument:
+            return True
+        owner = current.owner
+        if isinstance(owner, Operation) and owner not in seen and _inside(owner, block):
+            seen.add(owner)
+            pending += owner.operands
+            for region in owner.regions:
+                for inner in region.walk():
+                    pending += inner.operands
+    return False
+
+
+def _inside(operation: Operation, block: Block) -> bool:
+    parent = operation.parent_block()
+    while parent is not None and parent is not block:
+        outer = parent.parent_op()
+        parent = None if outer is None else outer.parent_block()
+    return parent is block
+
+
+def body_combiner(block: Block, accumulator: SSAValue, result: SSAValue) -> Combiner | None:
+    """The combiner of a body that computes `result` from `accumulator` and elements.
+
+    Follows the chain of one combining operation from the yielded value to the accumulator;
+    nothing else may read the accumulator. `None` where the body is no such chain.
+    """
+    value, found = _through_width_changes(result), None
+    while value is not accumulator:
+        step = _step(value)
+        if step is None or found not in (None, step[0]):
+            return None
+        found = step[0]
+        continues = [v for v in step[1] if _depends_on(v, accumulator, block)]
+        owner = value.owner
+        assert isinstance(owner, Operation)
+        others = [v for v in owner.operands if all(v is not operand for operand in step[1])]
+        if owner.name != "arith.select" and any(_depends_on(v, accumulator, block) for v in others):
+            return None
+        if len(continues) != 1:
+            return None
+        value = _through_width_changes(continues[0])
+    return None if found is None else _COMBINERS[found]
+
+
+def _tosa(float_name: str, integer_name: str) -> Callable[[Attribute], str]:
+    return lambda element: float_name if isinstance(element, AnyFloat) else integer_name
+
+
+_NAMED: dict[str, Callable[[Attribute], str]] = {
+    **dict.fromkeys(
+        (
+            "tosa.reduce_sum",
+            "tosa.matmul",
+            "tosa.matmul_t_block_scaled",
+            "tosa.conv2d",
+            "tosa.conv3d",
+            "tosa.depthwise_conv2d",
+            "tosa.fully_connected",
+            "tosa.gather",
+        ),
+        _tosa("addf", "addi"),
+    ),
+    "tosa.reduce_product": _tosa("mulf", "muli"),
+    "tosa.reduce_prod": _tosa("mulf", "muli"),
+    "tosa.reduce_max": _tosa("maximumf", "maxsi"),
+    "tosa.max_pool2d": _tosa("maximumf", "maxsi"),
+    "tosa.reduce_min": _tosa("minimumf", "minsi"),
+    "tosa.reduce_all": lambda _: "andi",
+    "tosa.reduce_any": lambda _: "ori",
+}
+"""Reductions whose combiner follows from the operation's name and the result's element type."""
+
+
+def combiner_of(operation: Operation, result: int) -> Combiner | None:
+    """What combines partial values of a result of a reduction split over processes.
+
+    `None` where the operation does not reduce, or where its body is no combination by one
+    associative operation (a fused arg-max, `c * x + x`): then it cannot be split along a
+    reduction.
+    """
+    by_type = _NAMED.get(operation.name)
+    if by_type is not None:
+        return _COMBINERS[by_type(element_type(operation.results[result].type))]
+    view = structured_view(operation)
+    if view is None:
+        return None
+    body = view.body
+    terminator = body.last_op
+    if terminator is None or len(terminator.operands) <= result:
+        return None
+    accumulator = body.args[len(view.inputs) + result]
+    if isinstance(accumulator.type, IndexType):
+        return None
+    return body_combiner(body, accumulator, terminator.operands[result])

@@ -1,0 +1,155 @@
+"""Rules of the structured linalg operations, from their indexing maps and iterator types.
+
+Each loop is a factor. A dimension that is read at one loop is that loop's factor. A window
+(`d0 * stride + d1 * dilation`) follows its parallel loop as a permutation factor: neighbouring
+processes share a border. What is read in no affine way, or diagonally, needs replication.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
+
+from ....dialects.structured import IteratorType, StructuredView, structured_view
+from ....sharding.factors import DimensionFactors, Factor, FactorKind, FactorRule
+from ....sharding.sharding import ReductionKind
+from .builder import Shape, shape_of
+from .combiners import combiner_of
+from .registry import dialect_rule
+
+
+def linear_terms(expression: AffineExpr) -> dict[int, int] | None:
+    """`3 * d0 + d2 + 5` as `{0: 3, 2: 1}`: loop to coefficient, constants dropped.
+
+    `None` for an expression with symbols, divisions or remainders.
+    """
+    match expression:
+        case AffineConstantExpr():
+            return {}
+        case AffineDimExpr(position):
+            return {position: 1}
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Add, left, right):
+            left_terms, right_terms = linear_terms(left), linear_terms(right)
+            if left_terms is None or right_terms is None:
+                return None
+            total = dict(left_terms)
+            for loop, coefficient in right_terms.items():
+                total[loop] = total.get(loop, 0) + coefficient
+            return total
+        case AffineBinaryOpExpr(
+            AffineBinaryOpKind.Mul, inner, AffineConstantExpr(factor)
+        ) | AffineBinaryOpExpr(AffineBinaryOpKind.Mul, AffineConstantExpr(factor), inner):
+            terms = linear_terms(inner)
+            return None if terms is None else {d: c * factor for d, c in terms.items()}
+        case _:
+            return None
+
+
+@dataclass(slots=True)
+class _Loops:
+    """What is known of the loops while the maps are read."""
+
+    iterators: tuple[IteratorType, ...]
+    extents: Shape
+    windowed: set[int]
+    whole: set[int]
+
+    def dimension(self, expression: AffineExpr, extent: int | None) -> DimensionFactors:
+        """The factors of a dimension that is read at an affine expression of the loops."""
+        if isinstance(expression, AffineDimExpr):
+            return (expression.position,)
+        terms = linear_terms(expression)
+        if terms is None:
+            self.whole |= expression.used_dims()
+            return ()
+        moving = {d: c for d, c in terms.items() if c != 0 and self.extents[d] != 1}
+        if not moving:
+            # At most one element is read along each of these loops: nothing to split.
+            self.whole |= {d for d in terms if self.extents[d] != 1}
+            return ()
+        if len(moving) == 1:
+            ((loop, coefficient),) = moving.items()
+            if coefficient == 1 and extent is not None and extent == self.extents[loop]:
+                return (loop,)
+        parallel = [d for d in moving if self.iterators[d] is IteratorType.PARALLEL]
+        leading = max(
+            parallel,
+            key=lambda d: abs(moving[d]) * (self.extents[d] or 1),
+            default=None,
+        )
+        self.whole |= moving.keys() - {leading}
+        if leading is None or moving[leading] < 0:
+            self.whole |= moving.keys()
+            return ()
+        self.windowed.add(leading)
+        return (leading,)
+
+
+def _factor(
+    operation: Operation, view: StructuredView, loops: _Loops, loop: int, written: list[set[int]]
+) -> Factor:
+    """The factor of one loop, given the loops that each result's map mentions."""
+    size = loops.extents[loop]
+    if loop in loops.whole:
+        return Factor(size, FactorKind.NEED_REPLICATION)
+    missing = [loop not in mentioned for mentioned in written]
+    if loops.iterators[loop] is IteratorType.PARALLEL:
+        if any(missing):
+            return Factor(size, FactorKind.NEED_REPLICATION)
+        kind = FactorKind.PERMUTATION if loop in loops.windowed else FactorKind.PASS_THROUGH
+        return Factor(size, kind)
+    if not all(missing):
+        return Factor(size, FactorKind.NEED_REPLICATION)
+    kinds: list[ReductionKind] = []
+    for result in range(len(written)):
+        combiner = combiner_of(operation, result)
+        if combiner is None:
+            return Factor(size, FactorKind.NEED_REPLICATION)
+        kinds.append(combiner.kind)
+    return Factor(size, FactorKind.REDUCTION, tuple(kinds))
+
+
+def _dimensions(loops: _Loops, indexing: AffineMap, shape: Shape) -> tuple[DimensionFactors, ...]:
+    dimensions = tuple(
+        loops.dimension(expression, extent)
+        for expression, extent in zip(indexing.results, shape, strict=True)
+    )
+    seen: set[int] = set()
+    for factors in dimensions:
+        # A diagonal: the same process cannot hold one block of both dimensions.
+        loops.whole |= seen & set(factors)
+        seen |= set(factors)
+    return dimensions
+
+
+@dialect_rule("linalg")
+def structured_rule(operation: Operation) -> FactorRule | None:
+    """The rule of a structured operation on tensors, `None` for any other operation."""
+    view = structured_view(operation)
+    if view is None:
+        return None
+    loops = _Loops(view.iterators, view.loop_sizes(), set(), set())
+    values = (*view.inputs, *view.outputs)
+    tensors = [
+        _dimensions(loops, indexing, shape) if (shape := shape_of(value)) is not None else ()
+        for value, indexing in zip(values, view.maps, strict=True)
+    ]
+    # On tensors each output has one result; on buffers there is nothing to split.
+    results = tensors[len(view.inputs) :] if operation.results else []
+    written = [
+        {loop for expression in indexing.results for loop in expression.used_dims()}
+        for indexing in view.maps[len(view.inputs) :]
+    ]
+    factors = tuple(
+        _factor(operation, view, loops, loop, written) for loop in range(len(view.iterators))
+    )
+    return FactorRule(factors, tuple(tensors), tuple(results))

@@ -1,0 +1,100 @@
+"""Which operation has which factor rule: one table from operation name to function.
+
+    from mesh_opt.passes.sharding.rules.registry import rule
+
+    @rule("mydialect.scale")
+    def scale(operation: Operation) -> FactorRule | None:
+        return elementwise_rule(operation)
+
+The rules of a dialect of our own knowledge are imported when its first operation is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation
+
+from ....sharding.factors import FactorRule
+
+RuleFunction = Callable[[Operation], FactorRule | None]
+"""Gives an operation's rule, or `None` where this particular operation has none."""
+
+_RULES: dict[str, RuleFunction] = {}
+_DIALECT_RULES: dict[str, RuleFunction] = {}
+
+_MODULES = {
+    "arith": ("elementwise",),
+    "linalg": ("linalg",),
+    "math": ("elementwise",),
+    "tensor": ("tensor",),
+    "tosa": ("tosa",),
+}
+"""The files of this folder that hold the rules of a dialect."""
+
+_loaded: set[str] = set()
+
+
+def rule(*names: str) -> Callable[[RuleFunction], RuleFunction]:
+    """Register the decorated function as the rule of the operations of these names.
+
+    Raises ValueError where a name already has another rule.
+    """
+
+    def register(function: RuleFunction) -> RuleFunction:
+        for name in names:
+            if _RULES.setdefault(name, function) is not function:
+                raise ValueError(f"operation {name} already has a factor rule")
+        return function
+
+    return register
+
+
+def dialect_rule(dialect: str) -> Callable[[RuleFunction], RuleFunction]:
+    """Register the decorated function for all operations of a dialect without a rule of their own.
+
+    Raises ValueError where the dialect already has such a rule.
+    """
+
+    def register(function: RuleFunction) -> RuleFunction:
+        if _DIALECT_RULES.setdefault(dialect, function) is not function:
+            raise ValueError(f"dialect {dialect} already has a factor rule")
+        return function
+
+    return register
+
+
+def _load(dialect: str) -> None:
+    _loaded.add(dialect)
+    for module in _MODULES.get(dialect, ()):
+        import_module(f".{module}", __package__)
+
+
+def _touches_no_tensor(operation: Operation) -> bool:
+    return not any(
+        isinstance(value.type, TensorType) for value in (*operation.operands, *operation.results)
+    )
+
+
+def factor_rule(operation: Operation) -> FactorRule | None:
+    """The factor rule of an operation.
+
+    The rule has one entry per operand and per result, in the operation's order; a value that is
+    not a ranked tensor has the empty tuple. An operation that touches no tensor has the rule
+    without factors. `None`: nothing is known, so every operand and result is to be replicated.
+    """
+    name = operation.name
+    function = _RULES.get(name)
+    if function is None:
+        dialect = name.partition(".")[0]
+        if dialect not in _loaded:
+            _load(dialect)
+            function = _RULES.get(name)
+        function = function or _DIALECT_RULES.get(dialect)
+    if function is not None and (found := function(operation)) is not None:
+        return found
+    if _touches_no_tensor(operation):
+        return FactorRule((), ((),) * len(operation.operands), ((),) * len(operation.results))
+    return None
