@@ -1,0 +1,326 @@
+"""Resharding plans are right, minimal and small: they are run on arrays, device by device."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from heapq import heappop, heappush
+from itertools import count, permutations, product
+
+import numpy as np
+import pytest
+from mesh_opt.sharding.grid import Grid
+from mesh_opt.sharding.local_shape import explicit_borders, halo, shard_intervals
+from mesh_opt.sharding.reshard import Plan, permutation_source, plan_reshard
+from mesh_opt.sharding.reshard_steps import (
+    AllGather,
+    AllReduce,
+    AllSlice,
+    AllToAll,
+    ExchangeHalo,
+    Permute,
+    PlannedStep,
+    ReduceScatter,
+    TrimHalo,
+)
+from mesh_opt.sharding.sharding import Partial, ReductionKind, Sharding
+
+Shards = list[np.ndarray]
+
+
+def shard(whole: np.ndarray, sharding: Sharding) -> Shards:
+    """What each process holds: of a sum, process 0 of a group holds all and the others zero."""
+    shards: Shards = []
+    pending = [axis for partial in sharding.partials for axis in partial.axes]
+    for process in range(sharding.grid.device_count()):
+        bounds = shard_intervals(whole.shape, sharding, process)
+        piece = whole[tuple(slice(start, end) for start, end in bounds)]
+        padding = [halo(sharding, d) for d in range(whole.ndim)]
+        coordinates = sharding.grid.coordinates(process)
+        share = 1.0 if all(coordinates[axis] == 0 for axis in pending) else 0.0
+        shards.append(np.pad(piece * share, padding, constant_values=np.nan))
+    return shards
+
+
+def groups(grid: Grid, axes: tuple[int, ...]) -> list[list[int]]:
+    """Processes that differ only along `axes`, in the order of the listed axes."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for process in range(grid.device_count()):
+        position = grid.coordinates(process)
+        others = tuple(p for axis, p in enumerate(position) if axis not in axes)
+        found.setdefault(others, []).append(process)
+    for members in found.values():
+        members.sort(key=lambda process: grid.linear_index(grid.coordinates(process), axes))
+    return list(found.values())
+
+
+def run_step(shards: Shards, planned: PlannedStep, shape: tuple[int, ...]) -> Shards:
+    """One collective, with equal pieces only (but for whole dimensions cut by their borders)."""
+    grid, after = planned.before.grid, planned.after
+    result: Shards = list(shards)
+    match planned.step:
+        case AllSlice(dimension, axes) if after.dimension_axes[dimension] == axes:
+            for process in range(grid.device_count()):
+                start, end = shard_intervals(shape, after, process)[dimension]
+                result[process] = np.take(shards[process], range(start, end), dimension)
+        case AllSlice(dimension, axes):
+            for members in groups(grid, axes):
+                for index, process in enumerate(members):
+                    result[process] = np.split(shards[process], len(members), dimension)[index]
+        case AllGather(dimension, axes):
+            for members in groups(grid, axes):
+                whole = np.concatenate([shards[process] for process in members], dimension)
+                for process in members:
+                    result[process] = whole
+        case AllToAll(split, concat, axes):
+            for members in groups(grid, axes):
+                pieces = [np.split(shards[process], len(members), split) for process in members]
+                for index, process in enumerate(members):
+                    result[process] = np.concatenate([piece[index] for piece in pieces], concat)
+        case Permute():
+            sources = [
+                grid.linear_index(
+                    permutation_source(planned.before, after, grid.coordinates(process)),
+                    range(grid.rank),
+                )
+                for process in range(grid.device_count())
+            ]
+            assert sorted(sources) == list(range(grid.device_count()))
+            result = [shards[source] for source in sources]
+        case AllReduce(_, axes):
+            for members in groups(grid, axes):
+                total = sum(shards[process] for process in members)
+                for process in members:
+                    result[process] = total
+        case ReduceScatter(_, dimension, axes):
+            for members in groups(grid, axes):
+                total = sum(shards[process] for process in members)
+                for index, process in enumerate(members):
+                    result[process] = np.split(total, len(members), dimension)[index]
+        case TrimHalo():
+            for process, array in enumerate(shards):
+                cuts = [halo(planned.before, d) for d in range(array.ndim)]
+                slices = (
+                    slice(low, size - high)
+                    for (low, high), size in zip(cuts, array.shape, strict=True)
+                )
+                result[process] = array[tuple(slices)]
+        case ExchangeHalo():
+            for process, array in enumerate(shards):
+                result[process] = np.pad(
+                    array,
+                    [halo(after, d) for d in range(array.ndim)],
+                    constant_values=np.nan,
+                )
+    return result
+
+
+def check(shape: tuple[int, ...], source: Sharding, target: Sharding) -> Plan:
+    """Run a plan and compare with what the target should hold."""
+    whole = np.arange(np.prod(shape), dtype=np.float64).reshape(shape) + 1
+    plan = plan_reshard(shape, source, target)
+    shards = shard(whole, source)
+    at = source
+    for planned in plan.steps:
+        assert planned.before == at
+        shards = run_step(shards, planned, shape)
+        at = planned.after
+    assert at == target
+    for got, wanted in zip(shards, shard(whole, target), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+    return plan
+
+
+def placements(grid: Grid, rank: int) -> list[Sharding]:
+    """Every way to split a tensor of a rank over a grid."""
+    found: list[Sharding] = []
+    for length in range(grid.rank + 1):
+        for axes in permutations(range(grid.rank), length):
+            for places in product(range(rank), repeat=length):
+                if list(places) != sorted(places):
+                    continue
+                lists = tuple(
+                    tuple(a for a, place in zip(axes, places, strict=True) if place == d)
+                    for d in range(rank)
+                )
+                found.append(Sharding(grid, lists))
+    return found
+
+
+@pytest.mark.parametrize("extents", [(2,), (2, 2), (2, 3)])
+def test_all_pairs_of_matrices(extents: tuple[int, ...]) -> None:
+    grid = Grid("g", extents)
+    ways = placements(grid, 2)
+    assert len(ways) == (3 if len(extents) == 1 else 11)
+    for source, target in product(ways, ways):
+        check((12, 12), source, target)
+
+
+def test_pairs_of_rank_three_on_a_cube() -> None:
+    ways = placements(Grid("g", (2, 2, 2)), 3)
+    assert len(ways) == 1 + 9 + 36 + 60
+    chosen = random.Random(0)
+    for _ in range(300):
+        check((8, 8, 8), chosen.choice(ways), chosen.choice(ways))
+
+
+def lower_bound_search(source: Sharding, target: Sharding, most: float) -> float:
+    """The least bytes over all sequences, by a search that shares nothing with the planner.
+
+    Units of the whole tensor; every placement on the grid is a node, and a pair of them is an
+    edge where one collective leads from one to the other.
+    """
+    grid = source.grid
+    ways = placements(grid, source.rank)
+
+    def local(way: Sharding) -> float:
+        size = 1.0
+        for axes in way.dimension_axes:
+            size /= grid.size(axes) or 1
+        return size
+
+    cost = {source: 0.0}
+    order = count()
+    queue = [(0.0, 0, source)]
+    while queue:
+        so_far, _, at = heappop(queue)
+        if at == target:
+            return so_far
+        if so_far > cost[at]:
+            continue
+        for way in ways:
+            if local(way) <= most + 1e-9:
+                price = edge(at, way)
+                if price is not None and so_far + price * local(at) < cost.get(way, 1e9) - 1e-12:
+                    cost[way] = so_far + price * local(at)
+                    heappush(queue, (cost[way], next(order), way))
+    raise AssertionError("no way")
+
+
+@cache
+def edge(at: Sharding, way: Sharding) -> float | None:
+    """Bytes of one collective between two placements, in units of the shard before it."""
+    grid = at.grid
+    old, new = at.dimension_axes, way.dimension_axes
+    changed = [d for d in range(at.rank) if old[d] != new[d]]
+    if len(changed) == 1:
+        (d,) = changed
+        if new[d][: len(old[d])] == old[d]:
+            return 0.0
+        if old[d][: len(new[d])] == new[d]:
+            return (grid.size(old[d][len(new[d]) :]) or 1) - 1
+    if len(changed) == 2:
+        for lost, won in (changed, changed[::-1]):
+            moved = old[lost][len(new[lost]) :]
+            if moved and old[lost] == new[lost] + moved and new[won] == old[won] + moved:
+                group = grid.size(moved) or 1
+                return (group - 1) / group
+    if all(grid.size(o) == grid.size(n) for o, n in zip(old, new, strict=True)):
+        return 1.0
+    return None
+
+
+@pytest.mark.parametrize("extents", [(2, 2), (2, 3), (4, 2)])
+def test_plans_are_optimal(extents: tuple[int, ...]) -> None:
+    ways = placements(Grid("g", extents), 2)
+    for source, target in product(ways, ways):
+        plan = plan_reshard((24, 24), source, target)
+        most = max(1 / (w.parts(0) or 1) / (w.parts(1) or 1) for w in (source, target))
+        least = lower_bound_search(source, target, most)
+        assert plan.sent_fraction() == pytest.approx(least), (source, target, plan)
+
+
+def test_plans_are_optimal_on_a_cube() -> None:
+    ways = placements(Grid("g", (2, 2, 2)), 3)
+    chosen = random.Random(1)
+    for _ in range(20):
+        source, target = chosen.choice(ways), chosen.choice(ways)
+        plan = plan_reshard((8, 8, 8), source, target)
+        most = max(
+            1 / (w.parts(0) or 1) / (w.parts(1) or 1) / (w.parts(2) or 1) for w in (source, target)
+        )
+        least = lower_bound_search(source, target, most)
+        assert plan.sent_fraction() == pytest.approx(least), (source, target, plan)
+
+
+def random_sharding(chosen: random.Random, grid: Grid, shape: tuple[int, ...]) -> Sharding:
+    """A placement with, now and then, offsets or halos."""
+    way = chosen.choice(placements(grid, len(shape)))
+    if chosen.random() < 0.3:
+        offsets = tuple(
+            (0, *sorted(chosen.randint(0, size) for _ in range((way.parts(d) or 1) - 1)), size)
+            if way.dimension_axes[d] and chosen.random() < 0.5
+            else None
+            for d, size in enumerate(shape)
+        )
+        return Sharding(grid, way.dimension_axes, offsets=offsets)
+    if chosen.random() < 0.3:
+        halos = tuple(
+            (chosen.randint(0, 1), chosen.randint(0, 2)) if axes else (0, 0)
+            for axes in way.dimension_axes
+        )
+        return Sharding(grid, way.dimension_axes, halos=halos)
+    return way
+
+
+def test_uneven_sizes_offsets_and_halos() -> None:
+    chosen = random.Random(2)
+    for _ in range(500):
+        grid = Grid("g", chosen.choice([(2,), (3,), (2, 2), (2, 3), (2, 2, 2)]))
+        shape = tuple(chosen.randint(1, 13) for _ in range(chosen.randint(1, 3)))
+        source = random_sharding(chosen, grid, shape)
+        target = random_sharding(chosen, grid, shape)
+        plan_of = plan_reshard(shape, source, target)
+        if not (source.halos or target.halos):
+            check(shape, source, target)
+        else:
+            at = source
+            for planned in plan_of.steps:
+                assert planned.before == at
+                at = planned.after
+            assert at == target
+
+
+def test_pending_sum_is_scattered_where_the_target_splits() -> None:
+    grid = Grid("g", (2, 2))
+    pending = Sharding(grid, ((0,), ()), (Partial(ReductionKind.SUM, (1,)),))
+    plan = check((8, 8), pending, Sharding(grid, ((0,), (1,))))
+    assert [type(planned.step) for planned in plan.steps] == [ReduceScatter]
+    plan = check((8, 8), pending, Sharding(grid, ((0,), ())))
+    assert [type(planned.step) for planned in plan.steps] == [AllReduce]
+    plan = check((8, 8), pending, Sharding.replicated(grid, 2))
+    assert plan.sent_fraction() == pytest.approx(1.0)
+
+
+def test_pending_sums_to_anything() -> None:
+    grid = Grid("g", (2, 2, 2))
+    chosen = random.Random(3)
+    ways = placements(grid, 2)
+    for _ in range(200):
+        way = chosen.choice(ways)
+        free = [axis for axis in range(3) if axis not in way.used_axes]
+        waiting = tuple(axis for axis in free if chosen.random() < 0.7)
+        partials = (Partial(ReductionKind.SUM, waiting),) if waiting else ()
+        source = Sharding(grid, way.dimension_axes, partials)
+        check((8, 16), source, chosen.choice(ways))
+
+
+def test_more_than_three_axes() -> None:
+    grid = Grid("g", (2, 2, 2, 2, 2))
+    source = Sharding(grid, ((0, 1), (2, 3), (4,)))
+    target = Sharding(grid, ((0, 3), (2,), (4, 1)))
+    check((4, 4, 4), source, target)
+
+
+def test_offsets_are_kept_where_nothing_changes() -> None:
+    grid = Grid("g", (2,))
+    source = Sharding(grid, ((0,),), offsets=((0, 3, 8),))
+    target = Sharding(grid, ((0,),))
+    plan = check((8,), source, target)
+    assert [type(planned.step) for planned in plan.steps] == [AllGather, AllSlice]
+    assert explicit_borders(plan.steps[-1].after, 0) is None
+
+
+def test_other_grid_is_an_error() -> None:
+    with pytest.raises(ValueError, match="different grids"):
+        plan_reshard((4,), Sharding(Grid("g", (2,)), ((0,),)), Sharding(Grid("h", (2,)), ((0,),)))
