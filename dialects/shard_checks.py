@@ -1,0 +1,226 @@
+"""What the verifiers of `shard` and `mesh` operations check, one function a rule.
+
+Every function raises VerifyException that says what was found and what was expected. Sizes are
+in elements; `None` is a size known only at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    ArrayAttr,
+    ComplexType,
+    DenseArrayBase,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Operation
+from xdsl.traits import SymbolTable
+from xdsl.utils.exceptions import VerifyException
+
+from ..sharding.grid import Grid
+from ..sharding.sharding import ReductionKind
+from .shard_attributes import AxesArrayAttr, ReductionKindAttr, ShardingType, Spelling
+
+Shape = tuple[int | None, ...]
+
+
+def find_grid(operation: Operation, symbol: SymbolRefAttr) -> Operation | None:
+    """The grid operation that `symbol` names as seen from `operation`.
+
+    The nearest symbol table that defines the name decides; outer tables are searched as well,
+    since executables and nested modules use the grid of the program around them.
+    """
+    name = symbol.root_reference
+    scope = operation.parent_op()
+    while scope is not None:
+        if scope.has_trait(SymbolTable) and len(scope.regions) == 1:
+            for block in scope.regions[0].blocks:
+                for candidate in block.ops:
+                    if candidate.properties.get("sym_name") == name:
+                        return candidate
+        scope = scope.parent_op()
+    return None
+
+
+def grid_value(grid: Operation) -> Grid:
+    """The value of a `shard.grid` or `mesh.mesh` operation."""
+    name, shape = grid.properties["sym_name"], grid.properties["shape"]
+    if not isinstance(name, StringAttr) or not isinstance(shape, DenseArrayBase):
+        raise VerifyException("grid has no name or no shape")
+    extents = cast(tuple[int, ...], DenseArrayBase.get_values(shape))
+    return Grid(name.data, tuple(None if n == DYNAMIC_INDEX else n for n in extents))
+
+
+def resolve_grid(operation: Operation, symbol: SymbolRefAttr, spelling: Spelling) -> Grid:
+    """The grid that an operation refers to, or VerifyException if there is none."""
+    name = symbol.root_reference.data
+    word = spelling.word("grid")
+    found = find_grid(operation, symbol)
+    if found is None:
+        raise VerifyException(f'Undefined required {word} symbol "{name}".')
+    if found.name not in ("shard.grid", "mesh.mesh"):
+        raise VerifyException(
+            f"symbol \"{name}\" is defined by '{found.name}', expected a {word} here"
+        )
+    return grid_value(found)
+
+
+def check_axes(axes: Sequence[int], grid: Grid, word: str = "grid") -> None:
+    """Axes must be distinct and lie on the grid."""
+    if len(set(axes)) != len(axes):
+        raise VerifyException(f"{word.capitalize()} axes contains duplicate elements.")
+    for axis in axes:
+        if not 0 <= axis < grid.rank:
+            raise VerifyException(
+                f"0-based {word} axis index {axis} is out of bounds. The referenced {word} "
+                f'"{grid.name}" is of rank {grid.rank}.'
+            )
+
+
+def check_index_count(what: str, numbers: Sequence[int], operands: Sequence[object]) -> None:
+    """A list of numbers has one operand for each of its holes."""
+    holes = numbers.count(DYNAMIC_INDEX)
+    if holes != len(operands):
+        raise VerifyException(
+            f"{what} has {len(operands)} dynamic operands, expected {holes}, one for each "
+            "dynamic entry of the static list"
+        )
+
+
+def check_spelling(operation: Operation, spelling: Spelling) -> None:
+    """Attributes and sharding types belong to the dialect of the operation."""
+    dialect = spelling.dialect
+    for name, attribute in operation.properties.items():
+        if isinstance(attribute, AxesArrayAttr | ReductionKindAttr) and not (
+            attribute.name.startswith(dialect)
+        ):
+            raise VerifyException(f"'{name}' is {attribute}, expected an attribute of '{dialect}'")
+    for value_type in (*operation.operand_types, *operation.result_types):
+        if isinstance(value_type, ShardingType) and not value_type.name.startswith(dialect):
+            raise VerifyException(f"found type {value_type}, expected !{dialect}.sharding")
+
+
+def shape_of(value_type: Attribute) -> Shape:
+    """The shape of a ranked tensor or memref."""
+    if not isinstance(value_type, TensorType | MemRefType):
+        raise VerifyException(f"expected a ranked tensor or memref, got {value_type}")
+    shape = cast(ArrayAttr, value_type.shape)  # pyright: ignore[reportMissingTypeArgument]
+    return tuple(None if n.data == DYNAMIC_INDEX else n.data for n in shape)
+
+
+def element_type_of(value_type: Attribute) -> Attribute:
+    """The element type of a ranked tensor or memref."""
+    if not isinstance(value_type, TensorType | MemRefType):
+        raise VerifyException(f"expected a ranked tensor or memref, got {value_type}")
+    return cast(Attribute, value_type.element_type)
+
+
+def show(size: int | None) -> str:
+    """A size as types show it."""
+    return "?" if size is None else str(size)
+
+
+def check_same_element_type(source: Attribute, result: Attribute) -> None:
+    """Source and result hold the same kind of element."""
+    if element_type_of(source) != element_type_of(result):
+        raise VerifyException(
+            "requires the same element type for all operands and results, got "
+            f"{element_type_of(source)} and {element_type_of(result)}"
+        )
+
+
+def check_shape(found: Shape, expected: Shape) -> None:
+    """Each found size is the expected one; a dynamic one is always accepted."""
+    if len(found) != len(expected):
+        raise VerifyException(f"result has rank {len(found)}, expected {len(expected)}")
+    for axis, (size, want) in enumerate(zip(found, expected, strict=True)):
+        if size is not None and size != want:
+            raise VerifyException(
+                f"Dimension size mismatch for result axis {axis}. "
+                f"Expected {show(want)}, but got {show(size)}."
+            )
+
+
+def check_dimension(what: str, dimension: int, rank: int) -> None:
+    """A tensor dimension must exist."""
+    if not 0 <= dimension < rank:
+        raise VerifyException(f"{what} {dimension} is out of bounds [0, {rank}).")
+
+
+def times(size: int | None, group: int | None) -> int | None:
+    """The size of `group` pieces together."""
+    return None if size is None or group is None else size * group
+
+
+def check_divided(what: str, dimension: int, size: int | None, group: int | None) -> int | None:
+    """The size of one of `group` equal pieces. They must be equal."""
+    if size is None or group is None:
+        return None
+    if group == 0 or size % group:
+        raise VerifyException(
+            f"{what} {dimension} has size {size}, which is not divisible by the number of "
+            f"devices in a group, {group}"
+        )
+    return size // group
+
+
+def check_in_group_device(
+    what: str, device: Sequence[int], axes: Sequence[int], grid: Grid
+) -> None:
+    """Coordinates of one device of a group; `DYNAMIC_INDEX` where they are operands."""
+    if len(device) != len(axes):
+        raise VerifyException(
+            f'In-group device "{what}" has unexpected multi-index size {len(device)}. '
+            f"Expected {len(axes)}."
+        )
+    for position, (coordinate, axis) in enumerate(zip(device, axes, strict=True)):
+        extent = grid.shape[axis]
+        if coordinate == DYNAMIC_INDEX:
+            continue
+        if coordinate < 0 or (extent is not None and coordinate >= extent):
+            limit = "" if extent is None else str(extent - 1)
+            raise VerifyException(
+                f'Out of bounds coordinate {position} for in-group device "{what}". '
+                f"Got {coordinate}, but expected value in the range [0, {limit}]."
+            )
+
+
+_BITWISE = (ReductionKind.BITWISE_AND, ReductionKind.BITWISE_OR, ReductionKind.BITWISE_XOR)
+_ORDERED = (ReductionKind.MAX, ReductionKind.MIN)
+
+
+def check_reduction(kind: ReductionKind, element_type: Attribute) -> None:
+    """The kind must be defined for the element type."""
+    if kind in _BITWISE and not isinstance(element_type, IntegerType | IndexType):
+        raise VerifyException(
+            f"reduction {kind} needs elements of an integer type, got {element_type}"
+        )
+    if kind in _ORDERED and isinstance(element_type, ComplexType):
+        raise VerifyException(f"reduction {kind} needs elements with an order, got {element_type}")
+
+
+def check_conversion(source: Attribute, result: Attribute) -> None:
+    """Inputs of a reduction are converted to the result's element type, within one family."""
+    before, after = element_type_of(source), element_type_of(result)
+    if before == after:
+        return
+    families: tuple[tuple[type[Attribute], ...], ...] = (
+        (IntegerType, IndexType),
+        (AnyFloat,),
+        (ComplexType,),
+    )
+    for family in families:
+        if isinstance(before, family) and isinstance(after, family):
+            return
+    raise VerifyException(
+        f"cannot convert elements of type {before} to the result's {after} before the reduction"
+    )
