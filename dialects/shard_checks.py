@@ -12,7 +12,6 @@ from typing import cast
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
-    ArrayAttr,
     ComplexType,
     DenseArrayBase,
     IndexType,
@@ -28,7 +27,13 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..sharding.grid import Grid
 from ..sharding.sharding import ReductionKind
-from .shard_attributes import AxesArrayAttr, ReductionKindAttr, ShardingType, Spelling
+from .shard_attributes import (
+    AxesArrayAttr,
+    IndicesAttr,
+    ReductionKindAttr,
+    ShardingType,
+    Spelling,
+)
 
 Shape = tuple[int | None, ...]
 
@@ -53,10 +58,10 @@ def find_grid(operation: Operation, symbol: SymbolRefAttr) -> Operation | None:
 
 def grid_value(grid: Operation) -> Grid:
     """The value of a `shard.grid` or `mesh.mesh` operation."""
-    name, shape = grid.properties["sym_name"], grid.properties["shape"]
+    name, shape = grid.properties.get("sym_name"), grid.properties.get("shape")
     if not isinstance(name, StringAttr) or not isinstance(shape, DenseArrayBase):
         raise VerifyException("grid has no name or no shape")
-    extents = cast(tuple[int, ...], DenseArrayBase.get_values(shape))
+    extents = cast(IndicesAttr, shape).get_values()
     return Grid(name.data, tuple(None if n == DYNAMIC_INDEX else n for n in extents))
 
 
@@ -113,15 +118,14 @@ def shape_of(value_type: Attribute) -> Shape:
     """The shape of a ranked tensor or memref."""
     if not isinstance(value_type, TensorType | MemRefType):
         raise VerifyException(f"expected a ranked tensor or memref, got {value_type}")
-    shape = cast(ArrayAttr, value_type.shape)  # pyright: ignore[reportMissingTypeArgument]
-    return tuple(None if n.data == DYNAMIC_INDEX else n.data for n in shape)
+    return tuple(None if n == DYNAMIC_INDEX else n for n in value_type.get_shape())
 
 
 def element_type_of(value_type: Attribute) -> Attribute:
     """The element type of a ranked tensor or memref."""
     if not isinstance(value_type, TensorType | MemRefType):
         raise VerifyException(f"expected a ranked tensor or memref, got {value_type}")
-    return cast(Attribute, value_type.element_type)
+    return cast(TensorType[Attribute], value_type).element_type
 
 
 def show(size: int | None) -> str:
@@ -213,12 +217,7 @@ def check_conversion(source: Attribute, result: Attribute) -> None:
     before, after = element_type_of(source), element_type_of(result)
     if before == after:
         return
-    families: tuple[tuple[type[Attribute], ...], ...] = (
-        (IntegerType, IndexType),
-        (AnyFloat,),
-        (ComplexType,),
-    )
-    for family in families:
+    for family in (IntegerType | IndexType, AnyFloat, ComplexType):
         if isinstance(before, family) and isinstance(after, family):
             return
     raise VerifyException(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -70,7 +71,7 @@ def _check_offsets(grid: Grid, split_axes: Sequence[Axes], offsets: Mixed, word:
         if isinstance(first, int) and first != 0:
             raise VerifyException(f"offsets of dimension {dimension} start at {first}, not at 0")
         known = [border for border in borders if isinstance(border, int)]
-        if any(after < before for before, after in zip(known, known[1:], strict=False)):
+        if any(after < before for before, after in pairwise(known)):
             raise VerifyException(
                 f"sharded dims offsets must be non-decreasing, got {known} for dimension "
                 f"{dimension}"
@@ -133,9 +134,10 @@ def _check_halo_lengths(
         for side, halo in zip(("low", "high"), (next(pairs), next(pairs)), strict=True):
             if size is None or not parts or not isinstance(halo, int):
                 continue
-            if halo > size // parts:
+            shortest = size // parts
+            if halo > shortest:
                 raise VerifyException(
-                    f"{side} halo of dimension {dimension} is {halo}, more than the {size // parts} "
+                    f"{side} halo of dimension {dimension} is {halo}, more than the {shortest} "
                     f"elements of the shortest of {parts} shards of {size}"
                 )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from typing import cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -30,6 +31,8 @@ from xdsl.printer import Printer
 from ..sharding.sharding import ReductionKind
 from .shard_attributes import (
     AxesArrayAttr,
+    AxesAttr,
+    IndicesAttr,
     ReductionKindAttr,
     Spelling,
     axes_attribute,
@@ -255,9 +258,9 @@ def _print_value(
             printer.print_int(value.value.data)
         case DenseArrayBase() if clause.form is Form.INDEX_LIST:
             operands: Sequence[SSAValue] = getattr(operation, clause.dynamic)
-            print_index_list(printer, DenseArrayBase.get_values(value), operands)
+            print_index_list(printer, cast(IndicesAttr, value).get_values(), operands)
         case DenseArrayBase():
-            print_axes(printer, value)
+            print_axes(printer, cast(AxesAttr, value))
         case _:
             printer.print_attribute(value)
 
@@ -267,7 +270,7 @@ def _print_partial(printer: Printer, operation: Operation) -> None:
     axes = operation.properties.get("partial_axes")
     if isinstance(kind, ReductionKindAttr) and isinstance(axes, DenseArrayBase):
         printer.print_string(f" partial = {kind.kind.data}")
-        print_axes(printer, axes)
+        print_axes(printer, cast(AxesAttr, axes))
 
 
 def segment_sizes(*sizes: int) -> Attribute:
