@@ -161,19 +161,20 @@ class ShardingDefinition(OnGrid, ABC):
         position = parser.pos
         grid = parse_grid(parser)
         clauses = parse_clauses(parser, _SHARDING_CLAUSES, cls.SPELLING)
-        attributes = parse_attributes(parser)
-        parser.parse_punctuation(":")
-        result_type = parser.parse_type()
         offsets = clauses.operands.get("dynamic_sharded_dims_offsets", [])
         halos = clauses.operands.get("dynamic_halo_sizes", [])
+        properties: dict[str, Attribute] = {
+            cls.SPELLING.word("grid"): grid,
+            **clauses.properties,
+            "operandSegmentSizes": segment_sizes(len(offsets), len(halos)),
+        }
+        attributes = parse_attributes(parser, cls, properties)
+        parser.parse_punctuation(":")
+        result_type = parser.parse_type()
         operands = [*offsets, *halos]
         operation = cls.create(
             operands=parser.resolve_operands(operands, [i64] * len(operands), position),
-            properties={
-                cls.SPELLING.word("grid"): grid,
-                **clauses.properties,
-                "operandSegmentSizes": segment_sizes(len(offsets), len(halos)),
-            },
+            properties=properties,
             result_types=[result_type],
             attributes=attributes,
         )
@@ -220,7 +221,7 @@ class GetShardingDefinition(IRDLOperation, ABC):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         source = parser.parse_unresolved_operand()
-        attributes = parse_attributes(parser)
+        attributes = parse_attributes(parser, cls, {})
         parser.parse_punctuation(":")
         source_type = parser.parse_type()
         parser.parse_punctuation("->")
@@ -302,7 +303,12 @@ class ShardShapeDefinition(IRDLOperation, ABC):
         parser.parse_keyword("device")
         parser.parse_punctuation("=")
         device, dynamic_device = parse_index_list(parser)
-        attributes = parse_attributes(parser)
+        properties: dict[str, Attribute] = {
+            "dims": indices_attribute(dims),
+            "device": indices_attribute(device),
+            "operandSegmentSizes": segment_sizes(len(dynamic_dims), 1, len(dynamic_device)),
+        }
+        attributes = parse_attributes(parser, cls, properties)
         parser.parse_punctuation(":")
         types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
         operand_types: list[Attribute] = [
@@ -314,11 +320,7 @@ class ShardShapeDefinition(IRDLOperation, ABC):
             operands=parser.resolve_operands(
                 [*dynamic_dims, sharding, *dynamic_device], operand_types, position
             ),
-            properties={
-                "dims": indices_attribute(dims),
-                "device": indices_attribute(device),
-                "operandSegmentSizes": segment_sizes(len(dynamic_dims), 1, len(dynamic_device)),
-            },
+            properties=properties,
             result_types=types,
             attributes=attributes,
         )
@@ -411,7 +413,7 @@ class ShardDefinition(IRDLOperation, ABC):
         parser.parse_keyword("to")
         sharding = parser.parse_unresolved_operand()
         clauses = parse_clauses(parser, _SHARD_CLAUSES, cls.SPELLING)
-        attributes = parse_attributes(parser)
+        attributes = parse_attributes(parser, cls, clauses.properties)
         parser.parse_punctuation(":")
         tensor_type = parser.parse_type()
         operation = cls.create(

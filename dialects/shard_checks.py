@@ -129,8 +129,8 @@ def element_type_of(value_type: Attribute) -> Attribute:
 
 
 def show(size: int | None) -> str:
-    """A size as types show it."""
-    return "?" if size is None else str(size)
+    """A size as messages show it."""
+    return "dynamic" if size is None else str(size)
 
 
 def check_same_element_type(source: Attribute, result: Attribute) -> None:
@@ -142,10 +142,30 @@ def check_same_element_type(source: Attribute, result: Attribute) -> None:
         )
 
 
+def check_same_shape(source: Attribute, result: Attribute, allow_dynamic: bool) -> None:
+    """Input and result have one shape, up to sizes known only at run time if those are allowed."""
+    before, after = shape_of(source), shape_of(result)
+    agree = len(before) == len(after) and all(
+        a == b or (allow_dynamic and None in (a, b)) for a, b in zip(before, after, strict=True)
+    )
+    if not agree:
+        raise VerifyException(
+            f"requires the same shape for all operands and results, got {source} and {result}"
+        )
+
+
+def check_ranked_above_zero(source: Attribute) -> None:
+    """Upstream gives some collectives no meaning on tensors of rank 0."""
+    if not shape_of(source):
+        raise VerifyException(f"operand #0 must be a non-0-ranked tensor, got {source}")
+
+
 def check_shape(found: Shape, expected: Shape) -> None:
     """Each found size is the expected one; a dynamic one is always accepted."""
     if len(found) != len(expected):
-        raise VerifyException(f"result has rank {len(found)}, expected {len(expected)}")
+        raise VerifyException(
+            f"result type has different rank than operands: {len(found)}, expected {len(expected)}"
+        )
     for axis, (size, want) in enumerate(zip(found, expected, strict=True)):
         if size is not None and size != want:
             raise VerifyException(

@@ -55,8 +55,10 @@ from .shard_checks import (
     check_divided,
     check_in_group_device,
     check_index_count,
+    check_ranked_above_zero,
     check_reduction,
     check_same_element_type,
+    check_same_shape,
     check_shape,
     element_type_of,
     shape_of,
@@ -128,7 +130,8 @@ class Collective(OnGrid, ABC):
         parser.parse_keyword("on")
         grid = parse_grid(parser)
         clauses = parse_clauses(parser, (_GRID_AXES, *cls.CLAUSES), cls.SPELLING)
-        attributes = parse_attributes(parser)
+        properties: dict[str, Attribute] = {cls.SPELLING.word("grid"): grid, **clauses.properties}
+        attributes = parse_attributes(parser, cls, properties)
         parser.parse_punctuation(":")
         position = parser.pos
         operands = [source, *(value for named in clauses.operands.values() for value in named)]
@@ -143,7 +146,7 @@ class Collective(OnGrid, ABC):
             result_types = (parser.parse_type(),)
         operation = cls.create(
             operands=parser.resolve_operands(operands, operand_types, position),
-            properties={cls.SPELLING.word("grid"): grid, **clauses.properties},
+            properties=properties,
             result_types=result_types,
             attributes=attributes,
         )
@@ -206,23 +209,6 @@ def _check_divided(operation: Collective, what: str, dimension: int, group: int 
     check_shape(shape_of(operation.results[0].type), tuple(expected))
 
 
-def _check_same_shape(operation: Collective) -> None:
-    check_shape_equal(shape_of(operation.operands[0].type), shape_of(operation.results[0].type))
-
-
-def check_shape_equal(source: tuple[int | None, ...], result: tuple[int | None, ...]) -> None:
-    """Input and result have one shape."""
-    if source != result:
-        raise VerifyException(
-            "requires the same shape for all operands and results, got "
-            f"{_dimensions(source)} and {_dimensions(result)}"
-        )
-
-
-def _dimensions(shape: tuple[int | None, ...]) -> str:
-    return "x".join("?" if size is None else str(size) for size in shape) or "rank 0"
-
-
 class AllGatherDefinition(Collective, ABC):
     """Concatenate the pieces of a group along a dimension, on every device.
 
@@ -279,7 +265,7 @@ class AllReduceDefinition(Collective, ABC):
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         _check_same_type_kind(self.input.type, self.result.type)
-        _check_same_shape(self)
+        check_same_shape(self.input.type, self.result.type, allow_dynamic=True)
         _check_reduction(self, self.reduction)
 
 
@@ -396,7 +382,7 @@ class BroadcastDefinition(Collective, ABC):
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         _check_device(self, "root", self.root, self.root_dynamic, grid)
         check_same_element_type(self.input.type, self.result.type)
-        _check_same_shape(self)
+        check_same_shape(self.input.type, self.result.type, allow_dynamic=False)
 
 
 def _check_device(
@@ -486,7 +472,7 @@ class ReduceDefinition(Collective, ABC):
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         _check_device(self, "root", self.root, self.root_dynamic, grid)
-        _check_same_shape(self)
+        check_same_shape(self.input.type, self.result.type, allow_dynamic=False)
         _check_reduction(self, self.reduction)
 
 
@@ -502,10 +488,10 @@ class ReduceScatterDefinition(Collective, ABC):
         Clause("scatter_axis", Form.INDEX, synonyms=("scatter_dim",)),
     )
 
-    input = operand_def(_TENSOR)
+    input = operand_def(_TENSOR_OR_MEMREF)
     reduction = prop_def(BaseAttr(ReductionKindAttr))
     scatter_axis = prop_def(_IndexAttr)
-    result = result_def(_TENSOR)
+    result = result_def(_TENSOR_OR_MEMREF)
 
     traits = traits_def(Pure())
 
@@ -525,6 +511,7 @@ class ReduceScatterDefinition(Collective, ABC):
         self._build(input, grid, grid_axes, result_type, properties)
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
+        _check_same_type_kind(self.input.type, self.result.type)
         _check_divided(self, "Scatter axis", self.scatter_axis.value.data, group)
         _check_reduction(self, self.reduction)
 
@@ -599,7 +586,8 @@ class SendDefinition(Collective, ABC):
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         _check_device(self, "destination", self.destination, self.destination_dynamic, grid)
         check_same_element_type(self.input.type, self.result.type)
-        _check_same_shape(self)
+        check_ranked_above_zero(self.input.type)
+        check_same_shape(self.input.type, self.result.type, allow_dynamic=False)
 
 
 class RecvDefinition(Collective, ABC):
@@ -637,7 +625,8 @@ class RecvDefinition(Collective, ABC):
         else:
             _check_device(self, "source", self.source, self.source_dynamic, grid)
         check_same_element_type(self.input.type, self.result.type)
-        _check_same_shape(self)
+        check_ranked_above_zero(self.input.type)
+        check_same_shape(self.input.type, self.result.type, allow_dynamic=False)
 
 
 class ShiftDefinition(Collective, ABC):
@@ -679,12 +668,13 @@ class ShiftDefinition(Collective, ABC):
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_same_element_type(self.input.type, self.result.type)
-        _check_same_shape(self)
+        check_ranked_above_zero(self.input.type)
+        check_same_shape(self.input.type, self.result.type, allow_dynamic=True)
         axis = self.shift_axis.value.data
         if axis not in self.axes:
             raise VerifyException(
                 f"Invalid shift axis {axis}. It must be one of the grouping "
-                f"{self.SPELLING.word('grid')} axes, {list(self.axes)}."
+                f"{self.SPELLING.word('grid')} axes. They are {list(self.axes)}."
             )
 
 
@@ -742,7 +732,8 @@ class UpdateHaloDefinition(OnGrid, ABC):
         parser.parse_keyword("on")
         grid = parse_grid(parser)
         clauses = parse_clauses(parser, cls.CLAUSES, cls.SPELLING)
-        attributes = parse_attributes(parser)
+        properties: dict[str, Attribute] = {cls.SPELLING.word("grid"): grid, **clauses.properties}
+        attributes = parse_attributes(parser, cls, properties)
         parser.parse_punctuation(":")
         position = parser.pos
         result_type = parser.parse_type()
@@ -751,7 +742,7 @@ class UpdateHaloDefinition(OnGrid, ABC):
             operands=parser.resolve_operands(
                 [destination, *halos], [result_type, *([i64] * len(halos))], position
             ),
-            properties={cls.SPELLING.word("grid"): grid, **clauses.properties},
+            properties=properties,
             result_types=[result_type],
             attributes=attributes,
         )
@@ -773,6 +764,7 @@ class UpdateHaloDefinition(OnGrid, ABC):
                 f"result has type {self.result.type}, expected that of the destination, "
                 f"{self.destination.type}"
             )
+        check_ranked_above_zero(self.destination.type)
         check_halo_update(
             grid,
             shape_of(self.destination.type),

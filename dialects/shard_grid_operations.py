@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
     SymbolNameConstraint,
     SymbolRefAttr,
 )
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     prop_def,
@@ -90,11 +90,12 @@ class GridDefinition(IRDLOperation, ABC):
         else:
             shape = parser.parse_dimension_list()
         parser.parse_punctuation(")")
-        attributes = parse_attributes(parser)
+        properties: dict[str, Attribute] = {"sym_name": name, "shape": indices_attribute(shape)}
+        attributes = parse_attributes(parser, cls, properties)
         if visibility is not None:
             attributes["sym_visibility"] = StringAttr(visibility)
         return cls.create(
-            properties={"sym_name": name, "shape": indices_attribute(shape)},
+            properties=properties,
             attributes=attributes,
         )
 
@@ -182,11 +183,12 @@ class _PerAxis(OnGrid, ABC):
             parser.parse_keyword(cls.PREPOSITION)
         grid = parse_grid(parser)
         clauses = parse_clauses(parser, (_AXES,), cls.SPELLING)
-        attributes = parse_attributes(parser)
+        properties: dict[str, Attribute] = {cls.SPELLING.word("grid"): grid, **clauses.properties}
+        attributes = parse_attributes(parser, cls, properties)
         parser.parse_punctuation(":")
         types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
         operation = cls.create(
-            properties={cls.SPELLING.word("grid"): grid, **clauses.properties},
+            properties=properties,
             result_types=types,
             attributes=attributes,
         )
@@ -243,10 +245,11 @@ class ProcessLinearIndexDefinition(OnGrid, ABC):
     def parse(cls, parser: Parser) -> Self:
         parser.parse_keyword("on")
         grid = parse_grid(parser)
-        attributes = parse_attributes(parser)
+        properties: dict[str, Attribute] = {cls.SPELLING.word("grid"): grid}
+        attributes = parse_attributes(parser, cls, properties)
         parser.parse_punctuation(":")
         operation = cls.create(
-            properties={cls.SPELLING.word("grid"): grid},
+            properties=properties,
             result_types=[parser.parse_type()],
             attributes=attributes,
         )
@@ -301,12 +304,13 @@ class NeighborsLinearIndicesDefinition(OnGrid, ABC):
             parser.Delimiter.SQUARE, parser.parse_unresolved_operand
         )
         clauses = parse_clauses(parser, (_SPLIT_AXES,), cls.SPELLING)
-        attributes = parse_attributes(parser)
+        properties: dict[str, Attribute] = {cls.SPELLING.word("grid"): grid, **clauses.properties}
+        attributes = parse_attributes(parser, cls, properties)
         parser.parse_punctuation(":")
         types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
         operation = cls.create(
             operands=parser.resolve_operands(device, [INDEX] * len(device), position),
-            properties={cls.SPELLING.word("grid"): grid, **clauses.properties},
+            properties=properties,
             result_types=types,
             attributes=attributes,
         )

@@ -26,6 +26,14 @@ def check_sharding(
 ) -> None:
     """Check a sharding on its grid. `word` is what the dialect calls a grid."""
     used = [axis for axes in split_axes for axis in axes]
+    for axis in used:
+        if axis < 0:
+            raise VerifyException(f"{word} axis is expected to be non-negative, got {axis}")
+        if used.count(axis) > 1:
+            shown = [list(axes) for axes in split_axes]
+            raise VerifyException(
+                f"{word} axis duplicated: {axis} occurs more than once in {shown}"
+            )
     check_axes(used, grid, word)
     if partial is not None:
         kind, axes = partial
@@ -46,8 +54,9 @@ def _check_halos(split_axes: Sequence[Axes], halos: Mixed) -> None:
     split = sum(1 for axes in split_axes if axes)
     if len(halos) != 2 * split:
         raise VerifyException(
-            f"halo sizes must be specified for all split dimensions: got {len(halos)}, expected "
-            f"{2 * split}, a low and a high one for each of {split}"
+            "halo sizes must be specified for all split axes. "
+            f"Got {len(halos)}, expected {2 * split}: a low and a high one for each of {split} "
+            "split dimensions"
         )
     for size in halos:
         if isinstance(size, int) and size < 0:
@@ -63,8 +72,8 @@ def _check_offsets(grid: Grid, split_axes: Sequence[Axes], offsets: Mixed, word:
     if len(offsets) != expected:
         counts = [f"{(grid.size(axes) or 0) + 1}" for axes in split_axes if axes]
         raise VerifyException(
-            f"has {len(offsets)} sharded dims offsets, expected {expected}: for each split "
-            f"dimension one more than its shards ({' + '.join(counts) or 'no split dimension'})"
+            f"sharded dims offsets has wrong size. Got {len(offsets)}, expected {expected}: for "
+            f"each split dimension one more than its shards ({' + '.join(counts) or 'none'})"
         )
     for dimension, borders in offset_runs(grid, split_axes, offsets):
         first = borders[0]
@@ -73,8 +82,7 @@ def _check_offsets(grid: Grid, split_axes: Sequence[Axes], offsets: Mixed, word:
         known = [border for border in borders if isinstance(border, int)]
         if any(after < before for before, after in pairwise(known)):
             raise VerifyException(
-                f"sharded dims offsets must be non-decreasing, got {known} for dimension "
-                f"{dimension}"
+                f"sharded dims offsets must be non-decreasing. Dimension {dimension} has {known}"
             )
 
 

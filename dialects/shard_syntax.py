@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
@@ -278,9 +279,18 @@ def segment_sizes(*sizes: int) -> Attribute:
     return DenseArrayBase.from_list(i32, sizes)
 
 
-def parse_attributes(parser: Parser) -> dict[str, Attribute]:
-    """Parse the optional dictionary of discardable attributes."""
-    return dict(parser.parse_optional_attr_dict())
+def parse_attributes(
+    parser: Parser, operation: type[IRDLOperation], properties: dict[str, Attribute]
+) -> dict[str, Attribute]:
+    """Parse the optional dictionary of attributes, and return the discardable ones.
+
+    As in MLIR, a property of the operation may also be given there.
+    """
+    definitions = operation.get_irdl_definition().properties
+    discardable: dict[str, Attribute] = {}
+    for name, attribute in parser.parse_optional_attr_dict().items():
+        (properties if name in definitions else discardable)[name] = attribute
+    return discardable
 
 
 def print_attributes(printer: Printer, operation: Operation) -> None:
