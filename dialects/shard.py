@@ -17,20 +17,13 @@ from .shard_annotation_operations import (
     ShardShapeDefinition,
 )
 from .shard_attributes import ShardAxesArrayAttr, ShardReductionKindAttr, ShardShardingType
-from .shard_collective_operations import (
-    AllGatherDefinition,
-    AllReduceDefinition,
-    AllSliceDefinition,
-    AllToAllDefinition,
+from .shard_device_operations import (
     BroadcastDefinition,
     GatherDefinition,
     RecvDefinition,
     ReduceDefinition,
-    ReduceScatterDefinition,
     ScatterDefinition,
     SendDefinition,
-    ShiftDefinition,
-    UpdateHaloDefinition,
 )
 from .shard_grid_operations import (
     GridDefinition,
@@ -38,6 +31,17 @@ from .shard_grid_operations import (
     NeighborsLinearIndicesDefinition,
     ProcessLinearIndexDefinition,
     ProcessMultiIndexDefinition,
+)
+from .shard_group_operations import (
+    AllGatherDefinition,
+    AllReduceDefinition,
+    AllSliceDefinition,
+    AllToAllDefinition,
+    ReduceScatterDefinition,
+)
+from .shard_neighbor_operations import (
+    ShiftDefinition,
+    UpdateHaloDefinition,
 )
 
 

@@ -1,0 +1,211 @@
+"""Communication with neighbours on the grid: shifts and halos."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+from xdsl.dialects.builtin import (
+    I64,
+    IntegerAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    BaseAttr,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ..sharding.grid import Grid
+from ..sharding.sharding import Axes
+from .shard_attributes import (
+    AxesArrayAttr,
+    IndicesAttr,
+    indices_attribute,
+)
+from .shard_checks import (
+    check_index_count,
+    check_ranked_above_zero,
+    check_same_element_type,
+    check_same_shape,
+    shape_of,
+)
+from .shard_collective import (
+    TENSOR,
+    TENSOR_OR_MEMREF,
+    Collective,
+    DimensionAttr,
+    dimension_attribute,
+)
+from .shard_grid_operations import OnGrid
+from .shard_sharding_checks import check_halo_update
+from .shard_syntax import (
+    Clause,
+    Form,
+    grid_reference,
+    mixed_list,
+    parse_attributes,
+    parse_clauses,
+    parse_grid,
+    print_attributes,
+    print_clauses,
+    print_grid,
+    split_list,
+)
+
+
+class ShiftDefinition(Collective, ABC):
+    """Give every device the tensor of the one `offset` before it along a grid axis.
+
+    `shard.shift %t on @g grid_axes = [1] shift_axis = 1 offset = 2 rotate
+    : tensor<2xi8> -> tensor<2xi8>`
+    """
+
+    CLAUSES: ClassVar[tuple[Clause, ...]] = (
+        Clause("shift_axis", Form.INDEX),
+        Clause("offset", Form.INTEGER),
+        Clause("rotate", Form.FLAG, optional=True),
+    )
+
+    input = operand_def(TENSOR)
+    shift_axis = prop_def(DimensionAttr)
+    offset = prop_def(IntegerAttr[I64])
+    rotate = opt_prop_def(UnitAttr)
+    result = result_def(TENSOR)
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        input: SSAValue,
+        grid: str | SymbolRefAttr,
+        grid_axes: Sequence[int],
+        shift_axis: int,
+        offset: int,
+        rotate: bool = False,
+    ) -> None:
+        properties: dict[str, Attribute | None] = {
+            "shift_axis": dimension_attribute(shift_axis),
+            "offset": IntegerAttr(offset, i64),
+            "rotate": UnitAttr() if rotate else None,
+        }
+        self.initialize(input, grid, grid_axes, input.type, properties)
+
+    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
+        check_same_element_type(self.input.type, self.result.type)
+        check_ranked_above_zero(self.input.type)
+        check_same_shape(self.input.type, self.result.type, allow_dynamic=True)
+        axis = self.shift_axis.value.data
+        if axis not in self.axes:
+            raise VerifyException(
+                f"Invalid shift axis {axis}. It must be one of the grouping "
+                f"{self.SPELLING.word('grid')} axes. They are {list(self.axes)}."
+            )
+
+
+class UpdateHaloDefinition(OnGrid, ABC):
+    """Fill the halos of a shard from what the neighbours own.
+
+    `shard.update_halo %t on @g split_axes = [[0]] halo_sizes = [1, %h] : tensor<8xf32>`
+    The result is the destination, which holds this device's elements between its halos.
+    """
+
+    CLAUSES: ClassVar[tuple[Clause, ...]] = (
+        Clause("split_axes", Form.AXES_ARRAY),
+        Clause("static_halo_sizes", Form.INDEX_LIST, True, "halo_sizes", word="halo_sizes"),
+    )
+
+    destination = operand_def(TENSOR_OR_MEMREF)
+    halo_sizes = var_operand_def(I64)
+    split_axes = prop_def(BaseAttr(AxesArrayAttr))
+    static_halo_sizes = prop_def(IndicesAttr, default_value=indices_attribute(()))
+    result = result_def(TENSOR_OR_MEMREF)
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        destination: SSAValue,
+        grid: str | SymbolRefAttr,
+        split_axes: Sequence[Sequence[int]],
+        halo_sizes: Sequence[int | SSAValue] = (),
+    ) -> None:
+        numbers, dynamic = split_list(halo_sizes)
+        super().__init__(
+            operands=[destination, dynamic],
+            properties={
+                self.SPELLING.word("grid"): grid_reference(grid),
+                "split_axes": self.SPELLING.axes_array.from_lists(split_axes),
+                "static_halo_sizes": indices_attribute(numbers),
+            },
+            result_types=[destination.type],
+        )
+
+    @property
+    def axes(self) -> tuple[Axes, ...]:
+        """The axes along which each dimension's halos are updated."""
+        return self.split_axes.lists()
+
+    @property
+    def halos(self) -> tuple[int | SSAValue, ...]:
+        """Low and high halo of each dimension that has axes."""
+        return mixed_list(self.static_halo_sizes.get_values(), self.halo_sizes)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        destination = parser.parse_unresolved_operand()
+        parser.parse_keyword("on")
+        grid = parse_grid(parser)
+        clauses = parse_clauses(parser, cls.CLAUSES, cls.SPELLING)
+        properties: dict[str, Attribute] = {cls.SPELLING.word("grid"): grid, **clauses.properties}
+        attributes = parse_attributes(parser, cls, properties)
+        parser.parse_punctuation(":")
+        position = parser.pos
+        result_type = parser.parse_type()
+        halos = clauses.operands.get("halo_sizes", [])
+        return cls.create(
+            operands=parser.resolve_operands(
+                [destination, *halos], [result_type, *([i64] * len(halos))], position
+            ),
+            properties=properties,
+            result_types=[result_type],
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.destination)
+        printer.print_string(" on ")
+        print_grid(printer, self.grid)
+        print_clauses(printer, self, self.CLAUSES, self.SPELLING)
+        print_attributes(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def verify_on_grid(self, grid: Grid) -> None:
+        check_index_count("halo_sizes", self.static_halo_sizes.get_values(), self.halo_sizes)
+        if self.destination.type != self.result.type:
+            raise VerifyException(
+                f"result has type {self.result.type}, expected that of the destination, "
+                f"{self.destination.type}"
+            )
+        check_ranked_above_zero(self.destination.type)
+        check_halo_update(
+            grid,
+            shape_of(self.destination.type),
+            self.axes,
+            self.halos,
+            self.SPELLING.word("grid"),
+        )
