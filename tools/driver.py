@@ -1,0 +1,219 @@
+"""From options and text to text: the work of `mesh-opt` on one input."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TextIO, cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import ParseError
+
+from ..dialects.diagnostics import OperationError, Remark, remarks_to
+from ..dialects.printing import PrintOptions, Spelling
+from ..dialects.registry import register_dialects
+from .diagnostics import (
+    Diagnostic,
+    Severity,
+    error,
+    from_operation_error,
+    from_parse_error,
+    from_remark,
+    place_of,
+    render,
+)
+from .observers import IrPrinting, Timing, VerifyingEach, WhatToPrint
+from .options import Options
+from .parsing import parse_module
+from .pass_manager import InternalFault, Observer, PassFailure, Step, describe_steps, run_steps
+from .printing import print_operation
+from .reproducer import write_reproducer
+from .source import Source
+from .verification import verification_errors
+
+
+class Driver:
+    """Processes the pieces of one input and collects what there is to say about them."""
+
+    def __init__(
+        self, options: Options, steps: tuple[Step, ...], whole: Source, stderr: TextIO
+    ) -> None:
+        self._options = options
+        self._steps = steps
+        self._whole = whole
+        self._stderr = stderr
+        self._timing = Timing() if options.mlir_timing else None
+        self.diagnostics: list[Diagnostic] = []
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether any error was found so far."""
+        return any(one.severity is Severity.ERROR for one in self.diagnostics)
+
+    def report(self, diagnostic: Diagnostic) -> None:
+        """Take note of a diagnostic, and print it at once unless it will be checked instead."""
+        self.diagnostics.append(diagnostic)
+        if not self._options.verify_diagnostics:
+            self._stderr.write(render(diagnostic, [self._whole]))
+
+    def report_timing(self) -> None:
+        """Print where the time went, if that is wanted."""
+        if self._timing is not None:
+            self._timing.report(self._stderr)
+
+    def process(self, source: Source) -> str | None:
+        """The text of what a piece of the input becomes; None if there was an error."""
+        context = new_context(self._options.allow_unregistered_dialect)
+        with self._remarks(), self._stage("Parser"):
+            module = self._read(context, source)
+        if module is None:
+            return None
+        with self._remarks():
+            if not self._run(context, module, source):
+                return None
+        with self._stage("Output"):
+            return self.print_ir(module) + "\n"
+
+    def print_ir(self, operation: Operation) -> str:
+        """The text of an operation in the form that the options ask for."""
+        return print_operation(
+            operation,
+            generic=self._options.mlir_print_op_generic,
+            locations=self._options.mlir_print_debuginfo,
+            elide_larger=self._options.mlir_elide_elementsattrs_if_larger,
+            options=PrintOptions(spelling=cast(Spelling, self._options.spelling)),
+        )
+
+    def _read(self, context: Context, source: Source) -> ModuleOp | None:
+        try:
+            module = parse_module(
+                context, source, implicit_module=not self._options.no_implicit_module
+            )
+        except ParseError as failure:
+            self.report(from_parse_error(failure))
+            self._show_traceback()
+            return None
+        if not self._verify(module):
+            return None
+        if self._options.verify_roundtrip and not self._survives_roundtrip(context, module):
+            return None
+        return module
+
+    def _verify(self, module: ModuleOp) -> bool:
+        failures = list(verification_errors(module))
+        for failure in failures:
+            self.report(from_operation_error(failure))
+        return not failures
+
+    def _survives_roundtrip(self, context: Context, module: ModuleOp) -> bool:
+        for generic in (False, True):
+            text = print_operation(module, generic=generic)
+            form = "generic" if generic else "custom"
+            try:
+                again = parse_module(context, Source(text, f"<{form} form>"))
+            except ParseError as failure:
+                diagnostic = from_parse_error(failure)
+                self.report(error(f"the {form} form does not parse: {diagnostic.message}"))
+                self._stderr.write(render(diagnostic, [Source(text, f"<{form} form>")]))
+                return False
+            if not module.is_structurally_equivalent(again):
+                self.report(error(f"the {form} form reads as different IR", place_of(module)))
+                return False
+        return True
+
+    def _run(self, context: Context, module: ModuleOp, source: Source) -> bool:
+        options = self._options
+        if options.mlir_generate_reproducer is not None:
+            self._write_reproducer(source, options.mlir_generate_reproducer)
+        try:
+            run_steps(context, module, self._steps, self._observers())
+        except OperationError as failure:
+            self.report(from_operation_error(failure))
+            self._after_failure(source)
+            return False
+        except PassFailure as failure:
+            message = f"pass '{failure.failed.name}' failed: {failure.message}"
+            self.report(error(message, place_of(failure.operation)))
+            self._after_failure(source)
+            return False
+        except InternalFault as fault:
+            self._report_fault(fault, source)
+            return False
+        return not self._steps or self._verify(module)
+
+    def _observers(self) -> list[Observer]:
+        options = self._options
+        observers: list[Observer] = []
+        wanted = WhatToPrint(
+            before=frozenset(options.mlir_print_ir_before),
+            after=frozenset(options.mlir_print_ir_after),
+            before_all=options.mlir_print_ir_before_all,
+            after_all=options.mlir_print_ir_after_all,
+            only_changes=options.mlir_print_ir_after_change,
+            only_failures=options.mlir_print_ir_after_failure,
+        )
+        if options.verify_each:
+            observers.append(VerifyingEach())
+        if not wanted.nothing:
+            observers.append(IrPrinting(wanted, self._stderr, self.print_ir))
+        if self._timing is not None:
+            observers.append(self._timing)
+        return observers
+
+    def _report_fault(self, fault: InternalFault, source: Source) -> None:
+        cause = fault.cause
+        self.report(
+            error(
+                f"pass '{fault.failed.name}' broke down: this is a fault of mesh-opt, not of the "
+                f"program ({type(cause).__name__}: {cause})",
+                place_of(fault.operation),
+            )
+        )
+        self._show_traceback()
+        self._write_reproducer(source, self._options.mlir_pass_pipeline_crash_reproducer)
+
+    def _after_failure(self, source: Source) -> None:
+        self._show_traceback()
+        if self._options.mlir_pass_pipeline_crash_reproducer is not None:
+            self._write_reproducer(source, self._options.mlir_pass_pipeline_crash_reproducer)
+
+    def _write_reproducer(self, source: Source, path: str | None) -> None:
+        try:
+            written = write_reproducer(source.content, describe_steps(self._steps), path)
+        except OSError as failure:
+            self._stderr.write(f"mesh-opt: cannot write a reproducer: {failure}\n")
+        else:
+            self._stderr.write(
+                f"mesh-opt: wrote {written}; `mesh-opt --run-reproducer {written}` runs it again\n"
+            )
+
+    def _show_traceback(self) -> None:
+        if self._options.debug:
+            self._stderr.write(traceback.format_exc())
+
+    def _stage(self, name: str) -> AbstractContextManager[None]:
+        return self._timing.stage(name) if self._timing is not None else nullcontext()
+
+    @contextmanager
+    def _remarks(self) -> Iterator[None]:
+        wanted = self._options.remarks
+        if not wanted:
+            yield
+            return
+
+        def sink(remark: Remark) -> None:
+            if "all" in wanted or remark.category in wanted:
+                self.report(from_remark(remark))
+
+        with remarks_to(sink):
+            yield
+
+
+def new_context(allow_unregistered: bool = False) -> Context:
+    """A context in which every dialect that our tools read is registered, and none is loaded."""
+    context = Context(allow_unregistered=allow_unregistered)
+    register_dialects(context)
+    return context

@@ -1,0 +1,29 @@
+"""How deeply IR may be nested, and the room on Python's stack that this depth needs.
+
+Parsing, verifying, printing and xDSL's own passes all recurse over nested regions and attributes.
+Programs stay far below the limit; hostile text gets an error from the parser instead of a crash
+somewhere later.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+MAXIMUM_NESTING = 256
+"""The largest depth of regions and attributes, counted together, that the parser accepts."""
+
+_FRAMES_PER_LEVEL = 24
+"""More Python frames than any of the stages needs for one level of nesting."""
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Room for `MAXIMUM_NESTING` levels inside the `with` block."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 1000 + MAXIMUM_NESTING * _FRAMES_PER_LEVEL))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)

@@ -1,0 +1,153 @@
+"""`mesh-opt`: reads MLIR, runs passes and prints the result, as `mlir-opt` does.
+
+`main` keeps no state between calls and touches nothing but the streams and files that it is
+given, so tests and other programs can call it as often as they like.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TextIO
+
+from ..dialects.registry import all_dialects
+from ..passes.registry import all_passes
+from .diagnostics import Place, error, render
+from .driver import Driver
+from .expectations import check_expectations
+from .options import Options, UsageError, help_text, parse_command_line
+from .pass_manager import Step, build_root_steps, build_steps, describe_steps
+from .pass_options import PassTable
+from .pipeline import PassEntry, PipelineError, parse_options, parse_pipeline
+from .reproducer import stored_pipeline
+from .source import Source, split_source
+
+VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
+"""An environment variable that switches `--verify-each` on, for test suites."""
+
+
+def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+    """Run the tool with the arguments behind its name. Returns 0, or 1 if there was an error."""
+    try:
+        passes = all_passes()
+        defaults = Options(verify_each=os.environ.get(VERIFY_EACH_VARIABLE, "0") == "1")
+        options = parse_command_line(argv, passes, defaults)
+        information = _information(options, passes)
+        if information is not None:
+            stdout.write(information)
+            return 0
+        whole = _read_input(options, stdin)
+        steps = _steps(options, whole, passes)
+        if options.dump_pass_pipeline:
+            stderr.write(f"{describe_steps(steps)}\n")
+        return _process(options, whole, steps, stdout, stderr)
+    except UsageError as problem:
+        stderr.write(f"mesh-opt: {problem}\n")
+    except PipelineError as problem:
+        source = Source(problem.text, "pass-pipeline")
+        line, column = source.line_and_column(problem.offset)
+        place = Place(source.name, line, column)
+        stderr.write(render(error(problem.message, place), [source]))
+    return 1
+
+
+def main_console() -> None:
+    """The console script: `main` on the process's own arguments and streams."""
+    try:
+        code = main(sys.argv[1:], sys.stdin, sys.stdout, sys.stderr)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)
+
+
+def _information(options: Options, passes: PassTable) -> str | None:
+    """What an option that only asks for information prints; None if there is work to do."""
+    if options.help:
+        return help_text()
+    if options.version:
+        from importlib.metadata import version
+
+        return f"mesh-opt {version('mesh-opt')} on xDSL {version('xdsl')}\n"
+    if options.list_passes:
+        return "".join(f"{name}\n" for name in sorted(passes))
+    if options.show_dialects:
+        return "".join(f"{name}\n" for name in sorted(all_dialects()))
+    if options.shell_completion is not None:
+        from .completion import completion_script
+
+        return completion_script(options.shell_completion, passes)
+    return None
+
+
+def _read_input(options: Options, stdin: TextIO) -> Source:
+    if options.input == "-":
+        return Source(stdin.read(), "<stdin>")
+    try:
+        with open(options.input, "rb") as file:
+            text = file.read().decode("utf-8")
+    except OSError as problem:
+        raise UsageError(f"cannot read '{options.input}': {problem.strerror}") from problem
+    except UnicodeDecodeError as problem:
+        raise UsageError(f"'{options.input}' is not UTF-8: {problem.reason}") from problem
+    return Source(text, options.input)
+
+
+def _steps(options: Options, whole: Source, passes: PassTable) -> tuple[Step, ...]:
+    """The passes to run, however they were asked for."""
+    pipelines = [text for text in (options.pass_pipeline, options.passes) if text is not None]
+    if options.run_reproducer:
+        stored = stored_pipeline(whole.content)
+        if stored is None:
+            raise UsageError(f"'{options.input}' stores no pipeline to run")
+        pipelines.append(stored)
+    if len(pipelines) + bool(options.pass_flags) > 1:
+        raise UsageError("passes are asked for in more than one way: use one pipeline")
+    if pipelines:
+        (text,) = pipelines
+        return build_root_steps(parse_pipeline(text), text, passes)
+    steps: list[Step] = []
+    for name, written in options.pass_flags:
+        entry = PassEntry(name, parse_options(written) if written else ())
+        steps += build_steps([entry], written or name, passes)
+    return tuple(steps)
+
+
+def _process(
+    options: Options, whole: Source, steps: tuple[Step, ...], stdout: TextIO, stderr: TextIO
+) -> int:
+    driver = Driver(options, steps, whole, stderr)
+    if options.split_input_file is not None:
+        pieces = split_source(whole.name, whole.content, options.split_input_file)
+    else:
+        pieces = [whole]
+    outputs: list[str] = []
+    surprises = False
+    for piece in pieces:
+        seen = len(driver.diagnostics)
+        outputs.append(driver.process(piece) or "")
+        if options.verify_diagnostics:
+            for diagnostic in check_expectations(piece, driver.diagnostics[seen:]):
+                stderr.write(render(diagnostic, [whole]))
+                surprises = True
+    driver.report_timing()
+    failed = surprises if options.verify_diagnostics else driver.has_errors
+    if any(outputs):
+        _write_output(options, "// -----\n".join(outputs), stdout)
+    return 1 if failed else 0
+
+
+def _write_output(options: Options, text: str, stdout: TextIO) -> None:
+    if options.output == "-":
+        stdout.write(text)
+        return
+    try:
+        with open(options.output, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as problem:
+        raise UsageError(f"cannot write '{options.output}': {problem.strerror}") from problem

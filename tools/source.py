@@ -1,0 +1,59 @@
+"""The text of a program with fast positions: offset to line and column, and the line itself."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+from xdsl.utils.lexer import Input
+
+
+@dataclass(frozen=True)
+class Source(Input[str]):
+    """A text to parse, with the name that diagnostics give it.
+
+    `first_line` is the number of its first line: above one where the text is a piece of a file.
+    """
+
+    first_line: int = 1
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        """The offset of the first character of every line, in order."""
+        lengths = (len(line) + 1 for line in self.content.split("\n"))
+        return [0, *accumulate(lengths)][:-1]
+
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        """The line number in the file and the one-based column of an offset."""
+        index = bisect_right(self.line_starts, offset) - 1
+        return self.first_line + index, offset - self.line_starts[index] + 1
+
+    def line_text(self, line: int) -> str | None:
+        """The text of a line by its number in the file; None if this source has no such line."""
+        index = line - self.first_line
+        if not 0 <= index < len(self.line_starts):
+            return None
+        start = self.line_starts[index]
+        end = self.content.find("\n", start)
+        return self.content[start : end if end >= 0 else len(self.content)].rstrip("\r")
+
+
+def split_source(name: str, text: str, marker: str = "// -----") -> list[Source]:
+    """The pieces of a file between marker lines, each knowing its place in the whole.
+
+    A marker stands alone on its line, as `mlir-opt` wants it.
+    """
+    pieces: list[Source] = []
+    lines: list[str] = []
+    first_line = 1
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.rstrip() == marker:
+            pieces.append(Source("\n".join([*lines, ""]), name, first_line))
+            lines = []
+            first_line = number + 1
+        else:
+            lines.append(line)
+    pieces.append(Source("\n".join(lines), name, first_line))
+    return pieces

@@ -1,0 +1,149 @@
+"""Checks a whole module, and tells which operation is wrong.
+
+xDSL's `Operation.verify` says what is wrong but not where, prints the module into the exception
+and does not look at dominance. This walk makes the same checks and raises `OperationError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.ir import Block, ErasedSSAValue, Operation, Region, SSAValue
+from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
+from xdsl.utils.exceptions import DiagnosticException
+
+from ..dialects.diagnostics import Note, OperationError
+from .dominance import Dominance
+from .limits import deep_recursion
+
+GRAPH_REGION_OPERATIONS = frozenset({"builtin.module"})
+"""Operations in whose regions a value may be used before the operation that computes it."""
+
+
+def verify(root: Operation) -> None:
+    """Raise OperationError for the first thing that is wrong in or below an operation."""
+    for failure in verification_errors(root):
+        raise failure
+
+
+def verification_errors(root: Operation) -> Iterator[OperationError]:
+    """What is wrong below an operation: at most one error for each isolated operation in it.
+
+    As in MLIR, a function with an error does not hide the errors of its neighbours.
+    """
+    with deep_recursion():
+        pending = [root]
+        while pending:
+            verifier = _TreeVerifier()
+            try:
+                verifier.verify_tree(pending.pop())
+            except OperationError as failure:
+                yield failure
+            pending.extend(reversed(verifier.isolated))
+
+
+class _TreeVerifier:
+    """Checks an operation and what is in it, up to isolated operations, which it collects."""
+
+    def __init__(self) -> None:
+        self.isolated: list[Operation] = []
+        self._computed: set[Operation] = set()
+        self._dominance: dict[Region, Dominance] = {}
+
+    def verify_tree(self, operation: Operation) -> None:
+        """Check one operation, its regions, and then its own verifier, as xDSL's order is."""
+        _verify_place(operation)
+        for region in operation.regions:
+            self._verify_region(operation, region)
+        _verify_invariants(operation)
+
+    def _verify_region(self, parent: Operation, region: Region) -> None:
+        single = region.first_block is region.last_block
+        for block in region.blocks:
+            if block.last_op is None and single and not parent.has_trait(NoTerminator):
+                raise OperationError(parent, "has an empty block, which must end in a terminator")
+            for operation in block.ops:
+                self._verify_operands(operation, block)
+                if operation.has_trait(IsolatedFromAbove, value_if_unregistered=False):
+                    self.isolated.append(operation)
+                else:
+                    self.verify_tree(operation)
+                self._computed.add(operation)
+
+    def _verify_operands(self, operation: Operation, block: Block) -> None:
+        for index, operand in enumerate(operation.operands):
+            owner = operand.owner
+            if owner is block or (owner in self._computed and owner.parent is block):
+                continue
+            if isinstance(operand, ErasedSSAValue):
+                raise OperationError(operation, f"operand #{index} was erased")
+            if not self._is_computed_before(operand, operation):
+                notes = [Note("defined here", owner)] if isinstance(owner, Operation) else []
+                raise OperationError(
+                    operation, f"operand #{index} does not dominate this use", notes
+                )
+
+    def _is_computed_before(self, value: SSAValue, user: Operation) -> bool:
+        """Whether a value is computed whenever and before an operation runs."""
+        owner = value.owner
+        home = owner if isinstance(owner, Block) else owner.parent
+        if home is None:
+            return False
+        block = user.parent
+        while block is not None:
+            if block is home:
+                return owner is home or owner in self._computed or _in_graph_region(block)
+            region = block.parent
+            if region is None:
+                return False
+            if home.parent is region:
+                dominance = self._dominance.get(region)
+                if dominance is None:
+                    dominance = self._dominance[region] = Dominance(region)
+                return dominance.dominates(home, block)
+            block = block.parent_block()
+        return False
+
+
+def _in_graph_region(block: Block) -> bool:
+    parent = block.parent_op()
+    return parent is not None and parent.name in GRAPH_REGION_OPERATIONS
+
+
+def _verify_place(operation: Operation) -> None:
+    """Check where an operation stands: terminators end blocks, branches stay in their region."""
+    block = operation.parent
+    region = block.parent if block is not None else None
+    parent = region.parent if region is not None else None
+    if block is None or region is None or parent is None:
+        if operation.successors:
+            raise OperationError(operation, "has successors but stands in no block")
+        return
+    is_last = block.last_op is operation
+    if operation.successors and not is_last:
+        raise OperationError(operation, "has successors, so it must end its block")
+    for successor in operation.successors:
+        if successor.parent is not region:
+            raise OperationError(operation, "branches to a block of another region")
+    if is_last and not operation.has_trait(IsTerminator):
+        single = region.first_block is region.last_block
+        if not single or not parent.has_trait(NoTerminator):
+            raise OperationError(
+                operation,
+                "ends a block but is not a terminator",
+                [Note(f"in the body of this '{parent.name}'", parent)],
+            )
+
+
+def _verify_invariants(operation: Operation) -> None:
+    try:
+        operation.verify_()
+    except OperationError:
+        raise
+    except DiagnosticException as failure:
+        message = str(failure).strip().removeprefix("Operation does not verify: ")
+        raise OperationError(operation, message) from failure
+    except (ValueError, IndexError, KeyError, NotImplementedError) as failure:
+        # Some of xDSL's verifiers trip over what they should reject.
+        message = f"does not verify: {failure or type(failure).__name__}"
+        raise OperationError(operation, message) from failure
