@@ -1,0 +1,213 @@
+"""One step of propagation, at one operation: what its tensors tell each other through factors.
+
+Two strategies, as in Shardy (openxla/shardy, docs/propagation.md). *Basic* moves only what no
+tensor of the operation objects to. *Aggressive* moves to each tensor what that tensor can take,
+the axes of the largest tensors first. Shardings only ever grow, so repeating steps ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Flag
+from math import prod
+
+from .cost import known_extents
+from .factors import FactorKind, FactorRule, TensorFactors
+from .projection import DimensionAxes, Projection, back, fits, minor_most, project
+from .sharding import Axes
+
+
+class Direction(Flag):
+    """Which side of an operation may tell the other about a factor."""
+
+    NONE = 0
+    FORWARD = 1
+    BACKWARD = 2
+    BOTH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSide:
+    """One operand or result at an operation, as a step sees it.
+
+    `open_dimensions` says to which dimensions propagation may add axes.
+    """
+
+    factors: TensorFactors
+    axes: DimensionAxes
+    open_dimensions: tuple[bool, ...]
+    is_result: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """New axes for each side, and whether all sides now agree on every factor."""
+
+    axes: tuple[DimensionAxes, ...]
+    agreed: bool
+
+
+class _Side:
+    """A tensor with its projection, while a step works on it."""
+
+    def __init__(self, side: TensorSide, rule: FactorRule, extents: Sequence[int]) -> None:
+        self.side = side
+        self.projection: Projection = project(side.factors, side.axes, rule, extents)
+        self.axes: list[Axes | None] = list(self.projection.axes)
+        self.open = {
+            factor
+            for factors, is_open in zip(side.factors, side.open_dimensions, strict=True)
+            for factor in factors
+            if is_open
+        }
+        sizes = known_extents(
+            [rule.factors[factor].size for factors in side.factors for factor in factors]
+        )
+        self.elements = prod(sizes)
+
+    def has(self, factor: int) -> bool:
+        return self.axes[factor] is not None
+
+    def taken(self, factor: int) -> set[int]:
+        """Axes in use by anything but the factor, so far in this step."""
+        used = set(self.projection.overflow)
+        for other, axes in enumerate(self.axes):
+            if other != factor and axes:
+                used.update(axes)
+        return used
+
+
+def common_axes(lists: Sequence[tuple[Axes, bool]]) -> Axes:
+    """The longest axes that all lists agree on, up to one being a prefix of the other.
+
+    A list is given with whether it may add axes to what the lists before it say. Where two
+    lists differ, what is before the difference is kept and nothing is added any more.
+    """
+    result: Axes = ()
+    may_grow = True
+    for axes, adds in lists:
+        shared = 0
+        while shared < min(len(result), len(axes)) and result[shared] == axes[shared]:
+            shared += 1
+        if shared < len(result) and shared < len(axes):
+            result, may_grow = result[:shared], False
+        elif len(axes) > len(result) and may_grow and adds:
+            result = axes
+    return result
+
+
+def _candidate(sides: Sequence[_Side], factor: int, direction: Direction) -> Axes:
+    """The axes that the sides which may speak agree on for a factor."""
+    speaking: list[tuple[Axes, bool]] = []
+    listening: list[tuple[Axes, bool]] = []
+    for side in sides:
+        axes = side.axes[factor]
+        if axes is None:
+            continue
+        wanted = Direction.BACKWARD if side.side.is_result else Direction.FORWARD
+        (speaking if direction & wanted else listening).append((axes, bool(direction & wanted)))
+    return common_axes(speaking + listening)
+
+
+def _limit(axes: Axes, factor: int, rule: FactorRule, side: _Side, extents: Sequence[int]) -> int:
+    """How many of the axes a side can take along a factor it has, apart from other factors."""
+    own = side.axes[factor] or ()
+    if axes[: len(own)] != own:
+        return min(len(axes), len(own))
+    if factor not in side.open:
+        return len(own)
+    minor = minor_most(side.side.factors, factor)
+    size = rule.factors[factor].size
+    count = len(own)
+    while count < len(axes) and fits(
+        size, prod(extents[axis] for axis in axes[: count + 1]), minor
+    ):
+        count += 1
+    return count
+
+
+def _free_prefix(axes: Axes, taken: set[int]) -> int:
+    """How many of the axes come before the first that is taken."""
+    for position, axis in enumerate(axes):
+        if axis in taken:
+            return position
+    return len(axes)
+
+
+def _basic(
+    sides: Sequence[_Side], rule: FactorRule, directions: Sequence[Direction], extents: list[int]
+) -> None:
+    for factor, direction in enumerate(directions):
+        if not direction:
+            continue
+        axes = _candidate(sides, factor, direction)
+        for side in sides:
+            axes = axes[: _free_prefix(axes, side.taken(factor))]
+            if side.has(factor):
+                axes = axes[: _limit(axes, factor, rule, side, extents)]
+        for side in sides:
+            own = side.axes[factor]
+            if own is not None and len(axes) > len(own):
+                side.axes[factor] = axes
+
+
+def _aggressive(
+    sides: Sequence[_Side], rule: FactorRule, directions: Sequence[Direction], extents: list[int]
+) -> None:
+    proposals: list[tuple[int, int, Axes]] = []
+    for factor, direction in enumerate(directions):
+        if not direction:
+            continue
+        axes = _candidate(sides, factor, direction)
+        if axes:
+            source = max(side.elements for side in sides if side.axes[factor])
+            proposals.append((-source, factor, axes))
+    for _, factor, axes in sorted(proposals):
+        for side in sides:
+            own = side.axes[factor]
+            if own is None or axes[: len(own)] != own:
+                continue
+            count = min(
+                _limit(axes, factor, rule, side, extents),
+                _free_prefix(axes, side.taken(factor)),
+            )
+            if count > len(own):
+                side.axes[factor] = axes[:count]
+
+
+def propagate_step(
+    rule: FactorRule,
+    sides: Sequence[TensorSide],
+    directions: Sequence[Direction],
+    extents: Sequence[int],
+    *,
+    aggressive: bool,
+) -> StepResult:
+    """Let the tensors of one operation take over axes from each other.
+
+    `directions` has one entry per factor; `extents` are the grid's. The axes in the result
+    extend those in the argument.
+    """
+    working = [_Side(side, rule, extents) for side in sides]
+    (_aggressive if aggressive else _basic)(working, rule, directions, list(extents))
+    results: list[DimensionAxes] = []
+    for side in working:
+        if side.axes == list(side.projection.axes):
+            results.append(side.side.axes)
+            continue
+        grown = back(side.side.factors, side.axes, rule, extents)
+        # A minor factor may have had to be left out; axes that overflowed are not given up.
+        grows = not side.projection.overflow and all(
+            new[: len(old)] == old for new, old in zip(grown, side.side.axes, strict=True)
+        )
+        results.append(grown if grows else side.side.axes)
+    return StepResult(tuple(results), _agreed(working, rule))
+
+
+def _agreed(sides: Sequence[_Side], rule: FactorRule) -> bool:
+    for factor, known in enumerate(rule.factors):
+        seen = {side.axes[factor] for side in sides if side.axes[factor] is not None}
+        if len(seen) > 1 or (known.kind is FactorKind.NEED_REPLICATION and any(seen)):
+            return False
+    return not any(side.projection.overflow for side in sides)

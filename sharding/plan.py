@@ -1,0 +1,219 @@
+"""How one operation is computed: along which axes each of its factors is split.
+
+Where the tensors of an operation agree there is nothing to choose. Where they do not, every
+assignment of the axes that its tensors propose is compared: first, explicit annotations are
+kept; then, the work is spread over most processes; then, fewest bytes are sent; then, least
+memory is used. The losers are resharded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from .cost import (
+    all_gather_bytes,
+    all_reduce_bytes,
+    known_extents,
+    local_size,
+    reduce_scatter_bytes,
+    reshard_bytes,
+)
+from .factors import FactorKind, FactorRule
+from .projection import DimensionAxes, back, fits, minor_most, project
+from .sharding import Axes, ReductionKind
+
+PLAN_LIMIT = 4096
+"""Assignments that are compared at one operation; beyond, the last factors stay whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTensor:
+    """An operand as it comes, or a result as it is wanted.
+
+    `axes` is `None` for a tensor that costs nothing to have in any placement. `explicit`: the
+    program says that the operation itself sees the tensor so. `width` is bytes per element.
+    """
+
+    axes: DimensionAxes | None
+    explicit: bool = False
+    width: float = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What was chosen: the axes of each factor, and so of each operand and result.
+
+    Results are as the operation leaves them when its reductions are done: `reduced` are the axes
+    over which that needs communication.
+    """
+
+    factor_axes: tuple[Axes, ...]
+    operands: tuple[DimensionAxes, ...]
+    results: tuple[DimensionAxes, ...]
+    reduced: Axes
+    bytes_sent: float
+
+
+def choose_plan(
+    rule: FactorRule,
+    operands: Sequence[PlannedTensor],
+    results: Sequence[PlannedTensor],
+    extents: Sequence[int],
+) -> Plan:
+    """The best assignment of axes to factors. `extents` are those of the grid."""
+    proposals = _proposals(rule, operands, results, extents)
+    best: tuple[tuple[float, ...], Plan] | None = None
+    for assignment in _assignments(proposals):
+        plan = _plan(rule, assignment, operands, results, extents)
+        if plan is None:
+            continue
+        key = _rank(plan, operands, results, rule, extents)
+        if best is None or key < best[0]:
+            best = (key, plan)
+    if best is None:
+        raise ValueError(f"not even replication is possible for {rule}")
+    return best[1]
+
+
+def _proposals(
+    rule: FactorRule,
+    operands: Sequence[PlannedTensor],
+    results: Sequence[PlannedTensor],
+    extents: Sequence[int],
+) -> list[list[Axes]]:
+    """For each factor the axes that tensors propose, and none at all, without duplicates."""
+    proposals: list[dict[Axes, None]] = [{} for _ in rule.factors]
+    for tensor, known in zip((*rule.operands, *rule.results), (*operands, *results), strict=True):
+        if known.axes is None:
+            continue
+        for factor, axes in enumerate(project(tensor, known.axes, rule, extents).axes):
+            if axes and rule.factors[factor].kind is not FactorKind.NEED_REPLICATION:
+                proposals[factor].setdefault(axes)
+    limit, result = PLAN_LIMIT, list[list[Axes]]()
+    for found in proposals:
+        limit //= len(found) + 1
+        result.append([*found, ()] if limit else [()])
+    return result
+
+
+def _assignments(proposals: Sequence[Sequence[Axes]]) -> Iterator[tuple[Axes, ...]]:
+    """One proposal for each factor, in all ways in which no axis is used twice."""
+
+    def extend(chosen: list[Axes], used: frozenset[int]) -> Iterator[tuple[Axes, ...]]:
+        if len(chosen) == len(proposals):
+            yield tuple(chosen)
+            return
+        for axes in proposals[len(chosen)]:
+            if used.isdisjoint(axes):
+                yield from extend([*chosen, axes], used | set(axes))
+
+    return extend([], frozenset())
+
+
+def _plan(
+    rule: FactorRule,
+    assignment: tuple[Axes, ...],
+    operands: Sequence[PlannedTensor],
+    results: Sequence[PlannedTensor],
+    extents: Sequence[int],
+) -> Plan | None:
+    """The plan of an assignment, `None` where a tensor cannot be split so."""
+    placed: list[DimensionAxes] = []
+    for tensor in (*rule.operands, *rule.results):
+        axes = back(tensor, assignment, rule, extents)
+        present = {factor for dimension in tensor for factor in dimension}
+        if sum(map(len, axes)) != sum(len(assignment[factor]) for factor in present):
+            return None
+        for factor in present:
+            parts = prod(extents[axis] for axis in assignment[factor])
+            if not fits(rule.factors[factor].size, parts, minor_most(tensor, factor)):
+                return None
+        placed.append(axes)
+    needed, made = tuple(placed[: len(rule.operands)]), tuple(placed[len(rule.operands) :])
+    sent = 0.0
+    for tensor, known, axes in zip(rule.operands, operands, needed, strict=True):
+        if known.axes is not None and known.axes != axes:
+            sent += reshard_bytes(known.axes, axes, _bytes(tensor, known.width, rule), extents)
+    reduced = tuple(
+        axis
+        for factor, axes in zip(rule.factors, assignment, strict=True)
+        if factor.kind is FactorKind.REDUCTION
+        for axis in axes
+    )
+    for index, (tensor, known, axes) in enumerate(zip(rule.results, results, made, strict=True)):
+        size = _bytes(tensor, known.width, rule)
+        sent += _result_bytes(rule, assignment, index, axes, known.axes, size, extents)
+    return Plan(assignment, needed, made, reduced, sent)
+
+
+def _bytes(tensor: Sequence[Sequence[int]], width: float, rule: FactorRule) -> float:
+    sizes = [rule.factors[factor].size for dimension in tensor for factor in dimension]
+    return width * prod(known_extents(sizes))
+
+
+def _result_bytes(
+    rule: FactorRule,
+    assignment: Sequence[Axes],
+    index: int,
+    made: DimensionAxes,
+    wanted: DimensionAxes | None,
+    size: float,
+    extents: Sequence[int],
+) -> float:
+    """What it takes to finish a result and to bring it to where it is wanted."""
+    held, sent = local_size(size, made, extents), 0.0
+    target = made if wanted is None else wanted
+    splits = {axis: dimension for dimension, axes in enumerate(target) for axis in axes}
+    reached = [list(axes) for axes in made]
+    for factor, axes in zip(rule.factors, assignment, strict=True):
+        if factor.kind is not FactorKind.REDUCTION:
+            continue
+        for axis in axes:
+            n = extents[axis]
+            if factor.reductions[index] in (ReductionKind.GENERIC, None):
+                sent += all_gather_bytes(held * n, n)
+            elif axis in splits:
+                sent += reduce_scatter_bytes(held, n)
+                held /= n
+                reached[splits[axis]].append(axis)
+            else:
+                sent += all_reduce_bytes(held, n)
+    if wanted is not None:
+        sent += reshard_bytes(tuple(map(tuple, reached)), wanted, size, extents)
+    return sent
+
+
+def _extends(longer: DimensionAxes, shorter: DimensionAxes) -> bool:
+    return all(a[: len(b)] == b for a, b in zip(longer, shorter, strict=True))
+
+
+def _rank(
+    plan: Plan,
+    operands: Sequence[PlannedTensor],
+    results: Sequence[PlannedTensor],
+    rule: FactorRule,
+    extents: Sequence[int],
+) -> tuple[float, ...]:
+    """What plans are compared by, the smaller the better."""
+    broken = sum(
+        known.explicit and known.axes is not None and known.axes != axes
+        for known, axes in zip(operands, plan.operands, strict=True)
+    )
+    # A result that only has to be sliced on, or scattered while it is reduced, is as asked for.
+    broken += sum(
+        known.explicit and known.axes is not None and not _extends(known.axes, axes)
+        for known, axes in zip(results, plan.results, strict=True)
+    )
+    parts = prod(extents[axis] for axes in plan.factor_axes for axis in axes)
+    memory = sum(
+        local_size(_bytes(tensor, known.width, rule), axes, extents)
+        for tensor, known, axes in zip(
+            (*rule.operands, *rule.results),
+            (*operands, *results),
+            (*plan.operands, *plan.results),
+            strict=True,
+        )
+    )
+    return (broken, -parts, plan.bytes_sent, memory)

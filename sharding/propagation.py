@@ -1,0 +1,257 @@
+"""Propagation to a fixpoint, over a table from tensors to axes. No IR.
+
+The order is Shardy's, and the heart of the quality: what is cheap and certain spreads before
+contractions choose. Stages, each including those before it:
+
+0. elementwise operations, transposes, reshapes and data-flow edges whose operands have one use;
+1. the same with any number of uses;
+2. factors that pass through, of any operation; broadcasts only from result to operand;
+3. everything but broadcasts from operand to result;
+4. everything.
+
+Within a stage first the basic strategy to a fixpoint, then the aggressive one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from .factor_propagation import Direction, StepResult, TensorSide, propagate_step
+from .factors import FactorKind, FactorRule
+from .projection import DimensionAxes
+
+
+class Stage(IntEnum):
+    """Which operations and factors take part; see the head of this file."""
+
+    SINGLE_USE = 0
+    PASS_THROUGH_OPERATIONS = 1
+    PASS_THROUGH_FACTORS = 2
+    NO_BROADCAST_FORWARD = 3
+    EVERYTHING = 4
+
+
+class RuleClass(IntEnum):
+    """What a rule means for the stages."""
+
+    PASS_THROUGH = 0
+    """All pass through, and one operand has all of them: elementwise, transpose, reshape."""
+    BROADCAST = 1
+    """All factors pass through, and no operand has all of them."""
+    OTHER = 2
+
+
+def classify(rule: FactorRule, operands: Sequence[int | None] | None = None) -> RuleClass:
+    """The class of a rule; `operands` tells which operands count (those that are not `None`)."""
+    if any(factor.kind is not FactorKind.PASS_THROUGH for factor in rule.factors):
+        return RuleClass.OTHER
+    everything = {f for tensor in rule.results for dimension in tensor for f in dimension}
+    for index, tensor in enumerate(rule.operands):
+        if operands is not None and operands[index] is None:
+            continue
+        if everything <= {f for dimension in tensor for f in dimension}:
+            return RuleClass.PASS_THROUGH
+    return RuleClass.BROADCAST
+
+
+@dataclass(frozen=True, slots=True)
+class OperationNode:
+    """One operation: its rule and the tensors at its operands and results.
+
+    A slot is `None` where no tensor of the table is: scalars, and values that are made anew for
+    each use (see `free` in the pass). `single_use` says whether each operand has no other use.
+    """
+
+    rule: FactorRule
+    operands: tuple[int | None, ...]
+    results: tuple[int | None, ...]
+    single_use: bool = False
+
+
+@dataclass(slots=True)
+class TensorNode:
+    """One tensor of the table: how it is split now, and what may be added.
+
+    `priority` is the turn at which its `axes` are first seen by others.
+    """
+
+    axes: DimensionAxes
+    open_dimensions: tuple[bool, ...]
+    priority: int = 0
+    origins: list[Origin] = field(default_factory=list["Origin"])
+
+    @staticmethod
+    def unknown(rank: int) -> TensorNode:
+        """A tensor about which nobody has said anything."""
+        return TensorNode(((),) * rank, (True,) * rank)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Why a tensor has more axes than before: through which operation, when, and from what."""
+
+    operation: int
+    stage: Stage
+    aggressive: bool
+    before: DimensionAxes
+    after: DimensionAxes
+
+
+def directions_of(
+    rule: FactorRule, rule_class: RuleClass, single_use: bool, stage: Stage, allowed: Direction
+) -> tuple[Direction, ...]:
+    """For each factor in which direction it may be propagated at a stage."""
+    by_operation = Direction.NONE
+    if rule_class is RuleClass.PASS_THROUGH and (
+        stage >= Stage.PASS_THROUGH_OPERATIONS or single_use
+    ):
+        by_operation = Direction.BOTH
+    result: list[Direction] = []
+    for factor in rule.factors:
+        direction = by_operation
+        if factor.kind is FactorKind.NEED_REPLICATION:
+            direction = Direction.NONE
+        elif stage >= Stage.PASS_THROUGH_FACTORS and (
+            factor.kind is FactorKind.PASS_THROUGH or stage >= Stage.NO_BROADCAST_FORWARD
+        ):
+            one_way = rule_class is RuleClass.BROADCAST and stage < Stage.EVERYTHING
+            direction |= Direction.BACKWARD if one_way else Direction.BOTH
+        result.append(direction & allowed)
+    return tuple(result)
+
+
+class Propagation:
+    """Propagates over one table of tensors and operations on one grid.
+
+    `extents` are those of the grid. Tensors are changed in place.
+    """
+
+    def __init__(
+        self,
+        tensors: list[TensorNode],
+        operations: Sequence[OperationNode],
+        extents: Sequence[int],
+        *,
+        explain: bool = False,
+    ) -> None:
+        self._tensors = tensors
+        self._operations = operations
+        self._extents = tuple(extents)
+        self._explain = explain
+        self._classes = [classify(node.rule, node.operands) for node in operations]
+        self._at: list[list[int]] = [[] for _ in tensors]
+        for index, node in enumerate(operations):
+            for tensor in {*node.operands, *node.results} - {None}:
+                assert tensor is not None
+                self._at[tensor].append(index)
+        self._unsettled: set[int] = set()
+        self._steps: dict[object, StepResult] = {}
+        self._directions: dict[object, tuple[Direction, ...]] = {}
+
+    def run(
+        self,
+        stages: Iterable[Stage] = tuple(Stage),
+        passes: Sequence[Direction] = (Direction.BOTH,),
+    ) -> None:
+        """Propagate to a fixpoint, priority by priority, stage by stage.
+
+        `passes` restricts directions: each is run to its own fixpoint, in order.
+        """
+        stages = tuple(stages)
+        given = [node.axes for node in self._tensors]
+        openness = [node.open_dimensions for node in self._tensors]
+        priorities = sorted({node.priority for node in self._tensors})
+        for node in self._tensors:
+            if node.priority > priorities[0]:
+                node.axes = ((),) * len(node.axes)
+                node.open_dimensions = (False,) * len(node.axes)
+        for priority in priorities:
+            fresh = [i for i, node in enumerate(self._tensors) if node.priority == priority]
+            for index in fresh:
+                node = self._tensors[index]
+                node.axes = given[index]
+                node.open_dimensions = openness[index]
+            work = [index for index in fresh if any(self._tensors[index].axes)]
+            touched = dict.fromkeys(op for index in work for op in self._at[index])
+            for direction in passes:
+                for stage in stages:
+                    for aggressive in (False, True):
+                        self._fixpoint({*touched, *self._unsettled}, stage, aggressive, direction)
+                        touched = {}
+
+    def _fixpoint(
+        self, start: Iterable[int], stage: Stage, aggressive: bool, allowed: Direction
+    ) -> None:
+        queue = deque(sorted(start))
+        queued = set(queue)
+        while queue:
+            index = queue.popleft()
+            queued.discard(index)
+            for tensor in self._visit(index, stage, aggressive, allowed):
+                for other in self._at[tensor]:
+                    if other != index and other not in queued:
+                        queued.add(other)
+                        queue.append(other)
+
+    def _visit(self, index: int, stage: Stage, aggressive: bool, allowed: Direction) -> list[int]:
+        """Take one step at an operation and return the tensors that it changed."""
+        node = self._operations[index]
+        slots, table = (*node.operands, *node.results), self._tensors
+        state = tuple(
+            None
+            if slot is None
+            else (self._tensors[slot].axes, self._tensors[slot].open_dimensions)
+            for slot in slots
+        )
+        directions = self._directions_at(index, stage, allowed)
+        key = (id(node.rule), directions, aggressive, state)
+        step = self._steps.get(key)
+        if step is None:
+            step = self._steps[key] = self._compute(node, state, directions, aggressive)
+        if step.agreed:
+            self._unsettled.discard(index)
+        else:
+            self._unsettled.add(index)
+        changed: list[int] = []
+        present = (slot for slot in slots if slot is not None)
+        for slot, axes in zip(present, step.axes, strict=True):
+            tensor = self._tensors[slot]
+            before = tensor.axes
+            # The same tensor may be at two slots, with different factors: take what grows it.
+            if axes != before and all(
+                new[: len(old)] == old for new, old in zip(axes, before, strict=True)
+            ):
+                tensor.axes = axes
+                changed.append(slot)
+                if self._explain:
+                    tensor.origins.append(Origin(index, stage, aggressive, before, axes))
+        return changed
+
+    def _directions_at(self, index: int, stage: Stage, allowed: Direction) -> tuple[Direction, ...]:
+        node = self._operations[index]
+        rule_class = self._classes[index]
+        key = (id(node.rule), rule_class, node.single_use, stage, allowed)
+        found = self._directions.get(key)
+        if found is None:
+            found = self._directions[key] = directions_of(
+                node.rule, rule_class, node.single_use, stage, allowed
+            )
+        return found
+
+    def _compute(
+        self,
+        node: OperationNode,
+        state: Sequence[tuple[DimensionAxes, tuple[bool, ...]] | None],
+        directions: Sequence[Direction],
+        aggressive: bool,
+    ) -> StepResult:
+        factors = (*node.rule.operands, *node.rule.results)
+        sides = [
+            TensorSide(factors[i], each[0], each[1], i >= len(node.operands))
+            for i, each in enumerate(state)
+            if each is not None
+        ]
+        return propagate_step(node.rule, sides, directions, self._extents, aggressive=aggressive)
