@@ -204,6 +204,12 @@ class ShardingDefinition(OnGrid, ABC):
             grid, self.axes, self.halos, self.offsets, self.partial, self.SPELLING.word("grid")
         )
 
+    def check_tensor(self, tensor_type: Attribute) -> None:
+        """Check that this sharding means something for tensors of a type."""
+        check_sharding_of_tensor(
+            tensor_type, self.resolve_grid(), self.axes, self.halos, self.offsets, self.partial
+        )
+
 
 class GetShardingDefinition(IRDLOperation, ABC):
     """The sharding of an annotated tensor: `shard.get_sharding %t : T -> !shard.sharding`."""
@@ -450,11 +456,4 @@ class ShardDefinition(IRDLOperation, ABC):
             )
         definition = self.sharding.owner
         if isinstance(definition, ShardingDefinition):
-            check_sharding_of_tensor(
-                self.src.type,
-                definition.resolve_grid(),
-                definition.axes,
-                definition.halos,
-                definition.offsets,
-                definition.partial,
-            )
+            definition.check_tensor(self.src.type)

@@ -54,7 +54,10 @@ def print_axes(printer: Printer, axes: AxesAttr) -> None:
 
 
 class AxesArrayAttr(ParametrizedAttribute, OpaqueSyntaxAttribute):
-    """For each dimension of a tensor the grid axes that split it: `[[0, 1], [], [2]]`."""
+    """For each dimension of a tensor the grid axes that split it: `[[0, 1], [], [2]]`.
+
+    The attribute is printed `#shard<axisarray[[0]]>`; `#shard.axisarray<[[0]]>` is read too.
+    """
 
     axes: ArrayAttr[AxesAttr]
 
@@ -65,6 +68,10 @@ class AxesArrayAttr(ParametrizedAttribute, OpaqueSyntaxAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        if parser.parse_optional_punctuation("<") is not None:
+            parameters = cls.parse_parameters(parser)
+            parser.parse_punctuation(">")
+            return parameters
         lists = parser.parse_comma_separated_list(
             parser.Delimiter.SQUARE, lambda: parse_axes(parser)
         )

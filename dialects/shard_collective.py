@@ -147,7 +147,7 @@ class Collective(OnGrid, ABC):
         print_attributes(printer, self)
         printer.print_string(" : ")
         if self.FUNCTION_TYPE:
-            printer.print_operation_type(self)
+            printer.print_function_type(self.operand_types, self.result_types)
         else:
             printer.print_attribute(self.operands[0].type)
             printer.print_string(" -> ")
@@ -168,15 +168,18 @@ def _set_hint(operation: Operation) -> None:
 
 
 def dimension_attribute(value: int) -> DimensionAttr:
+    """The attribute for a dimension of a tensor or an axis of a grid."""
     return IntegerAttr(value, INDEX)
 
 
 def check_same_type_kind(source: Attribute, result: Attribute) -> None:
+    """Tensors make tensors, and memrefs memrefs."""
     if isinstance(source, MemRefType) != isinstance(result, MemRefType):
         raise VerifyException(f"expected a result of the same kind as {source}, got {result}")
 
 
 def check_gathered(operation: Collective, dimension: int, group: int | None) -> None:
+    """The result is `group` inputs long in one dimension, and as the input otherwise."""
     source, result = operation.operands[0].type, operation.results[0].type
     shape = shape_of(source)
     check_same_element_type(source, result)
@@ -187,6 +190,7 @@ def check_gathered(operation: Collective, dimension: int, group: int | None) -> 
 
 
 def check_divided_type(operation: Collective, what: str, dimension: int, group: int | None) -> None:
+    """The result is one of `group` equal pieces in one dimension, and as the input otherwise."""
     shape = shape_of(operation.operands[0].type)
     check_dimension(what, dimension, len(shape))
     expected = [*shape]
@@ -195,6 +199,7 @@ def check_divided_type(operation: Collective, what: str, dimension: int, group: 
 
 
 def check_reduction_types(operation: Collective, kind: ReductionKindAttr) -> None:
+    """The input converts to the result's element type, which the kind can combine."""
     source, result = operation.operands[0].type, operation.results[0].type
     check_conversion(source, result)
     check_reduction(kind.reduction, element_type_of(result))
@@ -207,6 +212,7 @@ def check_device(
     dynamic: Sequence[SSAValue],
     grid: Grid,
 ) -> None:
+    """The device is given by one coordinate for each axis of the group."""
     values = numbers.get_values()
     check_index_count(what, values, dynamic)
     check_in_group_device(what, values, operation.axes, grid)

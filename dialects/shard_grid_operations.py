@@ -49,9 +49,11 @@ from .shard_syntax import (
     grid_reference,
     parse_attributes,
     parse_clauses,
+    parse_dimensions,
     parse_grid,
     print_attributes,
     print_clauses,
+    print_dimensions,
     print_grid,
 )
 
@@ -84,11 +86,7 @@ class GridDefinition(IRDLOperation, ABC):
         parser.parse_punctuation("(")
         parser.parse_keyword("shape")
         parser.parse_punctuation("=")
-        if parser.parse_optional_punctuation("[") is not None:
-            parser.parse_punctuation("]")
-            shape: list[int] = []
-        else:
-            shape = parser.parse_dimension_list()
+        shape = parse_dimensions(parser)
         parser.parse_punctuation(")")
         properties: dict[str, Attribute] = {"sym_name": name, "shape": indices_attribute(shape)}
         attributes = parse_attributes(parser, cls, properties)
@@ -104,11 +102,7 @@ class GridDefinition(IRDLOperation, ABC):
         printer.print_symbol_name(self.sym_name.data)
         with printer.in_parens():
             printer.print_string("shape = ")
-            extents = self.shape.get_values()
-            if extents:
-                printer.print_dimension_list(extents)
-            else:
-                printer.print_string("[]")
+            print_dimensions(printer, self.shape.get_values())
         print_attributes(printer, self)
 
     def verify_(self) -> None:

@@ -109,6 +109,22 @@ def print_grid(printer: Printer, grid: SymbolRefAttr) -> None:
     printer.print_symbol_name(grid.root_reference.data)
 
 
+def parse_dimensions(parser: Parser) -> list[int]:
+    """Parse `2x?x4`, or `[]` for none."""
+    if parser.parse_optional_punctuation("[") is None:
+        return parser.parse_dimension_list()
+    parser.parse_punctuation("]")
+    return []
+
+
+def print_dimensions(printer: Printer, dimensions: Sequence[int]) -> None:
+    """Print `2x?x4`, or `[]` for none."""
+    if dimensions:
+        printer.print_dimension_list(dimensions)
+    else:
+        printer.print_string("[]")
+
+
 def parse_index_list(parser: Parser) -> tuple[list[int], list[UnresolvedOperand]]:
     """Parse `[1, %i]` into the static numbers (holes marked) and the operands."""
     numbers: list[int] = []

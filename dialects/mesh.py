@@ -1,0 +1,428 @@
+"""The `mesh` dialect, from which `shard` comes: the same operations in the older spelling.
+
+Definitions are those of `shard`, with `mesh` and `mesh_axes` for `grid` and `grid_axes`. Two
+operations differ in more than words: `mesh.shard_shape` names the device by its number, and
+`mesh.shard` may hold its sharding as an attribute, as LLVM 19 prints it. `convert-mesh-to-shard`
+turns all of it into `shard`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    FlatSymbolRefAttr,
+    IndexType,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from .mesh_attributes import (
+    MESH_SPELLING,
+    MeshAxesArrayAttr,
+    MeshReductionKindAttr,
+    MeshShardAttr,
+    MeshShardingType,
+)
+from .shard_annotation_operations import GetShardingDefinition, ShardingDefinition
+from .shard_attributes import AxesAttr, IndicesAttr, Spelling, axes_attribute, indices_attribute
+from .shard_checks import resolve_grid
+from .shard_collective import Collective
+from .shard_device_operations import (
+    BroadcastDefinition,
+    GatherDefinition,
+    RecvDefinition,
+    ReduceDefinition,
+    ScatterDefinition,
+    SendDefinition,
+)
+from .shard_grid_operations import (
+    GridDefinition,
+    GridShapeDefinition,
+    NeighborsLinearIndicesDefinition,
+    OnGrid,
+    ProcessLinearIndexDefinition,
+    ProcessMultiIndexDefinition,
+)
+from .shard_group_operations import (
+    AllGatherDefinition,
+    AllReduceDefinition,
+    AllSliceDefinition,
+    AllToAllDefinition,
+    ReduceScatterDefinition,
+)
+from .shard_neighbor_operations import ShiftDefinition, UpdateHaloDefinition
+from .shard_sharding_checks import check_sharding, check_sharding_of_tensor
+from .shard_syntax import (
+    INDEX,
+    Clause,
+    Form,
+    parse_attributes,
+    parse_clauses,
+    parse_dimensions,
+    print_attributes,
+    print_dimensions,
+)
+
+
+class OnMesh(OnGrid):
+    """Names of the properties that refer to a mesh."""
+
+    SPELLING: ClassVar[Spelling] = MESH_SPELLING
+
+    grid = prop_def(FlatSymbolRefAttr, prop_name="mesh")
+
+
+class MeshCollective(OnMesh, Collective):
+    """Names of the properties of a collective."""
+
+    grid_axes = prop_def(AxesAttr, default_value=axes_attribute(()), prop_name="mesh_axes")
+
+
+@irdl_op_definition
+class MeshOp(GridDefinition):
+    """`mesh.mesh @mesh0(shape = 2x?x4)`."""
+
+    SPELLING: ClassVar[Spelling] = MESH_SPELLING
+
+    name = "mesh.mesh"
+
+
+@irdl_op_definition
+class MeshShapeOp(OnMesh, GridShapeDefinition):
+    """`mesh.mesh_shape @mesh0 axes = [1] : index`."""
+
+    HINT: ClassVar[str] = "mesh_shape"
+
+    name = "mesh.mesh_shape"
+
+
+@irdl_op_definition
+class ShardingOp(OnMesh, ShardingDefinition):
+    """`mesh.sharding @mesh0 split_axes = [[0]] partial = sum[1] : !mesh.sharding`."""
+
+    name = "mesh.sharding"
+
+
+@irdl_op_definition
+class GetShardingOp(GetShardingDefinition):
+    """`mesh.get_sharding %t : tensor<8xf32> -> !mesh.sharding`, in the last days of `mesh`."""
+
+    SPELLING: ClassVar[Spelling] = MESH_SPELLING
+
+    name = "mesh.get_sharding"
+
+
+_SHARD_CLAUSES = (Clause("annotate_for_users", Form.FLAG, optional=True),)
+
+
+@irdl_op_definition
+class ShardOp(IRDLOperation):
+    """`mesh.shard %t to %s : T`, or `mesh.shard %t to <@mesh0, [[0]]> : T` of LLVM 19."""
+
+    SPELLING: ClassVar[Spelling] = MESH_SPELLING
+
+    name = "mesh.shard"
+
+    src = operand_def(TensorType)
+    sharding = opt_operand_def(MeshShardingType)
+    shard = opt_prop_def(MeshShardAttr)
+    annotate_for_users = opt_prop_def(UnitAttr)
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self, src: SSAValue, sharding: SSAValue | MeshShardAttr, annotate_for_users: bool = False
+    ) -> None:
+        is_value = isinstance(sharding, SSAValue)
+        super().__init__(
+            operands=[src, [sharding] if is_value else []],
+            properties={
+                "shard": None if is_value else sharding,
+                "annotate_for_users": UnitAttr() if annotate_for_users else None,
+            },
+            result_types=[src.type],
+        )
+        self.result.name_hint = "sharding_annotated"
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        source = parser.parse_unresolved_operand()
+        parser.parse_keyword("to")
+        sharding = parser.parse_optional_unresolved_operand()
+        shard = None if sharding else MeshShardAttr.new(MeshShardAttr.parse_parameters(parser))
+        properties = parse_clauses(parser, _SHARD_CLAUSES, MESH_SPELLING).properties
+        if shard is not None:
+            properties["shard"] = shard
+        attributes = parse_attributes(parser, cls, properties)
+        parser.parse_punctuation(":")
+        tensor_type = parser.parse_type()
+        operands = [parser.resolve_operand(source, tensor_type)]
+        if sharding is not None:
+            operands.append(parser.resolve_operand(sharding, MeshShardingType()))
+        operation = cls.create(
+            operands=operands,
+            properties=properties,
+            result_types=[tensor_type],
+            attributes=attributes,
+        )
+        operation.results[0].name_hint = "sharding_annotated"
+        return operation
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.src)
+        printer.print_string(" to ")
+        if self.sharding is not None:
+            printer.print_ssa_value(self.sharding)
+        elif self.shard is not None:
+            self.shard.print_parameters(printer)
+        if self.annotate_for_users is not None:
+            printer.print_string(" annotate_for_users")
+        print_attributes(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        if (self.sharding is None) == (self.shard is None):
+            raise VerifyException("needs a sharding, either as an operand or as an attribute")
+        if self.src.type != self.result.type:
+            raise VerifyException(
+                f"result has type {self.result.type}, expected that of the source, {self.src.type}"
+            )
+        if self.shard is not None:
+            mesh = resolve_grid(self, self.shard.mesh, MESH_SPELLING)
+            axes, partial = self.shard.split_axes.lists(), self.shard.partial
+            check_sharding(mesh, axes, (), (), partial, MESH_SPELLING.word("grid"))
+            check_sharding_of_tensor(self.src.type, mesh, axes, (), (), partial)
+        elif self.sharding is not None and isinstance(self.sharding.owner, ShardingDefinition):
+            self.sharding.owner.check_tensor(self.src.type)
+
+
+@irdl_op_definition
+class ShardShapeOp(IRDLOperation):
+    """The local shape on the device of a number: `mesh.shard_shape 8x4 %s %i : index, index`.
+
+    Of a dynamic size only `?` is known, not its value.
+    """
+
+    SPELLING: ClassVar[Spelling] = MESH_SPELLING
+
+    name = "mesh.shard_shape"
+
+    shape = prop_def(IndicesAttr)
+    sharding = operand_def(MeshShardingType)
+    device = operand_def(IndexType)
+    result = var_result_def(IndexType)
+
+    traits = traits_def(Pure())
+
+    def __init__(self, shape: Sequence[int | None], sharding: SSAValue, device: SSAValue) -> None:
+        sizes = [DYNAMIC_INDEX if size is None else size for size in shape]
+        super().__init__(
+            operands=[sharding, device],
+            properties={"shape": indices_attribute(sizes)},
+            result_types=[[INDEX] * len(sizes)],
+        )
+        for result in self.results:
+            result.name_hint = "shard_shape"
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        shape = parse_dimensions(parser)
+        sharding = parser.parse_unresolved_operand()
+        device = parser.parse_unresolved_operand()
+        properties: dict[str, Attribute] = {"shape": indices_attribute(shape)}
+        attributes = parse_attributes(parser, cls, properties)
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        operation = cls.create(
+            operands=[
+                parser.resolve_operand(sharding, MeshShardingType()),
+                parser.resolve_operand(device, INDEX),
+            ],
+            properties=properties,
+            result_types=types,
+            attributes=attributes,
+        )
+        for result in operation.results:
+            result.name_hint = "shard_shape"
+        return operation
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        print_dimensions(printer, self.shape.get_values())
+        for operand in self.operands:
+            printer.print_string(" ")
+            printer.print_ssa_value(operand)
+        print_attributes(printer, self)
+        printer.print_string(" : ")
+        printer.print_list(self.result_types, printer.print_attribute)
+
+    def verify_(self) -> None:
+        if len(self.shape) != len(self.results):
+            raise VerifyException(
+                f"has {len(self.results)} results, expected one for each of {len(self.shape)} sizes"
+            )
+
+
+@irdl_op_definition
+class ProcessMultiIndexOp(OnMesh, ProcessMultiIndexDefinition):
+    """`mesh.process_multi_index on @mesh0 axes = [0] : index`."""
+
+    name = "mesh.process_multi_index"
+
+
+@irdl_op_definition
+class ProcessLinearIndexOp(OnMesh, ProcessLinearIndexDefinition):
+    """`mesh.process_linear_index on @mesh0 : index`."""
+
+    name = "mesh.process_linear_index"
+
+
+@irdl_op_definition
+class NeighborsLinearIndicesOp(OnMesh, NeighborsLinearIndicesDefinition):
+    """`mesh.neighbors_linear_indices on @mesh0[%i] split_axes = [0] : index, index`."""
+
+    name = "mesh.neighbors_linear_indices"
+
+
+@irdl_op_definition
+class UpdateHaloOp(OnMesh, UpdateHaloDefinition):
+    """`mesh.update_halo %t on @mesh0 split_axes = [[0]] halo_sizes = [1, 1] : tensor<8xf32>`."""
+
+    name = "mesh.update_halo"
+
+
+@irdl_op_definition
+class AllGatherOp(MeshCollective, AllGatherDefinition):
+    """See `AllGatherDefinition`."""
+
+    name = "mesh.all_gather"
+
+
+@irdl_op_definition
+class AllReduceOp(MeshCollective, AllReduceDefinition):
+    """See `AllReduceDefinition`."""
+
+    name = "mesh.all_reduce"
+
+
+@irdl_op_definition
+class AllSliceOp(MeshCollective, AllSliceDefinition):
+    """See `AllSliceDefinition`."""
+
+    name = "mesh.all_slice"
+
+
+@irdl_op_definition
+class AllToAllOp(MeshCollective, AllToAllDefinition):
+    """See `AllToAllDefinition`."""
+
+    name = "mesh.all_to_all"
+
+
+@irdl_op_definition
+class BroadcastOp(MeshCollective, BroadcastDefinition):
+    """See `BroadcastDefinition`."""
+
+    name = "mesh.broadcast"
+
+
+@irdl_op_definition
+class GatherOp(MeshCollective, GatherDefinition):
+    """See `GatherDefinition`."""
+
+    name = "mesh.gather"
+
+
+@irdl_op_definition
+class ReduceOp(MeshCollective, ReduceDefinition):
+    """See `ReduceDefinition`."""
+
+    name = "mesh.reduce"
+
+
+@irdl_op_definition
+class ReduceScatterOp(MeshCollective, ReduceScatterDefinition):
+    """See `ReduceScatterDefinition`."""
+
+    name = "mesh.reduce_scatter"
+
+
+@irdl_op_definition
+class ScatterOp(MeshCollective, ScatterDefinition):
+    """See `ScatterDefinition`."""
+
+    name = "mesh.scatter"
+
+
+@irdl_op_definition
+class SendOp(MeshCollective, SendDefinition):
+    """See `SendDefinition`."""
+
+    name = "mesh.send"
+
+
+@irdl_op_definition
+class RecvOp(MeshCollective, RecvDefinition):
+    """See `RecvDefinition`."""
+
+    name = "mesh.recv"
+
+
+@irdl_op_definition
+class ShiftOp(MeshCollective, ShiftDefinition):
+    """See `ShiftDefinition`."""
+
+    name = "mesh.shift"
+
+
+Mesh = Dialect(
+    "mesh",
+    [
+        MeshOp,
+        MeshShapeOp,
+        ShardingOp,
+        GetShardingOp,
+        ShardOp,
+        ShardShapeOp,
+        ProcessMultiIndexOp,
+        ProcessLinearIndexOp,
+        NeighborsLinearIndicesOp,
+        UpdateHaloOp,
+        AllGatherOp,
+        AllReduceOp,
+        AllSliceOp,
+        AllToAllOp,
+        BroadcastOp,
+        GatherOp,
+        ReduceOp,
+        ReduceScatterOp,
+        ScatterOp,
+        SendOp,
+        RecvOp,
+        ShiftOp,
+    ],
+    [MeshAxesArrayAttr, MeshReductionKindAttr, MeshShardAttr, MeshShardingType],
+)
+"""The dialect, complete."""
