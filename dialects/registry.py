@@ -12,6 +12,12 @@ from xdsl.context import Context
 from xdsl.ir import Dialect
 
 
+def _mesh() -> Dialect:
+    from .mesh import Mesh
+
+    return Mesh
+
+
 def _shard() -> Dialect:
     from .shard import Shard
 
@@ -19,6 +25,7 @@ def _shard() -> Dialect:
 
 
 OWN_DIALECTS: dict[str, Callable[[], Dialect]] = {
+    "mesh": _mesh,
     "shard": _shard,
 }
 """Our dialects by name. Keys are sorted."""
