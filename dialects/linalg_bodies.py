@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from .linalg_body_ops import IndexOp, YieldOp
 from .linalg_named_ops import BodyKind, NamedOp
@@ -261,6 +261,18 @@ def body_template(
     Raises `BodyError` if there is no such computation on these types.
     """
     block = Block(arg_types=element_types)
+    Region(block)
     result = _output(block, row, function or row.function, unsigned or row.unsigned)
     block.add_op(YieldOp(result))
     return block
+
+
+def clone_body(
+    row: NamedOp, element_types: tuple[Attribute, ...], function: str = "", unsigned: bool = False
+) -> Region:
+    """A new region with the body that `body_template` gives."""
+    template = body_template(row, element_types, function, unsigned).parent
+    body = Region()
+    if template is not None:
+        template.clone_into(body)
+    return body

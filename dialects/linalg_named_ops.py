@@ -163,20 +163,18 @@ def _elementwise(name: str, inputs: int) -> NamedOp:
     return NamedOp(name, None, subscripts, BodyKind.FUNCTION, function=name)
 
 
-UNARY_FUNCTIONS = (
-    *("exp", "log", "abs", "ceil", "floor", "negf", "reciprocal"),
-    *("round", "sqrt", "rsqrt", "square", "tanh", "erf"),
-)
-BINARY_FUNCTIONS = ("add", "sub", "mul", "div", "div_unsigned", "max", "min", "powf")
-TERNARY_FUNCTIONS = ("select",)
+_FUNCTIONS = {
+    1: "exp log abs ceil floor negf reciprocal round sqrt rsqrt square tanh erf",
+    2: "add sub mul div div_unsigned max min powf",
+    3: "select",
+}
+"""The elementwise operations by their number of inputs."""
 
 _ROWS = (
     NamedOp("copy", None, "* -> *", BodyKind.CAST_INPUT, has_cast=True),
     NamedOp("fill", None, " -> *", BodyKind.CAST_INPUT),
     NamedOp("fill_rng_2d", "m n", ", , -> m n", BodyKind.RANDOM),
-    *(_elementwise(name, 1) for name in UNARY_FUNCTIONS),
-    *(_elementwise(name, 2) for name in BINARY_FUNCTIONS),
-    *(_elementwise(name, 3) for name in TERNARY_FUNCTIONS),
+    *(_elementwise(name, arity) for arity, names in _FUNCTIONS.items() for name in names.split()),
     # Contractions.
     _contraction("matmul", "m n k", "m k, k n -> m n", custom=True),
     _contraction("batch_matmul", "b m n k", "b m k, b k n -> b m n", custom=True),

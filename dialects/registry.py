@@ -12,6 +12,12 @@ from xdsl.context import Context
 from xdsl.ir import Dialect
 
 
+def _linalg() -> Dialect:
+    from .linalg import Linalg
+
+    return Linalg
+
+
 def _mesh() -> Dialect:
     from .mesh import Mesh
 
@@ -25,6 +31,7 @@ def _shard() -> Dialect:
 
 
 OWN_DIALECTS: dict[str, Callable[[], Dialect]] = {
+    "linalg": _linalg,
     "mesh": _mesh,
     "shard": _shard,
 }

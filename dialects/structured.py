@@ -127,9 +127,7 @@ def iterators_of_output(loops: int, output_map: AffineMap) -> tuple[IteratorType
 
 
 def _own_body(operation: Operation) -> Block | None:
-    if operation.regions and operation.regions[0].blocks:
-        return operation.regions[0].block
-    return None
+    return operation.regions[0].blocks.first if operation.regions else None
 
 
 def _view(
