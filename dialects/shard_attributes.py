@@ -1,7 +1,8 @@
 """Attributes and the type that the `shard` dialect and its ancestor `mesh` have in common.
 
-Each class here is what both dialects mean by it; a dialect adds the name. `Spelling` gathers
-all in which the two differ on paper.
+Each class here is what both dialects mean by it; a dialect adds the name. (The classes are
+dataclasses already, or else their fields would not count in the equality of the named ones.)
+`Spelling` gathers all in which the two differ on paper.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ def print_axes(printer: Printer, axes: AxesAttr) -> None:
         printer.print_list(axes.get_values(), printer.print_int)
 
 
+@dataclass(frozen=True, init=False)
 class AxesArrayAttr(ParametrizedAttribute, OpaqueSyntaxAttribute):
     """For each dimension of a tensor the grid axes that split it: `[[0, 1], [], [2]]`.
 
@@ -91,6 +93,7 @@ class AxesArrayAttr(ParametrizedAttribute, OpaqueSyntaxAttribute):
         return tuple(axes.get_values() for axes in self.axes.data)
 
 
+@dataclass(frozen=True, init=False)
 class ReductionKindAttr(ParametrizedAttribute, SpacedOpaqueSyntaxAttribute):
     """How the devices of a group combine their values: `#shard<partial max>`."""
 

@@ -7,6 +7,12 @@ from collections.abc import Callable
 from xdsl.passes import ModulePass
 
 
+def _convert_mesh_to_shard() -> type[ModulePass]:
+    from .sharding.convert_mesh_to_shard import ConvertMeshToShardPass
+
+    return ConvertMeshToShardPass
+
+
 def _sharding_propagation() -> type[ModulePass]:
     from .sharding.sharding_propagation import ShardingPropagationPass
 
@@ -14,6 +20,7 @@ def _sharding_propagation() -> type[ModulePass]:
 
 
 OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
+    "convert-mesh-to-shard": _convert_mesh_to_shard,
     "sharding-propagation": _sharding_propagation,
 }
 """Our passes by name. Keys are sorted; an alias is a second key for the same function."""
