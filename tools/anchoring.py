@@ -9,7 +9,7 @@ are dropped at the end: like in MLIR, a pass on a function cannot change its nei
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 
@@ -49,7 +49,7 @@ class SymbolsAround:
 
 
 @contextmanager
-def alone_in_module(operation: Operation, around: SymbolsAround) -> Iterator[ModuleOp]:
+def alone_in_module(operation: Operation, around: SymbolsAround) -> Generator[ModuleOp]:
     """A module that holds an operation and copies of what it refers to.
 
     When the block ends, what is in the module apart from the copies stands where the operation

@@ -14,6 +14,9 @@ from xdsl.utils.lexer import Span
 from ..dialects.diagnostics import Note, OperationError, Remark
 from .source import Source
 
+LONGEST_EXCERPT = 160
+"""How many characters of a source line are shown with a diagnostic."""
+
 
 class Severity(Enum):
     """How bad it is; the value is the word that is printed."""
@@ -57,7 +60,7 @@ def place_of_location(location: Attribute) -> Place | None:
         case FileLineColLoc():
             return Place(location.filename.data, location.line.data, location.column.data)
         case NameLoc():
-            return place_of_location(location.child_loc)
+            return place_of_location(location.location)
         case CallSiteLoc():
             return place_of_location(location.callee)
         case FusedLoc():
@@ -68,7 +71,7 @@ def place_of_location(location: Attribute) -> Place | None:
 
 
 def _parts(location: FusedLoc) -> Iterable[LocationAttr]:
-    return location.locations.data  # pyright: ignore
+    return location.locations.data  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
 
 
 def place_of(operation: Operation) -> Place | None:
@@ -161,7 +164,18 @@ def _render_one(diagnostic: Diagnostic, sources: list[Source]) -> str:
     for source in sources:
         line = source.line_text(place.line) if source.name == place.file else None
         if line is not None and line.strip():
-            # Tabs stay tabs, so that the caret stands under its column in any terminal.
-            margin = "".join("\t" if c == "\t" else " " for c in line[: place.column - 1])
-            return f"{text}{line}\n{margin}^\n"
+            return text + _excerpt(line, place.column)
     return text
+
+
+def _excerpt(line: str, column: int) -> str:
+    """A source line, or the part of a long one around a column, with a caret below."""
+    if len(line) > LONGEST_EXCERPT:
+        start = max(0, min(column - LONGEST_EXCERPT // 2, len(line) - LONGEST_EXCERPT))
+        end = start + LONGEST_EXCERPT
+        before, after = "..." if start else "", "..." if end < len(line) else ""
+        line = f"{before}{line[start:end]}{after}"
+        column += len(before) - start
+    # Tabs stay tabs, so that the caret stands under its column in any terminal.
+    margin = "".join("\t" if c == "\t" else " " for c in line[: column - 1])
+    return f"{line}\n{margin}^\n"

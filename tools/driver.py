@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TextIO, cast
 
@@ -17,6 +17,7 @@ from ..dialects.printing import PrintOptions, Spelling
 from ..dialects.registry import register_dialects
 from .diagnostics import (
     Diagnostic,
+    Place,
     Severity,
     error,
     from_operation_error,
@@ -25,6 +26,7 @@ from .diagnostics import (
     place_of,
     render,
 )
+from .limits import deep_recursion
 from .observers import IrPrinting, Timing, VerifyingEach, WhatToPrint
 from .options import Options
 from .parsing import parse_module
@@ -66,14 +68,20 @@ class Driver:
 
     def process(self, source: Source) -> str | None:
         """The text of what a piece of the input becomes; None if there was an error."""
-        context = new_context(self._options.allow_unregistered_dialect)
-        with self._remarks(), self._stage("Parser"):
-            module = self._read(context, source)
-        if module is None:
+        try:
+            with deep_recursion(), self._remarks():
+                return self._process(source)
+        except RecursionError:
+            self.report(error("the program is nested too deeply", Place(source.name, 1, 1)))
+            self._show_traceback()
             return None
-        with self._remarks():
-            if not self._run(context, module, source):
-                return None
+
+    def _process(self, source: Source) -> str | None:
+        context = new_context(self._options.allow_unregistered_dialect)
+        with self._stage("Parser"):
+            module = self._read(context, source)
+        if module is None or not self._run(context, module, source):
+            return None
         with self._stage("Output"):
             return self.print_ir(module) + "\n"
 
@@ -198,7 +206,7 @@ class Driver:
         return self._timing.stage(name) if self._timing is not None else nullcontext()
 
     @contextmanager
-    def _remarks(self) -> Iterator[None]:
+    def _remarks(self) -> Generator[None]:
         wanted = self._options.remarks
         if not wanted:
             yield

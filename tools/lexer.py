@@ -70,7 +70,7 @@ class SourceToken(Token[MLIRTokenKind, str]):
         self, kind: MLIRTokenKind, text: str, start: int, end: int, source: Input[str]
     ) -> None:
         self.kind = kind
-        self.text = text  # pyright: ignore[reportAttributeAccessIssue]
+        self.text = text  # pyright: ignore[reportIncompatibleMethodOverride, reportAttributeAccessIssue]
         self._start = start
         self._end = end
         self._source = source

@@ -8,7 +8,7 @@ somewhere later.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 MAXIMUM_NESTING = 256
@@ -19,7 +19,7 @@ _FRAMES_PER_LEVEL = 24
 
 
 @contextmanager
-def deep_recursion() -> Iterator[None]:
+def deep_recursion() -> Generator[None]:
     """Room for `MAXIMUM_NESTING` levels inside the `with` block."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 1000 + MAXIMUM_NESTING * _FRAMES_PER_LEVEL))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import TextIO
 
@@ -49,6 +50,13 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         line, column = source.line_and_column(problem.offset)
         place = Place(source.name, line, column)
         stderr.write(render(error(problem.message, place), [source]))
+    except Exception as fault:
+        stderr.write(
+            f"mesh-opt: internal error: this is a fault of mesh-opt, not of the program "
+            f"({type(fault).__name__}: {fault}); --debug shows where\n"
+        )
+        if "--debug" in argv:
+            stderr.write(traceback.format_exc())
     return 1
 
 

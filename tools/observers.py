@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TextIO
@@ -137,7 +137,7 @@ class Timing(QuietObserver):
         self._open: list[tuple[Timer, float]] = [(self._root, self._begin)]
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
+    def stage(self, name: str) -> Generator[None]:
         """Measure what happens in the `with` block."""
         self._start(name)
         try:

@@ -15,9 +15,10 @@ from __future__ import annotations
 import gc
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from itertools import chain
+from typing import NoReturn, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -31,12 +32,13 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, AttributeInvT, Block, Operation, Region, SSAValue, TypeAttribute
 from xdsl.parser import Parser, ParserState, UnresolvedOperand
 from xdsl.traits import IsolatedFromAbove
-from xdsl.utils.exceptions import MultipleSpansParseError, ParseError
+from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, PyRDLError
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from .lexer import SourceLexer, SourceToken
 from .limits import MAXIMUM_NESTING, deep_recursion
+from .mended_forms import PARSERS
 from .source import Source
 
 _TYPE_SPELLING = re.compile(r"[!a-zA-Z_][\w$.]*(?:<(?:[^<>\"-]|<[^<>\"-]*>)*>)?", re.ASCII)
@@ -44,6 +46,7 @@ _TYPE_SPELLING = re.compile(r"[!a-zA-Z_][\w$.]*(?:<(?:[^<>\"-]|<[^<>\"-]*>)*>)?"
 
 _LOCATION_ALIAS = re.compile(r"^(#[\w$.-]+)\s*=\s*loc\(", re.MULTILINE | re.ASCII)
 
+_TYPE_STARTS = frozenset((MLIRTokenKind.BARE_IDENT, MLIRTokenKind.EXCLAMATION_IDENT))
 _CLOSERS = frozenset((MLIRTokenKind.CARET_IDENT, MLIRTokenKind.R_BRACE))
 
 
@@ -53,15 +56,11 @@ def parse_module(context: Context, source: Source, *, implicit_module: bool = Tr
     Raises ParseError with a span in `source` for whatever is wrong with the text.
     """
     with _without_garbage_collection(), deep_recursion():
-        try:
-            parser = SourceParser(context, source)
-        except ParseError:
-            raise
-        return parser.parse_whole_module(implicit_module)
+        return SourceParser(context, source).parse_whole_module(implicit_module)
 
 
 @contextmanager
-def _without_garbage_collection() -> Iterator[None]:
+def _without_garbage_collection() -> Generator[None]:
     """Parsing makes many objects and hardly any garbage: the collector only costs time."""
     enabled = gc.isenabled()
     gc.disable()
@@ -124,7 +123,8 @@ class SourceParser(Parser):
         try:
             operations = self._parse_top_level()
             self._reject_undefined_values()
-        except ParseError:
+            return self._as_module(operations, implicit_module)
+        except (ParseError, ImportError, NameError, PyRDLError):
             raise
         except RecursionError:
             self._raise_nesting_error()
@@ -134,7 +134,6 @@ class SourceParser(Parser):
             start = self._operation_start if self._operation_start is not None else self.pos
             message = str(error).strip() or type(error).__name__
             raise ParseError(Span(start, start, self.source), message) from error
-        return self._as_module(operations, implicit_module)
 
     def _parse_top_level(self) -> list[Operation]:
         operations: list[Operation] = []
@@ -146,7 +145,7 @@ class SourceParser(Parser):
             elif (operation := self.parse_optional_operation()) is not None:
                 operations.append(operation)
             else:
-                self.raise_error(f"expected an operation, found '{self._current_token.text}'")
+                self.raise_error(f"expected an operation, found {self._found()}")
         return operations
 
     def _as_module(self, operations: list[Operation], implicit_module: bool) -> ModuleOp:
@@ -222,7 +221,8 @@ class SourceParser(Parser):
             operation_type = self._get_op_by_name(token.text)
             self._isolated = operation_type.has_trait(IsolatedFromAbove)
             dialect_stack.append(operation_type.dialect_name())
-            operation = operation_type.parse(self)
+            mended = PARSERS.get(operation_type.name)
+            operation = mended(self) if mended is not None else operation_type.parse(self)
             location = self.parse_optional_location()
             if location is not None:
                 operation.location = location
@@ -327,7 +327,8 @@ class SourceParser(Parser):
         """Read `{ ... }` if there is one; `arguments` become those of the entry block."""
         if self.parse_optional_punctuation("{") is None:
             return None
-        with self._scope(), self._nested():
+        self._enter()
+        with self._scope():
             region = Region()
             if arguments is not None:
                 if self._current_token.kind is MLIRTokenKind.CARET_IDENT:
@@ -338,8 +339,11 @@ class SourceParser(Parser):
                 self._parse_block_body(block)
                 region.add_block(block)
             while self.parse_optional_punctuation("}") is None:
+                if self._current_token.kind is not MLIRTokenKind.CARET_IDENT:
+                    self.raise_error(f"expected an operation or '}}', found {self._found()}")
                 region.add_block(self._parse_block())
             self._reject_undefined_blocks()
+        self._depth -= 1
         return region
 
     def _parse_entry_block(self, arguments: list[Parser.Argument]) -> Block:
@@ -351,7 +355,7 @@ class SourceParser(Parser):
         return block
 
     @contextmanager
-    def _scope(self) -> Iterator[None]:
+    def _scope(self) -> Generator[None]:
         """Names defined inside are forgotten at the end; isolated regions see none from outside."""
         outer_blocks, self.blocks = self.blocks, {}
         outer_references = self.forward_block_references
@@ -403,13 +407,13 @@ class SourceParser(Parser):
         if known is not None:
             return known
         start = self.pos
-        with self._nested():
-            parsed = super().parse_optional_type()
+        self._enter()
+        parsed = super().parse_optional_type()
+        self._depth -= 1
         if parsed is not None and spelling is not None:
-            end = start + len(spelling)
-            token = self._current_token
-            # The next token starts behind the type; all between must be blank or comment.
-            if token.span.start >= end and self._blank_between(end, token.span.start):
+            # Remembered only if the parser, too, took just this text: blanks may follow it.
+            between = self.source.content[start + len(spelling) : self.pos]
+            if self.pos >= start + len(spelling) and (not between or between.isspace()):
                 self._types[spelling] = parsed
         return parsed
 
@@ -418,16 +422,16 @@ class SourceParser(Parser):
         _, known = self._look_up_type()
         if known is not None:
             return known
-        with self._nested():
-            return super().parse_optional_attribute()
+        self._enter()
+        parsed = super().parse_optional_attribute()
+        self._depth -= 1
+        return parsed
 
     def _look_up_type(self) -> tuple[str | None, TypeAttribute | None]:
         """The spelling that may be a type here, and the type if it was read before."""
-        token = self._current_token
-        kind = token.kind
-        if kind is not MLIRTokenKind.BARE_IDENT and kind is not MLIRTokenKind.EXCLAMATION_IDENT:
+        token = cast(SourceToken, self._parser_state.current_token)
+        if token.kind not in _TYPE_STARTS:
             return None, None
-        assert isinstance(token, SourceToken)
         match = _TYPE_SPELLING.match(self.source.content, token.start)
         if match is None:
             return None, None
@@ -437,19 +441,17 @@ class SourceParser(Parser):
             self._resume_from(match.end())
         return spelling, known
 
-    def _blank_between(self, start: int, end: int) -> bool:
-        text = self.source.content[start:end]
-        return not text or text.isspace()
+    # Errors
 
-    # Limits
+    def _found(self) -> str:
+        """The next token, for a message that expects another."""
+        text = self._current_token.text
+        return f"'{text}'" if text else "the end of the text"
 
-    @contextmanager
-    def _nested(self) -> Iterator[None]:
+    def _enter(self) -> None:
         self._depth += 1
         if self._depth > MAXIMUM_NESTING:
             self._raise_nesting_error()
-        yield
-        self._depth -= 1
 
-    def _raise_nesting_error(self) -> None:
+    def _raise_nesting_error(self) -> NoReturn:
         self.raise_error(f"nested deeper than {MAXIMUM_NESTING} levels")
