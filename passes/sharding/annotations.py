@@ -36,8 +36,8 @@ from ...sharding.sharding import Axes, Partial, Sharding
 SHARD = "shard.shard"
 SHARDING = "shard.sharding"
 GET_SHARDING = "shard.get_sharding"
-PRIORITY_ATTRIBUTE = "priority"
-"""Discardable attribute of ours on `shard.shard`: annotations of lower numbers go first."""
+PRIORITY_PROPERTY = "priority"
+"""Optional property of ours on `shard.shard`: annotations of lower numbers go first."""
 
 Shape = tuple[int | None, ...]
 
@@ -261,7 +261,7 @@ def annotation_of(operation: Operation, grids: GridTable | None = None) -> Annot
     except OperationError as error:
         note = Note(f"applied to a value of type {operation.operands[0].type} here", operation)
         raise OperationError(error.operation, error.message, (*error.notes, note)) from error
-    priority = operation.attributes.get(PRIORITY_ATTRIBUTE)
+    priority = operation.properties.get(PRIORITY_PROPERTY)
     return Annotation(
         operation,
         sharding,
