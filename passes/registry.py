@@ -13,15 +13,29 @@ def _convert_mesh_to_shard() -> type[ModulePass]:
     return ConvertMeshToShardPass
 
 
+def _shard_complete() -> type[ModulePass]:
+    from .sharding.shard_complete import ShardCompletePass
+
+    return ShardCompletePass
+
+
 def _sharding_propagation() -> type[ModulePass]:
     from .sharding.sharding_propagation import ShardingPropagationPass
 
     return ShardingPropagationPass
 
 
+def _spmd() -> type[ModulePass]:
+    from .sharding.spmd import SpmdPass
+
+    return SpmdPass
+
+
 OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "convert-mesh-to-shard": _convert_mesh_to_shard,
+    "shard-complete": _shard_complete,
     "sharding-propagation": _sharding_propagation,
+    "spmd": _spmd,
 }
 """Our passes by name. Keys are sorted; an alias is a second key for the same function."""
 

@@ -64,10 +64,14 @@ def _parse_outputs(parser: Parser) -> list[tuple[Attribute, dict[str, Attribute]
         return []
     outputs = parser.parse_optional_comma_separated_list(
         parser.Delimiter.PAREN,
-        lambda: (parser.parse_type(), parser.parse_optional_dictionary_attr_dict()),
+        lambda: _parse_output(parser),
         " around the results",
     )
     return outputs if outputs is not None else [(parser.parse_type(), {})]
+
+
+def _parse_output(parser: Parser) -> tuple[Attribute, dict[str, Attribute]]:
+    return parser.parse_type(), parser.parse_optional_dictionary_attr_dict()
 
 
 def _attributes_of_values(

@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
 from ..dialects.diagnostics import OperationError
+from ..passes.named_pipeline import NamedPipeline
 from .anchoring import SymbolsAround, alone_in_module, anchored_operations
 from .limits import deep_recursion
 from .pass_options import PassTable, build_pass, describe_pass
@@ -115,6 +116,8 @@ def run_steps(
         for step in steps:
             if isinstance(step, AnchoredPasses):
                 _run_anchored(context, module, step, observers)
+            elif isinstance(step, NamedPipeline):
+                run_steps(context, module, step.passes(), observers)
             else:
                 _run_pass(context, module, module, step, observers)
 
@@ -130,31 +133,29 @@ def _run_anchored(
             run_steps(context, operation, anchored.steps, observers)
             continue
         with alone_in_module(operation, around) as module:
-            for step in anchored.steps:
-                if isinstance(step, AnchoredPasses):
-                    _run_nested(context, module, operation, step, observers)
-                else:
-                    _run_pass(context, module, operation, step, observers)
+            _run_inside(context, module, operation, anchored.steps, observers)
     for observer in reversed(observers):
         observer.leave(anchored.anchor)
 
 
-def _run_nested(
+def _run_inside(
     context: Context,
     module: ModuleOp,
-    parent: Operation,
-    anchored: AnchoredPasses,
+    operation: Operation,
+    steps: Sequence[Step],
     observers: Sequence[Observer],
 ) -> None:
-    """Run passes on operations inside one that is no module, such as a function's inner parts."""
-    around = SymbolsAround(parent)
-    for operation in anchored_operations(parent, anchored.anchor):
-        with alone_in_module(operation, around) as inner:
-            for step in anchored.steps:
-                if isinstance(step, AnchoredPasses):
-                    _run_nested(context, inner, operation, step, observers)
-                else:
-                    _run_pass(context, inner, operation, step, observers)
+    """Run passes on an operation that is no module but stands alone in one."""
+    for step in steps:
+        if isinstance(step, NamedPipeline):
+            _run_inside(context, module, operation, step.passes(), observers)
+        elif isinstance(step, AnchoredPasses):
+            around = SymbolsAround(operation)
+            for inner in anchored_operations(operation, step.anchor):
+                with alone_in_module(inner, around) as inner_module:
+                    _run_inside(context, inner_module, inner, step.steps, observers)
+        else:
+            _run_pass(context, module, operation, step, observers)
 
 
 def _run_pass(

@@ -1,0 +1,26 @@
+"""`spmd`: from an annotated program to the program of one device, as one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.passes import ModulePass
+
+from ..named_pipeline import NamedPipeline, default_passes
+
+
+@dataclass(frozen=True)
+class SpmdPass(NamedPipeline):
+    """Import annotations, give every tensor a sharding, partition, and simplify."""
+
+    name = "spmd"
+
+    def passes(self) -> tuple[ModulePass, ...]:
+        """The stages; each can be run alone under its own name."""
+        return default_passes(
+            "convert-mesh-to-shard",
+            "convert-sdy-to-shard",
+            "sharding-propagation",
+            "shard-partition",
+            "shard-simplify",
+        )
