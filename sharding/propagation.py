@@ -199,11 +199,9 @@ class Propagation:
     def _visit(self, index: int, stage: Stage, aggressive: bool, allowed: Direction) -> list[int]:
         """Take one step at an operation and return the tensors that it changed."""
         node = self._operations[index]
-        slots, table = (*node.operands, *node.results), self._tensors
+        slots, tensors = (*node.operands, *node.results), self._tensors
         state = tuple(
-            None
-            if slot is None
-            else (self._tensors[slot].axes, self._tensors[slot].open_dimensions)
+            None if slot is None else (tensors[slot].axes, tensors[slot].open_dimensions)
             for slot in slots
         )
         directions = self._directions_at(index, stage, allowed)

@@ -38,6 +38,8 @@ SHARDING = "shard.sharding"
 GET_SHARDING = "shard.get_sharding"
 PRIORITY_PROPERTY = "priority"
 """Optional property of ours on `shard.shard`: annotations of lower numbers go first."""
+OPEN_DIMENSIONS_ATTRIBUTE = "shard.open_dimensions"
+"""Discardable attribute of ours on `shard.shard`: dimensions that propagation may split further."""
 
 Shape = tuple[int | None, ...]
 
@@ -236,7 +238,8 @@ class Annotation:
     operation: Operation
     sharding: Sharding
     for_users: bool
-    priority: int = 0
+    priority: int
+    open_dimensions: tuple[bool, ...]
 
     @property
     def source(self) -> SSAValue:
@@ -262,11 +265,14 @@ def annotation_of(operation: Operation, grids: GridTable | None = None) -> Annot
         note = Note(f"applied to a value of type {operation.operands[0].type} here", operation)
         raise OperationError(error.operation, error.message, (*error.notes, note)) from error
     priority = operation.properties.get(PRIORITY_PROPERTY)
+    listed = operation.attributes.get(OPEN_DIMENSIONS_ATTRIBUTE)
+    open_dimensions = listed.get_values() if isinstance(listed, DenseArrayBase) else ()
     return Annotation(
         operation,
         sharding,
         isinstance(operation.properties.get("annotate_for_users"), UnitAttr),
         priority.value.data if isinstance(priority, IntegerAttr) else 0,
+        tuple(dimension in open_dimensions for dimension in range(len(shape))),
     )
 
 

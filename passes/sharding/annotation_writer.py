@@ -1,0 +1,244 @@
+"""Writes a placement into the program, as pairs of `shard.sharding` and `shard.shard`.
+
+A value gets one annotation right after its producer, and one for each way in which users want
+it, before the first of these users. Annotations that are there already stay.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.shard import ShardingOp, ShardOp
+from ...sharding.sharding import Sharding
+from .annotations import SHARD, annotation_of
+from .graph import Entry, ShardingGraph
+from .placement import PlacedUse, Placement, Placer
+
+LOOPS = frozenset({"scf.for", "scf.while"})
+"""What is wanted differently inside of these is resharded once, before them."""
+
+
+class AnnotationWriter:
+    """Writes the annotations of one placement."""
+
+    def __init__(self, graph: ShardingGraph, placement: Placement, placer: Placer) -> None:
+        self._graph = graph
+        self._placement = placement
+        self._placer = placer
+        self._shardings: dict[tuple[Operation, Sharding], SSAValue] = {}
+        self._function_of: dict[Block, Operation] = {}
+        self._heads: dict[Block, Operation | None] = {}
+        self._functions = set(graph.functions)
+
+    def write(self) -> None:
+        """Insert what is missing. Afterwards every placed operand and result is annotated."""
+        for entry in reversed(self._placement.free):
+            self._write_free(entry)
+        for value in self._graph.values:
+            sharding = self._placement.definitions.get(value)
+            if sharding is not None:
+                self._write_value(value, sharding, self._placement.uses.get(value, []))
+
+    # Shardings as values.
+
+    def _entry_block(self, block: Block) -> tuple[Operation, Block]:
+        function = self._function_of.get(block)
+        if function is None:
+            parent = block.parent_op()
+            assert parent is not None
+            function = parent
+            while function not in self._functions:
+                outer = function.parent_op()
+                assert outer is not None
+                function = outer
+            self._function_of[block] = function
+        return function, function.regions[0].blocks[0]
+
+    def _head(self, block: Block) -> Operation | None:
+        """The operation that was the first of a block; what goes to its head goes before."""
+        if block not in self._heads:
+            self._heads[block] = block.first_op
+        return self._heads[block]
+
+    def _sharding_value(self, sharding: Sharding, block: Block) -> SSAValue:
+        """The `shard.sharding` for a sharding, at the head of the function around a block."""
+        function, entry = self._entry_block(block)
+        value = self._shardings.get((function, sharding))
+        if value is None:
+            operation = sharding_operation(sharding)
+            operation.location = function.location
+            _insert(operation, entry, self._head(entry))
+            value = self._shardings[function, sharding] = operation.result
+        return value
+
+    def _annotate(
+        self,
+        value: SSAValue,
+        sharding: Sharding,
+        block: Block,
+        before: Operation | None,
+        for_users: bool,
+    ) -> SSAValue:
+        """Insert one `shard.shard` into a block and return its result."""
+        sharding_value = self._sharding_value(sharding, block)
+        operation = ShardOp(value, sharding_value, for_users)
+        owner = value.owner
+        near = owner if isinstance(owner, Operation) else before
+        if near is not None:
+            operation.location = near.location
+        _insert(operation, block, before)
+        return operation.result
+
+    # Values.
+
+    def _write_value(self, value: SSAValue, sharding: Sharding, uses: list[PlacedUse]) -> None:
+        owner = value.owner
+        if isinstance(owner, Operation) and owner.name == SHARD:
+            annotation = annotation_of(owner)
+            held = sharding if annotation.for_users else None
+            self._write_uses(value, held, uses)
+            return
+        definition = self._definition_of(value, sharding)
+        moved = [use for use in uses if use.operation is not definition.owner]
+        self._write_uses(definition, None, moved, skip_user_annotations=True)
+
+    def _definition_of(self, value: SSAValue, sharding: Sharding) -> SSAValue:
+        """The annotation right after the producer: one that is there, or a new one."""
+        for use in value.uses:
+            if use.operation.name == SHARD and use.index == 0:
+                annotation = annotation_of(use.operation)
+                if not annotation.for_users and annotation.sharding == sharding:
+                    return annotation.result
+        owner = value.owner
+        if isinstance(owner, Operation):
+            block, before = owner.parent, owner.next_op
+            assert block is not None
+        else:
+            block, before = owner, self._head(owner)
+        return self._annotate(value, sharding, block, before, for_users=False)
+
+    def _write_uses(
+        self,
+        value: SSAValue,
+        held: Sharding | None,
+        uses: list[PlacedUse],
+        skip_user_annotations: bool = False,
+    ) -> None:
+        """Let users have a value the way they want it.
+
+        `held`: how users of the value as it is already have it, where it is annotated so.
+        """
+        made: dict[tuple[Block, Sharding], SSAValue] = {}
+        for use in uses:
+            operation = use.operation
+            if operation.name == SHARD:
+                if not skip_user_annotations:
+                    continue
+                annotation = annotation_of(operation)
+                if annotation.for_users:
+                    operation.operands[0] = value
+                    continue
+            if use.sharding == held:
+                operation.operands[use.index] = value
+                continue
+            block, before = self._place_before(value, use.anchor)
+            wanted = made.get((block, use.sharding))
+            if wanted is None:
+                source = value
+                if held is not None:
+                    source = self._annotate(source, use.sharding, block, before, False)
+                wanted = self._annotate(source, use.sharding, block, before, True)
+                made[block, use.sharding] = wanted
+            operation.operands[use.index] = wanted
+
+    def _place_before(self, value: SSAValue, anchor: Operation) -> tuple[Block, Operation]:
+        """Where to reshard for a user: before it, but outside of loops that do not change it."""
+        home = value.owner.parent if isinstance(value.owner, Operation) else value.owner
+        block = anchor.parent
+        assert block is not None
+        best = block, anchor
+        while block is not home:
+            outer = block.parent_op()
+            if outer is None or outer.name not in LOOPS or outer.parent is None:
+                break
+            anchor, block = outer, outer.parent
+            best = block, anchor
+        return best
+
+    # Free values.
+
+    def _write_free(self, entry: Entry) -> None:
+        """Make a free value once for each way in which it is wanted."""
+        value = entry.operation.results[0]
+        by_sharding: dict[Sharding, list[PlacedUse]] = {}
+        placed: set[tuple[Operation, int]] = set()
+        for use in self._placement.uses.get(value, []):
+            by_sharding.setdefault(use.sharding, []).append(use)
+            placed.add((use.operation, use.index))
+        if not by_sharding:
+            return
+        others = any((use.operation, use.index) not in placed for use in value.uses)
+        for position, (sharding, uses) in enumerate(by_sharding.items()):
+            maker = entry.operation
+            if position or others:
+                maker = entry.operation.clone()
+                block = entry.operation.parent
+                assert block is not None
+                block.insert_op_after(maker, entry.operation)
+            made = maker.results[0]
+            for index, wanted in self._placer.operands_of_free(entry, sharding):
+                self._placement.uses.setdefault(maker.operands[index], []).append(
+                    PlacedUse(maker, index, wanted, maker)
+                )
+            self._write_free_uses(made, sharding, uses)
+
+    def _write_free_uses(self, value: SSAValue, sharding: Sharding, uses: list[PlacedUse]) -> None:
+        owner = value.owner
+        assert isinstance(owner, Operation)
+        block = owner.parent
+        assert block is not None
+        definition: SSAValue | None = None
+        for use in uses:
+            if use.operation.name == SHARD and not annotation_of(use.operation).for_users:
+                use.operation.operands[0] = value
+                definition = use.operation.results[0]
+                break
+        if definition is None:
+            definition = self._annotate(value, sharding, block, owner.next_op, False)
+        self._write_uses(
+            definition,
+            None,
+            [use for use in uses if use.operation is not definition.owner],
+            skip_user_annotations=True,
+        )
+
+
+def _insert(operation: Operation, block: Block, before: Operation | None) -> None:
+    if before is None:
+        block.add_op(operation)
+    else:
+        block.insert_op_before(operation, before)
+
+
+def sharding_operation(sharding: Sharding) -> ShardingOp:
+    """The operation that makes a sharding, in canonical form: without trailing empty lists."""
+    axes = list(sharding.dimension_axes)
+    while len(axes) > 1 and not axes[-1]:
+        axes.pop()
+    split = [dimension for dimension, own in enumerate(sharding.dimension_axes) if own]
+    halos: list[int] = []
+    if sharding.halos:
+        halos = [size for dimension in split for size in sharding.halos[dimension]]
+    offsets = (
+        [border for dimension in split for border in sharding.offsets[dimension] or ()]
+        if sharding.offsets
+        else []
+    )
+    partial = sharding.partials[0] if sharding.partials else None
+    return ShardingOp(
+        sharding.grid.name,
+        axes or [()],
+        halo_sizes=halos,
+        sharded_dims_offsets=offsets,
+        partial=None if partial is None else (partial.kind, partial.axes),
+    )

@@ -1,0 +1,29 @@
+"""`shard-complete`: replicates every tensor of annotated functions that has no sharding yet.
+
+Partitioning then never meets a tensor of which it does not know where it is: unused arguments,
+arguments that are returned as they are, and whatever propagation did not reach.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from .annotation_writer import AnnotationWriter
+from .graph import build_graph
+from .placement import Placer
+
+
+@dataclass(frozen=True)
+class ShardCompletePass(ModulePass):
+    """Replicate every tensor of annotated functions that has no sharding yet."""
+
+    name = "shard-complete"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        graph = build_graph(op)
+        placer = Placer(graph, complete=True)
+        AnnotationWriter(graph, placer.place(), placer).write()
