@@ -69,6 +69,7 @@ from .shard_syntax import (
     segment_sizes,
     split_list,
 )
+from .shard_traits import ShardCanonicalization
 
 _SHARDING_CLAUSES = (
     Clause("split_axes", Form.AXES_ARRAY),
@@ -104,7 +105,7 @@ class ShardingDefinition(OnGrid, ABC):
     result = result_def(BaseAttr(ShardingType))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ShardCanonicalization())
 
     def __init__(
         self,
@@ -219,7 +220,7 @@ class GetShardingDefinition(IRDLOperation, ABC):
     source = operand_def(TensorType)
     result = result_def(BaseAttr(ShardingType))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ShardCanonicalization())
 
     def __init__(self, source: SSAValue) -> None:
         super().__init__(operands=[source], result_types=[self.SPELLING.sharding_type()])
@@ -266,7 +267,7 @@ class ShardShapeDefinition(IRDLOperation, ABC):
     result = var_result_def(IndexType)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ShardCanonicalization())
 
     def __init__(
         self,
@@ -394,7 +395,7 @@ class ShardDefinition(IRDLOperation, ABC):
     priority = opt_prop_def(IntegerAttr[I64])
     result = result_def(TensorType)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ShardCanonicalization())
 
     def __init__(
         self,

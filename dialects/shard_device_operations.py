@@ -52,6 +52,7 @@ from .shard_syntax import (
     Form,
     split_list,
 )
+from .shard_traits import ShardCanonicalization
 
 
 class BroadcastDefinition(Collective, ABC):
@@ -68,7 +69,7 @@ class BroadcastDefinition(Collective, ABC):
     root = prop_def(IndicesAttr)
     result = result_def(TENSOR)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ShardCanonicalization())
 
     def __init__(
         self,
@@ -103,7 +104,7 @@ class GatherDefinition(Collective, ABC):
     root = prop_def(IndicesAttr)
     result = result_def(TENSOR)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ShardCanonicalization())
 
     def __init__(
         self,
@@ -142,7 +143,7 @@ class ReduceDefinition(Collective, ABC):
     root = prop_def(IndicesAttr)
     result = result_def(TENSOR)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ShardCanonicalization())
 
     def __init__(
         self,
@@ -182,7 +183,7 @@ class ScatterDefinition(Collective, ABC):
     root = prop_def(IndicesAttr)
     result = result_def(TENSOR)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ShardCanonicalization())
 
     def __init__(
         self,
@@ -222,6 +223,8 @@ class SendDefinition(Collective, ABC):
     destination = prop_def(IndicesAttr)
     result = result_def(TENSOR)
 
+    traits = traits_def(ShardCanonicalization())
+
     def __init__(
         self,
         input: SSAValue,
@@ -255,6 +258,8 @@ class RecvDefinition(Collective, ABC):
     source_dynamic = var_operand_def(IndexType)
     source = opt_prop_def(IndicesAttr)
     result = result_def(TENSOR)
+
+    traits = traits_def(ShardCanonicalization())
 
     def __init__(
         self,

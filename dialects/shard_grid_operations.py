@@ -56,6 +56,7 @@ from .shard_syntax import (
     print_dimensions,
     print_grid,
 )
+from .shard_traits import ShardCanonicalization
 
 
 class GridDefinition(IRDLOperation, ABC):
@@ -150,6 +151,8 @@ class _PerAxis(OnGrid, ABC):
     axes = prop_def(AxesAttr, default_value=axes_attribute(()))
     result = var_result_def(IndexType)
 
+    traits = traits_def(Pure(), ShardCanonicalization())
+
     def __init__(
         self,
         grid: str | SymbolRefAttr,
@@ -229,6 +232,8 @@ class ProcessLinearIndexDefinition(OnGrid, ABC):
 
     result = result_def(IndexType)
 
+    traits = traits_def(Pure())
+
     def __init__(self, grid: str | SymbolRefAttr) -> None:
         super().__init__(
             properties={self.SPELLING.word("grid"): grid_reference(grid)}, result_types=[INDEX]
@@ -268,6 +273,8 @@ class NeighborsLinearIndicesDefinition(OnGrid, ABC):
     device = var_operand_def(IndexType)
     neighbor_down = result_def(IndexType)
     neighbor_up = result_def(IndexType)
+
+    traits = traits_def(Pure())
 
     def __init__(
         self,

@@ -49,6 +49,7 @@ from .shard_syntax import (
     Clause,
     Form,
 )
+from .shard_traits import ShardCanonicalization
 
 
 class AllGatherDefinition(Collective, ABC):
@@ -63,7 +64,7 @@ class AllGatherDefinition(Collective, ABC):
     gather_axis = prop_def(DimensionAttr)
     result = result_def(TENSOR)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ShardCanonicalization())
 
     def __init__(
         self,
@@ -94,7 +95,7 @@ class AllReduceDefinition(Collective, ABC):
     reduction = prop_def(BaseAttr(ReductionKindAttr))
     result = result_def(TENSOR_OR_MEMREF)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ShardCanonicalization())
 
     def __init__(
         self,
@@ -125,7 +126,7 @@ class AllSliceDefinition(Collective, ABC):
     slice_axis = prop_def(DimensionAttr)
     result = result_def(TENSOR)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ShardCanonicalization())
 
     def __init__(
         self,
@@ -161,7 +162,7 @@ class AllToAllDefinition(Collective, ABC):
     concat_axis = prop_def(DimensionAttr)
     result = result_def(TENSOR)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ShardCanonicalization())
 
     def __init__(
         self,
@@ -209,7 +210,7 @@ class ReduceScatterDefinition(Collective, ABC):
     scatter_axis = prop_def(DimensionAttr)
     result = result_def(TENSOR_OR_MEMREF)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ShardCanonicalization())
 
     def __init__(
         self,

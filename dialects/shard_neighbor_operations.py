@@ -64,6 +64,7 @@ from .shard_syntax import (
     print_grid,
     split_list,
 )
+from .shard_traits import ShardCanonicalization
 
 
 class ShiftDefinition(Collective, ABC):
@@ -85,7 +86,7 @@ class ShiftDefinition(Collective, ABC):
     rotate = opt_prop_def(UnitAttr)
     result = result_def(TENSOR)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ShardCanonicalization())
 
     def __init__(
         self,
@@ -133,7 +134,7 @@ class UpdateHaloDefinition(OnGrid, ABC):
     static_halo_sizes = prop_def(IndicesAttr, default_value=indices_attribute(()))
     result = result_def(TENSOR_OR_MEMREF)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), ShardCanonicalization())
 
     def __init__(
         self,
