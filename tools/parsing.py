@@ -30,12 +30,13 @@ from xdsl.dialects.builtin import (
     StringAttr,
 )
 from xdsl.ir import Attribute, AttributeInvT, Block, Operation, Region, SSAValue, TypeAttribute
-from xdsl.parser import Parser, ParserState, UnresolvedOperand
+from xdsl.parser import AttrParser, Parser, ParserState, UnresolvedOperand
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, PyRDLError
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from .dense_elements import BitsElement
 from .lexer import SourceLexer, SourceToken
 from .limits import MAXIMUM_NESTING, deep_recursion
 from .mended_forms import PARSERS
@@ -400,6 +401,13 @@ class SourceParser(Parser):
         return block
 
     # Attributes and types
+
+    def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
+        element = super()._parse_tensor_literal_element()
+        text = element.span.text.lstrip("( ")
+        if text.startswith(("0x", "0X")):
+            return BitsElement(element.is_negative, element.value, element.span)
+        return element
 
     def parse_optional_type(self) -> TypeAttribute | None:
         """Read a type if there is one; a spelling seen before in this source is looked up."""

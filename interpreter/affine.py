@@ -1,0 +1,146 @@
+"""The `affine` dialect: maps applied to indices, loops and conditions with affine bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr
+from xdsl.ir import Operation
+from xdsl.ir.affine import AffineMap
+
+from ..dialects.diagnostics import OperationError
+from .attributes import integer, integers, mixed, operand_groups, required
+from .loops import check_indices, evaluate
+from .machine import Exit, Frame
+from .registry import Results, Routine, drives, executes, terminates
+from .values import Array, Value
+
+terminates("affine.yield")
+
+
+def _map(op: Operation, name: str = "map") -> AffineMap:
+    found = required(op, name)
+    if not isinstance(found, AffineMapAttr):
+        raise OperationError(op, f"needs an affine map '{name}', got {found}")
+    return found.data
+
+
+def _images(op: Operation, affine_map: AffineMap, operands: Sequence[Value]) -> list[Array]:
+    count = affine_map.num_dims
+    arrays = [np.asarray(operand) for operand in operands]
+    if len(arrays) != count + affine_map.num_symbols:
+        raise OperationError(op, f"gives {len(arrays)} operands to {affine_map}")
+    try:
+        return [
+            np.asarray(evaluate(result, arrays[:count], arrays[count:]))
+            for result in affine_map.results
+        ]
+    except ValueError as error:
+        raise OperationError(op, str(error)) from error
+
+
+@executes("affine.apply", pointwise=True)
+def _apply(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return _images(op, _map(op), operands)
+
+
+@executes("affine.min", pointwise=True)
+def _min(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (np.minimum.reduce(_images(op, _map(op), operands)),)
+
+
+@executes("affine.max", pointwise=True)
+def _max(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (np.maximum.reduce(_images(op, _map(op), operands)),)
+
+
+@executes("affine.delinearize_index", pointwise=True)
+def _delinearize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    basis = mixed(op, "static_basis", operands[1:])
+    # Without a bound for the slowest index there is one basis element fewer than results.
+    inner = basis[1:] if len(basis) == len(op.results) else basis
+    rest = np.asarray(operands[0])
+    indices: list[Array] = []
+    for extent in reversed(inner):
+        indices.append(rest % extent)
+        rest = rest // extent
+    return [rest, *reversed(indices)]
+
+
+@executes("affine.linearize_index", pointwise=True)
+def _linearize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    indices, dynamic = operand_groups(op, operands)
+    basis = mixed(op, "static_basis", dynamic)
+    inner = basis[1:] if len(basis) == len(indices) else basis
+    total = np.asarray(indices[0])
+    for index, extent in zip(indices[1:], inner, strict=True):
+        total = total * extent + index
+    return (np.asarray(total),)
+
+
+@drives("affine.for")
+def _for(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    lows, highs, carried = operand_groups(op, operands)
+    low = max(int(bound) for bound in _images(op, _map(op, "lowerBoundMap"), lows))
+    high = min(int(bound) for bound in _images(op, _map(op, "upperBoundMap"), highs))
+    values = carried
+    for index in range(low, high, integer(op, "step", 1)):
+        exit_: Exit = yield frame.run_region(op.regions[0], [np.int64(index), *values])
+        values = exit_.values
+    return values
+
+
+@drives("affine.parallel")
+def _parallel(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    if op.results:
+        raise OperationError(op, "reduces values, which cannot be run")
+    lower, upper = _map(op, "lowerBoundsMap"), _map(op, "upperBoundsMap")
+    count = lower.num_dims + lower.num_symbols
+    lows = _grouped(_images(op, lower, operands[:count]), integers(op, "lowerBoundsGroups"), max)
+    highs = _grouped(_images(op, upper, operands[count:]), integers(op, "upperBoundsGroups"), min)
+    for point in product(*map(range, lows, highs, integers(op, "steps"))):
+        yield frame.run_region(op.regions[0], [np.int64(index) for index in point])
+    return ()
+
+
+def _grouped(bounds: Sequence[Array], groups: Sequence[int], choose: Any) -> list[int]:
+    numbers = iter([int(bound) for bound in bounds])
+    return [choose(next(numbers) for _ in range(size)) for size in groups]
+
+
+@drives("affine.if")
+def _if(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    condition = required(op, "condition")
+    if not isinstance(condition, AffineSetAttr):
+        raise OperationError(op, f"needs an integer set 'condition', got {condition}")
+    constraints = condition.data
+    arrays = [np.asarray(operand) for operand in operands]
+    dimensions, symbols = arrays[: constraints.num_dims], arrays[constraints.num_dims :]
+    holds = True
+    for constraint in constraints.constraints:
+        left = int(evaluate(constraint.lhs, dimensions, symbols))
+        right = int(evaluate(constraint.rhs, dimensions, symbols))
+        kind = cast(str, constraint.kind.value)
+        holds = holds and {"==": left == right, ">=": left >= right, "<=": left <= right}[kind]
+    exit_: Exit = yield frame.run_region(op.regions[0 if holds else 1], ())
+    return exit_.values
+
+
+@executes("affine.load")
+def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    array = np.asarray(operands[0])
+    indices = _images(op, _map(op), operands[1:])
+    check_indices(op, indices, array.shape)
+    return (array[tuple(indices)],)
+
+
+@executes("affine.store")
+def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    value, array, *rest = operands
+    indices = _images(op, _map(op), rest)
+    check_indices(op, indices, array.shape)
+    array[tuple(indices)] = value
+    return ()

@@ -1,0 +1,38 @@
+"""The part of the `bufferization` dialect that is on tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import Operation
+
+from .attributes import operand_groups
+from .machine import Frame
+from .registry import Results, executes
+from .tensor import filled_shape
+from .values import Value, undefined
+
+
+@executes("bufferization.alloc_tensor")
+def _alloc_tensor(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    sizes, copy, *_ = [*operand_groups(op, operands), ()]
+    if copy:
+        return (copy[0],)
+    result_type = op.results[0].type
+    return (undefined(filled_shape(op, result_type, sizes), result_type),)
+
+
+@executes("bufferization.materialize_in_destination")
+def _materialize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (operands[0],)
+
+
+@executes("bufferization.dealloc_tensor")
+def _dealloc_tensor(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return ()
+
+
+@executes("bufferization.clone")
+def _clone(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (np.array(operands[0]),)

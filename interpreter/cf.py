@@ -1,0 +1,44 @@
+"""The `cf` dialect: branches between the blocks of a region, and assertions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Block, Operation
+
+from ..dialects.diagnostics import OperationError
+from .attributes import attribute, integer_list, operand_groups, text
+from .machine import Frame
+from .registry import Results, branches, executes
+from .values import Value
+
+
+@branches("cf.br")
+def _branch(op: Operation, operands: Sequence[Value]) -> tuple[Block, Sequence[Value]]:
+    return op.successors[0], operands
+
+
+@branches("cf.cond_br")
+def _conditional(op: Operation, operands: Sequence[Value]) -> tuple[Block, Sequence[Value]]:
+    _, taken, other = operand_groups(op, operands)
+    return (op.successors[0], taken) if operands[0] else (op.successors[1], other)
+
+
+@branches("cf.switch")
+def _switch(op: Operation, operands: Sequence[Value]) -> tuple[Block, Sequence[Value]]:
+    flag, default, cases = operand_groups(op, operands)
+    values = integer_list(attribute(op, "case_values"))
+    sizes = integer_list(attribute(op, "case_operand_segments"))
+    start = 0
+    for position, size in enumerate(sizes):
+        if position < len(values) and values[position] == int(flag[0]):
+            return op.successors[position + 1], cases[start : start + size]
+        start += size
+    return op.successors[0], default
+
+
+@executes("cf.assert")
+def _assert(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    if not operands[0]:
+        raise OperationError(op, f"does not hold: {text(op, 'msg')}")
+    return ()

@@ -1,0 +1,168 @@
+"""What the devices of one group receive for what they bring: the collectives on lists of arrays.
+
+A list holds one array per device in group order: row-major over the grid axes as listed. Where
+a dimension does not divide by the number of devices, the pieces follow `default_borders`.
+Everything here raises ValueError for arrays that do not fit together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Attribute
+
+from ..sharding.local_shape import default_borders
+from ..sharding.sharding import ReductionKind
+from .arith import float_to_integer, maximum, minimum, to_float, truncated_quotient, wrapped
+from .values import (
+    Array,
+    dtype_of,
+    integer_width,
+    is_narrow_float,
+    is_unsigned,
+    shape_text,
+    signed,
+    unsigned,
+)
+
+
+def pieces(array: Array, axis: int, count: int) -> list[Array]:
+    """An array cut into `count` pieces along a dimension."""
+    _check_axis(array, axis)
+    limits = default_borders(array.shape[axis], count)
+    before = (slice(None),) * axis
+    return [array[(*before, slice(start, end))] for start, end in pairwise(limits)]
+
+
+def joined(arrays: Sequence[Array], axis: int) -> Array:
+    """Arrays of sizes that may differ along `axis` only, one after the other."""
+    for array in arrays:
+        _check_axis(array, axis)
+    rest = {array.shape[:axis] + array.shape[axis + 1 :] for array in arrays}
+    if len(rest) > 1:
+        raise ValueError(
+            f"cannot join {_shapes(arrays)} along dimension {axis}: another dimension differs"
+        )
+    return np.concatenate(arrays, axis=axis)
+
+
+def all_to_all(arrays: Sequence[Array], split_axis: int, concat_axis: int) -> list[Array]:
+    """Device i receives everybody's piece i along `split_axis`, joined along `concat_axis`."""
+    cut = [pieces(array, split_axis, len(arrays)) for array in arrays]
+    return [joined([row[position] for row in cut], concat_axis) for position in range(len(arrays))]
+
+
+def reduced(arrays: Sequence[Array], kind: ReductionKind, value_type: Attribute) -> Array:
+    """Arrays of one shape combined element by element, of the given type's elements."""
+    if len({array.shape for array in arrays}) > 1:
+        raise ValueError(f"cannot combine {_shapes(arrays)} element by element")
+    if integer_width(value_type) is not None:
+        return _reduced_integers(arrays, kind, value_type)
+    return _reduced_floats(arrays, kind)
+
+
+_INTEGER_KINDS: dict[ReductionKind, Callable[[Array, Array], Array]] = {
+    ReductionKind.SUM: np.add,
+    ReductionKind.AVERAGE: np.add,
+    ReductionKind.PRODUCT: np.multiply,
+    ReductionKind.MAX: np.maximum,
+    ReductionKind.MIN: np.minimum,
+    ReductionKind.BITWISE_AND: np.bitwise_and,
+    ReductionKind.BITWISE_OR: np.bitwise_or,
+    ReductionKind.BITWISE_XOR: np.bitwise_xor,
+}
+_FLOAT_KINDS: dict[ReductionKind, Callable[[Array, Array], Array]] = {
+    ReductionKind.SUM: np.add,
+    ReductionKind.AVERAGE: np.add,
+    ReductionKind.PRODUCT: np.multiply,
+    ReductionKind.MAX: maximum,
+    ReductionKind.MIN: minimum,
+}
+
+
+def _reduced_integers(arrays: Sequence[Array], kind: ReductionKind, value_type: Attribute) -> Array:
+    combine = _INTEGER_KINDS.get(kind)
+    if combine is None:
+        raise ValueError(f"reduction '{kind}' has no meaning that could be run")
+    width = integer_width(value_type) or 1
+    read = unsigned if is_unsigned(value_type) else signed
+    total = read(arrays[0], width)
+    for array in arrays[1:]:
+        total = combine(total, read(array, width))
+    if kind is ReductionKind.AVERAGE:
+        count = np.asarray(len(arrays), np.int64)
+        total = truncated_quotient(read(wrapped(total, value_type), width).astype(np.int64), count)
+    return wrapped(total, value_type)
+
+
+def _reduced_floats(arrays: Sequence[Array], kind: ReductionKind) -> Array:
+    combine = _FLOAT_KINDS.get(kind)
+    if combine is None:
+        raise ValueError(f"reduction '{kind}' has no meaning on floats that could be run")
+    dtype = arrays[0].dtype
+    wide = np.dtype(np.float32) if is_narrow_float(dtype) else dtype
+    total = arrays[0].astype(wide, copy=False)
+    for array in arrays[1:]:
+        total = combine(total, array.astype(wide, copy=False))
+    if kind is ReductionKind.AVERAGE:
+        total = total / wide.type(len(arrays))
+    return total.astype(dtype, copy=False)
+
+
+def converted(array: Array, source: Attribute, target: Attribute) -> Array:
+    """Elements of one type as those of another, as a reduction converts its input first."""
+    dtype: np.dtype[Any] = dtype_of(target)
+    from_width, to_width = integer_width(source), integer_width(target)
+    if from_width is not None:
+        read = unsigned if is_unsigned(source) else signed
+        numbers = read(array, from_width)
+        return to_float(numbers, dtype) if to_width is None else wrapped(numbers, target)
+    if to_width is not None:
+        return float_to_integer(array, target, to_width, is_signed=not is_unsigned(target))
+    return to_float(array, dtype)
+
+
+def exchanged_halos(arrays: Sequence[Array], axis: int, low: int, high: int) -> list[Array]:
+    """Shards in order along a dimension, each with its neighbours' border elements filled in.
+
+    Every shard holds `low` elements before and `high` after its own. The outer halos of the
+    first and last shard stay as they are. A halo that is wider than a neighbour is an error.
+    """
+    results = [array.copy() for array in arrays]
+    before = (slice(None),) * axis
+
+    def part(array: Array, start: int, end: int) -> Array:
+        return array[(*before, slice(start, end))]
+
+    for position, result in enumerate(results):
+        own = result.shape[axis] - low - high
+        if own < 0:
+            raise ValueError(
+                f"a shard of extent {result.shape[axis]} cannot hold halos of {low} and {high}"
+            )
+        for size, neighbour in ((low, position - 1), (high, position + 1)):
+            if not size or not 0 <= neighbour < len(arrays):
+                continue
+            other = arrays[neighbour]
+            extent = other.shape[axis] - low - high
+            if extent < size:
+                raise ValueError(
+                    f"the halo of {size} is wider than the {extent} elements of the neighbour"
+                )
+            if neighbour < position:
+                part(result, 0, low)[...] = part(other, low + extent - low, low + extent)
+            else:
+                part(result, low + own, low + own + high)[...] = part(other, low, low + high)
+    return results
+
+
+def _check_axis(array: Array, axis: int) -> None:
+    if not 0 <= axis < array.ndim:
+        raise ValueError(f"there is no dimension {axis} in shape {shape_text(array.shape)}")
+
+
+def _shapes(arrays: Sequence[Array]) -> str:
+    return ", ".join(shape_text(array.shape) for array in arrays)

@@ -1,0 +1,86 @@
+"""Comparing results: how far two arrays are apart, and how far they may be for their type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .values import Array, count_undefined, is_float_dtype, shape_text
+
+_TOLERANCES: dict[str, tuple[float, float]] = {
+    "float64": (1e-10, 1e-10),
+    "complex128": (1e-10, 1e-10),
+    "float32": (1e-4, 1e-4),
+    "complex64": (1e-4, 1e-4),
+    "float16": (1e-2, 1e-2),
+    "bfloat16": (5e-2, 5e-2),
+}
+_NARROWEST = (0.25, 0.25)
+"""(absolute, relative) for f8 and smaller; the others are listed. Integers must be equal."""
+
+
+def tolerance(dtype: np.dtype[Any]) -> tuple[float, float]:
+    """The (absolute, relative) difference that rounding explains, (0, 0) for integers.
+
+    Sums in another order differ by a few units in the last place times the terms of the sum;
+    the figures leave room for some thousand terms.
+    """
+    if not is_float_dtype(dtype) and dtype.kind != "c":
+        return (0.0, 0.0)
+    return _TOLERANCES.get(dtype.name, _NARROWEST)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How far two arrays of one shape are apart, and where most."""
+
+    absolute: float
+    relative: float
+    """Relative to the largest magnitude in the expected array's finite elements."""
+    index: tuple[int, ...]
+    """Where the absolute difference is largest."""
+    agrees: bool
+
+
+def compare(actual: Array, expected: Array) -> Difference:
+    """Compare two arrays; NaN equals NaN, and an infinity only itself.
+
+    Raises ValueError if shapes or types differ.
+    """
+    if actual.shape != expected.shape:
+        raise ValueError(
+            f"has shape {shape_text(actual.shape)}, expected {shape_text(expected.shape)}"
+        )
+    if actual.dtype != expected.dtype:
+        raise ValueError(f"is of {actual.dtype}, expected {expected.dtype}")
+    if actual.size == 0:
+        return Difference(0.0, 0.0, (), True)
+    wide = np.complex128 if actual.dtype.kind == "c" else np.float64
+    with np.errstate(all="ignore"):
+        left, right = actual.astype(wide), expected.astype(wide)
+        same = (actual == expected) | (np.isnan(left) & np.isnan(right))
+        distance = np.where(same, 0.0, np.abs(left - right))
+        distance = np.where(np.isnan(distance), np.inf, distance)
+        finite = np.abs(right[np.isfinite(right)])
+        scale = float(finite.max()) if finite.size else 0.0
+        absolute_bound, relative_bound = tolerance(actual.dtype)
+        allowed = absolute_bound + relative_bound * np.abs(right)
+        agrees = bool(np.all(same | (distance <= allowed)))
+    position = int(np.argmax(distance))
+    absolute = float(distance.flat[position])
+    index = tuple(int(number) for number in np.unravel_index(position, actual.shape))
+    relative = absolute / scale if scale else absolute
+    return Difference(absolute, relative, index, agrees)
+
+
+def first_difference(actual: Array, expected: Array) -> str | None:
+    """Where two arrays differ by more than rounding, in words; `None` if they agree."""
+    difference = compare(actual, expected)
+    if difference.agrees:
+        return None
+    index = difference.index
+    text = f"{actual[index]} and {expected[index]} at {list(index)}"
+    marked = count_undefined(actual) + count_undefined(expected)
+    return f"{text} ({marked} elements are undefined)" if marked else text

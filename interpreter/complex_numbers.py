@@ -1,0 +1,65 @@
+"""The `complex` dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from xdsl.ir import Operation
+
+from .attributes import required
+from .machine import Frame
+from .registry import Results, executes
+from .values import Array, Value, dtype_of
+
+
+def _elementwise(name: str, function: Callable[..., Array]) -> None:
+    @executes(name, pointwise=True)
+    def execute(  # pyright: ignore[reportUnusedFunction]
+        op: Operation, operands: Sequence[Value], frame: Frame
+    ) -> Results:
+        result = function(*(np.asarray(operand) for operand in operands))
+        return (np.asarray(result).astype(dtype_of(op.results[0].type), copy=False),)
+
+
+def _create(real: Array, imaginary: Array) -> Array:
+    result = np.empty(np.broadcast_shapes(real.shape, imaginary.shape), np.complex128)
+    result.real, result.imag = real, imaginary
+    return result
+
+
+for _name, _function in {
+    "abs": np.abs,
+    "add": np.add,
+    "angle": np.angle,
+    "atan2": lambda y, x: -1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y)),
+    "conj": np.conj,
+    "cos": np.cos,
+    "create": _create,
+    "div": np.divide,
+    "eq": np.equal,
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "im": np.imag,
+    "log": np.log,
+    "log1p": np.log1p,
+    "mul": np.multiply,
+    "neg": np.negative,
+    "neq": np.not_equal,
+    "pow": np.power,
+    "re": np.real,
+    "rsqrt": lambda value: 1 / np.sqrt(value),
+    "sign": lambda value: np.where(value == 0, value, value / np.abs(value)),
+    "sin": np.sin,
+    "sqrt": np.sqrt,
+    "sub": np.subtract,
+    "tan": np.tan,
+    "tanh": np.tanh,
+}.items():
+    _elementwise(f"complex.{_name}", _function)
+
+
+@executes("complex.constant", pointwise=True)
+def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    real, imaginary = (part.value.data for part in getattr(required(op, "value"), "data", ()))
+    return (np.asarray(complex(real, imaginary)).astype(dtype_of(op.results[0].type)),)

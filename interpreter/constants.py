@@ -1,0 +1,87 @@
+"""Constant attributes as arrays: dense lists, splats, hexadecimal data, resources, scalars."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
+    FloatAttr,
+    IntegerAttr,
+)
+from xdsl.ir import Attribute, Operation
+
+from ..dialects.diagnostics import OperationError
+from .values import (
+    Array,
+    UnsupportedType,
+    dtype_of,
+    from_integer,
+    integer_width,
+    is_unsigned,
+    static_shape,
+    wrap,
+)
+
+
+def constant_array(op: Operation, value: Attribute | None) -> Array:
+    """The value of a constant attribute. Raises OperationError for other attributes."""
+    try:
+        if isinstance(value, IntegerAttr):
+            return from_integer(cast(int, value.value.data), cast(Attribute, value.type))
+        if isinstance(value, FloatAttr):
+            return np.asarray(value.value.data).astype(dtype_of(value.type))
+        if isinstance(value, DenseIntOrFPElementsAttr):
+            return _dense(cast(Any, value))
+        if isinstance(value, DenseResourceAttr):
+            return _resource(op, value)
+    except UnsupportedType as error:
+        raise OperationError(op, str(error)) from error
+    raise OperationError(op, f"has a value that is no number or array of numbers: {value}")
+
+
+def _dense(value: DenseIntOrFPElementsAttr[Any]) -> Array:
+    element_type = cast(Attribute, value.get_element_type())
+    shape = static_shape(value.type) or ()
+    data = value.data.data
+    return _from_bytes(data, element_type, shape)
+
+
+def _from_bytes(data: bytes, element_type: Attribute, shape: tuple[int, ...]) -> Array:
+    """Little-endian elements in whole bytes, one of them standing for all if it is alone."""
+    dtype = dtype_of(element_type)
+    width = integer_width(element_type)
+    if width is None:
+        array = np.frombuffer(data, dtype)
+    else:
+        raw = np.frombuffer(data, np.dtype(f"i{dtype.itemsize}"))
+        array = wrap(raw, width, to_unsigned=is_unsigned(element_type))
+    if array.size == 1:
+        return np.full(shape, array[0], dtype)
+    return array.reshape(shape)
+
+
+def _resource(op: Operation, value: DenseResourceAttr) -> Array:
+    from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
+    from xdsl.dialects.builtin import Builtin
+
+    key = value.resource_handle.data
+    storage = Builtin.get_interface(OpAsmDialectInterface)
+    found = storage.lookup(key) if storage is not None else None
+    if not found:
+        raise OperationError(op, f"refers to the resource '{key}', whose data is not there")
+    # MLIR puts the alignment of the data into its first four bytes.
+    data = bytes.fromhex(found.removeprefix("0x"))[4:]
+    resource_type = cast(Attribute, value.type)
+    shape = static_shape(resource_type) or ()
+    element_type = cast(Attribute, getattr(resource_type, "element_type", resource_type))
+    size = dtype_of(element_type).itemsize
+    if len(data) not in (size, prod(shape) * size):
+        raise OperationError(
+            op,
+            f"refers to the resource '{key}' of {len(data)} bytes, but needs {prod(shape) * size}",
+        )
+    return _from_bytes(data, element_type, shape)

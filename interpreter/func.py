@@ -1,0 +1,55 @@
+"""The `func` dialect: calls, recursion, functions as values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation
+
+from ..dialects.diagnostics import OperationError
+from .attributes import symbol
+from .machine import Exit, Frame
+from .registry import Results, Routine, drives, executes, terminates
+from .values import Value
+
+terminates("func.return")
+
+
+@drives("func.call")
+def _call(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    return (yield call(op, symbol(op, "callee"), operands, frame))
+
+
+@executes("func.constant")
+def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (symbol(op, "value"),)
+
+
+@drives("func.call_indirect")
+def _call_indirect(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    return (yield call(op, operands[0], operands[1:], frame))
+
+
+def call(op: Operation, name: str, arguments: Sequence[Value], frame: Frame) -> Routine:
+    """Run a function by name in a frame of its own; returns its results."""
+    callee = frame.device.program.lookup(op, name)
+    if callee is None:
+        raise OperationError(op, f"calls @{name}, which is not defined")
+    if not callee.regions or not callee.regions[0].blocks:
+        raise OperationError(
+            op, f"calls @{name}, which is only declared: the interpreter has no body to run"
+        )
+    count = len(callee.regions[0].blocks[0].args)
+    if count != len(arguments):
+        raise OperationError(
+            op, f"passes {len(arguments)} arguments to @{name}, which takes {count}"
+        )
+    return (yield run_function(callee, arguments, Frame(frame.device)))
+
+
+def run_function(function: Operation, arguments: Sequence[Value], frame: Frame) -> Routine:
+    """Run a function's body in a fresh frame; returns its results."""
+    exit_: Exit = yield frame.run_region(function.regions[0], arguments)
+    if exit_.operation is None:
+        raise OperationError(function, "ends without a return")
+    return exit_.values

@@ -1,0 +1,172 @@
+"""The `linalg` dialect: loop nests through their structured view, and the rest by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Operation
+
+from ..dialects.diagnostics import OperationError
+from ..dialects.linalg_named_ops import NAMED_OPS
+from ..dialects.structured import structured_view
+from .attributes import integer, integers, mixed, operand_groups
+from .machine import Frame
+from .registry import Results, Routine, drives, executes, terminates
+from .structured import run_structured
+from .values import Array, Value, is_narrow_float, shape_text
+
+terminates("linalg.yield")
+
+_LOOP_NESTS = (
+    *NAMED_OPS,
+    "linalg.broadcast",
+    "linalg.contract",
+    "linalg.elementwise",
+    "linalg.generic",
+    "linalg.map",
+    "linalg.reduce",
+    "linalg.transpose",
+)
+
+
+@drives(*_LOOP_NESTS)
+def _loop_nest(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    nest = structured_view(op)
+    if nest is None:
+        raise OperationError(op, "has no meaning: its maps, types or body do not fit together")
+    results: list[Array] = yield run_structured(nest, operands, frame)
+    if op.results:
+        return results
+    # On memrefs there are no results: the outputs are written in place.
+    for output, operand, result in zip(
+        nest.outputs, operands[len(nest.inputs) :], results, strict=True
+    ):
+        if isinstance(output.type, MemRefType):
+            operand[...] = result
+    return ()
+
+
+@executes("linalg.index")
+def _index(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    dimension = integer(op, "dim")
+    if not frame.points or dimension >= len(frame.points[-1]):
+        raise OperationError(op, f"asks for loop {dimension} outside of such a loop")
+    return (np.int64(frame.points[-1][dimension]),)
+
+
+@executes("linalg.softmax")
+def _softmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source = np.asarray(operands[0])
+    dimension = integer(op, "dimension")
+    wide = source.astype(np.float32) if is_narrow_float(source.dtype) else source
+    if wide.shape[dimension] == 0:
+        return (np.array(operands[1]),)
+    powers = np.exp(wide - wide.max(axis=dimension, keepdims=True))
+    return ((powers / powers.sum(axis=dimension, keepdims=True)).astype(source.dtype),)
+
+
+# --------------------------------------------------------------------------------------------
+# Packed layouts
+
+
+@executes("linalg.pack", "tensor.pack")
+def _pack(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (source,), (target,), padding, dynamic = _packing_groups(op, operands)
+    array, shape = np.asarray(source), np.shape(target)
+    inner, outer = integers(op, "inner_dims_pos"), integers(op, "outer_dims_perm")
+    tiles = mixed(op, "static_inner_tiles", dynamic)
+    counts = _outer_counts(shape[: array.ndim], outer)
+    full = list(array.shape)
+    for axis, tile in zip(inner, tiles, strict=True):
+        full[axis] = counts[axis] * tile
+    if any(extent > room for extent, room in zip(array.shape, full, strict=True)):
+        raise OperationError(
+            op, f"packs {shape_text(array.shape)} into only {shape_text(tuple(full))}"
+        )
+    if tuple(full) != array.shape and not padding:
+        raise OperationError(
+            op,
+            f"packs {shape_text(array.shape)} into {shape_text(tuple(full))} without a padding"
+            " value",
+        )
+    padded = np.full(full, padding[0] if padding else 0, array.dtype)
+    padded[tuple(slice(extent) for extent in array.shape)] = array
+    return (_to_tiles(padded, inner, tiles, outer),)
+
+
+@executes("linalg.unpack", "tensor.unpack")
+def _unpack(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (source,), (target,), dynamic = _packing_groups(op, operands)
+    array, shape = np.asarray(source), np.shape(target)
+    inner, outer = integers(op, "inner_dims_pos"), integers(op, "outer_dims_perm")
+    tiles = mixed(op, "static_inner_tiles", dynamic)
+    counts = _outer_counts(array.shape[: len(shape)], outer)
+    if array.shape[len(shape) :] != tiles:
+        raise OperationError(
+            op, f"unpacks tiles of {shape_text(array.shape[len(shape) :])}, not {shape_text(tiles)}"
+        )
+    whole = _from_tiles(array, inner, tiles, outer, counts)
+    if any(extent > room for extent, room in zip(shape, whole.shape, strict=True)):
+        raise OperationError(
+            op, f"unpacks {shape_text(whole.shape)} into the larger {shape_text(shape)}"
+        )
+    return (whole[tuple(slice(extent) for extent in shape)],)
+
+
+def _packing_groups(op: Operation, operands: Sequence[Value]) -> list[Sequence[Value]]:
+    if integers(op, "operandSegmentSizes"):
+        return operand_groups(op, operands)
+    # Unpack has one variadic group, so it needs no segment sizes.
+    return [operands[:1], operands[1:2], operands[2:]]
+
+
+def _outer_counts(shape: Sequence[int], outer: Sequence[int]) -> list[int]:
+    """The number of tiles along each dimension of the unpacked tensor."""
+    counts = list(shape)
+    for position, axis in enumerate(outer):
+        counts[axis] = shape[position]
+    return counts
+
+
+def _to_tiles(
+    array: Array, inner: Sequence[int], tiles: Sequence[int], outer: Sequence[int]
+) -> Array:
+    split: list[int] = []
+    outer_axes: list[int] = []
+    tile_axes: dict[int, int] = {}
+    for axis, extent in enumerate(array.shape):
+        outer_axes.append(len(split))
+        if axis in inner:
+            tile = tiles[inner.index(axis)]
+            tile_axes[axis] = len(split) + 1
+            split += [extent // tile, tile]
+        else:
+            split.append(extent)
+    order = [outer_axes[axis] for axis in outer] if outer else outer_axes
+    return np.transpose(array.reshape(split), [*order, *(tile_axes[axis] for axis in inner)])
+
+
+def _from_tiles(
+    array: Array,
+    inner: Sequence[int],
+    tiles: Sequence[int],
+    outer: Sequence[int],
+    counts: Sequence[int],
+) -> Array:
+    rank = len(counts)
+    source = list(outer) if outer else list(range(rank))
+    order: list[int] = []
+    shape: list[int] = []
+    for axis in range(rank):
+        order.append(source.index(axis))
+        shape.append(counts[axis])
+        if axis in inner:
+            position = list(inner).index(axis)
+            order.append(rank + position)
+            shape[-1] *= tiles[position]
+    if prod(shape) != array.size:
+        raise ValueError(f"{array.shape} does not hold {shape}")
+    return np.transpose(array, order).reshape(shape)

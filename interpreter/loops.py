@@ -1,0 +1,246 @@
+"""Loop nests on whole arrays: what an affine map reads, as a strided view; bodies, vectorised.
+
+A loop nest of extents `(n0, n1, ...)` is evaluated with arrays whose axes are the loops. An
+operand that does not depend on a loop has extent 1 there and broadcasts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+    AffineSymExpr,
+)
+
+from ..dialects.diagnostics import OperationError
+from .attributes import integer
+from .machine import Frame, Plan
+from .values import Array, Value, shape_text
+
+Extents = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """An affine expression without division: `constant + sum(coefficient * loop)`."""
+
+    coefficients: Mapping[int, int]
+    constant: int
+
+    def bounds(self, extents: Extents) -> tuple[int, int]:
+        """The least and greatest value over non-empty loops."""
+        low = high = self.constant
+        for loop, coefficient in self.coefficients.items():
+            reach = coefficient * (extents[loop] - 1)
+            low, high = low + min(reach, 0), high + max(reach, 0)
+        return low, high
+
+    @property
+    def plain_loop(self) -> int | None:
+        """The loop, if the expression is that loop and nothing else."""
+        if self.constant == 0 and len(self.coefficients) == 1:
+            ((loop, coefficient),) = self.coefficients.items()
+            if coefficient == 1:
+                return loop
+        return None
+
+
+def linear(expression: AffineExpr) -> Linear | None:
+    """An expression as a linear one, `None` if it divides."""
+    if isinstance(expression, AffineConstantExpr):
+        return Linear({}, expression.value)
+    if isinstance(expression, AffineDimExpr):
+        return Linear({expression.position: 1}, 0)
+    if not isinstance(expression, AffineBinaryOpExpr):
+        return None
+    left, right = linear(expression.lhs), linear(expression.rhs)
+    if left is None or right is None:
+        return None
+    if expression.kind is AffineBinaryOpKind.Add:
+        return _combine(left, right, 1)
+    if expression.kind is AffineBinaryOpKind.Mul:
+        if right.coefficients:
+            left, right = right, left
+        return None if right.coefficients else _combine(Linear({}, 0), left, right.constant)
+    return None
+
+
+def _combine(left: Linear, right: Linear, factor: int) -> Linear:
+    coefficients = dict(left.coefficients)
+    for loop, coefficient in right.coefficients.items():
+        coefficients[loop] = coefficients.get(loop, 0) + factor * coefficient
+    kept = {loop: number for loop, number in coefficients.items() if number}
+    return Linear(kept, left.constant + factor * right.constant)
+
+
+def evaluate(
+    expression: AffineExpr, dimensions: Sequence[Array], symbols: Sequence[Array] = ()
+) -> Array:
+    """An affine expression on integers or arrays of them (floor and ceiling division)."""
+    if isinstance(expression, AffineConstantExpr):
+        return np.asarray(expression.value, np.int64)
+    if isinstance(expression, AffineDimExpr):
+        return dimensions[expression.position]
+    if isinstance(expression, AffineSymExpr):
+        return symbols[expression.position]
+    if not isinstance(expression, AffineBinaryOpExpr):
+        raise ValueError(f"{expression} is no affine expression")
+    left = evaluate(expression.lhs, dimensions, symbols)
+    right = evaluate(expression.rhs, dimensions, symbols)
+    match expression.kind:
+        case AffineBinaryOpKind.Add:
+            return left + right
+        case AffineBinaryOpKind.Mul:
+            return left * right
+        case _ if np.any(right <= 0):
+            raise ValueError(f"{expression} divides by a number that is not positive")
+        case AffineBinaryOpKind.Mod:
+            return left % right
+        case AffineBinaryOpKind.FloorDiv:
+            return left // right
+        case AffineBinaryOpKind.CeilDiv:
+            return -(-left // right)
+
+
+def loop_index(loop: int, extents: Extents) -> Array:
+    """The index of a loop at every point, with extent 1 along the others."""
+    shape = [1] * len(extents)
+    shape[loop] = extents[loop]
+    return np.arange(extents[loop], dtype=np.int64).reshape(shape)
+
+
+def loop_extents(
+    op: Operation, loops: int, maps: Sequence[AffineMap], shapes: Sequence[tuple[int, ...]]
+) -> Extents:
+    """The trip count of each loop, from the operands that it indexes alone.
+
+    Raises OperationError where two operands disagree, or none tells.
+    """
+    extents: list[int | None] = [None] * loops
+    for indexing_map, shape in zip(maps, shapes, strict=True):
+        if len(indexing_map.results) != len(shape):
+            raise OperationError(
+                op, f"indexes a value of shape {shape_text(shape)} by {indexing_map}"
+            )
+        for result, extent in zip(indexing_map.results, shape, strict=True):
+            if not isinstance(result, AffineDimExpr):
+                continue
+            known = extents[result.position]
+            if known is not None and known != extent:
+                raise OperationError(
+                    op, f"has loop d{result.position} run to {known} and to {extent}"
+                )
+            extents[result.position] = extent
+    unknown = next((loop for loop, extent in enumerate(extents) if extent is None), None)
+    if unknown is not None:
+        raise OperationError(op, f"has no operand that tells how far loop d{unknown} runs")
+    return tuple(extent for extent in extents if extent is not None)
+
+
+def view(op: Operation, array: Array, indexing_map: AffineMap, extents: Extents) -> Array:
+    """What `array[map(point)]` is at every point of the loops.
+
+    The loops must not be empty. Linear maps give a view without copying. Raises OperationError
+    where a point is outside.
+    """
+    if array.shape == () and not indexing_map.results:
+        return array.reshape((1,) * len(extents))
+    parts = [linear(result) for result in indexing_map.results]
+    exact = [part for part in parts if part is not None]
+    if len(exact) < len(parts):
+        return _gathered(op, array, indexing_map, extents)
+    used = {loop for part in exact for loop in part.coefficients}
+    shape = tuple(extent if loop in used else 1 for loop, extent in enumerate(extents))
+    strides = [0] * len(extents)
+    start: list[slice] = []
+    for axis, part in enumerate(exact):
+        low, high = part.bounds(extents)
+        if low < 0 or high >= array.shape[axis]:
+            raise OperationError(
+                op,
+                f"reads indices {low} to {high} of dimension {axis}, which has extent"
+                f" {array.shape[axis]}",
+            )
+        start.append(slice(part.constant, None))
+        for loop, coefficient in part.coefficients.items():
+            strides[loop] += coefficient * array.strides[axis]
+    return as_strided(array[tuple(start)], shape, strides)
+
+
+def at_point(array: Array, point: tuple[slice, ...]) -> Array:
+    """The part of an array over loops at some points; what does not depend on a loop stays."""
+    parts = (
+        slice(None) if extent == 1 else part
+        for part, extent in zip(point, array.shape, strict=True)
+    )
+    # The ellipsis keeps an array of rank 0 an array.
+    return array[(*parts, ...)]
+
+
+def _gathered(op: Operation, array: Array, indexing_map: AffineMap, extents: Extents) -> Array:
+    points = [loop_index(loop, extents) for loop in range(len(extents))]
+    indices = [evaluate(result, points) for result in indexing_map.results]
+    check_indices(op, indices, array.shape)
+    return np.asarray(array[tuple(np.broadcast_arrays(*indices))])
+
+
+def check_indices(op: Operation, indices: Sequence[Value], shape: tuple[int, ...]) -> None:
+    """Raise OperationError if any index is outside an array of this shape."""
+    if len(indices) != len(shape):
+        raise OperationError(op, f"gives {len(indices)} indices for shape {shape_text(shape)}")
+    for axis, (index, extent) in enumerate(zip(indices, shape, strict=True)):
+        array = np.asarray(index)
+        wrong = (array < 0) | (array >= extent)
+        if wrong.any():
+            raise OperationError(
+                op,
+                f"has index {int(array[wrong].flat[0])} in dimension {axis}, which has extent"
+                f" {extent}",
+            )
+
+
+# --------------------------------------------------------------------------------------------
+# Bodies
+
+
+def is_pointwise(plan: Plan) -> bool:
+    """Whether a body can run on whole arrays: it only computes, element by element."""
+    return all(step.pointwise or step.name == "linalg.index" for step in plan.steps)
+
+
+def run_body(
+    plan: Plan, arguments: Sequence[Value], frame: Frame, index: Callable[[int], Value]
+) -> list[Value]:
+    """Run a pointwise body on arrays; `index` gives the indices of a loop at the points.
+
+    Values from outside the body are read from the frame. Returns what the body yields.
+    """
+    local: dict[SSAValue, Value] = dict(zip(plan.arguments, arguments, strict=False))
+    outer = frame.values
+    for step in plan.steps:
+        operands = [
+            local[operand] if operand in local else outer[operand] for operand in step.operands
+        ]
+        if step.name == "linalg.index":
+            results = (index(integer(step.operation, "dim")),)
+        elif step.execute is not None:
+            results = step.execute(step.operation, operands, frame)
+        else:
+            raise ValueError(f"{step.name} does not only compute")
+        local.update(zip(step.results, results, strict=True))
+    if plan.terminator is None:
+        return []
+    return [
+        local[operand] if operand in local else outer[operand]
+        for operand in plan.terminator.operands
+    ]

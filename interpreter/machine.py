@@ -1,0 +1,295 @@
+"""One device: frames of values, blocks as prepared steps, and a stack of suspended routines.
+
+A device runs as a generator that yields whenever it must meet other devices. Inside, regions
+and calls are generators too, but they are kept on an explicit stack: a recursive function of
+the program does not use Python's stack, and resuming costs the same at any depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, ShapedType
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ..dialects.diagnostics import OperationError
+from ..sharding.grid import Grid
+from .attributes import operation_name, symbol_name
+from .registry import (
+    Driver,
+    Executor,
+    Results,
+    Routine,
+    find_brancher,
+    find_entry,
+    is_terminator,
+)
+from .spmd import Rendezvous
+from .values import UnsupportedType, Value, dtype_of, shape_fits, shape_text, static_shape
+
+MAXIMAL_DEPTH = 100_000
+"""Regions and calls that may be open at once before a program counts as endlessly recursive."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultType:
+    """What a result must look like, prepared for a quick check."""
+
+    type: Attribute
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An operation of a block with everything that running it needs."""
+
+    operation: Operation
+    name: str
+    operands: tuple[SSAValue, ...]
+    results: tuple[SSAValue, ...]
+    checks: tuple[ResultType | None, ...]
+    dead: tuple[SSAValue, ...]
+    """Values whose last use this is."""
+    execute: Executor | None
+    drive: Driver | None
+    pointwise: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The steps of a block; `terminator` hands over values or branches, and may be absent.
+
+    Parts of a block's steps make a plan as well, which then has no block.
+    """
+
+    block: Block | None
+    arguments: tuple[SSAValue, ...]
+    steps: tuple[Step, ...]
+    terminator: Step | None
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a region was left: by which terminator, with which values."""
+
+    operation: Operation | None
+    values: Sequence[Value]
+
+
+class Program:
+    """A module being run: its symbols, and the plans of its blocks, shared by all devices."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self.module = module
+        self._plans: dict[Block, Plan] = {}
+        self._symbols: dict[Operation, dict[str, Operation]] = {}
+
+    def plan(self, block: Block) -> Plan:
+        """The prepared steps of a block."""
+        plan = self._plans.get(block)
+        if plan is None:
+            plan = self._plans[block] = _prepare(block)
+        return plan
+
+    def lookup(self, at: Operation, name: str) -> Operation | None:
+        """What `@a::@b` means at an operation: the nearest symbol table around it that has it."""
+        root, *nested = name.split("::")
+        scope: Operation | None = at
+        while scope is not None:
+            found = self._table(scope).get(root)
+            for part in nested:
+                found = self._table(found).get(part) if found is not None else None
+            if found is not None:
+                return found
+            scope = scope.parent_op()
+        return None
+
+    def _table(self, scope: Operation) -> dict[str, Operation]:
+        table = self._symbols.get(scope)
+        if table is None:
+            table = {}
+            for region in scope.regions:
+                for block in region.blocks:
+                    for op in block.ops:
+                        name = symbol_name(op)
+                        if name is not None:
+                            table.setdefault(name, op)
+            self._symbols[scope] = table
+        return table
+
+
+@dataclass(slots=True)
+class Device:
+    """One process of the grid, or the only one of a program that is not partitioned.
+
+    `memory` is where operations with state keep it: one entry for each dialect, by its name.
+    """
+
+    program: Program
+    grid: Grid | None = None
+    process: int = 0
+    memory: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def run(self, routine: Routine) -> Generator[Rendezvous, Any, Any]:
+        """Run a routine and all that it starts; yields only the meetings with other devices."""
+        stack = [routine]
+        send: Any = None
+        while stack:
+            try:
+                request = stack[-1].send(send)
+            except StopIteration as done:
+                stack.pop()
+                send = done.value
+                continue
+            if isinstance(request, Rendezvous):
+                send = yield request
+                continue
+            stack.append(request)
+            send = None
+            if len(stack) > MAXIMAL_DEPTH:
+                raise OperationError(
+                    self.program.module,
+                    f"runs into calls and regions nested more than {MAXIMAL_DEPTH} deep:"
+                    " does it recurse without end?",
+                )
+        return send
+
+
+class Frame:
+    """The values of one activation of a function on one device.
+
+    `points` holds the indices of the loop nests whose bodies are being run point by point.
+    """
+
+    __slots__ = ("device", "points", "values")
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.values: dict[SSAValue, Value] = {}
+        self.points: list[tuple[int, ...]] = []
+
+    def run_region(self, region: Region, arguments: Sequence[Value]) -> Routine:
+        """Run a region from its first block; returns its `Exit`."""
+        block = region.blocks.first
+        if block is None:
+            return Exit(None, ())
+        while True:
+            exit_ = yield self.run_block(block, arguments)
+            terminator = exit_.operation
+            brancher = find_brancher(operation_name(terminator)) if terminator else None
+            if brancher is None or terminator is None:
+                return exit_
+            block, arguments = brancher(terminator, exit_.values)
+
+    def run_block(self, block: Block, arguments: Sequence[Value]) -> Routine:
+        """Run one block; returns the `Exit` by its terminator."""
+        values = self.values
+        plan = self.device.program.plan(block)
+        values.update(zip(plan.arguments, arguments, strict=True))
+        for step in plan.steps:
+            operands = [values[operand] for operand in step.operands]
+            if step.execute is not None:
+                results = step.execute(step.operation, operands, self)
+            else:
+                results = yield _driver(step)(step.operation, operands, self)
+            if step.results:
+                _store(step, results, values)
+            for value in step.dead:
+                values.pop(value, None)
+        end = plan.terminator
+        if end is None:
+            return Exit(None, ())
+        return Exit(end.operation, [values[operand] for operand in end.operands])
+
+
+def _driver(step: Step) -> Driver:
+    if step.drive is None:
+        raise OperationError(
+            step.operation, "is unknown: the interpreter does not know what it means"
+        )
+    return step.drive
+
+
+def _store(step: Step, results: Results, values: dict[SSAValue, Value]) -> None:
+    for index, (result, check, value) in enumerate(
+        zip(step.results, step.checks, results, strict=True)
+    ):
+        if check is not None:
+            if not shape_fits(value.shape, check.shape):
+                raise OperationError(
+                    step.operation,
+                    f"computes a result #{index} of shape {shape_text(value.shape)}, but its"
+                    f" type is {check.type}",
+                )
+            if value.dtype != check.dtype:
+                raise OperationError(
+                    step.operation,
+                    f"computes a result #{index} of {value.dtype}, but its type is {check.type}",
+                )
+        values[result] = value
+
+
+def result_check(value_type: Attribute) -> ResultType | None:
+    """The shape and element type to expect of a value; nothing for types that hold no numbers."""
+    try:
+        dtype = dtype_of(value_type)
+    except UnsupportedType:
+        return None
+    shape = static_shape(value_type)
+    if isinstance(value_type, ShapedType) and shape is None:
+        return None
+    return ResultType(value_type, shape or (), dtype)
+
+
+def _prepare(block: Block) -> Plan:
+    operations = list(block.ops)
+    dead_after = _last_uses(block, operations)
+    steps: list[Step] = []
+    terminator: Step | None = None
+    for op in operations:
+        name = operation_name(op)
+        entry = find_entry(name)
+        ends = entry is None and (is_terminator(name) or find_brancher(name) is not None)
+        step = Step(
+            op,
+            name,
+            tuple(op.operands),
+            tuple(op.results),
+            tuple(result_check(result.type) for result in op.results),
+            tuple(dead_after.get(op, ())),
+            entry.execute if entry else None,
+            entry.drive if entry else None,
+            entry.pointwise if entry else False,
+        )
+        if ends and op is operations[-1]:
+            terminator = step
+        else:
+            steps.append(step)
+    return Plan(block, tuple(block.args), tuple(steps), terminator)
+
+
+def _last_uses(block: Block, operations: Sequence[Operation]) -> dict[Operation, list[SSAValue]]:
+    """For each operation the values of this block that nothing after it reads.
+
+    A value read in another block may be read again whenever that block runs: it is kept.
+    """
+    position = {op: index for index, op in enumerate(operations)}
+    dead: dict[Operation, list[SSAValue]] = {}
+    defined = [(-1, argument) for argument in block.args]
+    for index, op in enumerate(operations):
+        defined.extend((index, result) for result in op.results)
+    for start, value in defined:
+        last = start
+        for use in value.uses:
+            reader = block.find_ancestor_op_in_block(use.operation)
+            if reader is None:
+                break
+            last = max(last, position[reader])
+        else:
+            if last >= 0 and last < len(operations) - 1:
+                dead.setdefault(operations[last], []).append(value)
+    return dead

@@ -1,0 +1,188 @@
+"""The `math` dialect. Floats narrower than f32 are computed in f32 and rounded once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Operation
+
+from .arith import rounded, width_of, wrapped
+from .machine import Frame
+from .registry import Results, executes
+from .values import Array, Value, is_narrow_float, signed, unsigned
+
+Unary = Callable[[Array], Array]
+
+
+def _error_function(value: Array) -> Array:
+    from scipy.special import erf
+
+    return np.asarray(erf(value))
+
+
+def _complementary_error_function(value: Array) -> Array:
+    from scipy.special import erfc
+
+    return np.asarray(erfc(value))
+
+
+def _round_half_away(value: Array) -> Array:
+    whole = np.trunc(value)
+    away = np.abs(value - whole) >= 0.5
+    return np.where(away, whole + np.copysign(1.0, value).astype(value.dtype), whole)
+
+
+UNARY: dict[str, Unary] = {
+    "absf": np.abs,
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atanh": np.arctanh,
+    "cbrt": np.cbrt,
+    "ceil": np.ceil,
+    "cos": np.cos,
+    "cosh": np.cosh,
+    "erf": _error_function,
+    "erfc": _complementary_error_function,
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "floor": np.floor,
+    "log": np.log,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "round": _round_half_away,
+    "roundeven": np.rint,
+    "rsqrt": lambda value: value.dtype.type(1) / np.sqrt(value),
+    "sin": np.sin,
+    "sinh": np.sinh,
+    "sqrt": np.sqrt,
+    "tan": np.tan,
+    "tanh": np.tanh,
+    "trunc": np.trunc,
+}
+"""Functions of one float, by the operation's name in `math`."""
+
+
+def compute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type in which a function of this type is computed."""
+    return np.dtype(np.float32) if is_narrow_float(dtype) else dtype
+
+
+def apply_float(function: Callable[..., Array], *operands: Value) -> Array:
+    """A function of floats of one type, rounded to that type."""
+    arrays = [np.asarray(operand) for operand in operands]
+    dtype = arrays[0].dtype
+    wide = compute_dtype(dtype)
+    return rounded(function(*(array.astype(wide, copy=False) for array in arrays)), dtype)
+
+
+def _unary(name: str, function: Unary) -> None:
+    @executes(name, pointwise=True)
+    def execute(  # pyright: ignore[reportUnusedFunction]
+        op: Operation, operands: Sequence[Value], frame: Frame
+    ) -> Results:
+        return (apply_float(function, operands[0]),)
+
+
+for _name, _function in UNARY.items():
+    _unary(f"math.{_name}", _function)
+
+
+def _several(name: str, function: Callable[..., Array]) -> None:
+    @executes(name, pointwise=True)
+    def execute(  # pyright: ignore[reportUnusedFunction]
+        op: Operation, operands: Sequence[Value], frame: Frame
+    ) -> Results:
+        return (apply_float(function, *operands),)
+
+
+def _fused_multiply_add(left: Array, right: Array, addend: Array) -> Array:
+    # The product of two f32 is exact in f64, that of two f64 in x86's 80 bits nearly so.
+    wide = np.float64 if left.dtype == np.float32 else np.longdouble
+    return left.astype(wide) * right.astype(wide) + addend.astype(wide)
+
+
+def _clamp(value: Array, low: Array, high: Array) -> Array:
+    return np.minimum(np.maximum(value, low), high)
+
+
+_several("math.atan2", np.arctan2)
+_several("math.clampf", _clamp)
+_several("math.copysign", np.copysign)
+_several("math.fma", _fused_multiply_add)
+_several("math.powf", np.power)
+
+
+@executes("math.sincos", pointwise=True)
+def _sine_and_cosine(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return apply_float(np.sin, operands[0]), apply_float(np.cos, operands[0])
+
+
+@executes("math.fpowi", pointwise=True)
+def _float_to_integer_power(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    base = np.asarray(operands[0])
+    exponent = signed(operands[1], width_of(op, op.operands[1].type))
+    power = np.power(base.astype(np.float64), exponent.astype(np.float64))
+    return (rounded(power, base.dtype),)
+
+
+@executes("math.ipowi", pointwise=True)
+def _integer_power(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    width = width_of(op, op.operands[0].type)
+    base, exponent = (signed(operand, width).astype(np.int64) for operand in operands)
+    base, exponent = np.broadcast_arrays(base, exponent)
+    result = np.ones_like(base)
+    square, rest = base.copy(), np.maximum(exponent, 0)
+    while np.any(rest):
+        result = np.where(rest & 1, result * square, result)
+        square, rest = square * square, rest >> 1
+    # A negative power is the truncated inverse: 0 unless the base is 1 or -1.
+    sign = np.where((base == -1) & (exponent % 2 != 0), -1, 1)
+    inverse = np.where(np.abs(base) == 1, sign, 0)
+    return (wrapped(np.where(exponent < 0, inverse, result), op.results[0].type),)
+
+
+@executes("math.absi", pointwise=True)
+def _absolute(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    width = width_of(op, op.operands[0].type)
+    return (wrapped(np.abs(signed(operands[0], width)), op.results[0].type),)
+
+
+@executes("math.ctpop", "math.ctlz", "math.cttz", pointwise=True)
+def _count_bits(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    width = width_of(op, op.operands[0].type)
+    bits = unsigned(operands[0], width).astype(np.uint64)
+    if op.name == "math.ctpop":
+        count = np.bitwise_count(bits)
+    elif op.name == "math.ctlz":
+        for shift in (1, 2, 4, 8, 16, 32):
+            bits = bits | (bits >> np.uint64(shift))
+        count = np.uint8(width) - np.bitwise_count(bits)
+    else:
+        below = ~bits & (bits - np.uint64(1))
+        count = np.minimum(np.bitwise_count(below), np.uint8(width))
+    return (wrapped(np.asarray(count).astype(np.int64), op.results[0].type),)
+
+
+_CLASSES: dict[str, Unary] = {
+    "math.isfinite": np.isfinite,
+    "math.isinf": np.isinf,
+    "math.isnan": np.isnan,
+}
+
+
+@executes(*_CLASSES, "math.isnormal", pointwise=True)
+def _classify(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    value = np.asarray(operands[0])
+    if op.name in _CLASSES:
+        return (np.asarray(_CLASSES[op.name](value)),)
+    import ml_dtypes
+
+    smallest = ml_dtypes.finfo(value.dtype).smallest_normal
+    return (np.asarray(np.isfinite(value) & (np.abs(value) >= smallest)),)

@@ -1,0 +1,158 @@
+"""Scatter a whole tensor to the devices of a grid by its sharding, and gather it back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import Attribute
+
+from ..sharding.local_shape import halo, offset_errors, shard_intervals
+from ..sharding.sharding import ReductionKind, Sharding
+from .collectives import reduced
+from .compare import first_difference
+from .values import Array, element_type, from_integer, integer_width, shape_text, undefined
+
+
+def scatter(array: Array, sharding: Sharding, value_type: Attribute) -> list[Array]:
+    """The shard of every process, in the order of the processes.
+
+    Halos hold the neighbours' elements; at the outer edges, where there are none, they are
+    undefined. Of a pending reduction the first process holds all and the others the neutral
+    element. Raises ValueError for a sharding that does not fit the shape.
+    """
+    error = offset_errors(array.shape, sharding)
+    if error is not None:
+        raise ValueError(error)
+    shards: list[Array] = []
+    for process in range(sharding.grid.device_count()):
+        intervals = shard_intervals(array.shape, sharding, process)
+        inside = tuple(slice(start, end) for start, end in intervals)
+        shard = array[inside]
+        if sharding.halos:
+            shard = _with_halos(array, sharding, intervals, value_type)
+        coordinates = sharding.grid.coordinates(process)
+        for partial in sharding.partials:
+            if any(coordinates[axis] for axis in partial.axes):
+                shard = _neutral(shard, partial.kind, value_type)
+        shards.append(np.array(shard))
+    return shards
+
+
+def _with_halos(
+    array: Array,
+    sharding: Sharding,
+    intervals: Sequence[tuple[int, int]],
+    value_type: Attribute,
+) -> Array:
+    source: list[slice] = []
+    target: list[slice] = []
+    shape: list[int] = []
+    for dimension, (start, end) in enumerate(intervals):
+        low, high = halo(sharding, dimension)
+        first, last = max(start - low, 0), min(end + high, array.shape[dimension])
+        source.append(slice(first, last))
+        target.append(slice(first - (start - low), last - (start - low)))
+        shape.append(end - start + low + high)
+    result = undefined(tuple(shape), value_type)
+    result[tuple(target)] = array[tuple(source)]
+    return result
+
+
+def _neutral(shard: Array, kind: ReductionKind, value_type: Attribute) -> Array:
+    """What changes nothing when it is combined with any value."""
+    if kind in (ReductionKind.SUM, ReductionKind.BITWISE_OR, ReductionKind.BITWISE_XOR):
+        return np.zeros_like(shard)
+    if kind is ReductionKind.PRODUCT:
+        return np.ones_like(shard)
+    if kind in (ReductionKind.AVERAGE, ReductionKind.MAX, ReductionKind.MIN):
+        return shard
+    if kind is ReductionKind.BITWISE_AND and integer_width(value_type) is not None:
+        return np.full_like(shard, from_integer(-1, element_type(value_type)))
+    raise ValueError(f"there is no neutral element of the reduction '{kind}'")
+
+
+def gather(
+    shards: Sequence[Array], sharding: Sharding, shape: Sequence[int], value_type: Attribute
+) -> Array:
+    """The whole tensor of a shape, of which -1 is taken from the shards.
+
+    Raises ValueError where shards have the wrong shape, or where two processes that hold the
+    same part do not agree about it.
+    """
+    whole = _whole_shape(shards, sharding, shape)
+    error = offset_errors(whole, sharding)
+    if error is not None:
+        raise ValueError(error)
+    combined = _without_partials(shards, sharding, value_type)
+    result = np.empty(whole, shards[0].dtype)
+    owners: dict[tuple[tuple[int, int], ...], int] = {}
+    for process, shard in enumerate(combined):
+        intervals = shard_intervals(whole, sharding, process)
+        expected = tuple(
+            end - start + sum(halo(sharding, dimension))
+            for dimension, (start, end) in enumerate(intervals)
+        )
+        if shard.shape != expected:
+            raise ValueError(
+                f"device {process} holds a shard of {shape_text(shard.shape)}, but its part of"
+                f" {shape_text(whole)} by {sharding} is {shape_text(expected)}"
+            )
+        core = shard[
+            tuple(
+                slice(halo(sharding, dimension)[0], halo(sharding, dimension)[0] + end - start)
+                for dimension, (start, end) in enumerate(intervals)
+            )
+        ]
+        part = tuple(slice(start, end) for start, end in intervals)
+        owner = owners.setdefault(intervals, process)
+        if owner == process:
+            result[part] = core
+            continue
+        difference = first_difference(core, result[part])
+        if difference is not None:
+            raise ValueError(
+                f"devices {owner} and {process} hold copies of one shard that differ: {difference}"
+            )
+    return result
+
+
+def _whole_shape(
+    shards: Sequence[Array], sharding: Sharding, shape: Sequence[int]
+) -> tuple[int, ...]:
+    whole: list[int] = []
+    for dimension, extent in enumerate(shape):
+        if extent >= 0:
+            whole.append(extent)
+            continue
+        # One process for each block along the dimension: all others at coordinate 0.
+        axes = sharding.dimension_axes[dimension]
+        total = 0
+        for process, shard in enumerate(shards):
+            coordinates = sharding.grid.coordinates(process)
+            if not any(
+                coordinate for axis, coordinate in enumerate(coordinates) if axis not in axes
+            ):
+                total += shard.shape[dimension] - sum(halo(sharding, dimension))
+        whole.append(total)
+    return tuple(whole)
+
+
+def _without_partials(
+    shards: Sequence[Array], sharding: Sharding, value_type: Attribute
+) -> list[Array]:
+    result = list(shards)
+    for partial in sharding.partials:
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for process in range(len(result)):
+            coordinates = sharding.grid.coordinates(process)
+            rest = tuple(
+                -1 if axis in partial.axes else coordinate
+                for axis, coordinate in enumerate(coordinates)
+            )
+            groups.setdefault(rest, []).append(process)
+        for members in groups.values():
+            total = reduced([result[member] for member in members], partial.kind, value_type)
+            for member in members:
+                result[member] = total
+    return result

@@ -1,0 +1,127 @@
+"""Which function executes which operation: a table by operation name, open to other packages.
+
+Three kinds of functions are registered, each with a decorator:
+
+- `@executes("arith.addf")`: `function(op, operands, frame) -> results`, for operations that
+  only compute. With `pointwise=True` it also accepts scalars that are arrays with one element
+  per point of a vectorised loop nest (see `values`), which lets bodies run on whole arrays.
+- `@drives("scf.for")`: a generator function of the same arguments, for operations that run
+  regions, call functions or meet other devices. It yields other such generators (to run them
+  and receive what they return) or a `Rendezvous` (see `spmd`), and returns the results.
+- `@branches("cf.br")`: `function(op, operands) -> (block, arguments)`, for terminators that
+  choose the next block.
+
+`results` is a sequence with one value per result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from xdsl.ir import Block, Operation
+
+from .values import Value
+
+if TYPE_CHECKING:
+    from .machine import Frame
+
+Results = Sequence[Value]
+Routine = Generator[Any, Any, Any]
+"""A suspended computation of one device; `machine.Device.run` runs it to its next rendezvous."""
+
+Executor = Callable[[Operation, Sequence[Value], "Frame"], Results]
+Driver = Callable[[Operation, Sequence[Value], "Frame"], Routine]
+Brancher = Callable[[Operation, Sequence[Value]], tuple[Block, Sequence[Value]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is registered for an operation name: exactly one of `execute` and `drive`."""
+
+    execute: Executor | None = None
+    drive: Driver | None = None
+    pointwise: bool = False
+
+
+_entries: dict[str, Entry] = {}
+_branchers: dict[str, Brancher] = {}
+_terminators: set[str] = set()
+
+
+def executes(*names: str, pointwise: bool = False) -> Callable[[Executor], Executor]:
+    """Register the function that computes operations of these names."""
+
+    def register(function: Executor) -> Executor:
+        for name in names:
+            _entries[name] = Entry(execute=function, pointwise=pointwise)
+        return function
+
+    return register
+
+
+def drives(*names: str) -> Callable[[Driver], Driver]:
+    """Register the generator function that runs operations of these names."""
+
+    def register(function: Driver) -> Driver:
+        for name in names:
+            _entries[name] = Entry(drive=function)
+        return function
+
+    return register
+
+
+def branches(*names: str) -> Callable[[Brancher], Brancher]:
+    """Register the function that says where a terminator of these names goes."""
+
+    def register(function: Brancher) -> Brancher:
+        for name in names:
+            _branchers[name] = function
+        return function
+
+    return register
+
+
+def terminates(*names: str) -> None:
+    """Register terminators that hand their operands to the operation around them."""
+    _terminators.update(names)
+
+
+def find_entry(name: str) -> Entry | None:
+    """What executes operations of a name."""
+    return _entries.get(name)
+
+
+def find_brancher(name: str) -> Brancher | None:
+    """What follows a terminator of a name, if it chooses a block."""
+    return _branchers.get(name)
+
+
+def is_terminator(name: str) -> bool:
+    """Whether an operation of a name ends its region and hands over its operands."""
+    return name in _terminators
+
+
+def known_operations() -> frozenset[str]:
+    """The names of all operations that can be executed."""
+    return frozenset(_entries) | frozenset(_branchers) | frozenset(_terminators)
+
+
+def load_own_dialects() -> None:
+    """Import the files of this package that register operations."""
+    from . import (  # noqa: F401  # pyright: ignore[reportUnusedImport]
+        affine,
+        arith,
+        bufferization,
+        cf,
+        complex_numbers,
+        func,
+        linalg,
+        math_functions,
+        scf,
+        shard,
+        tensor,
+        tosa,
+        tosa_windows,
+    )

@@ -1,0 +1,317 @@
+"""Run a function of a module: on one device, on all devices of a grid, or partitioned.
+
+    run(module, "main", [x, w])               the program as it is written, annotations ignored
+    run_spmd(module, "main", inputs, grid)    inputs[d] are device d's; all devices in lockstep
+    run_partitioned(module, "main", [x, w])   global inputs, scattered and gathered by boundary
+
+All raise OperationError, located at the operation that could not be executed, and InputError
+for inputs that the function does not take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import VerifyException
+
+from ..dialects.boundary import Boundary, argument_boundary, result_boundary
+from ..dialects.diagnostics import OperationError
+from ..sharding.grid import Grid
+from ..sharding.sharding import Sharding
+from .attributes import attribute, integers, operation_name, symbol_name
+from .func import run_function
+from .machine import Device, Frame, Program
+from .placement import gather, scatter
+from .registry import load_own_dialects
+from .spmd import Process, run_lockstep
+from .values import (
+    Array,
+    UnsupportedType,
+    dtype_of,
+    shape_fits,
+    shape_text,
+    static_shape,
+)
+
+load_own_dialects()
+
+
+class InputError(ValueError):
+    """Inputs that a function does not take; the text says which and why."""
+
+
+def run(module: ModuleOp, function: str, inputs: Sequence[Array]) -> list[Array]:
+    """Run a function on one device; returns its results.
+
+    `shard` annotations are identities; collectives need devices and are errors.
+    """
+    program = Program(module)
+    target = find_function(program, function)
+    arguments = checked_inputs(argument_types(target), inputs)
+    with np.errstate(all="ignore"):
+        (results,) = run_lockstep([_process(Device(program), target, arguments)])
+    return [np.asarray(result) for result in results]
+
+
+def run_spmd(
+    module: ModuleOp, function: str, inputs: Sequence[Sequence[Array]], grid: Grid
+) -> list[list[Array]]:
+    """Run a function on every device of a grid, which must have known extents.
+
+    `inputs[d]` are the local arguments of process `d`; the same for the results.
+    """
+    program = Program(module)
+    target = find_function(program, function)
+    count = grid.device_count()
+    if len(inputs) != count:
+        raise InputError(f"grid @{grid.name} has {count} devices, but {len(inputs)} have inputs")
+    types = argument_types(target)
+    processes = [
+        _process(Device(program, grid, process), target, checked_inputs(types, local))
+        for process, local in enumerate(inputs)
+    ]
+    with np.errstate(all="ignore"):
+        results = run_lockstep(processes)
+    return [[np.asarray(result) for result in local] for local in results]
+
+
+def run_partitioned(
+    module: ModuleOp, function: str, inputs: Sequence[Array], grid: Grid | None = None
+) -> list[Array]:
+    """Run a partitioned function on global inputs: scatter, run on all devices, gather.
+
+    Arguments and results without a boundary are the same on all devices. A grid with extents
+    that the module leaves open must be given. Raises OperationError where devices that should
+    hold the same do not. A function that is not partitioned runs on one device.
+    """
+    target = find_function(Program(module), function)
+    arguments, results = boundaries(target)
+    grid = grid or grid_of(module, target)
+    if grid is None:
+        return run(module, function, inputs)
+    if not grid.is_static:
+        raise InputError(f"grid @{grid.name} has extents that the run must give")
+    local = scattered(target, arguments, inputs, grid)
+    outputs = run_spmd(module, function, local, grid)
+    return gathered(target, results, outputs, grid)
+
+
+def _process(device: Device, target: Operation, arguments: Sequence[Array]) -> Process:
+    return device.run(run_function(target, arguments, Frame(device)))
+
+
+# --------------------------------------------------------------------------------------------
+# Functions and their types
+
+
+def functions(module: ModuleOp) -> list[Operation]:
+    """Every function with a body, in order, of the module and the modules in it."""
+    return [
+        op
+        for op in module.walk()
+        if operation_name(op) in ("func.func", "util.func") and op.regions and op.regions[0].blocks
+    ]
+
+
+def public_functions(module: ModuleOp) -> list[str]:
+    """The names of the functions with a body that are visible outside."""
+    names: list[str] = []
+    for op in functions(module):
+        visibility = getattr(attribute(op, "sym_visibility"), "data", "public")
+        name = symbol_name(op)
+        if name is not None and visibility == "public":
+            names.append(name)
+    return names
+
+
+def find_function(program: Program, name: str) -> Operation:
+    """A function by name. Raises InputError if there is none, or none with a body."""
+    found = program.lookup(program.module, name)
+    if found is None:
+        known = ", ".join(f"@{each}" for each in public_functions(program.module))
+        raise InputError(f"there is no function @{name}; the module has {known or 'none'}")
+    if not found.regions or not found.regions[0].blocks:
+        raise InputError(f"@{name} has no body to run")
+    return found
+
+
+def argument_types(function: Operation) -> list[Attribute]:
+    """The types of a function's arguments."""
+    return [argument.type for argument in function.regions[0].blocks[0].args]
+
+
+def result_types(function: Operation) -> list[Attribute]:
+    """The types of a function's results."""
+    function_type = attribute(function, "function_type")
+    return list(getattr(getattr(function_type, "outputs", None), "data", ()))
+
+
+def checked_inputs(types: Sequence[Attribute], inputs: Sequence[Array]) -> list[Array]:
+    """Inputs as arrays of the arguments' element types and shapes, or an InputError."""
+    if len(types) != len(inputs):
+        raise InputError(f"expected {len(types)} inputs, got {len(inputs)}")
+    arrays: list[Array] = []
+    for index, (value, value_type) in enumerate(zip(inputs, types, strict=True)):
+        array = np.asarray(value)
+        try:
+            dtype = dtype_of(value_type)
+        except UnsupportedType as error:
+            raise InputError(f"input {index}: {error}") from error
+        if array.dtype != dtype:
+            raise InputError(f"input {index} is of {array.dtype}, expected {value_type} ({dtype})")
+        shape = static_shape(value_type)
+        if shape is None or not shape_fits(array.shape, shape):
+            raise InputError(
+                f"input {index} has shape {shape_text(array.shape)}, expected {value_type}"
+            )
+        arrays.append(array)
+    return arrays
+
+
+# --------------------------------------------------------------------------------------------
+# Partitioned functions
+
+
+def boundaries(
+    function: Operation,
+) -> tuple[list[Boundary | None], list[Boundary | None]]:
+    """What each argument and each result of a function is a shard of."""
+    count, results = len(argument_types(function)), len(result_types(function))
+    if not isinstance(function, FuncOp):
+        return [None] * count, [None] * results
+    try:
+        return (
+            [argument_boundary(function, index) for index in range(count)],
+            [result_boundary(function, index) for index in range(results)],
+        )
+    except VerifyException as error:
+        raise OperationError(function, str(error)) from error
+
+
+def grid_of(module: ModuleOp, function: Operation) -> Grid | None:
+    """The grid on which a partitioned function runs, `None` if it is not partitioned.
+
+    A function is partitioned if it has boundaries, or if it (or what it calls) asks for its
+    process or communicates.
+    """
+    arguments, results = boundaries(function)
+    for boundary in (*arguments, *results):
+        if boundary is not None:
+            return boundary.sharding.grid
+    program = Program(module)
+    pending, seen = [function], {function}
+    while pending:
+        for op in pending.pop().walk():
+            name = operation_name(op)
+            if name in _ON_DEVICES:
+                found = program.lookup(op, _symbol(op, "grid"))
+                if found is not None:
+                    extents = integers(found, "shape")
+                    shape = tuple(None if extent < 0 else extent for extent in extents)
+                    return Grid(_symbol(op, "grid"), shape)
+            if name == "func.call":
+                callee = program.lookup(op, _symbol(op, "callee"))
+                if callee is not None and callee not in seen:
+                    seen.add(callee)
+                    pending.append(callee)
+    return None
+
+
+_ON_DEVICES = frozenset(
+    f"shard.{name}"
+    for name in (
+        "all_gather",
+        "all_reduce",
+        "all_slice",
+        "all_to_all",
+        "broadcast",
+        "gather",
+        "process_linear_index",
+        "process_multi_index",
+        "recv",
+        "reduce",
+        "reduce_scatter",
+        "scatter",
+        "send",
+        "shift",
+        "update_halo",
+    )
+)
+"""Operations that only mean something on the devices of a grid."""
+
+
+def _symbol(op: Operation, name: str) -> str:
+    found = attribute(op, name)
+    root = getattr(found, "root_reference", None)
+    return str(getattr(root, "data", ""))
+
+
+def global_types(types: Sequence[Attribute], shards: Sequence[Boundary | None]) -> list[Attribute]:
+    """The types before partitioning."""
+    return [
+        value_type if boundary is None else boundary.global_type
+        for value_type, boundary in zip(types, shards, strict=True)
+    ]
+
+
+def scattered(
+    function: Operation,
+    shards: Sequence[Boundary | None],
+    inputs: Sequence[Array],
+    grid: Grid,
+) -> list[list[Array]]:
+    """Global inputs as the local inputs of every device."""
+    types = global_types(argument_types(function), shards)
+    whole = checked_inputs(types, inputs)
+    local: list[list[Array]] = [[] for _ in range(grid.device_count())]
+    for index, (array, boundary) in enumerate(zip(whole, shards, strict=True)):
+        sharding = _placement(function, boundary, grid, array.ndim)
+        try:
+            parts = scatter(array, sharding, types[index])
+        except ValueError as error:
+            raise OperationError(function, f"argument #{index}: {error}") from error
+        for device, part in enumerate(parts):
+            local[device].append(part)
+    return local
+
+
+def gathered(
+    function: Operation,
+    shards: Sequence[Boundary | None],
+    outputs: Sequence[Sequence[Array]],
+    grid: Grid,
+) -> list[Array]:
+    """The results of every device as global results. Raises OperationError if copies differ."""
+    types = global_types(result_types(function), shards)
+    results: list[Array] = []
+    for index, (boundary, value_type) in enumerate(zip(shards, types, strict=True)):
+        parts = [local[index] for local in outputs]
+        shape = static_shape(value_type)
+        if shape is None:
+            shape = parts[0].shape
+        sharding = _placement(function, boundary, grid, len(shape))
+        try:
+            results.append(gather(parts, sharding, shape, value_type))
+        except ValueError as error:
+            raise OperationError(function, f"result #{index}: {error}") from error
+    return results
+
+
+def _placement(function: Operation, boundary: Boundary | None, grid: Grid, rank: int) -> Sharding:
+    """Where an argument or result lies on the running grid: everywhere if it has no boundary."""
+    if boundary is None:
+        return Sharding.replicated(grid, rank)
+    declared = boundary.sharding.grid
+    fits = declared.rank == grid.rank and all(
+        want in (None, got) for want, got in zip(declared.shape, grid.shape, strict=True)
+    )
+    if not fits:
+        raise OperationError(
+            function, f"has a boundary on @{declared.name}, but runs on @{grid.name} {grid.shape}"
+        )
+    return replace(boundary.sharding, grid=grid)

@@ -1,0 +1,493 @@
+"""The `shard` dialect: where a process is on its grid, and the collectives.
+
+Annotations (`shard.shard`) are identities: they say where a value should lie, not what it is.
+What an operation leaves undefined (a gather's result off its root, a shift without a source)
+is filled with `values.undefined`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Operation
+
+from ..dialects.diagnostics import OperationError
+from ..sharding.grid import Grid
+from ..sharding.local_shape import interval
+from ..sharding.sharding import Axes, ReductionKind
+from . import collectives
+from .attributes import (
+    attribute,
+    flag,
+    integer,
+    integer_lists,
+    integers,
+    mixed,
+    operand_groups,
+    operation_name,
+    symbol,
+)
+from .machine import Frame
+from .registry import Results, Routine, drives, executes
+from .spmd import Combine, Receive, Rendezvous, Send
+from .values import Array, Value, shape_text, undefined
+
+
+@dataclass(frozen=True, slots=True)
+class ShardingValue:
+    """What `!shard.sharding` holds at run time; halos and offsets as flat as the operation's."""
+
+    grid: Grid
+    split_axes: tuple[Axes, ...]
+    halos: tuple[int, ...]
+    offsets: tuple[int, ...]
+
+
+# --------------------------------------------------------------------------------------------
+# The grid and the process
+
+
+def resolve_grid(op: Operation, frame: Frame) -> Grid:
+    """The grid of an operation; extents that it leaves open are those of the run."""
+    name = symbol(op, "grid")
+    found = frame.device.program.lookup(op, name)
+    if found is None:
+        raise OperationError(op, f"names the grid @{name}, which is not defined")
+    extents = integers(found, "shape")
+    running = frame.device.grid
+    shape = tuple(None if extent < 0 else extent for extent in extents)
+    if running is None:
+        return Grid(name, shape)
+    if None not in shape:
+        grid = Grid(name, shape)
+        if grid.device_count() != running.device_count():
+            raise OperationError(
+                op,
+                f"is on grid @{name} of {grid.device_count()} devices, but"
+                f" {running.device_count()} run",
+            )
+        return grid
+    fits = len(shape) == running.rank and all(
+        want in (None, got) for want, got in zip(shape, running.shape, strict=True)
+    )
+    if not fits:
+        raise OperationError(
+            op,
+            f"is on grid @{name} of shape {shape_text(tuple(-1 if e is None else e for e in shape))},"
+            f" which the running grid {running.shape} does not fit",
+        )
+    return Grid(name, running.shape)
+
+
+def _running_grid(op: Operation, frame: Frame) -> Grid:
+    if frame.device.grid is None:
+        raise OperationError(
+            op, "needs the devices of a grid, but the program runs on one device alone"
+        )
+    return resolve_grid(op, frame)
+
+
+def _axes(op: Operation, grid: Grid, name: str) -> Axes:
+    axes = integers(op, name)
+    if len(set(axes)) != len(axes) or any(not 0 <= axis < grid.rank for axis in axes):
+        raise OperationError(op, f"has {name} {list(axes)} on a grid of rank {grid.rank}")
+    return axes
+
+
+def group_of(grid: Grid, axes: Axes, process: int) -> tuple[int, ...]:
+    """The processes that differ from one along `axes` only, row-major over the axes as listed."""
+    coordinates = list(grid.coordinates(process))
+    members: list[int] = []
+    for point in np.ndindex(*(grid.shape[axis] or 0 for axis in axes)):
+        for axis, coordinate in zip(axes, point, strict=True):
+            coordinates[axis] = coordinate
+        members.append(grid.linear_index(coordinates, range(grid.rank)))
+    return tuple(members)
+
+
+@executes("shard.grid", "mesh.mesh")
+def _grid(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return ()
+
+
+@executes("shard.grid_shape")
+def _grid_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    grid = resolve_grid(op, frame)
+    axes = _axes(op, grid, "axes") or tuple(range(grid.rank))
+    extents = [grid.shape[axis] for axis in axes]
+    if None in extents:
+        raise OperationError(op, f"asks for an extent of @{grid.name} that the run does not give")
+    return [np.int64(extent or 0) for extent in extents]
+
+
+@executes("shard.process_multi_index")
+def _process_multi_index(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    grid = _running_grid(op, frame)
+    coordinates = grid.coordinates(frame.device.process)
+    axes = _axes(op, grid, "axes") or tuple(range(grid.rank))
+    return [np.int64(coordinates[axis]) for axis in axes]
+
+
+@executes("shard.process_linear_index")
+def _process_linear_index(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    _running_grid(op, frame)
+    return (np.int64(frame.device.process),)
+
+
+@executes("shard.neighbors_linear_indices")
+def _neighbors(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    grid = resolve_grid(op, frame)
+    coordinates = [int(operand) for operand in operands]
+    if len(coordinates) != grid.rank:
+        raise OperationError(
+            op, f"gives {len(coordinates)} coordinates on a grid of rank {grid.rank}"
+        )
+    axes = _axes(op, grid, "split_axes")
+    here = grid.linear_index(coordinates, axes)
+    numbers: list[int] = []
+    for index in (here - 1, here + 1):
+        if not 0 <= index < (grid.size(axes) or 0):
+            numbers.append(-1)
+            continue
+        other, rest = list(coordinates), index
+        for axis in reversed(axes):
+            rest, other[axis] = divmod(rest, grid.shape[axis] or 1)
+        numbers.append(grid.linear_index(other, range(grid.rank)))
+    return [np.int64(number) for number in numbers]
+
+
+# --------------------------------------------------------------------------------------------
+# Annotations
+
+
+@executes("shard.shard", "mesh.shard")
+def _shard(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (operands[0],)
+
+
+@executes("mesh.sharding", "mesh.get_sharding", "shard.get_sharding")
+def _opaque_sharding(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    # What the sharding of a value is, the annotation before it says.
+    source = op.operands[0].owner if op.operands else None
+    if isinstance(source, Operation) and source.name == "shard.shard":
+        return (frame.values.get(source.operands[1]),)
+    return (None,)
+
+
+@executes("shard.sharding")
+def _sharding(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    offsets, halos = operand_groups(op, operands)
+    return (
+        ShardingValue(
+            resolve_grid(op, frame),
+            integer_lists(op, "split_axes"),
+            mixed(op, "static_halo_sizes", halos),
+            mixed(op, "static_sharded_dims_offsets", offsets),
+        ),
+    )
+
+
+@executes("shard.shard_shape")
+def _shard_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    sizes, (sharding,), coordinates = operand_groups(op, operands)
+    dims, device = mixed(op, "dims", sizes), mixed(op, "device", coordinates)
+    if not isinstance(sharding, ShardingValue):
+        raise OperationError(op, "needs a sharding whose definition is known")
+    grid = sharding.grid
+    if len(device) != grid.rank:
+        raise OperationError(op, f"gives {len(device)} coordinates on a grid of rank {grid.rank}")
+    results: list[int] = []
+    offset = 0
+    halo = 0
+    for dimension, size in enumerate(dims):
+        axes = sharding.split_axes[dimension] if dimension < len(sharding.split_axes) else ()
+        if not axes:
+            results.append(size)
+            continue
+        parts, index = grid.size(axes) or 1, grid.linear_index(device, axes)
+        if sharding.offsets:
+            start, end = sharding.offsets[offset + index : offset + index + 2]
+            offset += parts + 1
+        else:
+            start, end = interval(size, parts, index)
+        low, high = sharding.halos[halo : halo + 2] or (0, 0)
+        halo += 2
+        results.append(end - start + low + high)
+    return [np.int64(extent) for extent in results]
+
+
+# --------------------------------------------------------------------------------------------
+# Collectives
+
+
+def _signature(op: Operation) -> object:
+    """What two operations must have in common to be the same collective."""
+    attributes = {**op.attributes, **op.properties}
+    return operation_name(op), frozenset(attributes.items()), tuple(op.result_types)
+
+
+def _group(op: Operation, frame: Frame) -> tuple[Grid, Axes, tuple[int, ...]]:
+    grid = _running_grid(op, frame)
+    axes = _axes(op, grid, "grid_axes")
+    return grid, axes, group_of(grid, axes, frame.device.process)
+
+
+def _meet(op: Operation, frame: Frame, payload: Value, combine: Combine) -> Routine:
+    """Bring a value to the group and receive what `combine` gives this device."""
+    _, _, group = _group(op, frame)
+
+    def combined(arrays: Sequence[Value]) -> Sequence[Value]:
+        try:
+            return combine(arrays)
+        except ValueError as error:
+            raise OperationError(op, str(error)) from error
+
+    return (yield Rendezvous(op, group, _signature(op), payload, combined))
+
+
+def _kind(op: Operation) -> ReductionKind:
+    found = attribute(op, "reduction")
+    kind = getattr(found, "kind", found)
+    name = str(getattr(kind, "data", ReductionKind.SUM))
+    try:
+        return ReductionKind(name)
+    except ValueError as error:
+        raise OperationError(op, f"has the unknown reduction '{name}'") from error
+
+
+def _reduce(op: Operation) -> Callable[[Sequence[Value]], Array]:
+    """Combine what the devices bring, converted to the result's element type."""
+    kind, source, target = _kind(op), op.operands[0].type, op.results[0].type
+
+    def combine(arrays: Sequence[Value]) -> Array:
+        wide = [collectives.converted(np.asarray(a), source, target) for a in arrays]
+        return collectives.reduced(wide, kind, target)
+
+    return combine
+
+
+@drives("shard.all_gather")
+def _all_gather(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    axis = integer(op, "gather_axis")
+    result = yield _meet(
+        op, frame, operands[0], lambda arrays: [collectives.joined(arrays, axis)] * len(arrays)
+    )
+    return (result,)
+
+
+@drives("shard.all_reduce")
+def _all_reduce(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    reduce = _reduce(op)
+    result = yield _meet(op, frame, operands[0], lambda arrays: [reduce(arrays)] * len(arrays))
+    if isinstance(op.operands[0].type, MemRefType):
+        result = np.array(result)
+    return (result,)
+
+
+@executes("shard.all_slice")
+def _all_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    _, _, group = _group(op, frame)
+    try:
+        parts = collectives.pieces(np.asarray(operands[0]), integer(op, "slice_axis"), len(group))
+    except ValueError as error:
+        raise OperationError(op, str(error)) from error
+    return (parts[group.index(frame.device.process)],)
+
+
+@drives("shard.all_to_all")
+def _all_to_all(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    split, concat = integer(op, "split_axis"), integer(op, "concat_axis")
+    result = yield _meet(
+        op, frame, operands[0], lambda arrays: collectives.all_to_all(arrays, split, concat)
+    )
+    return (result,)
+
+
+@drives("shard.reduce_scatter")
+def _reduce_scatter(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    axis, reduce = integer(op, "scatter_axis"), _reduce(op)
+    result = yield _meet(
+        op,
+        frame,
+        operands[0],
+        lambda arrays: collectives.pieces(reduce(arrays), axis, len(arrays)),
+    )
+    return (result,)
+
+
+# --------------------------------------------------------------------------------------------
+# Collectives with a root, and messages
+
+
+def _position(
+    op: Operation, frame: Frame, name: str, dynamic: Sequence[Value]
+) -> tuple[int, tuple[int, ...]]:
+    """Where in this device's group the multi-index of attribute `name` points; the group."""
+    grid, axes, group = _group(op, frame)
+    index = mixed(op, name, dynamic)
+    inside = len(index) == len(axes) and all(
+        0 <= coordinate < (grid.shape[axis] or 0)
+        for coordinate, axis in zip(index, axes, strict=True)
+    )
+    if not inside:
+        extents = [grid.shape[axis] for axis in axes]
+        raise OperationError(
+            op, f"has {name} {list(index)}, which is not in a group of shape {extents}"
+        )
+    position = 0
+    for coordinate, axis in zip(index, axes, strict=True):
+        position = position * (grid.shape[axis] or 0) + coordinate
+    return position, group
+
+
+def _only_at(op: Operation, root: int, result: Array, count: int) -> list[Array]:
+    """A result for the root, and undefined contents of the same shape for the others."""
+    unknown = undefined(result.shape, op.results[0].type)
+    return [result if position == root else unknown for position in range(count)]
+
+
+@drives("shard.broadcast")
+def _broadcast(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    root, _ = _position(op, frame, "root", operands[1:])
+    payload = (root, operands[0])
+    result = yield _meet(op, frame, payload, lambda brought: [_root_value(brought)] * len(brought))
+    return (result,)
+
+
+def _root_value(brought: Sequence[tuple[int, Value]]) -> Array:
+    """What the root brought, if all agree who that is."""
+    return np.asarray(brought[_agreed_root(brought)][1])
+
+
+def _agreed_root(brought: Sequence[tuple[int, Value]]) -> int:
+    roots = {root for root, _ in brought}
+    if len(roots) > 1:
+        raise ValueError(f"has different roots on the devices of one group: {sorted(roots)}")
+    return roots.pop()
+
+
+@drives("shard.gather")
+def _gather(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    root, _ = _position(op, frame, "root", operands[1:])
+    axis = integer(op, "gather_axis")
+
+    def combine(brought: Sequence[tuple[int, Value]]) -> list[Array]:
+        result = collectives.joined([value for _, value in brought], axis)
+        return _only_at(op, _agreed_root(brought), result, len(brought))
+
+    return ((yield _meet(op, frame, (root, operands[0]), combine)),)
+
+
+@drives("shard.reduce")
+def _reduce_to_root(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    root, _ = _position(op, frame, "root", operands[1:])
+    reduce = _reduce(op)
+
+    def combine(brought: Sequence[tuple[int, Value]]) -> list[Array]:
+        result = reduce([value for _, value in brought])
+        return _only_at(op, _agreed_root(brought), result, len(brought))
+
+    return ((yield _meet(op, frame, (root, operands[0]), combine)),)
+
+
+@drives("shard.scatter")
+def _scatter(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    root, _ = _position(op, frame, "root", operands[1:])
+    axis = integer(op, "scatter_axis")
+    result = yield _meet(
+        op,
+        frame,
+        (root, operands[0]),
+        lambda brought: collectives.pieces(_root_value(brought), axis, len(brought)),
+    )
+    return (result,)
+
+
+@drives("shard.send")
+def _send(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    position, group = _position(op, frame, "destination", operands[1:])
+    yield Send(op, group, None, operands[0], _no_meeting, group[position])
+    return (operands[0],)
+
+
+@drives("shard.recv")
+def _recv(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    sender: int | None = None
+    _, _, group = _group(op, frame)
+    if attribute(op, "source") is not None:
+        position, group = _position(op, frame, "source", operands[1:])
+        sender = group[position]
+    result = yield Receive(op, group, None, operands[0], _no_meeting, sender)
+    return (result,)
+
+
+def _no_meeting(brought: Sequence[Value]) -> Sequence[Value]:
+    """Messages are not combined."""
+    return brought
+
+
+# --------------------------------------------------------------------------------------------
+# Neighbours
+
+
+@drives("shard.shift")
+def _shift(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    grid, axes, _ = _group(op, frame)
+    axis, offset, rotate = integer(op, "shift_axis"), integer(op, "offset"), flag(op, "rotate")
+    if axis not in axes:
+        raise OperationError(op, f"shifts along axis {axis}, which is none of {list(axes)}")
+    extents = [grid.shape[each] or 0 for each in axes]
+    place = axes.index(axis)
+
+    def combine(arrays: Sequence[Value]) -> list[Value]:
+        received: list[Value] = []
+        for position, array in enumerate(arrays):
+            source = [int(number) for number in np.unravel_index(position, extents)]
+            source[place] -= offset
+            if rotate:
+                source[place] %= extents[place]
+            if 0 <= source[place] < extents[place]:
+                received.append(arrays[int(np.ravel_multi_index(source, extents))])
+            else:
+                received.append(undefined(np.shape(array), op.results[0].type))
+        return received
+
+    return ((yield _meet(op, frame, operands[0], combine)),)
+
+
+@drives("shard.update_halo")
+def _update_halo(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    target, *dynamic = operands
+    grid = _running_grid(op, frame)
+    sizes = mixed(op, "static_halo_sizes", dynamic)
+    lists = integer_lists(op, "split_axes")
+    split = [dimension for dimension, axes in enumerate(lists) if axes]
+    if len(sizes) != 2 * len(split):
+        raise OperationError(op, f"has {len(sizes)} halo sizes for {len(split)} split dimensions")
+    result = np.array(target)
+    # Later dimensions first; an exchange takes the halos of those before with it, which is how
+    # corners get to where they belong.
+    for place in reversed(range(len(split))):
+        dimension = split[place]
+        low, high = sizes[2 * place], sizes[2 * place + 1]
+        group = group_of(grid, lists[dimension], frame.device.process)
+        combine = _halo_exchange(op, dimension, low, high)
+        signature = (_signature(op), dimension, low, high)
+        result = yield Rendezvous(op, group, signature, result, combine)
+    if isinstance(op.operands[0].type, MemRefType):
+        target[...] = result
+        return (target,)
+    return (result,)
+
+
+def _halo_exchange(op: Operation, dimension: int, low: int, high: int) -> Combine:
+    def combine(arrays: Sequence[Value]) -> list[Array]:
+        try:
+            return collectives.exchanged_halos(arrays, dimension, low, high)
+        except ValueError as error:
+            raise OperationError(op, str(error)) from error
+
+    return combine

@@ -1,0 +1,159 @@
+"""Structured operations of linalg: loop nests evaluated on whole arrays.
+
+Loops along which every output element is distinct are evaluated at once, whatever their
+declared iterator type; the others (reductions) are taken, in this order of preference,
+
+1. by a contraction, where the body is a sum of products (`contractions`);
+2. by combining halves, where the body combines the output with a value that does not depend on
+   it, by an associative and commutative operation (`reductions`);
+3. one point after the other.
+
+The order of a reduction is not part of an operation's meaning, so 1 and 2 may round floats
+otherwise than 3 would; sums in types narrower than f32 are accumulated in f32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+from xdsl.ir import Operation
+from xdsl.ir.affine import AffineMap
+
+from ..dialects.diagnostics import OperationError
+from ..dialects.structured import StructuredView
+from .contractions import contract, find_contraction
+from .loops import (
+    Extents,
+    at_point,
+    is_pointwise,
+    linear,
+    loop_extents,
+    loop_index,
+    run_body,
+    view,
+)
+from .machine import Exit, Frame, Plan
+from .reductions import find_reductions, reduce_by_halves
+from .registry import Routine
+from .values import Array, Value
+
+
+def run_structured(nest: StructuredView, operands: Sequence[Value], frame: Frame) -> Routine:
+    """Evaluate a structured operation; returns one array per output."""
+    op = nest.operation
+    arrays = [np.asarray(operand) for operand in operands]
+    inputs = arrays[: len(nest.inputs)]
+    results = [array.copy() for array in arrays[len(nest.inputs) :]]
+    extents = loop_extents(op, len(nest.iterators), nest.maps, [a.shape for a in arrays])
+    if 0 in extents:
+        return results
+    reads = [
+        view(op, array, indexing_map, extents)
+        for array, indexing_map in zip(inputs, nest.input_maps, strict=True)
+    ]
+    writes = [
+        _output_view(op, array, indexing_map, extents)
+        for array, indexing_map in zip(results, nest.output_maps, strict=True)
+    ]
+    plan = frame.device.program.plan(nest.body)
+    if not is_pointwise(plan):
+        yield _run_each_point(plan, reads, writes, extents, frame)
+        return results
+    distinct = distinct_loops(nest.output_maps, len(extents))
+    if len(distinct) == len(extents) or not _run_reduction(
+        op, plan, reads, writes, distinct, extents, frame
+    ):
+        _run_sequentially(plan, reads, writes, distinct, extents, frame)
+    return results
+
+
+def distinct_loops(output_maps: Sequence[AffineMap], loops: int) -> tuple[int, ...]:
+    """The loops along which no two points share an element of any output."""
+    kept = set(range(loops))
+    for output_map in output_maps:
+        parts = [linear(result) for result in output_map.results]
+        kept &= {part.plain_loop for part in parts if part is not None}
+    return tuple(sorted(kept))
+
+
+def _output_view(op: Operation, array: Array, indexing_map: AffineMap, extents: Extents) -> Array:
+    if any(linear(result) is None for result in indexing_map.results):
+        raise OperationError(op, f"writes at {indexing_map}, which is not a linear map")
+    return view(op, array, indexing_map, extents)
+
+
+def _run_reduction(
+    op: Operation,
+    plan: Plan,
+    reads: Sequence[Array],
+    writes: Sequence[Array],
+    distinct: Sequence[int],
+    extents: Extents,
+    frame: Frame,
+) -> bool:
+    """Evaluate a body of a known kind of reduction; False if it is none."""
+    sequential = [loop for loop in range(len(extents)) if loop not in distinct]
+    if any(write.shape[loop] != 1 for write in writes for loop in sequential):
+        return False
+    contraction = find_contraction(plan, len(reads))
+    if contraction is not None:
+        total = contract(contraction, plan, reads, writes[0], distinct, extents, frame)
+        if total is not None:
+            writes[0][...] = total
+            return True
+    reductions = find_reductions(plan, len(reads))
+    if reductions is None:
+        return False
+    totals = reduce_by_halves(reductions, plan, reads, writes, sequential, extents, frame)
+    for write, total in zip(writes, totals, strict=True):
+        write[...] = total
+    return True
+
+
+def _run_sequentially(
+    plan: Plan,
+    reads: Sequence[Array],
+    writes: Sequence[Array],
+    distinct: Sequence[int],
+    extents: Extents,
+    frame: Frame,
+) -> None:
+    """Run the body on whole arrays, once for each point of the loops that are not distinct."""
+    indices = [loop_index(loop, extents) for loop in range(len(extents))]
+    spans = [
+        [slice(None)] if loop in distinct else [slice(i, i + 1) for i in range(extent)]
+        for loop, extent in enumerate(extents)
+    ]
+    for point in product(*spans):
+        targets = [at_point(write, point) for write in writes]
+        arguments = [at_point(read, point) for read in reads] + targets
+
+        def index(loop: int, point: tuple[slice, ...] = point) -> Array:
+            return at_point(indices[loop], point)
+
+        for target, value in zip(targets, run_body(plan, arguments, frame, index), strict=True):
+            target[...] = value
+
+
+def _run_each_point(
+    plan: Plan,
+    reads: Sequence[Array],
+    writes: Sequence[Array],
+    extents: Extents,
+    frame: Frame,
+) -> Routine:
+    """Run a body with regions or calls: one point after the other."""
+    if plan.block is None:
+        raise ValueError("a body without a block cannot be run point by point")
+    for point in product(*(range(extent) for extent in extents)):
+        here = tuple(slice(i, i + 1) for i in point)
+        targets = [at_point(write, here) for write in writes]
+        sources = [at_point(read, here) for read in reads] + targets
+        arguments = [source.reshape(())[()] for source in sources]
+        frame.points.append(point)
+        exit_: Exit = yield frame.run_block(plan.block, arguments[: len(plan.arguments)])
+        frame.points.pop()
+        for target, value in zip(targets, exit_.values, strict=True):
+            target[...] = value

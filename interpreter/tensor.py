@@ -1,0 +1,366 @@
+"""The `tensor` dialect. Tensors are values: inserting returns a new array."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+
+import numpy as np
+from xdsl.ir import Attribute, Operation
+
+from ..dialects.diagnostics import OperationError
+from .attributes import (
+    flag,
+    integer,
+    integer_lists,
+    integers,
+    mixed,
+    operand_groups,
+)
+from .loops import check_indices, is_pointwise, loop_index, run_body
+from .machine import Exit, Frame
+from .registry import Results, Routine, drives, executes, terminates
+from .values import (
+    Array,
+    Value,
+    dtype_of,
+    shape_fits,
+    shape_text,
+    static_shape,
+    undefined,
+)
+
+terminates("tensor.yield")
+
+
+def filled_shape(op: Operation, value_type: Attribute, sizes: Sequence[Value]) -> tuple[int, ...]:
+    """The shape of a type with its `?` filled by operands, which must not be negative."""
+    rest = iter(sizes)
+    shape: list[int] = []
+    for extent in static_shape(value_type) or ():
+        if extent >= 0:
+            shape.append(extent)
+            continue
+        size = next(rest, None)
+        if size is None:
+            raise OperationError(op, f"needs a size for each ? of {value_type}")
+        if size < 0:
+            raise OperationError(op, f"has the negative size {int(size)}")
+        shape.append(int(size))
+    return tuple(shape)
+
+
+@executes("tensor.empty")
+def _empty(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    result_type = op.results[0].type
+    return (undefined(filled_shape(op, result_type, operands), result_type),)
+
+
+@executes("tensor.splat")
+def _splat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    result_type = op.results[0].type
+    shape = filled_shape(op, result_type, operands[1:])
+    return (np.full(shape, operands[0], dtype_of(result_type)),)
+
+
+@executes("tensor.from_elements")
+def _from_elements(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    result_type = op.results[0].type
+    flat = np.array([np.asarray(operand) for operand in operands], dtype_of(result_type))
+    return (flat.reshape(filled_shape(op, result_type, ())),)
+
+
+@executes("tensor.dim", "memref.dim", pointwise=True)
+def _dim(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    shape = np.shape(operands[0])
+    check_indices(op, operands[1:], (len(shape),))
+    return (np.asarray(shape, np.int64)[operands[1]],)
+
+
+@executes("tensor.rank")
+def _rank(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (np.int64(np.ndim(operands[0])),)
+
+
+@executes("tensor.cast")
+def _cast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    expected = static_shape(op.results[0].type)
+    shape = np.shape(operands[0])
+    if expected is not None and not shape_fits(shape, expected):
+        raise OperationError(
+            op, f"casts a tensor of shape {shape_text(shape)} to {op.results[0].type}"
+        )
+    return (operands[0],)
+
+
+@executes("tensor.extract", pointwise=True)
+def _extract(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, *indices = operands
+    array = np.asarray(source)
+    check_indices(op, indices, array.shape)
+    return (np.asarray(array[tuple(indices)]),)
+
+
+@executes("tensor.insert")
+def _insert(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    scalar, target, *indices = operands
+    check_indices(op, indices, np.shape(target))
+    result = np.array(target)
+    result[tuple(indices)] = scalar
+    return (result,)
+
+
+# --------------------------------------------------------------------------------------------
+# Slices
+
+
+def slice_of(
+    op: Operation,
+    shape: Sequence[int],
+    offsets: Sequence[int],
+    sizes: Sequence[int],
+    strides: Sequence[int],
+) -> tuple[slice, ...]:
+    """The part of a tensor that offsets, sizes and strides name; it must lie inside."""
+    parts: list[slice] = []
+    for axis, (extent, offset, size, stride) in enumerate(
+        zip(shape, offsets, sizes, strides, strict=True)
+    ):
+        last = offset + (size - 1) * stride if size else offset
+        low, high = min(offset, last), max(offset, last)
+        inside = low >= 0 and (high < extent if size else offset <= extent)
+        if size < 0 or not inside:
+            raise OperationError(
+                op,
+                f"takes {size} elements from {offset} with stride {stride} of dimension {axis},"
+                f" which has extent {extent}",
+            )
+        if stride == 0 or size == 0:
+            parts.append(slice(offset, offset + min(size, 1)))
+            continue
+        stop = last + (1 if stride > 0 else -1)
+        parts.append(slice(offset, stop if stop >= 0 else None, stride))
+    return tuple(parts)
+
+
+def _read_slice(
+    op: Operation, shape: Sequence[int], groups: Sequence[Sequence[Value]]
+) -> tuple[tuple[slice, ...], tuple[int, ...]]:
+    offsets, sizes, strides = (
+        mixed(op, name, dynamic)
+        for name, dynamic in zip(
+            ("static_offsets", "static_sizes", "static_strides"), groups, strict=True
+        )
+    )
+    if not len(shape) == len(offsets) == len(sizes) == len(strides):
+        raise OperationError(op, f"slices {len(offsets)} dimensions of {shape_text(tuple(shape))}")
+    return slice_of(op, shape, offsets, sizes, strides), sizes
+
+
+@executes("tensor.extract_slice")
+def _extract_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (source,), *groups = operand_groups(op, operands)
+    array = np.asarray(source)
+    parts, sizes = _read_slice(op, array.shape, groups)
+    taken = np.broadcast_to(array[parts], sizes)
+    return (taken.reshape(_reduced(op, sizes, static_shape(op.results[0].type) or ())),)
+
+
+def _reduced(op: Operation, sizes: Sequence[int], expected: Sequence[int]) -> tuple[int, ...]:
+    """The sizes of a slice without the extents of 1 that the result's type drops."""
+    kept: list[int] = []
+    wanted = list(expected)
+    spare = len(sizes) - len(expected)
+    for size in sizes:
+        if (
+            wanted
+            and (wanted[0] in (size, -1) or wanted[0] < 0)
+            and not (size == 1 and wanted[0] < 0 and spare > 0 and len(wanted) < len(sizes))
+        ):
+            kept.append(size)
+            wanted.pop(0)
+        elif size == 1 and spare > 0:
+            spare -= 1
+        else:
+            break
+    if len(kept) != len(expected):
+        raise OperationError(
+            op,
+            f"has a slice of shape {shape_text(tuple(sizes))}, which does not reduce to"
+            f" {shape_text(tuple(expected))}",
+        )
+    return tuple(kept)
+
+
+@executes("tensor.insert_slice", "tensor.parallel_insert_slice")
+def _insert_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (source,), (target,), *groups = operand_groups(op, operands)
+    return (insert_slice(op, source, target, groups),)
+
+
+def insert_slice(
+    op: Operation, source: Value, target: Value, groups: Sequence[Sequence[Value]]
+) -> Array:
+    """A tensor with a part overwritten; `groups` are the dynamic offsets, sizes, strides."""
+    result = np.array(target)
+    parts, sizes = _read_slice(op, result.shape, groups)
+    value = np.asarray(source)
+    if value.size != prod(sizes):
+        raise OperationError(
+            op,
+            f"inserts a tensor of shape {shape_text(value.shape)} into a slice of"
+            f" {shape_text(sizes)}",
+        )
+    result[parts] = value.reshape(sizes)
+    return result
+
+
+# --------------------------------------------------------------------------------------------
+# Shapes
+
+
+@executes("tensor.collapse_shape")
+def _collapse(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    array = np.asarray(operands[0])
+    groups = integer_lists(op, "reassociation")
+    return (array.reshape([prod(array.shape[axis] for axis in group) for group in groups]),)
+
+
+@executes("tensor.expand_shape")
+def _expand(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    array = np.asarray(operands[0])
+    given = integers(op, "static_output_shape")
+    shape = (
+        list(mixed(op, "static_output_shape", operands[1:]))
+        if given
+        else list(static_shape(op.results[0].type) or ())
+    )
+    for axis, group in enumerate(integer_lists(op, "reassociation")):
+        unknown = [position for position in group if shape[position] < 0]
+        known = prod(shape[position] for position in group if shape[position] >= 0)
+        if len(unknown) == 1 and known:
+            shape[unknown[0]] = array.shape[axis] // known
+        if prod(shape[position] for position in group) != array.shape[axis]:
+            parts = shape_text(tuple(shape[position] for position in group))
+            raise OperationError(
+                op, f"expands dimension {axis} of extent {array.shape[axis]} to {parts}"
+            )
+    return (array.reshape(shape),)
+
+
+@executes("tensor.reshape")
+def _reshape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    array, shape = np.asarray(operands[0]), [int(extent) for extent in operands[1]]
+    if prod(shape) != array.size or any(extent < 0 for extent in shape):
+        raise OperationError(
+            op, f"reshapes {shape_text(array.shape)} to {shape_text(tuple(shape))}"
+        )
+    return (array.reshape(shape),)
+
+
+@executes("tensor.concat")
+def _concat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    axis = integer(op, "dim")
+    shapes = [np.shape(operand) for operand in operands]
+    for shape in shapes:
+        if shape[:axis] + shape[axis + 1 :] != shapes[0][:axis] + shapes[0][axis + 1 :]:
+            raise OperationError(
+                op,
+                f"joins {shape_text(shapes[0])} and {shape_text(shape)} along dimension {axis}",
+            )
+    return (np.concatenate(operands, axis=axis),)
+
+
+# --------------------------------------------------------------------------------------------
+# Bodies
+
+
+def fill_by_body(op: Operation, shape: tuple[int, ...], frame: Frame) -> Routine:
+    """An array whose elements the operation's body computes from their indices."""
+    result = np.empty(shape, dtype_of(op.results[0].type))
+    block = op.regions[0].blocks[0]
+    plan = frame.device.program.plan(block)
+    if is_pointwise(plan) and 0 not in shape:
+        indices = [loop_index(axis, shape) for axis in range(len(shape))]
+        result[...] = run_body(plan, indices, frame, indices.__getitem__)[0]
+        return result
+    for point in product(*(range(extent) for extent in shape)):
+        exit_: Exit = yield frame.run_block(block, [np.int64(index) for index in point])
+        result[point] = exit_.values[0]
+    return result
+
+
+@drives("tensor.generate")
+def _generate(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    shape = filled_shape(op, op.results[0].type, operands)
+    return ((yield fill_by_body(op, shape, frame)),)
+
+
+@drives("tensor.pad")
+def _pad(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    (source,), low, high = operand_groups(op, operands)
+    array = np.asarray(source)
+    before, after = mixed(op, "static_low", low), mixed(op, "static_high", high)
+    shape = tuple(
+        extent + left + right
+        for extent, left, right in zip(array.shape, before, after, strict=True)
+    )
+    if min(shape, default=0) < 0:
+        raise OperationError(op, f"pads {shape_text(array.shape)} to a negative size")
+    result: Array = yield fill_by_body(op, shape, frame)
+    # Negative padding crops: only the part that remains is copied.
+    inside = tuple(
+        slice(max(left, 0), max(left, 0) + max(extent + min(left, 0) + min(right, 0), 0))
+        for extent, left, right in zip(array.shape, before, after, strict=True)
+    )
+    crop = tuple(
+        slice(max(-left, 0), max(extent - max(-right, 0), max(-left, 0)))
+        for extent, left, right in zip(array.shape, before, after, strict=True)
+    )
+    result[inside] = array[crop]
+    return (result,)
+
+
+# --------------------------------------------------------------------------------------------
+# Gather and scatter
+
+
+@executes("tensor.gather")
+def _gather(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, indices = np.asarray(operands[0]), np.asarray(operands[1])
+    axes = integers(op, "gather_dims")
+    picked = _positions(op, indices, axes, source.shape)
+    order = [*axes, *(axis for axis in range(source.ndim) if axis not in axes)]
+    rows = np.transpose(source, order)[picked]
+    batch = indices.shape[:-1]
+    # With full rank the gathered dimensions stay as 1; without they are gone.
+    full = tuple(1 if axis in axes else extent for axis, extent in enumerate(source.shape))
+    expected = static_shape(op.results[0].type) or ()
+    if len(expected) == len(batch) + source.ndim:
+        return (rows.reshape(batch + full),)
+    return (rows,)
+
+
+@executes("tensor.scatter")
+def _scatter(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, target, indices = (np.asarray(operand) for operand in operands)
+    axes = integers(op, "scatter_dims")
+    picked = _positions(op, indices, axes, target.shape)
+    order = [*axes, *(axis for axis in range(target.ndim) if axis not in axes)]
+    result = np.array(target)
+    rest = tuple(extent for axis, extent in enumerate(target.shape) if axis not in axes)
+    if not flag(op, "unique") and len(set(zip(*(part.flat for part in picked), strict=True))) < (
+        picked[0].size if picked else 0
+    ):
+        raise OperationError(op, "writes an element twice, and is not the unique kind")
+    np.transpose(result, order)[picked] = source.reshape(indices.shape[:-1] + rest)
+    return (result,)
+
+
+def _positions(
+    op: Operation, indices: Array, axes: Sequence[int], shape: Sequence[int]
+) -> tuple[Array, ...]:
+    picked = tuple(indices[..., position].astype(np.int64) for position in range(len(axes)))
+    check_indices(op, picked, tuple(shape[axis] for axis in axes))
+    return picked

@@ -1,0 +1,530 @@
+"""The `tosa` dialect: elementwise operations with broadcasting, reductions, data movement.
+
+Dimensions of extent 1 broadcast. The meaning is that of the TOSA 1.0 specification; windows
+(convolutions and pooling) are in `tosa_windows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Attribute, Operation
+
+from ..dialects.diagnostics import OperationError
+from .arith import (
+    maximum,
+    minimum,
+    rounded,
+    to_float,
+    truncated_quotient,
+    width_of,
+    wrapped,
+)
+from .attributes import attribute, flag, integer, integers, operation_name, text
+from .constants import constant_array
+from .loops import check_indices
+from .machine import Exit, Frame
+from .math_functions import UNARY, apply_float
+from .registry import Results, Routine, drives, executes, terminates
+from .values import (
+    Array,
+    Value,
+    dtype_of,
+    integer_width,
+    is_narrow_float,
+    is_unsigned,
+    shape_text,
+    signed,
+    unsigned,
+    wrap,
+)
+
+terminates("tosa.yield")
+
+
+@executes("tosa.const", "tosa.const_shape")
+def _const(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    value = attribute(op, "values")
+    return (constant_array(op, value if value is not None else attribute(op, "value")),)
+
+
+# --------------------------------------------------------------------------------------------
+# Elementwise
+
+
+def _sigmoid(value: Array) -> Array:
+    # Each half of the axis is computed where its exponential does not overflow.
+    power = np.exp(-np.abs(value))
+    one = value.dtype.type(1)
+    return np.where(value >= 0, one / (one + power), power / (one + power))
+
+
+_FLOAT_UNARY: dict[str, Callable[[Array], Array]] = {
+    **{name: UNARY[name] for name in ("ceil", "cos", "erf", "exp", "floor", "log", "rsqrt")},
+    **{name: UNARY[name] for name in ("sin", "tanh")},
+    "reciprocal": lambda value: value.dtype.type(1) / value,
+    "sigmoid": _sigmoid,
+}
+
+
+@executes(*(f"tosa.{name}" for name in _FLOAT_UNARY))
+def _float_unary(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    if np.asarray(operands[0]).dtype.kind in "biu":
+        raise OperationError(op, "is on integers, which only a table could define")
+    return (apply_float(_FLOAT_UNARY[op.name.removeprefix("tosa.")], operands[0]),)
+
+
+@executes("tosa.identity")
+def _identity(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return operands
+
+
+@executes("tosa.abs")
+def _absolute(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    width = integer_width(op.operands[0].type)
+    if width is None:
+        return (np.abs(np.asarray(operands[0])),)
+    return (wrapped(np.abs(signed(operands[0], width)), op.results[0].type),)
+
+
+@executes("tosa.negate")
+def _negate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    value = np.asarray(operands[0])
+    width = integer_width(op.operands[0].type)
+    if width is None:
+        return (rounded(np.negative(value), value.dtype),)
+    zero_points = [signed(zero, width).astype(np.int64).reshape(()) for zero in operands[1:]]
+    source, target = zero_points if len(zero_points) == 2 else (np.int64(0), np.int64(0))
+    result = target - (signed(value, width).astype(np.int64) - source)
+    if len(zero_points) == 2 and width < 32:
+        result = _saturated(result, width)
+    return (wrapped(np.asarray(result), op.results[0].type),)
+
+
+def _saturated(value: Array, width: int, *, to_unsigned: bool = False) -> Array:
+    low, high = (
+        (0, (1 << width) - 1) if to_unsigned else (-(1 << (width - 1)), (1 << (width - 1)) - 1)
+    )
+    return np.clip(value, low, high)
+
+
+@executes("tosa.bitwise_not", "tosa.logical_not")
+def _invert(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    width = width_of(op, op.operands[0].type)
+    return (wrapped(~signed(operands[0], width), op.results[0].type),)
+
+
+@executes("tosa.clz")
+def _leading_zeros(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    width = width_of(op, op.operands[0].type)
+    bits = unsigned(operands[0], width).astype(np.uint64)
+    for shift in (1, 2, 4, 8, 16, 32):
+        bits = bits | (bits >> np.uint64(shift))
+    count = width - np.bitwise_count(bits).astype(np.int64)
+    return (wrapped(count, op.results[0].type),)
+
+
+_INTEGER_BINARY: dict[str, Callable[[Array, Array], Array]] = {
+    "add": np.add,
+    "arithmetic_right_shift": np.right_shift,
+    "bitwise_and": np.bitwise_and,
+    "bitwise_or": np.bitwise_or,
+    "bitwise_xor": np.bitwise_xor,
+    "logical_and": np.bitwise_and,
+    "logical_left_shift": np.left_shift,
+    "logical_or": np.bitwise_or,
+    "logical_xor": np.bitwise_xor,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "sub": np.subtract,
+}
+_FLOAT_BINARY: dict[str, Callable[[Array, Array], Array]] = {
+    "add": np.add,
+    "maximum": maximum,
+    "minimum": minimum,
+    "pow": np.power,
+    "sub": np.subtract,
+}
+_SHIFTS = frozenset({"arithmetic_right_shift", "logical_left_shift", "logical_right_shift"})
+
+
+@executes(*(f"tosa.{name}" for name in {**_INTEGER_BINARY, **_FLOAT_BINARY}))
+def _binary(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    name = op.name.removeprefix("tosa.")
+    width = integer_width(op.operands[0].type)
+    _check_broadcast(op, operands)
+    if width is None:
+        function = _FLOAT_BINARY.get(name)
+        if function is None:
+            raise OperationError(op, "is not defined on floats")
+        return (apply_float(function, *operands),)
+    left, right = (signed(operand, width) for operand in operands)
+    if name in _SHIFTS:
+        _check_shift(op, right, width)
+    combine = _INTEGER_BINARY.get(name)
+    if combine is None:
+        raise OperationError(op, "is not defined on integers")
+    result = combine(left, right)
+    if name == "arithmetic_right_shift" and flag(op, "round"):
+        # Half a unit of the result is added before the shift.
+        lost = np.where(right > 0, left >> np.maximum(right - 1, 0), 0) & 1
+        result = result + lost.astype(result.dtype)
+    return (wrapped(result, op.results[0].type),)
+
+
+@executes("tosa.logical_right_shift")
+def _logical_right_shift(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    width = width_of(op, op.operands[0].type)
+    left, right = (unsigned(operand, width) for operand in operands)
+    _check_shift(op, right, width)
+    return (wrapped(left >> right, op.results[0].type),)
+
+
+def _check_shift(op: Operation, amount: Array, width: int) -> None:
+    if np.any((amount < 0) | (amount >= width)):
+        raise OperationError(
+            op, f"shifts {width}-bit integers by less than 0 or more than {width - 1}"
+        )
+
+
+def _check_broadcast(op: Operation, operands: Sequence[Value]) -> None:
+    shapes = [np.shape(operand) for operand in operands]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        texts = " and ".join(map(shape_text, shapes))
+        raise OperationError(op, f"cannot broadcast {texts}") from error
+
+
+@executes("tosa.intdiv", "tosa.int_div")
+def _divide(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    width = width_of(op, op.operands[0].type)
+    _check_broadcast(op, operands)
+    left, right = (signed(operand, width) for operand in operands)
+    if np.any(right == 0):
+        raise OperationError(op, "divides by zero")
+    return (wrapped(truncated_quotient(left, right), op.results[0].type),)
+
+
+@executes("tosa.mul")
+def _multiply(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    width = integer_width(op.operands[0].type)
+    _check_broadcast(op, operands[:2])
+    if width is None:
+        return (apply_float(np.multiply, *operands[:2]),)
+    left, right = (signed(operand, width).astype(np.int64) for operand in operands[:2])
+    product = left * right
+    shift = (
+        int(np.asarray(operands[2]).reshape(())) if len(operands) > 2 else integer(op, "shift", 0)
+    )
+    if shift:
+        product = (product + (1 << (shift - 1))) >> shift
+    return (wrapped(product, op.results[0].type),)
+
+
+_COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
+    "equal": np.equal,
+    "greater": np.greater,
+    "greater_equal": np.greater_equal,
+}
+
+
+@executes(*(f"tosa.{name}" for name in _COMPARISONS))
+def _compare(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    _check_broadcast(op, operands)
+    width = integer_width(op.operands[0].type)
+    left, right = operands if width is None else (signed(each, width) for each in operands)
+    return (np.asarray(_COMPARISONS[op.name.removeprefix("tosa.")](left, right)),)
+
+
+@executes("tosa.select")
+def _select(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    _check_broadcast(op, operands)
+    return (np.where(*operands),)
+
+
+@executes("tosa.clamp")
+def _clamp(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    value = np.asarray(operands[0])
+    low, high = (constant_array(op, _bound(op, side)) for side in ("min", "max"))
+    if integer_width(op.operands[0].type) is not None:
+        return (np.clip(value, low.astype(value.dtype), high.astype(value.dtype)),)
+    low, high = rounded(low, value.dtype), rounded(high, value.dtype)
+    # NaN is passed on by default; in the `ignore` mode it becomes the lower bound.
+    if "IGNORE" in text(op, "nan_mode").upper():
+        return (np.minimum(np.fmax(value, low), high),)
+    return (np.minimum(np.maximum(value, low), high),)
+
+
+def _bound(op: Operation, side: str) -> Attribute | None:
+    found = attribute(op, f"{side}_val")
+    if found is not None:
+        return found
+    kind = "fp" if integer_width(op.operands[0].type) is None else "int"
+    return attribute(op, f"{side}_{kind}")
+
+
+@executes("tosa.cast")
+def _cast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, target = op.operands[0].type, op.results[0].type
+    from_width, to_width = integer_width(source), integer_width(target)
+    value = np.asarray(operands[0])
+    if to_width == 1:
+        return (np.asarray(value != 0),)
+    if from_width is not None:
+        # Booleans are 0 and 1 here, not 0 and -1.
+        wide = (unsigned if from_width == 1 or is_unsigned(source) else signed)(value, from_width)
+        return (
+            (
+                to_float(wide, dtype_of(target))
+                if to_width is None
+                else wrapped(wide.astype(np.int64), target)
+            ),
+        )
+    if to_width is None:
+        return (to_float(value, dtype_of(target)),)
+    # To the nearest, ties to even, saturated; NaN becomes 0.
+    whole = np.nan_to_num(np.rint(value.astype(np.float64)), posinf=np.inf, neginf=-np.inf)
+    limit = 2.0 ** (to_width - 1)
+    inside = np.where((whole > -limit) & (whole < limit), whole, 0.0).astype(np.int64)
+    result = np.where(whole >= limit, (1 << (to_width - 1)) - 1, inside)
+    result = np.where(whole <= -limit, -(1 << (to_width - 1)), result)
+    return (wrapped(result, target),)
+
+
+@executes("tosa.rescale")
+def _rescale(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    value, multiplier, shift, *zero_points = operands
+    width = width_of(op, op.operands[0].type)
+    read = unsigned if flag(op, "input_unsigned") else signed
+    source, target = (int(np.asarray(zero).reshape(())) for zero in zero_points)
+    centred = read(value, width).astype(np.int64) - source
+    factor = np.asarray(multiplier).astype(np.int64)
+    amount = np.asarray(shift).astype(np.int64)
+    half = np.int64(1) << (amount - 1)
+    if "DOUBLE" in text(op, "rounding_mode").upper():
+        # Another rounding of values that a 32-bit multiplication would have shifted out.
+        extra = np.where(centred >= 0, 1 << 30, -(1 << 30))
+        half = half + np.where(amount > 31, extra, 0)
+    scaled = ((centred * factor + half) >> amount) + target
+    result_width = width_of(op, op.results[0].type)
+    bounded = _saturated(scaled, result_width, to_unsigned=flag(op, "output_unsigned"))
+    return (wrapped(bounded, op.results[0].type),)
+
+
+@executes("tosa.table")
+def _table(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    value, table = np.asarray(operands[0]), np.asarray(operands[1])
+    if integer_width(op.operands[0].type) != 8:
+        raise OperationError(op, "is only defined here for tables of 8-bit integers")
+    return (table[value.astype(np.int64) + 128],)
+
+
+# --------------------------------------------------------------------------------------------
+# Reductions
+
+
+_REDUCTIONS: dict[str, Any] = {
+    "reduce_all": np.logical_and,
+    "reduce_any": np.logical_or,
+    "reduce_max": np.maximum,
+    "reduce_min": np.minimum,
+    "reduce_prod": np.multiply,
+    "reduce_product": np.multiply,
+    "reduce_sum": np.add,
+}
+
+
+@executes(*(f"tosa.{name}" for name in _REDUCTIONS))
+def _reduce(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    name, axis = op.name.removeprefix("tosa."), integer(op, "axis")
+    value = np.asarray(operands[0])
+    function = _REDUCTIONS[name]
+    if "IGNORE" in text(op, "nan_mode").upper():
+        function = {"reduce_max": np.fmax, "reduce_min": np.fmin}.get(name, function)
+    if name in ("reduce_sum", "reduce_prod", "reduce_product"):
+        return (_accumulated(function, value, axis, op.results[0].type),)
+    return (function.reduce(value, axis=axis, keepdims=True).astype(value.dtype),)
+
+
+def _accumulated(function: Any, value: Array, axis: int, result_type: Attribute) -> Array:
+    width = integer_width(result_type)
+    if width is not None:
+        total = function.reduce(value.astype(np.int64), axis=axis, keepdims=True)
+        return wrap(total, width)
+    wide = np.dtype(np.float32) if is_narrow_float(value.dtype) else value.dtype
+    return function.reduce(value.astype(wide), axis=axis, keepdims=True).astype(value.dtype)
+
+
+@executes("tosa.argmax")
+def _argmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    value = np.asarray(operands[0])
+    if is_narrow_float(value.dtype):
+        value = value.astype(np.float32)
+    return (np.argmax(value, axis=integer(op, "axis")).astype(dtype_of(op.results[0].type)),)
+
+
+# --------------------------------------------------------------------------------------------
+# Data
+
+
+@executes("tosa.concat")
+def _concat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    axis = integer(op, "axis")
+    rest = {np.shape(each)[:axis] + np.shape(each)[axis + 1 :] for each in operands}
+    if len(rest) > 1:
+        texts = ", ".join(shape_text(np.shape(each)) for each in operands)
+        raise OperationError(op, f"joins {texts} along dimension {axis}")
+    return (np.concatenate(operands, axis=axis),)
+
+
+def _numbers(op: Operation, operands: Sequence[Value], position: int, name: str) -> list[int]:
+    """Numbers that are an operand in TOSA 1.0 and were an attribute before."""
+    if len(operands) > position:
+        return [int(number) for number in np.asarray(operands[position]).reshape(-1)]
+    return list(integers(op, name))
+
+
+@executes("tosa.pad")
+def _pad(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    array = np.asarray(operands[0])
+    widths = np.asarray(operands[1]).reshape(-1, 2).astype(np.int64)
+    if len(operands) > 2:
+        filler: Any = np.asarray(operands[2]).reshape(())
+    else:
+        filler = array.dtype.type(0)
+    if len(widths) != array.ndim or np.any(widths < 0):
+        raise OperationError(op, f"pads {shape_text(array.shape)} by {widths.tolist()}")
+    shape = [n + int(low) + int(high) for n, (low, high) in zip(array.shape, widths, strict=True)]
+    result = np.full(shape, filler, array.dtype)
+    result[
+        tuple(slice(int(w[0]), int(w[0]) + n) for w, n in zip(widths, array.shape, strict=True))
+    ] = array
+    return (result,)
+
+
+@executes("tosa.reshape")
+def _reshape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    array, shape = np.asarray(operands[0]), _numbers(op, operands, 1, "new_shape")
+    try:
+        return (array.reshape(shape),)
+    except ValueError as error:
+        raise OperationError(
+            op, f"reshapes {shape_text(array.shape)} to {shape_text(tuple(shape))}"
+        ) from error
+
+
+@executes("tosa.reverse")
+def _reverse(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (np.flip(operands[0], axis=integer(op, "axis")),)
+
+
+@executes("tosa.slice")
+def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    array = np.asarray(operands[0])
+    starts = _numbers(op, operands, 1, "start")
+    sizes = _numbers(op, operands, 2, "size")
+    sizes = [
+        extent - start if size == -1 else size
+        for size, start, extent in zip(sizes, starts, array.shape, strict=True)
+    ]
+    for axis, (start, size, extent) in enumerate(zip(starts, sizes, array.shape, strict=True)):
+        if start < 0 or size < 0 or start + size > extent:
+            raise OperationError(
+                op, f"takes {size} elements from {start} of dimension {axis} of extent {extent}"
+            )
+    return (array[tuple(slice(s, s + n) for s, n in zip(starts, sizes, strict=True))],)
+
+
+@executes("tosa.tile")
+def _tile(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (np.tile(operands[0], _numbers(op, operands, 1, "multiples")),)
+
+
+@executes("tosa.transpose")
+def _transpose(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    order = _numbers(op, operands, 1, "perms")
+    if sorted(order) != list(range(np.ndim(operands[0]))):
+        raise OperationError(op, f"permutes {np.ndim(operands[0])} dimensions by {order}")
+    return (np.transpose(operands[0], order),)
+
+
+@executes("tosa.gather")
+def _gather(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    values, indices = np.asarray(operands[0]), np.asarray(operands[1]).astype(np.int64)
+    batch = np.arange(values.shape[0])[:, None]
+    check_indices(op, [indices], (values.shape[1],))
+    return (values[batch, indices],)
+
+
+@executes("tosa.scatter")
+def _scatter(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    values, indices, source = operands
+    positions = np.asarray(indices).astype(np.int64)
+    result = np.array(values)
+    check_indices(op, [positions], (result.shape[1],))
+    for row in positions:
+        if len(set(row.tolist())) < len(row):
+            raise OperationError(op, "writes a row twice")
+    result[np.arange(result.shape[0])[:, None], positions] = source
+    return (result,)
+
+
+# --------------------------------------------------------------------------------------------
+# Matrix product
+
+
+@executes("tosa.matmul", "tosa.matmul_t")
+def _matmul(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    left, right = (centred(op, operands, position, 2 + position) for position in range(2))
+    if operation_name(op) == "tosa.matmul_t":
+        right = np.swapaxes(right, -1, -2)
+    if left.shape[0] != right.shape[0] or left.shape[2] != right.shape[1]:
+        raise OperationError(
+            op, f"multiplies {shape_text(left.shape)} by {shape_text(right.shape)}"
+        )
+    return (narrowed(left @ right, op.results[0].type),)
+
+
+def centred(op: Operation, operands: Sequence[Value], position: int, zero_point: int) -> Array:
+    """An operand minus its zero point, in a type wide enough to accumulate products."""
+    value = np.asarray(operands[position])
+    width = integer_width(op.operands[position].type)
+    zero = np.asarray(operands[zero_point]) if len(operands) > zero_point else None
+    if width is None:
+        dtype = np.dtype(np.float32) if is_narrow_float(value.dtype) else value.dtype
+        return value.astype(dtype)
+    wide = signed(value, width).astype(np.int64)
+    return wide if zero is None else wide - signed(zero, width).astype(np.int64).reshape(())
+
+
+def narrowed(total: Array, result_type: Attribute) -> Array:
+    """An accumulated sum as a value of the result's type."""
+    if integer_width(result_type) is not None:
+        return wrapped(total, result_type)
+    return total.astype(dtype_of(result_type))
+
+
+# --------------------------------------------------------------------------------------------
+# Control flow
+
+
+@drives("tosa.cond_if")
+def _if(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    region = op.regions[0] if np.asarray(operands[0]).reshape(()) else op.regions[1]
+    arguments = operands[1:] if region.blocks and region.blocks[0].args else ()
+    exit_: Exit = yield frame.run_region(region, arguments)
+    return exit_.values
+
+
+@drives("tosa.while_loop")
+def _while(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    values: Sequence[Value] = operands
+    while True:
+        condition: Exit = yield frame.run_region(op.regions[0], values)
+        if not np.asarray(condition.values[0]).reshape(()):
+            return values
+        exit_: Exit = yield frame.run_region(op.regions[1], values)
+        values = exit_.values

@@ -1,0 +1,84 @@
+"""Convolutions and pooling of the `tosa` dialect, on views of all windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from xdsl.ir import Operation
+
+from ..dialects.diagnostics import OperationError
+from .attributes import integers, text
+from .machine import Frame
+from .registry import Results, executes
+from .tosa import centred, narrowed
+from .values import Array, Value, integer_width, is_narrow_float, signed
+
+
+def _windows(
+    op: Operation, array: Array, kernel: Sequence[int], filler: float
+) -> tuple[Array, Array]:
+    """The windows of an NHWC array as N, OH, OW, C, KH, KW, and which elements are not padding.
+
+    `array` is padded by `pad` (top, bottom, left, right) with `filler`.
+    """
+    top, bottom, left, right = integers(op, "pad")
+    strides = integers(op, "stride")
+    dilations = integers(op, "dilation") or (1, 1)
+    widths = ((0, 0), (top, bottom), (left, right), (0, 0))
+    padded = np.pad(array, widths, constant_values=filler)
+    inside = np.pad(np.ones(array.shape[1:3], np.bool_), widths[1:3])
+    reach = [(size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True)]
+    if reach[0] > padded.shape[1] or reach[1] > padded.shape[2]:
+        raise OperationError(op, f"has a window of {reach}, larger than its padded input")
+    step_y, step_x = strides
+    far_y, far_x = dilations
+    views = sliding_window_view(padded, reach, axis=(1, 2))[
+        :, ::step_y, ::step_x, :, ::far_y, ::far_x
+    ]
+    mask = sliding_window_view(inside, reach)[::step_y, ::step_x, ::far_y, ::far_x]
+    return views, mask
+
+
+@executes("tosa.conv2d", "tosa.depthwise_conv2d")
+def _convolution(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source = centred(op, operands, 0, 3)
+    weights = centred(op, operands, 1, 4)
+    depthwise = op.name == "tosa.depthwise_conv2d"
+    kernel = weights.shape[:2] if depthwise else weights.shape[1:3]
+    # The input is centred already, so that padding by the zero point is padding by 0.
+    views, _ = _windows(op, source, kernel, 0)
+    if depthwise:
+        product = np.einsum("nyxcij,ijcm->nyxcm", views, weights, optimize=True)
+        total = product.reshape(*product.shape[:3], -1)
+    else:
+        total = np.einsum("nyxcij,oijc->nyxo", views, weights, optimize=True)
+    bias = np.asarray(operands[2])
+    width = integer_width(op.operands[2].type)
+    wide = bias.astype(total.dtype) if width is None else signed(bias, width).astype(np.int64)
+    return (narrowed(total + wide, op.results[0].type),)
+
+
+@executes("tosa.max_pool2d")
+def _max_pool(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    value = np.asarray(operands[0])
+    wide = value.astype(np.float32) if is_narrow_float(value.dtype) else value
+    lowest = np.iinfo(wide.dtype).min if wide.dtype.kind in "iu" else -np.inf
+    views, _ = _windows(op, wide, integers(op, "kernel"), lowest)
+    largest = np.fmax if "IGNORE" in text(op, "nan_mode").upper() else np.maximum
+    return (largest.reduce(views, axis=(4, 5)).astype(value.dtype),)
+
+
+@executes("tosa.avg_pool2d")
+def _average_pool(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source = centred(op, operands, 0, 1)
+    views, mask = _windows(op, source, integers(op, "kernel"), 0)
+    counts = mask.sum(axis=(2, 3))[None, :, :, None]
+    total = views.sum(axis=(4, 5))
+    if total.dtype.kind == "f":
+        return (narrowed(total / counts.astype(total.dtype), op.results[0].type),)
+    # Rounded half up, as the specification's reciprocal scaling does for these sizes.
+    result = np.floor_divide(2 * total + counts, 2 * counts)
+    zero = np.asarray(operands[2]).reshape(()) if len(operands) > 2 else 0
+    return (narrowed(result + np.int64(zero), op.results[0].type),)
