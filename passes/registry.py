@@ -19,6 +19,18 @@ def _shard_complete() -> type[ModulePass]:
     return ShardCompletePass
 
 
+def _shard_lower_all_slice() -> type[ModulePass]:
+    from .sharding.shard_lower_all_slice import ShardLowerAllSlicePass
+
+    return ShardLowerAllSlicePass
+
+
+def _shard_lower_process_multi_index() -> type[ModulePass]:
+    from .sharding.shard_lower_process_multi_index import ShardLowerProcessMultiIndexPass
+
+    return ShardLowerProcessMultiIndexPass
+
+
 def _sharding_propagation() -> type[ModulePass]:
     from .sharding.sharding_propagation import ShardingPropagationPass
 
@@ -34,6 +46,8 @@ def _spmd() -> type[ModulePass]:
 OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "convert-mesh-to-shard": _convert_mesh_to_shard,
     "shard-complete": _shard_complete,
+    "shard-lower-all-slice": _shard_lower_all_slice,
+    "shard-lower-process-multi-index": _shard_lower_process_multi_index,
     "sharding-propagation": _sharding_propagation,
     "spmd": _spmd,
 }

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
@@ -36,7 +35,7 @@ from ...dialects.shard_attributes import (
     ShardReductionKindAttr,
     ShardShardingType,
 )
-from ...dialects.shard_syntax import INDEX
+from .index_arithmetic import IndexArithmetic
 
 SHARD_OPERATIONS: dict[str, type[Operation]] = {
     "mesh.all_gather": shard.AllGatherOp,
@@ -174,21 +173,11 @@ class _Conversion:
                 operation, "needs a sharding made by mesh.sharding, to know the coordinates"
             )
         grid = sharding.resolve_grid()
-        extents = shard.GridShapeOp(sharding.grid, result_count=grid.rank)
-        new: list[Operation] = [extents]
-        number: SSAValue = operation.device
-        coordinates: list[SSAValue] = []
-        for extent in reversed(extents.results[1:]):
-            remainder, quotient = (
-                arith.RemUIOp(number, extent, INDEX),
-                arith.DivUIOp(number, extent, INDEX),
-            )
-            new += (remainder, quotient)
-            coordinates.append(remainder.result)
-            number = quotient.result
-        coordinates.append(number)
-        shape = shard.ShardShapeOp(sizes, operation.sharding, coordinates[::-1])
-        self.replace(operation, [*new, shape])
+        arithmetic = IndexArithmetic(operation)
+        axes = tuple(range(grid.rank))
+        extents = arithmetic.extents(sharding.grid, grid, axes)
+        device = arithmetic.coordinates(operation.device, extents, axes)
+        self.replace(operation, [shard.ShardShapeOp(sizes, operation.sharding, device)])
 
     def convert_foreign(self, operation: Operation) -> None:
         """Convert the attributes and types of an operation of another dialect, in place."""

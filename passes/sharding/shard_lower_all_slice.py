@@ -1,0 +1,104 @@
+"""`shard-lower-all-slice`: the local crop as `tensor.extract_slice`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects import arith, cf, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, SymbolRefAttr, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from ...dialects.diagnostics import OperationError
+from ...dialects.shard import ProcessMultiIndexOp
+from .annotations import grid_of
+from .index_arithmetic import Index, IndexArithmetic, listed_axes
+
+NOT_DIVISIBLE = (
+    "Slicing a tensor with axis size that is not exactly divisible by the grid process group size "
+    "is not supported."
+)
+"""Said at run time, in upstream's words."""
+
+
+@dataclass(frozen=True)
+class ShardLowerAllSlicePass(ModulePass):
+    """Replace `shard.all_slice` by the slice that each process cuts out for itself.
+
+    A size that is known only at run time is checked there to be divisible.
+    """
+
+    name = "shard-lower-all-slice"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for operation in list(op.walk()):
+            if operation.name == "shard.all_slice":
+                lower_all_slice(operation)
+
+
+def lower_all_slice(operation: Operation) -> None:
+    """Replace one operation: process `i` of a group of `n` takes the `i`-th of `n` equal pieces.
+
+    Raises OperationError where the grid is not defined or the pieces are not equal.
+    """
+    grid = grid_of(operation)
+    symbol = cast(SymbolRefAttr, operation.properties["grid"])
+    axes = listed_axes(operation, "grid_axes")
+    dimension = cast(IntegerAttr, operation.properties["slice_axis"]).value.data
+    source, result = operation.operands[0], operation.results[0]
+    arithmetic = IndexArithmetic(operation)
+
+    sizes = [_size(source, d, arithmetic) for d in range(len(_shape(source.type)))]
+    extents = arithmetic.extents(symbol, grid, axes)
+    group: Index = 1
+    for extent in extents:
+        group = arithmetic.multiply(group, extent)
+    _check_divisible(sizes[dimension], group, arithmetic)
+    piece = arithmetic.divide(sizes[dimension], group)
+    position: Index = 0
+    if axes:
+        coordinates = arithmetic.insert(ProcessMultiIndexOp(symbol, axes)).results
+        position = arithmetic.linear_index(coordinates, extents)
+
+    offsets: list[Index] = [0] * len(sizes)
+    offsets[dimension] = arithmetic.multiply(position, piece)
+    sizes[dimension] = piece
+    result_type = cast(TensorType[Attribute], result.type)
+    slice_type = TensorType(
+        result_type.element_type,
+        [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes],
+    )
+    new = tensor.ExtractSliceOp(source, offsets, sizes, [1] * len(sizes), slice_type)
+    value = arithmetic.insert(new).results[0]
+    if slice_type != result_type:
+        value = arithmetic.insert(tensor.CastOp(value, result_type)).results[0]
+    value.name_hint = result.name_hint
+    result.replace_all_uses_with(value)
+    Rewriter.erase_op(operation)
+
+
+def _shape(value_type: Attribute) -> tuple[int, ...]:
+    return cast(TensorType[Attribute], value_type).get_shape()
+
+
+def _size(value: SSAValue, dimension: int, arithmetic: IndexArithmetic) -> Index:
+    size = _shape(value.type)[dimension]
+    if size != DYNAMIC_INDEX:
+        return size
+    return arithmetic.insert(tensor.DimOp(value, arithmetic.value(dimension))).results[0]
+
+
+def _check_divisible(size: Index, group: Index, arithmetic: IndexArithmetic) -> None:
+    remainder = arithmetic.remainder(size, group)
+    if remainder == 0:
+        return
+    if isinstance(remainder, int):
+        raise OperationError(
+            arithmetic.anchor, f"slices {size} elements into {group} pieces, which are not equal"
+        )
+    zero = arithmetic.value(0)
+    equal = arithmetic.insert(arith.CmpiOp(remainder, zero, "eq")).results[0]
+    arithmetic.insert(cf.AssertOp(equal, NOT_DIVISIBLE))
