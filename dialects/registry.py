@@ -30,10 +30,17 @@ def _shard() -> Dialect:
     return Shard
 
 
+def _tosa() -> Dialect:
+    from .tosa import Tosa
+
+    return Tosa
+
+
 OWN_DIALECTS: dict[str, Callable[[], Dialect]] = {
     "linalg": _linalg,
     "mesh": _mesh,
     "shard": _shard,
+    "tosa": _tosa,
 }
 """Our dialects by name. Keys are sorted."""
 

@@ -1,0 +1,95 @@
+"""The attributes and the type of the tosa dialect."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntAttr
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.str_enum import StrEnum
+
+
+class NanMode(StrEnum):
+    """What maxima and minima make of a NaN."""
+
+    PROPAGATE = "PROPAGATE"
+    IGNORE = "IGNORE"
+
+
+class RoundingMode(StrEnum):
+    """How `rescale` and `apply_scale` round."""
+
+    SINGLE_ROUND = "SINGLE_ROUND"
+    INEXACT_ROUND = "INEXACT_ROUND"
+    DOUBLE_ROUND = "DOUBLE_ROUND"
+
+
+class ResizeMode(StrEnum):
+    """How `resize` interpolates."""
+
+    NEAREST_NEIGHBOR = "NEAREST_NEIGHBOR"
+    BILINEAR = "BILINEAR"
+
+
+@irdl_attr_definition
+class NanModeAttr(EnumAttribute[NanMode]):
+    """`#tosa.nan_mode<IGNORE>`, or `IGNORE` in an operation's attributes."""
+
+    name = "tosa.nan_mode"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> NanMode:
+        with parser.in_angle_brackets():
+            return parser.parse_str_enum(NanMode)
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data.value}>")
+
+
+@irdl_attr_definition
+class RoundingModeAttr(EnumAttribute[RoundingMode]):
+    """`#tosa.rounding_mode<SINGLE_ROUND>`."""
+
+    name = "tosa.rounding_mode"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> RoundingMode:
+        with parser.in_angle_brackets():
+            return parser.parse_str_enum(RoundingMode)
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data.value}>")
+
+
+@irdl_attr_definition
+class ResizeModeAttr(EnumAttribute[ResizeMode]):
+    """`#tosa.resize_mode<BILINEAR>`."""
+
+    name = "tosa.resize_mode"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> ResizeMode:
+        with parser.in_angle_brackets():
+            return parser.parse_str_enum(ResizeMode)
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data.value}>")
+
+
+@irdl_attr_definition
+class ShapeType(ParametrizedAttribute, TypeAttribute):
+    """`!tosa.shape<3>`: a list of three sizes or positions."""
+
+    name = "tosa.shape"
+
+    rank: IntAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
+        with parser.in_angle_brackets():
+            return [IntAttr(parser.parse_integer(allow_boolean=False, allow_negative=False))]
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.rank.data}>")
