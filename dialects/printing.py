@@ -6,7 +6,7 @@ A new option is a field here and an option of the same name in `tools/options.py
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ def print_options() -> PrintOptions:
 
 
 @contextmanager
-def printing_with(options: PrintOptions) -> Iterator[None]:
+def printing_with(options: PrintOptions) -> Generator[None]:
     """Print with these options inside the `with` block."""
     token = _options.set(options)
     try:

@@ -1,0 +1,57 @@
+# Everything runs in a virtual environment in .venv, which is made when it is first needed.
+
+PYTHON ?= python3
+BIN := .venv/bin
+EXAMPLE := examples/mlp_dp_tp.mlir
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format nightly fuzz bench clean
+
+help: ## list what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.venv/run: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv/test: pyproject.toml | .venv/run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+.venv/dev: pyproject.toml | .venv/run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: .venv/run ## partition a two-layer MLP for four devices, run it, and compare
+	@echo "--- $(EXAMPLE), as written:"
+	@$(BIN)/mesh-opt $(EXAMPLE)
+	@echo "--- the program of each of the four devices:"
+	@$(BIN)/mesh-opt $(EXAMPLE) --spmd
+	@echo "--- run on four devices and compared with the program as written:"
+	@$(BIN)/mesh-opt $(EXAMPLE) --spmd | $(BIN)/mesh-run - --function=mlp --random-inputs=0 --check=$(EXAMPLE)
+
+test: .venv/test ## run all tests
+	$(BIN)/python -m pytest
+
+lint: .venv/dev ## check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+format: .venv/dev ## put the code into its normal form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+nightly: .venv/test ## the tests that take too long for every change
+	MESH_OPT_FUZZ_INPUTS=200000 $(BIN)/python -m pytest tests/unit/tools/test_fuzz.py
+	$(BIN)/python -m pytest tests/lit --shell
+
+fuzz: .venv/test ## read 20,000 mutated programs
+	MESH_OPT_FUZZ_INPUTS=20000 $(BIN)/python -m pytest tests/unit/tools/test_fuzz.py
+
+bench: .venv/run ## measure the front end against plain xDSL
+	$(BIN)/python -m benchmarks.front_end
+
+clean: ## remove the virtual environment and what builds left behind
+	rm -rf .venv build dist *.egg-info

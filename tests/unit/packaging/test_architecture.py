@@ -1,0 +1,122 @@
+"""The layout of the repository: what imports what, and what `mesh-opt` loads when it starts."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+ALLOWED: dict[str, set[str]] = {
+    "sharding": set(),
+    "tiling": set(),
+    "dialects": {"sharding", "tiling"},
+    "passes": {"dialects", "sharding", "tiling"},
+    "interpreter": {"dialects", "sharding"},
+    "backend": {"dialects", "tiling", "sharding"},
+    "runtime": {"backend", "sharding"},
+}
+"""What a folder may import of the others; `tools` may import everything."""
+
+NO_IR = ("sharding", "tiling")
+
+
+def _imports(path: Path) -> set[str]:
+    """Top-level modules that a file imports; folders of ours as `mesh_opt.folder`."""
+    package = ("mesh_opt", *path.relative_to(ROOT).parent.parts)
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            found.add(node.module or "")
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1]
+            if node.module:
+                found.add(".".join((*base, node.module)))
+            else:
+                found |= {".".join((*base, name.name)) for name in node.names}
+    return found
+
+
+def _folder_of(module: str) -> str | None:
+    parts = module.split(".")
+    return parts[1] if parts[0] == "mesh_opt" and len(parts) > 1 else None
+
+
+@pytest.mark.parametrize("folder", ALLOWED)
+def test_imports_point_downward(folder: str) -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {module}"
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for module in sorted(_imports(path))
+        if (target := _folder_of(module)) is not None
+        and target != folder
+        and target not in ALLOWED[folder]
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("folder", NO_IR)
+def test_algebra_knows_no_ir(folder: str) -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {module}"
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for module in sorted(_imports(path))
+        if module.split(".")[0] == "xdsl"
+    ]
+    assert not wrong
+
+
+def test_packages_import_each_other_relatively() -> None:
+    """Type checkers and readers find a relative import without an installed package."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for folder in (*ALLOWED, "tools")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        and node.level == 0
+        and (node.module or "").split(".")[0] == "mesh_opt"
+    ]
+    assert not wrong
+
+
+PROGRAM = """
+import io, sys
+from mesh_opt.tools.mesh_opt import main
+code = main(sys.argv[1:], io.StringIO(), io.StringIO(), sys.stderr)
+heavy = sorted(name for name in ("numpy", "numba", "scipy") if name in sys.modules)
+print(code, *heavy)
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["--list-passes"],
+        [str(ROOT / "examples" / "mlp_dp_tp.mlir"), "--verify-roundtrip"],
+        [str(ROOT / "examples" / "mlp_dp_tp.mlir"), "--canonicalize", "--cse"],
+    ],
+)
+def test_mesh_opt_loads_no_numerics(arguments: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["0"], done.stderr
+
+
+def test_no_file_grows_out_of_hand() -> None:
+    """A file is one concept; tables of operations may be a little longer."""
+    wrong = [
+        f"{path.relative_to(ROOT)}: {count} lines"
+        for folder in (*ALLOWED, "tools")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if (count := path.read_text(encoding="utf-8").count("\n")) > 600
+    ]
+    assert not wrong
