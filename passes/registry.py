@@ -31,6 +31,12 @@ def _shard_lower_process_multi_index() -> type[ModulePass]:
     return ShardLowerProcessMultiIndexPass
 
 
+def _shard_partition() -> type[ModulePass]:
+    from .sharding.shard_partition import ShardPartitionPass
+
+    return ShardPartitionPass
+
+
 def _sharding_propagation() -> type[ModulePass]:
     from .sharding.sharding_propagation import ShardingPropagationPass
 
@@ -45,9 +51,11 @@ def _spmd() -> type[ModulePass]:
 
 OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "convert-mesh-to-shard": _convert_mesh_to_shard,
+    "mesh-spmdization": _shard_partition,
     "shard-complete": _shard_complete,
     "shard-lower-all-slice": _shard_lower_all_slice,
     "shard-lower-process-multi-index": _shard_lower_process_multi_index,
+    "shard-partition": _shard_partition,
     "sharding-propagation": _sharding_propagation,
     "spmd": _spmd,
 }

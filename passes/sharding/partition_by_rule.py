@@ -1,0 +1,306 @@
+"""Operations that are spread by their factor rule, and those that run whole on each process.
+
+An operation runs on one device as a copy of itself on local operands. Where a reduction is
+split, its results are partial and are finished by a collective.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import FixedBitwidthType
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ...sharding.factor_placement import (
+    Assignment,
+    Participant,
+    Restriction,
+    Spread,
+    pending_reductions,
+    placement,
+    without_new_partials,
+)
+from ...sharding.factors import Factor, FactorKind, FactorRule
+from ...sharding.grid import Grid
+from ...sharding.sharding import Axes, Sharding
+from .annotations import SHARD, SHARDING
+from .local_types import local_type, ranked, shape_of_type
+from .partitioner import Partitioner, shape
+from .reductions import finish_result, reduction_kinds
+from .rules.registry import factor_rule
+
+UNKNOWN_ELEMENT_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadOperation:
+    """An operation of the source program with what was decided for it."""
+
+    operation: Operation
+    grid: Grid
+    rule: FactorRule
+    assignment: Assignment
+
+    def axes(self, factor: int) -> Axes:
+        """The axes that split a factor."""
+        return self.assignment[factor][0]
+
+    def operand_sharding(self, index: int) -> Sharding:
+        """Where an operand is needed."""
+        return placement(self.grid, self.rule.operands[index], self.assignment)
+
+    def result_sharding(self, index: int) -> Sharding:
+        """Where a result comes out, apart from pending reductions."""
+        return placement(self.grid, self.rule.results[index], self.assignment)
+
+    def loop_sharding(self, factor: int) -> Sharding:
+        """A factor as if it were the only dimension of a tensor."""
+        return placement(self.grid, ((factor,),), self.assignment)
+
+    @property
+    def is_split(self) -> bool:
+        """Whether any factor is split."""
+        return any(axes for axes, _ in self.assignment)
+
+    @property
+    def reduces(self) -> bool:
+        """Whether results are partial."""
+        return any(
+            axes and factor.kind is FactorKind.REDUCTION
+            for factor, (axes, _) in zip(self.rule.factors, self.assignment, strict=True)
+        )
+
+
+Emit = Callable[[Partitioner, SpreadOperation, list[SSAValue]], Operation]
+"""Emits the local operation from local operands."""
+
+
+def by_rule(partitioner: Partitioner, operation: Operation) -> None:
+    """Spread an operation by its rule; without one it runs whole."""
+    spread_by_rule(partitioner, operation, _no_neighbours)
+
+
+def _no_neighbours(factor: Factor, even: bool) -> bool:
+    """What a copy of an operation can be split along."""
+    return factor.kind in (FactorKind.PASS_THROUGH, FactorKind.REDUCTION)
+
+
+def evenly(factor: Factor, even: bool) -> bool:
+    """What can be split into shards of one size only."""
+    return even and factor.kind in (FactorKind.PASS_THROUGH, FactorKind.REDUCTION)
+
+
+def spread_by_rule(
+    partitioner: Partitioner,
+    operation: Operation,
+    allowed: Callable[[Factor, bool], bool],
+    emit: Emit | None = None,
+) -> None:
+    """Spread an operation along the factors that are allowed, each with whether it is even."""
+    spread = choose(partitioner, operation, allowed)
+    if spread is None or not spread.is_split:
+        run_whole(partitioner, operation)
+        return
+    operands = [
+        partitioner.value(operand, spread.operand_sharding(index))
+        for index, operand in enumerate(operation.operands)
+    ]
+    made = (emit or copy_local)(partitioner, spread, operands)
+    partitioner.emitter.add(made)
+    record_sizes(partitioner, spread)
+    for index, result in enumerate(operation.results):
+        if ranked(result) is None:
+            partitioner.set_scalar(result, made.results[index])
+        else:
+            finish_result(partitioner, spread, index, made.results[index])
+
+
+def choose(
+    partitioner: Partitioner, operation: Operation, allowed: Callable[[Factor, bool], bool]
+) -> SpreadOperation | None:
+    """Decide how an operation is spread; `None` if it has no rule or nothing to be spread by."""
+    rule = factor_rule(operation)
+    if rule is None or not rule.factors:
+        return None
+    results = [
+        _participant(result, factors, partitioner.wanted(result))
+        for result, factors in zip(operation.results, rule.results, strict=True)
+    ]
+    operands = [
+        None
+        if ranked(operand) is None
+        else _participant(
+            operand,
+            factors,
+            partitioner.sharding_of(operand),
+            free=partitioner.creation_of(operand) is not None,
+        )
+        for operand, factors in zip(operation.operands, rule.operands, strict=True)
+    ]
+    grid = next(
+        (p.sharding.grid for p in (*results, *operands) if p is not None and p.sharding), None
+    )
+    if grid is None:
+        return None
+    rule = reduction_kinds(operation, rule)
+    restriction = _restriction(grid, rule, allowed)
+    assignment = Spread(grid, rule, operands, results, restriction).choose()
+    return SpreadOperation(operation, grid, rule, assignment)
+
+
+def _restriction(
+    grid: Grid, rule: FactorRule, allowed: Callable[[Factor, bool], bool]
+) -> Restriction:
+    def restriction(factor: int, split: tuple[Axes, tuple[int, ...] | None]) -> bool:
+        row = rule.factors[factor]
+        axes, borders = split
+        parts = grid.size(axes)
+        even = borders is None and row.size is not None and bool(parts) and row.size % parts == 0
+        return allowed(row, even)
+
+    return restriction
+
+
+def _participant(
+    value: SSAValue,
+    factors: Sequence[tuple[int, ...]],
+    sharding: Sharding | None,
+    free: bool = False,
+) -> Participant | None:
+    value_type = ranked(value)
+    if value_type is None:
+        return None
+    element = value_type.element_type
+    size = element.size if isinstance(element, FixedBitwidthType) else UNKNOWN_ELEMENT_BYTES
+    return Participant(tuple(factors), shape_of_type(value_type), size, sharding, free)
+
+
+def copy_local(
+    partitioner: Partitioner,
+    spread: SpreadOperation,
+    operands: list[SSAValue],
+    properties: Mapping[str, Attribute] | None = None,
+) -> Operation:
+    """A copy of an operation on local operands, with local result types."""
+    operation = spread.operation
+    types = [
+        local_type(value_type, spread.result_sharding(index))
+        if (value_type := ranked(result)) is not None
+        else result.type
+        for index, result in enumerate(operation.results)
+    ]
+    return copy_with(partitioner, operation, operands, types, properties)
+
+
+def copy_with(
+    partitioner: Partitioner,
+    operation: Operation,
+    operands: Sequence[SSAValue],
+    result_types: Sequence[Attribute],
+    properties: Mapping[str, Attribute] | None = None,
+) -> Operation:
+    """A copy of an operation and its regions, with values from outside as they are here.
+
+    Tensors that the regions read are whole on each process.
+    """
+    mapper: dict[SSAValue, SSAValue] = {}
+    blocks: dict[Block, Block] = {}
+    regions: list[Region] = []
+    for region in operation.regions:
+        for value in captured(region):
+            mapper[value] = partitioner.value(value)
+        copy = Region()
+        region.clone_into(copy, None, mapper, blocks)
+        regions.append(copy)
+    made = type(operation).create(
+        operands=operands,
+        result_types=result_types,
+        properties=operation.properties if properties is None else properties,
+        attributes=operation.attributes,
+        location=operation.location,
+        successors=[partitioner.blocks[block] for block in operation.successors],
+        regions=regions,
+    )
+    for old, new in zip(operation.results, made.results, strict=True):
+        new.name_hint = old.name_hint
+    _forget_annotations(regions)
+    return made
+
+
+def captured(region: Region) -> list[SSAValue]:
+    """The values from outside that a region reads, each once."""
+    found: dict[SSAValue, None] = {}
+    for operation in region.walk():
+        for operand in operation.operands:
+            owner = operand.owner
+            block = owner if isinstance(owner, Block) else owner.parent_block()
+            if block is not None and not _is_inside(block, region):
+                found[operand] = None
+    return list(found)
+
+
+def _is_inside(block: Block, region: Region) -> bool:
+    at: Block | None = block
+    while at is not None:
+        if at.parent is region:
+            return True
+        parent = at.parent_op()
+        at = None if parent is None else parent.parent_block()
+    return False
+
+
+def _forget_annotations(regions: Sequence[Region]) -> None:
+    """Annotations in a region that runs whole say nothing."""
+    for region in regions:
+        for operation in list(region.walk()):
+            if operation.name == SHARD:
+                operation.results[0].replace_all_uses_with(operation.operands[0])
+                operation.detach()
+                operation.erase()
+        for operation in list(region.walk()):
+            if operation.name == SHARDING and not operation.results[0].first_use:
+                operation.detach()
+                operation.erase()
+
+
+def run_whole(partitioner: Partitioner, operation: Operation) -> None:
+    """Run an operation on each process with whole operands."""
+    operands = [partitioner.value(operand) for operand in operation.operands]
+    types = [result.type for result in operation.results]
+    made = copy_with(partitioner, operation, operands, types)
+    partitioner.emitter.add(made)
+    for old, new in zip(operation.results, made.results, strict=True):
+        partitioner.set_value(old, new, None)
+
+
+def record_sizes(partitioner: Partitioner, spread: SpreadOperation) -> None:
+    """Note which dynamic dimensions of results are as large as one of an operand."""
+    operation, rule = spread.operation, spread.rule
+    known: dict[int, tuple[SSAValue, int]] = {}
+    for operand, factors in zip(operation.operands, rule.operands, strict=True):
+        for dimension, (size, names) in enumerate(zip(shape(operand), factors, strict=True)):
+            if size is None and len(names) == 1:
+                windowed = rule.factors[names[0]].kind is FactorKind.PERMUTATION
+                if not windowed:
+                    known.setdefault(names[0], (operand, dimension))
+    for result, factors in zip(operation.results, rule.results, strict=True):
+        for dimension, (size, names) in enumerate(zip(shape(result), factors, strict=True)):
+            if size is None and len(names) == 1 and names[0] in known:
+                partitioner.same_size((result, dimension), known[names[0]])
+
+
+__all__ = [
+    "SpreadOperation",
+    "by_rule",
+    "captured",
+    "choose",
+    "copy_local",
+    "copy_with",
+    "evenly",
+    "pending_reductions",
+    "record_sizes",
+    "run_whole",
+    "spread_by_rule",
+    "without_new_partials",
+]

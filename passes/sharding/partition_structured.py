@@ -1,0 +1,139 @@
+"""Structured linalg operations: loops split over processes, windows fetched from neighbours."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.structured import structured_view
+from ...sharding.factors import Factor, FactorKind
+from .emitter import Size
+from .local_types import local_type, ranked
+from .partition_by_rule import (
+    SpreadOperation,
+    choose,
+    copy_local,
+    record_sizes,
+    run_whole,
+)
+from .partitioner import Partitioner
+from .reductions import combine, counts_initial_value, finish_result, splat_like
+from .rules.combiners import Combiner, combiner_of
+from .windows import fetch_windows, loop_start, windows_of
+
+
+def _any_loop(factor: Factor, even: bool) -> bool:
+    return factor.kind is not FactorKind.NEED_REPLICATION
+
+
+def structured(partitioner: Partitioner, operation: Operation) -> None:
+    """Each process runs its part of the loops."""
+    view = structured_view(operation)
+    spread = None if view is None else choose(partitioner, operation, _any_loop)
+    if view is None or spread is None or not spread.is_split:
+        run_whole(partitioner, operation)
+        return
+    _record_output_sizes(partitioner, operation, len(view.inputs))
+    operands: list[SSAValue] = []
+    for index, value in enumerate(view.inputs):
+        operands.append(_input(partitioner, spread, index, value))
+    later: dict[int, Combiner] = {}
+    for index, value in enumerate(view.outputs):
+        sharding = spread.operand_sharding(len(view.inputs) + index)
+        combiner = combiner_of(operation, index) if spread.reduces else None
+        if combiner is not None and counts_initial_value(combiner, partitioner, value):
+            later[index] = combiner
+            operands.append(_neutral(partitioner, value, spread, index, combiner))
+        else:
+            operands.append(partitioner.demand(value, sharding))
+    made = copy_local(partitioner, spread, operands)
+    _shift_indices(partitioner, spread, made)
+    partitioner.emitter.add(made)
+    record_sizes(partitioner, spread)
+    for index in range(len(operation.results)):
+        finish_result(partitioner, spread, index, made.results[index])
+    for index, combiner in later.items():
+        _add_initial_value(partitioner, operation, index, view.outputs[index], combiner)
+
+
+def _record_output_sizes(partitioner: Partitioner, operation: Operation, inputs: int) -> None:
+    for result, output in zip(operation.results, operation.operands[inputs:], strict=False):
+        tensor_type = ranked(result)
+        if tensor_type is None or tensor_type.has_static_shape():
+            continue
+        for dimension in range(tensor_type.get_num_dims()):
+            partitioner.same_size((result, dimension), (output, dimension))
+
+
+def _input(
+    partitioner: Partitioner, spread: SpreadOperation, index: int, value: SSAValue
+) -> SSAValue:
+    """An input as this process reads it, with what it needs of its neighbours."""
+    if ranked(value) is None:
+        return partitioner.scalar(value)
+    windows = windows_of(spread, index)
+    sharding = spread.operand_sharding(index)
+    if not windows:
+        return partitioner.demand(value, sharding)
+    return fetch_windows(partitioner, spread, value, sharding, windows)
+
+
+def _neutral(
+    partitioner: Partitioner,
+    value: SSAValue,
+    spread: SpreadOperation,
+    index: int,
+    combiner: Combiner,
+) -> SSAValue:
+    """A local destination of neutral elements."""
+    tensor_type = ranked(value)
+    assert tensor_type is not None
+    sharding = spread.result_sharding(index)
+    found = local_type(tensor_type, sharding)
+    emitter = partitioner.emitter
+    if found.has_static_shape():
+        like = emitter.empty(found, list(found.get_shape()))
+    else:
+        sizes: list[Size] = [
+            partitioner.local_size(value, d, sharding) for d in range(found.get_num_dims())
+        ]
+        like = emitter.empty(found, sizes)
+    return splat_like(emitter, like, combiner.neutral(tensor_type.element_type))
+
+
+def _add_initial_value(
+    partitioner: Partitioner,
+    operation: Operation,
+    index: int,
+    init: SSAValue,
+    combiner: Combiner,
+) -> None:
+    """Let the initial value take part, once, in the finished result."""
+    result = operation.results[index]
+    sharding = partitioner.sharding_of(result)
+    finished = None if sharding is None else sharding.without_partials()
+    value = partitioner.demand(result, finished)
+    start = partitioner.demand(init, finished)
+    partitioner.place(result, combine(partitioner.emitter, combiner, start, value), finished)
+
+
+def _shift_indices(partitioner: Partitioner, spread: SpreadOperation, made: Operation) -> None:
+    """`linalg.index` counts the whole loop: add where this process's part begins."""
+    for region in made.regions:
+        for inner in list(region.walk()):
+            if inner.name != "linalg.index" or inner.parent_op() is not made:
+                continue
+            held = inner.properties.get("dim") or inner.attributes.get("dim")
+            if not isinstance(held, IntegerAttr):
+                continue
+            start = loop_start(partitioner, spread, held.value.data)
+            if isinstance(start, int) and start == 0:
+                continue
+            block = inner.parent_block()
+            assert block is not None
+            shifted = arith.AddiOp(inner.results[0], partitioner.emitter.index(start))
+            block.insert_op_after(shifted, inner)
+            inner.results[0].replace_uses_with_if(
+                shifted.results[0], lambda use, own=shifted: use.operation is not own
+            )

@@ -1,0 +1,156 @@
+"""`shard-partition`: from a program with sharding annotations to the program of one device.
+
+Every function that has annotations, or calls one that has, is emitted anew. Each value is held in
+the placement that its annotation says; an operation without annotation is placed as its operands
+and users make it cheapest, and what nothing places is held whole by each process. Collectives
+lead from one placement to another. Functions without annotations stay as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Region
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from ...dialects.boundary import Boundary, set_argument_boundary, set_result_boundary
+from ...sharding.sharding import Sharding
+from .annotations import GridTable
+from .emitter import Emitter
+from .local_types import local_type, ranked
+from .partition_control_flow import local_of
+from .partitioner import Partitioner, normal
+from .signatures import Placements, Signatures
+
+ABIS = ("local", "global")
+
+
+@dataclass(frozen=True)
+class ShardPartitionPass(ModulePass):
+    """Emit one device's part of an annotated program.
+
+    `abi` is `local` (functions take and return shards, as their annotations say) or `global`
+    (public functions keep their types: each process is given the whole arguments, and gives the
+    whole results).
+    """
+
+    name = "shard-partition"
+
+    abi: str = "local"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.abi not in ABIS:
+            raise PassFailedException(
+                f"shard-partition: abi must be one of {', '.join(ABIS)}, got '{self.abi}'"
+            )
+        partition_module(op, self.abi == "global")
+
+
+def partition_module(module: ModuleOp, global_abi: bool = False) -> None:
+    """Partition every annotated function of a module, and those that call them.
+
+    Raises OperationError where an annotation cannot be followed.
+    """
+    grids = GridTable()
+    signatures = Signatures(module, grids, global_abi)
+    emitted = [
+        (function, _emit_function(function, signatures, grids))
+        for function in signatures.in_call_order()
+    ]
+    for function, region in emitted:
+        _replace_body(function, region, signatures)
+
+
+def _emit_function(function: FuncOp, signatures: Signatures, grids: GridTable) -> Region:
+    partitioner = Partitioner(signatures, grids)
+    partitioner.signature = signatures.of(function)
+    order = _reachable(function.body)
+    emitters: dict[Block, Emitter] = {}
+    shared: Emitter | None = None
+    for source in order:
+        is_entry = source is order[0]
+        block = Block()
+        emitter = Emitter(block)
+        if shared is not None:
+            emitter.helpers = shared.helpers
+        shared = emitter
+        emitters[source] = partitioner.emitter = emitter
+        partitioner.blocks[source] = block
+        for index, argument in enumerate(source.args):
+            if is_entry:
+                sharding = partitioner.signature.arguments[index]
+            else:
+                sharding = None if ranked(argument) is None else partitioner.wanted(argument)
+                sharding = None if sharding is None else sharding.without_partials()
+            sharding = normal(sharding)
+            new = block.insert_arg(local_of(argument, sharding), index)
+            partitioner.set_value(argument, new, sharding)
+    for source in order:
+        partitioner.emitter = emitters[source]
+        for operation in source.ops:
+            partitioner.partition(operation)
+    for emitter in emitters.values():
+        emitter.sweep()
+    return Region([partitioner.blocks[source] for source in order])
+
+
+def _reachable(region: Region) -> list[Block]:
+    """Blocks that control can reach, each after those that dominate it."""
+    entry = region.blocks[0]
+    order: list[Block] = []
+    seen = {entry}
+    stack = [(entry, iter(_successors(entry)))]
+    while stack:
+        block, successors = stack[-1]
+        following = next((s for s in successors if s not in seen), None)
+        if following is None:
+            order.append(block)
+            stack.pop()
+        else:
+            seen.add(following)
+            stack.append((following, iter(_successors(following))))
+    return order[::-1]
+
+
+def _successors(block: Block) -> tuple[Block, ...]:
+    last = block.last_op
+    return () if last is None else tuple(last.successors)
+
+
+def _replace_body(function: FuncOp, region: Region, signatures: Signatures) -> None:
+    """Give a function its emitted body, and say in its type and attributes what it takes."""
+    signature = signatures.of(function)
+    results: Placements = signature.results or ()
+    old_type = function.function_type
+    old = function.body
+    function.detach_region(old)
+    function.add_region(region)
+    old_arguments = [argument.type for argument in old.blocks[0].args]
+    entry = region.blocks[0]
+    returned = [
+        _local(result, sharding) for result, sharding in zip(old_type.outputs, results, strict=True)
+    ]
+    function.function_type = FunctionType.from_lists(
+        [argument.type for argument in entry.args], returned
+    )
+    for index, (whole, sharding) in enumerate(zip(old_arguments, signature.arguments, strict=True)):
+        if sharding is not None and normal(sharding) is not None:
+            set_argument_boundary(function, index, _boundary(whole, sharding))
+    for index, (whole, sharding) in enumerate(zip(old_type.outputs, results, strict=True)):
+        if sharding is not None and normal(sharding) is not None:
+            set_result_boundary(function, index, _boundary(whole, sharding))
+    old.drop_all_references()
+
+
+def _local(whole: Attribute, sharding: Sharding | None) -> Attribute:
+    return local_type(whole, sharding) if isinstance(whole, TensorType) else whole  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _boundary(whole: Attribute, sharding: Sharding) -> Boundary:
+    if not isinstance(whole, TensorType):
+        raise TypeError(f"{whole} is placed, but is no ranked tensor")
+    return Boundary(whole, sharding)  # pyright: ignore[reportUnknownArgumentType]

@@ -1,0 +1,144 @@
+"""What partitioned functions take and return, so that callers can follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from ...sharding.sharding import Sharding
+from .annotations import SHARD, GridTable, annotation_of
+
+Placements = tuple[Sharding | None, ...]
+
+
+@dataclass(slots=True)
+class Signature:
+    """The shardings of a function's arguments and results; `None` stands for the whole value.
+
+    `results` is `None` until the function is emitted, or called before that.
+    """
+
+    arguments: Placements
+    results: Placements | None = None
+
+
+class Signatures:
+    """The functions of a module and how they are split.
+
+    `global_abi`: public functions keep their types, and split and join their values inside.
+    """
+
+    def __init__(self, module: ModuleOp, grids: GridTable, global_abi: bool) -> None:
+        self._grids = grids
+        self._global_abi = global_abi
+        self._functions: dict[str, FuncOp] = {}
+        self._calls: dict[FuncOp, list[FuncOp]] = {}
+        for operation in module.walk():
+            if isinstance(operation, FuncOp):
+                self._functions.setdefault(operation.sym_name.data, operation)
+        self._annotated = {
+            function
+            for function in self._functions.values()
+            if any(inner.name == SHARD for inner in function.walk())
+        }
+        for function in self._functions.values():
+            called = (self.callee(inner) for inner in function.walk())
+            self._calls[function] = [callee for callee in called if callee is not None]
+        self._rewritten = self._reaching(self._annotated)
+        self._known: dict[FuncOp, Signature] = {}
+
+    def callee(self, operation: Operation) -> FuncOp | None:
+        """The function that a `func.call` calls."""
+        if operation.name != "func.call":
+            return None
+        symbol = operation.properties.get("callee") or operation.attributes.get("callee")
+        if not isinstance(symbol, SymbolRefAttr):
+            return None
+        return self._functions.get(symbol.string_value())
+
+    def _reaching(self, functions: set[FuncOp]) -> set[FuncOp]:
+        """The functions, and those that call them however indirectly."""
+        reached = set(functions)
+        grown = True
+        while grown:
+            grown = False
+            for caller, callees in self._calls.items():
+                if caller not in reached and any(callee in reached for callee in callees):
+                    reached.add(caller)
+                    grown = True
+        return reached
+
+    def in_call_order(self) -> Sequence[FuncOp]:
+        """The functions to rewrite, callees before callers as far as there is such an order."""
+        order: list[FuncOp] = []
+        seen: set[FuncOp] = set()
+        for root in self._functions.values():
+            stack = [(root, iter(self._calls[root]))]
+            if root in seen:
+                continue
+            seen.add(root)
+            while stack:
+                function, callees = stack[-1]
+                following = next((callee for callee in callees if callee not in seen), None)
+                if following is not None:
+                    seen.add(following)
+                    stack.append((following, iter(self._calls[following])))
+                    continue
+                stack.pop()
+                if function in self._rewritten and not function.is_declaration:
+                    order.append(function)
+        return order
+
+    def of(self, function: FuncOp) -> Signature:
+        """The signature of a function, decided when it is first asked for."""
+        found = self._known.get(function)
+        if found is None:
+            types = function.function_type
+            if function not in self._rewritten or function.is_declaration or self._keeps(function):
+                found = Signature((None,) * len(types.inputs), (None,) * len(types.outputs))
+            else:
+                arguments = function.body.blocks[0].args
+                found = Signature(tuple(self._annotated_as(argument) for argument in arguments))
+            self._known[function] = found
+        return found
+
+    def _keeps(self, function: FuncOp) -> bool:
+        visibility = function.sym_visibility
+        private = isinstance(visibility, StringAttr) and visibility.data != "public"
+        return self._global_abi and not private
+
+    def results_of(self, function: FuncOp) -> Placements:
+        """The shardings of the results of a function that is called, maybe before it is emitted.
+
+        Where it is not emitted yet, its first `return` decides by the annotations there.
+        """
+        signature = self.of(function)
+        if signature.results is None:
+            returned = next(op for op in function.walk() if op.name == "func.return")
+            signature.results = tuple(self._annotated_by(operand) for operand in returned.operands)
+        return signature.results
+
+    def _annotated_by(self, value: SSAValue) -> Sharding | None:
+        owner = value.owner
+        if isinstance(owner, Operation) and owner.name == SHARD:
+            return annotation_of(owner, self._grids).sharding.without_partials()
+        return None
+
+    def _annotated_as(self, argument: SSAValue) -> Sharding | None:
+        """What annotations say of an argument: as it comes in, else as a user wants it.
+
+        Halos are not handed in: they are fetched inside.
+        """
+        for_users: Sharding | None = None
+        for use in argument.uses:
+            if use.operation.name == SHARD and use.index == 0:
+                annotation = annotation_of(use.operation, self._grids)
+                sharding = replace(annotation.sharding, partials=(), halos=())
+                if not annotation.for_users:
+                    return sharding
+                for_users = for_users or sharding
+        return for_users

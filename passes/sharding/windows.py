@@ -1,0 +1,228 @@
+"""Windows: what a process reads beyond its own shard when a loop of a stencil is split.
+
+A dimension read at `3 * i + 2 * k + 1` with `i` split needs, for turns [a, b) of `i`, the
+elements from `3 * a + 1` to the last that `k` reaches from `b - 1`. Where neighbours own what is
+missing, borders are exchanged; otherwise the dimension is gathered. Either way the window is
+then cut out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineDimExpr
+
+from ...dialects.structured import structured_view
+from ...sharding.local_shape import borders
+from ...sharding.sharding import Axes, Sharding
+from .emit_reshard import exchange_halo, shard_interval
+from .emitter import Size
+from .local_types import ranked, shape_of_type, with_shape
+from .partition_by_rule import SpreadOperation
+from .partitioner import Partitioner, shape
+from .rules.linalg import linear_terms
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A dimension read at a sum of loops, of which `leading` is split."""
+
+    dimension: int
+    leading: int
+    terms: dict[int, int]
+    """Loop to coefficient."""
+    constant: int
+
+
+def windows_of(spread: SpreadOperation, index: int) -> list[Window]:
+    """The dimensions of an input that a split loop and other loops read together."""
+    view = structured_view(spread.operation)
+    if view is None:
+        return []
+    found: list[Window] = []
+    indexing = view.maps[index]
+    for dimension, (expression, factors) in enumerate(
+        zip(indexing.results, spread.rule.operands[index], strict=True)
+    ):
+        if isinstance(expression, AffineDimExpr) or len(factors) != 1:
+            continue
+        terms = linear_terms(expression)
+        if terms is None or not spread.axes(factors[0]):
+            continue
+        constant = expression.eval([0] * indexing.num_dims, [])
+        found.append(Window(dimension, factors[0], terms, constant))
+    return found
+
+
+def loop_start(partitioner: Partitioner, spread: SpreadOperation, loop: int) -> Size:
+    """Where this process's part of a loop begins."""
+    return _loop_interval(partitioner, spread, loop)[0]
+
+
+def _loop_interval(
+    partitioner: Partitioner, spread: SpreadOperation, loop: int
+) -> tuple[Size, Size]:
+    """Where this process's part of a loop begins, and how many turns it has."""
+    if not spread.axes(loop):
+        return 0, loop_size(partitioner, spread, loop)
+    size = loop_size(partitioner, spread, loop)
+    return shard_interval(partitioner.emitter, size, spread.loop_sharding(loop), 0)
+
+
+def loop_size(partitioner: Partitioner, spread: SpreadOperation, loop: int) -> Size:
+    """The number of turns of a whole loop."""
+    known = spread.rule.factors[loop].size
+    if known is not None:
+        return known
+    view = structured_view(spread.operation)
+    assert view is not None
+    values = (*view.inputs, *view.outputs)
+    for value, indexing in reversed(list(zip(values, view.maps, strict=True))):
+        for dimension, expression in enumerate(indexing.results):
+            if isinstance(expression, AffineDimExpr) and expression.position == loop:
+                return partitioner.global_size(value, dimension)
+    raise ValueError(f"loop {loop} of {spread.operation.name} has no size")
+
+
+def fetch_windows(
+    partitioner: Partitioner,
+    spread: SpreadOperation,
+    original: SSAValue,
+    sharding: Sharding,
+    windows: list[Window],
+) -> SSAValue:
+    """The part of an operand that this process reads."""
+    # The offsets of the split loop are not those of what it reads.
+    offsets = list(sharding.offsets or (None,) * sharding.rank)
+    for window in windows:
+        offsets[window.dimension] = None
+    sharding = replace(sharding, offsets=tuple(offsets))
+    exchanged = {window.dimension: _halo(spread, original, sharding, window) for window in windows}
+    axes = tuple(
+        () if dimension in exchanged and exchanged[dimension] is None else split
+        for dimension, split in enumerate(sharding.dimension_axes)
+    )
+    present = Sharding(sharding.grid, axes, offsets=sharding.offsets)
+    value = partitioner.demand(original, present)
+    for window in windows:
+        value = _cut(partitioner, spread, original, value, present, window)
+    return value
+
+
+def _others(window: Window, sizes: dict[int, int]) -> tuple[int, int]:
+    """How far the other loops reach below and above the leading one's element."""
+    low = high = 0
+    for loop, coefficient in window.terms.items():
+        if loop != window.leading:
+            reach = coefficient * (sizes[loop] - 1)
+            low, high = low + min(0, reach), high + max(0, reach)
+    return low, high
+
+
+def _halo(
+    spread: SpreadOperation, original: SSAValue, sharding: Sharding, window: Window
+) -> tuple[int, int] | None:
+    """The borders to exchange, `None` where neighbours do not own what is missing."""
+    size = shape(original)[window.dimension]
+    sizes = {loop: spread.rule.factors[loop].size for loop in window.terms}
+    turns = sizes[window.leading]
+    if size is None or turns is None or not spread.grid.is_static:
+        return None
+    known = {loop: extent for loop, extent in sizes.items() if extent is not None}
+    if len(known) != len(sizes):
+        return None
+    below, above = _others(window, known)
+    stride = window.terms[window.leading]
+    owned = borders(size, sharding, window.dimension)
+    parts = borders(turns, spread.loop_sharding(window.leading), 0)
+    low = high = 0
+    for part, (start, end) in enumerate(pairwise(parts)):
+        if start < end:
+            first = stride * start + window.constant + below
+            last = stride * (end - 1) + window.constant + above
+            low = max(low, owned[part] - first)
+            high = max(high, last + 1 - owned[part + 1])
+    smallest = min(end - start for start, end in pairwise(owned))
+    return (low, high) if max(low, high) <= smallest else None
+
+
+def _cut(
+    partitioner: Partitioner,
+    spread: SpreadOperation,
+    original: SSAValue,
+    value: SSAValue,
+    present: Sharding,
+    window: Window,
+) -> SSAValue:
+    """Exchange borders along one dimension, and cut the window out."""
+    emitter, dimension = partitioner.emitter, window.dimension
+    stride = window.terms[window.leading]
+    start, turns = _loop_interval(partitioner, spread, window.leading)
+    low: Size = window.constant
+    span: Size = 1
+    for loop, coefficient in window.terms.items():
+        if loop == window.leading:
+            continue
+        last = emitter.difference(loop_size(partitioner, spread, loop), 1)
+        reach = emitter.product(last, abs(coefficient))
+        span = emitter.sum(span, reach)
+        if coefficient < 0:
+            low = emitter.difference(low, reach)
+    first = emitter.sum(emitter.product(start, stride), low)
+    length = emitter.sum(emitter.product(emitter.difference(turns, 1), stride), span)
+    axes: Axes = present.dimension_axes[dimension]
+    if axes:
+        halo = _halo(spread, original, present, window)
+        assert halo is not None
+        size = partitioner.global_size(original, dimension)
+        owned = shard_interval(emitter, size, present, dimension)[0]
+        value = _exchange(partitioner, value, present, dimension, halo)
+        first = emitter.sum(emitter.difference(first, owned), halo[0])
+    if not _all_have_turns(spread, window.leading):
+        # A process without turns reads nothing, and its place may be beyond the end.
+        length = emitter.product(length, emitter.minimum(turns, 1))
+        length = emitter.maximum(length, 0)
+        room = emitter.difference(emitter.dimension(value, dimension), length)
+        first = emitter.minimum(first, room)
+    tensor_type = ranked(value)
+    assert tensor_type is not None
+    rank = tensor_type.get_num_dims()
+    offsets: list[Size] = [0] * rank
+    sizes = [emitter.dimension(value, d) for d in range(rank)]
+    offsets[dimension], sizes[dimension] = first, length
+    extents = [size if isinstance(size, int) else None for size in sizes]
+    return emitter.slice(value, offsets, sizes, with_shape(tensor_type, extents))
+
+
+def _all_have_turns(spread: SpreadOperation, loop: int) -> bool:
+    size = spread.rule.factors[loop].size
+    if size is None or not spread.grid.is_static:
+        return False
+    parts = borders(size, spread.loop_sharding(loop), 0)
+    return all(start < end for start, end in pairwise(parts))
+
+
+def _exchange(
+    partitioner: Partitioner,
+    value: SSAValue,
+    present: Sharding,
+    dimension: int,
+    halo: tuple[int, int],
+) -> SSAValue:
+    """The value with borders of its neighbours along one dimension."""
+    if halo == (0, 0):
+        return value
+    tensor_type = ranked(value)
+    assert tensor_type is not None
+    axes: list[Axes] = [()] * present.rank
+    axes[dimension] = present.dimension_axes[dimension]
+    halos = [(0, 0)] * present.rank
+    halos[dimension] = halo
+    only = Sharding(present.grid, tuple(axes), halos=tuple(halos))
+    extents = list(shape_of_type(tensor_type))
+    core = extents[dimension]
+    extents[dimension] = None if core is None else core + sum(halo)
+    widened = with_shape(tensor_type, extents)
+    return exchange_halo(partitioner.emitter, value, only, widened)
