@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
     ArrayAttr,
-    DenseIntOrFPElementsAttr,
     FloatAttr,
     IndexType,
     IntegerAttr,
@@ -70,7 +69,7 @@ def bits(element_type: Attribute) -> int:
 
 def is_bit(element_type: Attribute) -> bool:
     """Whether elements are `i1`."""
-    return isinstance(element_type, IntegerType) and bits(element_type) == 1
+    return bits(element_type) == 1
 
 
 def reduction_kinds(operation: Operation, rule: FactorRule) -> FactorRule:
@@ -156,7 +155,7 @@ def scalar_attribute(number: float, element: Attribute) -> FloatAttr | IntegerAt
     if isinstance(element, AnyFloat):
         return FloatAttr(float(number), element)
     if isinstance(element, IntegerType):
-        width = bits(element)
+        width = bits(cast(Attribute, element))
         wrapped = int(number) & ((1 << width) - 1)
         if wrapped >> (width - 1) and width > 1:
             wrapped -= 1 << width
@@ -172,20 +171,15 @@ def splat_like(emitter: Emitter, value: SSAValue, number: float) -> SSAValue:
     if tensor_type is None:
         raise ValueError(f"{value.type} is no ranked tensor")
     scalar = scalar_attribute(number, tensor_type.element_type)
-    if tensor_type.has_static_shape():
-
-        def constant() -> SSAValue:
-            held = cast(TensorType[IntegerType], tensor_type)
-            splat = DenseIntOrFPElementsAttr.from_list(held, [scalar.value.data])
-            return emitter.help(arith.ConstantOp(splat))
-
-        return emitter.once(("splat", tensor_type, repr(number)), constant)
+    element = emitter.once(
+        ("scalar", tensor_type.element_type, repr(number)),
+        lambda: emitter.help(arith.ConstantOp(scalar)),
+    )
     sizes = [
         emitter.index(emitter.dimension(value, dimension))
         for dimension, extent in enumerate(tensor_type.get_shape())
         if extent == DYNAMIC_INDEX
     ]
-    element = emitter.help(arith.ConstantOp(scalar))
     return emitter.help(tensor.SplatOp(element, sizes, tensor_type))
 
 
