@@ -9,7 +9,7 @@ from __future__ import annotations
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.shard import ShardingOp, ShardOp
-from ...sharding.sharding import Sharding
+from ...sharding.sharding import Axes, Sharding
 from .annotations import SHARD, annotation_of
 from .graph import Entry, ShardingGraph
 from .placement import PlacedUse, Placement, Placer
@@ -25,7 +25,7 @@ class AnnotationWriter:
         self._graph = graph
         self._placement = placement
         self._placer = placer
-        self._shardings: dict[tuple[Operation, Sharding], SSAValue] = {}
+        self._shardings: dict[tuple[object, ...], SSAValue] = {}
         self._function_of: dict[Block, Operation] = {}
         self._heads: dict[Block, Operation | None] = {}
         self._functions = set(graph.functions)
@@ -63,12 +63,16 @@ class AnnotationWriter:
     def _sharding_value(self, sharding: Sharding, block: Block) -> SSAValue:
         """The `shard.sharding` for a sharding, at the head of the function around a block."""
         function, entry = self._entry_block(block)
-        value = self._shardings.get((function, sharding))
+        # Tensors of different ranks may be split alike: the text leaves trailing dimensions out.
+        key = (function, split_lists(sharding), sharding.grid.name)
+        if sharding.halos or sharding.offsets or sharding.partials:
+            key = (*key, sharding)
+        value = self._shardings.get(key)
         if value is None:
             operation = sharding_operation(sharding)
             operation.location = function.location
             _insert(operation, entry, self._head(entry))
-            value = self._shardings[function, sharding] = operation.result
+            value = self._shardings[key] = operation.result
         return value
 
     def _annotate(
@@ -220,11 +224,16 @@ def _insert(operation: Operation, block: Block, before: Operation | None) -> Non
         block.insert_op_before(operation, before)
 
 
-def sharding_operation(sharding: Sharding) -> ShardingOp:
-    """The operation that makes a sharding, in canonical form: without trailing empty lists."""
-    axes = list(sharding.dimension_axes)
+def split_lists(sharding: Sharding) -> tuple[Axes, ...]:
+    """The axes of each dimension as the text has them: without trailing empty lists."""
+    axes = sharding.dimension_axes
     while len(axes) > 1 and not axes[-1]:
-        axes.pop()
+        axes = axes[:-1]
+    return axes or ((),)
+
+
+def sharding_operation(sharding: Sharding) -> ShardingOp:
+    """The operation that makes a sharding."""
     split = [dimension for dimension, own in enumerate(sharding.dimension_axes) if own]
     halos: list[int] = []
     if sharding.halos:
@@ -237,7 +246,7 @@ def sharding_operation(sharding: Sharding) -> ShardingOp:
     partial = sharding.partials[0] if sharding.partials else None
     return ShardingOp(
         sharding.grid.name,
-        axes or [()],
+        split_lists(sharding),
         halo_sizes=halos,
         sharded_dims_offsets=offsets,
         partial=None if partial is None else (partial.kind, partial.axes),

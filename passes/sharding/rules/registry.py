@@ -27,10 +27,11 @@ _DIALECT_RULES: dict[str, RuleFunction] = {}
 
 _MODULES = {
     "arith": ("elementwise",),
-    "linalg": ("linalg",),
+    "bufferization": ("tensor",),
+    "linalg": ("linalg", "linalg_layout"),
     "math": ("elementwise",),
-    "tensor": ("tensor",),
-    "tosa": ("tosa",),
+    "tensor": ("tensor", "tensor_shapes", "tensor_slices"),
+    "tosa": ("tosa", "tosa_shapes", "tosa_windows"),
 }
 """The files of this folder that hold the rules of a dialect."""
 

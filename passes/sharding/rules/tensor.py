@@ -1,15 +1,116 @@
-"""Rules of `tensor` operations that make or copy whole tensors."""
+"""Rules of `tensor` operations that make, copy, read or join whole tensors.
+
+`bufferization.alloc_tensor` is here too: it is a `tensor.empty` that bufferizes differently.
+"""
 
 from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from ....sharding.factors import FactorRule
-from .builder import elementwise_rule
+from ....sharding.factors import FactorKind, FactorRule
+from .builder import RuleBuilder, elementwise_rule, integer, integers, shape_of
 from .registry import rule
 
 
-@rule("tensor.empty", "tensor.splat", "tensor.cast", "tensor.bitcast")
-def whole(operation: Operation) -> FactorRule | None:
-    """Each dimension of the result is one factor, shared with a tensor operand if there is one."""
+@rule("tensor.empty", "tensor.generate", "tensor.splat", "bufferization.alloc_tensor")
+def made(operation: Operation) -> FactorRule | None:
+    """Each dimension of the result is one factor, shared with a tensor to copy if there is one."""
     return elementwise_rule(operation)
+
+
+@rule("tensor.cast", "tensor.bitcast")
+def cast(operation: Operation) -> FactorRule | None:
+    """The dimensions stay; one side may know an extent that the other does not."""
+    source, result = shape_of(operation.operands[0]), shape_of(operation.results[0])
+    if source is None or result is None or len(source) != len(result):
+        return None
+    builder = RuleBuilder(operation)
+    for dimension, (before, after) in enumerate(zip(source, result, strict=True)):
+        factor = builder.factor(after if before is None else before)
+        builder.operand(0, dimension, factor)
+        builder.result(0, dimension, factor)
+    return builder.build()
+
+
+@rule("tensor.dim", "tensor.rank")
+def size(operation: Operation) -> FactorRule | None:
+    """Sizes are those of the whole tensor, however it is split."""
+    shape = shape_of(operation.operands[0])
+    if shape is None:
+        return None
+    builder = RuleBuilder(operation)
+    for dimension, extent in enumerate(shape):
+        builder.operand(0, dimension, builder.factor(extent))
+    return builder.build()
+
+
+@rule("tensor.extract", "tensor.from_elements", "tensor.insert")
+def element(operation: Operation) -> FactorRule | None:
+    """Single elements are read or written, at places that are known only at run time."""
+    builder = RuleBuilder(operation)
+    for index, operand in enumerate(operation.operands):
+        for dimension, extent in enumerate(shape_of(operand) or ()):
+            builder.operand(index, dimension, builder.factor(extent, FactorKind.NEED_REPLICATION))
+    for dimension, extent in enumerate(shape_of(operation.results[0]) or ()):
+        builder.result(0, dimension, builder.factor(extent, FactorKind.NEED_REPLICATION))
+    return builder.build()
+
+
+@rule("tensor.concat")
+def concat(operation: Operation) -> FactorRule | None:
+    """All dimensions pass through but the one along which tensors are joined."""
+    return concat_rule(operation, integer(operation, "dim"))
+
+
+def concat_rule(operation: Operation, joined: int | None) -> FactorRule | None:
+    """The rule of joining all operands along a dimension."""
+    shape = shape_of(operation.results[0])
+    if shape is None or joined is None:
+        return None
+    builder = RuleBuilder(operation)
+    whole = FactorKind.NEED_REPLICATION
+    for dimension, extent in enumerate(shape):
+        if dimension == joined:
+            builder.result(0, dimension, builder.factor(extent, whole))
+            for index, operand in enumerate(operation.operands):
+                part = (shape_of(operand) or shape)[dimension]
+                builder.operand(index, dimension, builder.factor(part, whole))
+        else:
+            factor = builder.factor(extent)
+            builder.result(0, dimension, factor)
+            for index in range(len(operation.operands)):
+                builder.operand(index, dimension, factor)
+    return builder.build()
+
+
+@rule("tensor.gather")
+def gather(operation: Operation) -> FactorRule | None:
+    """Rows of indices pass through, and so do the dimensions of the source that are not looked up.
+
+    The result has the indices' dimensions but the last, then those of the source; the dimensions
+    looked up have extent 1 there, or are left out.
+    """
+    source, indices = (shape_of(operand) for operand in operation.operands[:2])
+    looked_up = integers(operation, "gather_dims")
+    shape = shape_of(operation.results[0])
+    if source is None or indices is None or shape is None or looked_up is None:
+        return None
+    builder = RuleBuilder(operation)
+    rows = len(indices) - 1
+    for dimension in range(rows):
+        factor = builder.factor(indices[dimension])
+        builder.operand(1, dimension, factor)
+        builder.result(0, dimension, factor)
+    whole = FactorKind.NEED_REPLICATION
+    builder.operand(1, rows, builder.factor(indices[rows], whole))
+    position, keeps = rows, len(shape) == rows + len(source)
+    for dimension, extent in enumerate(source):
+        if dimension in looked_up:
+            builder.operand(0, dimension, builder.factor(extent, whole))
+            position += keeps
+        else:
+            factor = builder.factor(extent)
+            builder.operand(0, dimension, factor)
+            builder.result(0, position, factor)
+            position += 1
+    return builder.build()

@@ -1,0 +1,119 @@
+"""Rules of `tensor` operations on a part of a tensor: slices, insertions and padding.
+
+A dimension that is taken whole passes through. One of which a part is taken needs replication:
+what a process would need for its block lies on others in a way that no collective matches.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from ....sharding.factors import FactorKind, FactorRule
+from .builder import RuleBuilder, Shape, integers, shape_of
+from .registry import rule
+
+
+def _whole_dimensions(operation: Operation, full: Shape) -> list[bool] | None:
+    """Which dimensions of a tensor of shape `full` a slice takes whole."""
+    offsets = integers(operation, "static_offsets")
+    sizes = integers(operation, "static_sizes")
+    strides = integers(operation, "static_strides")
+    if offsets is None or sizes is None or strides is None:
+        return None
+    return [
+        offset == 0 and stride == 1 and extent is not None and extent == size
+        for offset, size, stride, extent in zip(offsets, sizes, strides, full, strict=True)
+    ]
+
+
+def kept_dimensions(sizes: tuple[int, ...], slice_shape: Shape) -> list[int | None] | None:
+    """For each dimension that a slice is taken of, its dimension in the slice.
+
+    `None` for a dimension of size 1 that a rank-reducing slice drops; `None` altogether where
+    the shapes do not fit. Sizes known at run time are negative in `sizes`, `None` in the shape.
+    """
+    kept: list[int | None] = []
+    position, dropped = 0, len(sizes) - len(slice_shape)
+    for size in sizes:
+        there = slice_shape[position] if position < len(slice_shape) else -1
+        if size == 1 and dropped and there != 1:
+            kept.append(None)
+            dropped -= 1
+        elif there == (None if size < 0 else size):
+            kept.append(position)
+            position += 1
+        elif size == 1 and dropped:
+            kept.append(None)
+            dropped -= 1
+        else:
+            return None
+    return kept if position == len(slice_shape) else None
+
+
+@rule("tensor.extract_slice")
+def extract_slice(operation: Operation) -> FactorRule | None:
+    """Dimensions of the source that are taken whole pass through to the result."""
+    source, result = shape_of(operation.operands[0]), shape_of(operation.results[0])
+    sizes = integers(operation, "static_sizes")
+    if source is None or result is None or sizes is None:
+        return None
+    whole, kept = _whole_dimensions(operation, source), kept_dimensions(sizes, result)
+    if whole is None or kept is None:
+        return None
+    builder = RuleBuilder(operation)
+    for dimension, extent in enumerate(source):
+        position = kept[dimension]
+        if whole[dimension] and position is not None:
+            factor = builder.factor(extent)
+            builder.operand(0, dimension, factor)
+            builder.result(0, position, factor)
+            continue
+        kind = FactorKind.NEED_REPLICATION
+        builder.operand(0, dimension, builder.factor(extent, kind))
+        if position is not None:
+            builder.result(0, position, builder.factor(result[position], kind))
+    return builder.build()
+
+
+@rule("tensor.insert_slice")
+def insert_slice(operation: Operation) -> FactorRule | None:
+    """Dimensions of the destination that are written whole are shared by all three tensors."""
+    source, destination = (shape_of(operand) for operand in operation.operands[:2])
+    sizes = integers(operation, "static_sizes")
+    if source is None or destination is None or sizes is None:
+        return None
+    whole, kept = _whole_dimensions(operation, destination), kept_dimensions(sizes, source)
+    if whole is None or kept is None:
+        return None
+    builder = RuleBuilder(operation)
+    for dimension, extent in enumerate(destination):
+        position = kept[dimension]
+        passes = whole[dimension] and position is not None
+        kind = FactorKind.PASS_THROUGH if passes else FactorKind.NEED_REPLICATION
+        factor = builder.factor(extent, kind)
+        builder.operand(1, dimension, factor)
+        builder.result(0, dimension, factor)
+        if position is not None:
+            own = factor if passes else builder.factor(source[position], kind)
+            builder.operand(0, position, own)
+    return builder.build()
+
+
+@rule("tensor.pad")
+def pad(operation: Operation) -> FactorRule | None:
+    """Dimensions without padding pass through."""
+    source, result = shape_of(operation.operands[0]), shape_of(operation.results[0])
+    low, high = integers(operation, "static_low"), integers(operation, "static_high")
+    if source is None or result is None or low is None or high is None:
+        return None
+    builder = RuleBuilder(operation)
+    for dimension, (before, after) in enumerate(zip(source, result, strict=True)):
+        if low[dimension] == 0 and high[dimension] == 0:
+            factor = builder.factor(after if before is None else before)
+            builder.operand(0, dimension, factor)
+            builder.result(0, dimension, factor)
+        else:
+            kind = FactorKind.NEED_REPLICATION
+            builder.operand(0, dimension, builder.factor(before, kind))
+            builder.result(0, dimension, builder.factor(after, kind))
+    return builder.build()

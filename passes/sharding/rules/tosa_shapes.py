@@ -1,0 +1,160 @@
+"""Rules of `tosa` operations that move, join, cut or look up elements."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.ir import Operation
+
+from ....sharding.factors import FactorKind, FactorRule
+from .builder import RuleBuilder, attribute, integer, integers, shape_of
+from .registry import rule
+from .reshapes import reshape_rule
+from .tensor import concat_rule
+
+_WHOLE = FactorKind.NEED_REPLICATION
+
+
+@rule("tosa.transpose")
+def transpose(operation: Operation) -> FactorRule | None:
+    """Dimension `d` of the result is dimension `perms[d]` of the operand."""
+    shape, permutation = shape_of(operation.operands[0]), integers(operation, "perms")
+    if shape is None or permutation is None:
+        return None
+    builder = RuleBuilder(operation)
+    factors = [builder.factor(size) for size in shape]
+    builder.operand_dimensions(0, [(factor,) for factor in factors])
+    builder.result_dimensions(0, [(factors[dimension],) for dimension in permutation])
+    return builder.build()
+
+
+@rule("tosa.reshape")
+def reshape(operation: Operation) -> FactorRule | None:
+    """What the shapes before and after have in common."""
+    return reshape_rule(operation)
+
+
+@rule("tosa.concat")
+def concat(operation: Operation) -> FactorRule | None:
+    """All dimensions pass through but the one along which tensors are joined."""
+    return concat_rule(operation, integer(operation, "axis"))
+
+
+def constant_shape(operation: Operation, operand: int) -> tuple[int, ...] | None:
+    """The numbers of a `!tosa.shape` operand that is a constant."""
+    maker = operation.operands[operand].owner
+    if not isinstance(maker, Operation):
+        return None
+    values = attribute(maker, "values")
+    if not isinstance(values, DenseIntOrFPElementsAttr):
+        return None
+    return tuple(int(value) for value in values.get_values())
+
+
+def _same_where(operation: Operation, passes: list[bool]) -> FactorRule | None:
+    """The rule of one tensor made from one of the same rank: some dimensions pass through."""
+    before, after = shape_of(operation.operands[0]), shape_of(operation.results[0])
+    if before is None or after is None or not len(before) == len(after) == len(passes):
+        return None
+    builder = RuleBuilder(operation)
+    for dimension, passing in enumerate(passes):
+        if passing:
+            factor = builder.factor(before[dimension])
+            builder.operand(0, dimension, factor)
+            builder.result(0, dimension, factor)
+        else:
+            builder.operand(0, dimension, builder.factor(before[dimension], _WHOLE))
+            builder.result(0, dimension, builder.factor(after[dimension], _WHOLE))
+    return builder.build()
+
+
+@rule("tosa.pad")
+def pad(operation: Operation) -> FactorRule | None:
+    """Dimensions without padding pass through."""
+    padding = constant_shape(operation, 1)
+    rank = len(shape_of(operation.operands[0]) or ())
+    if padding is None or len(padding) != 2 * rank:
+        return _same_where(operation, [False] * rank)
+    return _same_where(operation, [not any(padding[2 * d : 2 * d + 2]) for d in range(rank)])
+
+
+@rule("tosa.slice")
+def slice_(operation: Operation) -> FactorRule | None:
+    """Dimensions that are taken whole pass through."""
+    shape, starts = shape_of(operation.operands[0]), constant_shape(operation, 1)
+    result = shape_of(operation.results[0])
+    if shape is None or result is None:
+        return None
+    starts = starts or (-1,) * len(shape)
+    return _same_where(
+        operation,
+        [
+            start == 0 and before is not None and before == after
+            for start, before, after in zip(starts, shape, result, strict=True)
+        ],
+    )
+
+
+@rule("tosa.tile")
+def tile(operation: Operation) -> FactorRule | None:
+    """Dimensions that are not repeated pass through."""
+    shape, multiples = shape_of(operation.operands[0]), constant_shape(operation, 1)
+    if shape is None:
+        return None
+    return _same_where(operation, [multiple == 1 for multiple in multiples or (0,) * len(shape)])
+
+
+@rule("tosa.reverse")
+def reverse(operation: Operation) -> FactorRule | None:
+    """Dimensions that are not reversed pass through."""
+    shape, axis = shape_of(operation.operands[0]), integer(operation, "axis")
+    if shape is None or axis is None:
+        return None
+    return _same_where(operation, [dimension != axis for dimension in range(len(shape))])
+
+
+@rule("tosa.argmax")
+def argmax(operation: Operation) -> FactorRule | None:
+    """The searched dimension is needed whole, and is not in the result."""
+    shape, axis = shape_of(operation.operands[0]), integer(operation, "axis")
+    if shape is None or axis is None:
+        return None
+    builder = RuleBuilder(operation)
+    for dimension, size in enumerate(shape):
+        if dimension == axis:
+            builder.operand(0, dimension, builder.factor(size, _WHOLE))
+        else:
+            factor = builder.factor(size)
+            builder.operand(0, dimension, factor)
+            builder.result(0, dimension - (dimension > axis), factor)
+    return builder.build()
+
+
+@rule("tosa.gather")
+def gather(operation: Operation) -> FactorRule | None:
+    """`([n, whole, c], [n, w]) -> ([n, w, c])`."""
+    values, result = shape_of(operation.operands[0]), shape_of(operation.results[0])
+    if values is None or result is None:
+        return None
+    builder = RuleBuilder(operation)
+    batch, row, channel = (builder.factor(size) for size in result)
+    table = builder.factor(values[1], _WHOLE)
+    builder.operand_dimensions(0, [(batch,), (table,), (channel,)])
+    builder.operand_dimensions(1, [(batch,), (row,)])
+    builder.result_dimensions(0, [(batch,), (row,), (channel,)])
+    return builder.build()
+
+
+@rule("tosa.scatter")
+def scatter(operation: Operation) -> FactorRule | None:
+    """`([n, whole, c], [n, whole], [n, whole, c]) -> ([n, whole, c])`."""
+    values, rows = shape_of(operation.operands[0]), shape_of(operation.operands[1])
+    if values is None or rows is None:
+        return None
+    builder = RuleBuilder(operation)
+    batch, channel = builder.factor(values[0]), builder.factor(values[2])
+    table, row = builder.factor(values[1], _WHOLE), builder.factor(rows[1], _WHOLE)
+    builder.operand_dimensions(0, [(batch,), (table,), (channel,)])
+    builder.operand_dimensions(1, [(batch,), (row,)])
+    builder.operand_dimensions(2, [(batch,), (row,), (channel,)])
+    builder.result_dimensions(0, [(batch,), (table,), (channel,)])
+    return builder.build()
