@@ -128,7 +128,10 @@ def _is_uniform_argument(value: SSAValue, block: Block, collective: Collective) 
     function = block.parent_op()
     if not isinstance(function, FuncOp) or function.body.blocks.first is not block:
         return False
-    boundary = argument_boundary(function, block.args.index(value))
+    try:
+        boundary = argument_boundary(function, block.args.index(value))
+    except VerifyException:
+        return False
     return (
         boundary is not None
         and boundary.sharding.grid.name == collective.grid.root_reference.data

@@ -94,11 +94,13 @@ class IndexArithmetic:
         """The coordinates along `axes`, at least one, of a row-major number among the extents."""
         found: dict[int, Index] = {}
         slowest = min(axes)
+        stride: Index = 1
         for axis in reversed(range(slowest, len(extents))):
             if axis in axes:
-                found[axis] = self.remainder(number, extents[axis]) if axis else number
+                quotient = self.divide(number, stride)
+                found[axis] = self.remainder(quotient, extents[axis]) if axis else quotient
             if axis > slowest:
-                number = self.divide(number, extents[axis])
+                stride = self.multiply(stride, extents[axis])
         return [found[axis] for axis in axes]
 
     def linear_index(self, coordinates: Sequence[Index], extents: Sequence[Index]) -> Index:

@@ -1,0 +1,83 @@
+// RUN: mesh-opt %s | mesh-opt | filecheck %s
+// RUN: mesh-opt %s --mlir-print-op-generic | mesh-opt | filecheck %s
+
+// Communication between processes.
+
+// CHECK: mesh.mesh @g(shape = 2x4x3)
+mesh.mesh @g(shape = 2x4x3)
+// CHECK: mesh.mesh @any(shape = ?x4)
+mesh.mesh @any(shape = ?x4)
+
+// CHECK: func.func @whole_group(%t: tensor<8x24xf32>, %d: tensor<?x?xf32>, %m: memref<8x24xf32>) {
+func.func @whole_group(%t: tensor<8x24xf32>, %d: tensor<?x?xf32>, %m: memref<8x24xf32>) {
+  // CHECK: %all_gather = mesh.all_gather %t on @g mesh_axes = [1] gather_axis = 1 : tensor<8x24xf32> -> tensor<8x96xf32>
+  %all_gather = mesh.all_gather %t on @g mesh_axes = [1] gather_axis = 1 : tensor<8x24xf32> -> tensor<8x96xf32>
+  // CHECK: %gather_two = mesh.all_gather %t on @g mesh_axes = [2, 0] gather_axis = 0 : tensor<8x24xf32> -> tensor<48x24xf32>
+  %gather_two = mesh.all_gather %t on @g mesh_axes = [2, 0] gather_axis = 0 : tensor<8x24xf32> -> tensor<48x24xf32>
+  // CHECK: %gather_dynamic = mesh.all_gather %t on @any mesh_axes = [0] gather_axis = 0 : tensor<8x24xf32> -> tensor<?x24xf32>
+  %gather_dynamic = mesh.all_gather %t on @any mesh_axes = [0] gather_axis = 0 : tensor<8x24xf32> -> tensor<?x24xf32>
+  // CHECK: mesh.all_gather %t on @g gather_axis = 0 : tensor<8x24xf32> -> tensor<8x24xf32>
+  %gather_alone = mesh.all_gather %t on @g mesh_axes = [] gather_axis = 0 : tensor<8x24xf32> -> tensor<8x24xf32>
+  // CHECK: %all_reduce = mesh.all_reduce %t on @g mesh_axes = [0] : tensor<8x24xf32> -> tensor<8x24xf32>
+  %all_reduce = mesh.all_reduce %t on @g mesh_axes = [0] : tensor<8x24xf32> -> tensor<8x24xf32>
+  // CHECK: mesh.all_reduce %t on @g mesh_axes = [0] : tensor<8x24xf32> -> tensor<8x24xf32>
+  %reduce_sum = mesh.all_reduce %t on @g mesh_axes = [0] reduction = sum : tensor<8x24xf32> -> tensor<8x24xf32>
+  // CHECK: mesh.all_reduce %t on @g mesh_axes = [1, 0] reduction = max : tensor<8x24xf32> -> tensor<8x24xf64>
+  %reduce_max = mesh.all_reduce %t on @g mesh_axes = [1, 0] reduction = max : tensor<8x24xf32> -> tensor<8x24xf64>
+  // CHECK: mesh.all_reduce %m on @g mesh_axes = [0] reduction = average : memref<8x24xf32> -> memref<8x24xf32>
+  %reduce_memref = mesh.all_reduce %m on @g mesh_axes = [0] reduction = average : memref<8x24xf32> -> memref<8x24xf32>
+  // CHECK: %all_slice = mesh.all_slice %t on @g mesh_axes = [1] slice_axis = 1 : tensor<8x24xf32> -> tensor<8x6xf32>
+  %all_slice = mesh.all_slice %t on @g mesh_axes = [1] slice_axis = 1 : tensor<8x24xf32> -> tensor<8x6xf32>
+  // CHECK: %slice_dynamic = mesh.all_slice %d on @g mesh_axes = [1] slice_axis = 0 : tensor<?x?xf32> -> tensor<?x?xf32>
+  %slice_dynamic = mesh.all_slice %d on @g mesh_axes = [1] slice_axis = 0 : tensor<?x?xf32> -> tensor<?x?xf32>
+  // CHECK: %all_to_all = mesh.all_to_all %t on @g mesh_axes = [1] split_axis = 1 concat_axis = 0 : tensor<8x24xf32> -> tensor<32x6xf32>
+  %all_to_all = mesh.all_to_all %t on @g mesh_axes = [1] split_axis = 1 concat_axis = 0 : tensor<8x24xf32> -> tensor<32x6xf32>
+  // CHECK: %exchange = mesh.all_to_all %t on @g mesh_axes = [1] split_axis = 0 concat_axis = 0 : tensor<8x24xf32> -> tensor<8x24xf32>
+  %exchange = mesh.all_to_all %t on @g mesh_axes = [1] split_axis = 0 concat_axis = 0 : tensor<8x24xf32> -> tensor<8x24xf32>
+  // CHECK: mesh.reduce_scatter %t on @g mesh_axes = [0] reduction = min scatter_axis = 1 : tensor<8x24xf32> -> tensor<8x12xf64>
+  %reduce_scatter = mesh.reduce_scatter %t on @g mesh_axes = [0] reduction = min scatter_axis = 1 : tensor<8x24xf32> -> tensor<8x12xf64>
+  // CHECK: mesh.reduce_scatter %t on @g mesh_axes = [0] scatter_axis = 1 : tensor<8x24xf32> -> tensor<8x12xf32>
+  %later_word = mesh.reduce_scatter %t on @g mesh_axes = [0] scatter_dim = 1 : tensor<8x24xf32> -> tensor<8x12xf32>
+  // CHECK: func.return
+  return
+}
+
+// CHECK: func.func @one_device(%t: tensor<8x24xi32>, %i: index) {
+func.func @one_device(%t: tensor<8x24xi32>, %i: index) {
+  // CHECK: %broadcast = mesh.broadcast %t on @g mesh_axes = [1] root = [3] : (tensor<8x24xi32>) -> tensor<8x24xi32>
+  %broadcast = mesh.broadcast %t on @g mesh_axes = [1] root = [3] : (tensor<8x24xi32>) -> tensor<8x24xi32>
+  // CHECK: %broadcast_dynamic = mesh.broadcast %t on @g mesh_axes = [0, 2] root = [1, %i] : (tensor<8x24xi32>, index) -> tensor<8x24xi32>
+  %broadcast_dynamic = mesh.broadcast %t on @g mesh_axes = [0, 2] root = [1, %i] : (tensor<8x24xi32>, index) -> tensor<8x24xi32>
+  // CHECK: %gather = mesh.gather %t on @g mesh_axes = [1] gather_axis = 1 root = [%i] : (tensor<8x24xi32>, index) -> tensor<8x96xi32>
+  %gather = mesh.gather %t on @g mesh_axes = [1] gather_axis = 1 root = [%i] : (tensor<8x24xi32>, index) -> tensor<8x96xi32>
+  // CHECK: mesh.reduce %t on @g mesh_axes = [0] reduction = bitwise_and root = [1] : (tensor<8x24xi32>) -> tensor<8x24xi32>
+  %reduce = mesh.reduce %t on @g mesh_axes = [0] reduction = bitwise_and root = [1] : (tensor<8x24xi32>) -> tensor<8x24xi32>
+  // CHECK: %reduce_wide = mesh.reduce %t on @g mesh_axes = [0] root = [%i] : (tensor<8x24xi32>, index) -> tensor<8x24xi64>
+  %reduce_wide = mesh.reduce %t on @g mesh_axes = [0] root = [%i] : (tensor<8x24xi32>, index) -> tensor<8x24xi64>
+  // CHECK: %scatter = mesh.scatter %t on @g mesh_axes = [1] scatter_axis = 0 root = [0] : (tensor<8x24xi32>) -> tensor<2x24xi32>
+  %scatter = mesh.scatter %t on @g mesh_axes = [1] scatter_axis = 0 root = [0] : (tensor<8x24xi32>) -> tensor<2x24xi32>
+  // CHECK: %send = mesh.send %t on @g mesh_axes = [0, 1] destination = [1, %i] : (tensor<8x24xi32>, index) -> tensor<8x24xi32>
+  %send = mesh.send %t on @g mesh_axes = [0, 1] destination = [1, %i] : (tensor<8x24xi32>, index) -> tensor<8x24xi32>
+  // CHECK: %recv = mesh.recv %t on @g mesh_axes = [1] source = [2] : (tensor<8x24xi32>) -> tensor<8x24xi32>
+  %recv = mesh.recv %t on @g mesh_axes = [1] source = [2] : (tensor<8x24xi32>) -> tensor<8x24xi32>
+  // CHECK: %recv_any = mesh.recv %t on @g mesh_axes = [1] : (tensor<8x24xi32>) -> tensor<8x24xi32>
+  %recv_any = mesh.recv %t on @g mesh_axes = [1] : (tensor<8x24xi32>) -> tensor<8x24xi32>
+  // CHECK: func.return
+  return
+}
+
+// CHECK: func.func @neighbors(%t: tensor<8x24xf32>, %m: memref<8x24xf32>, %h: i64) {
+func.func @neighbors(%t: tensor<8x24xf32>, %m: memref<8x24xf32>, %h: i64) {
+  // CHECK: %shift = mesh.shift %t on @g mesh_axes = [1] shift_axis = 1 offset = -2 : tensor<8x24xf32> -> tensor<8x24xf32>
+  %shift = mesh.shift %t on @g mesh_axes = [1] shift_axis = 1 offset = -2 : tensor<8x24xf32> -> tensor<8x24xf32>
+  // CHECK: %rotate = mesh.shift %t on @g mesh_axes = [0, 1] shift_axis = 0 offset = 1 rotate : tensor<8x24xf32> -> tensor<8x24xf32>
+  %rotate = mesh.shift %t on @g mesh_axes = [0, 1] shift_axis = 0 offset = 1 rotate : tensor<8x24xf32> -> tensor<8x24xf32>
+  // CHECK: %update = mesh.update_halo %t on @g split_axes = {{\[\[}}0], [1{{\]\]}} halo_sizes = [1, 2, %h, 4] : tensor<8x24xf32>
+  %update = mesh.update_halo %t on @g split_axes = [[0], [1]] halo_sizes = [1, 2, %h, 4] : tensor<8x24xf32>
+  // CHECK: %update_memref = mesh.update_halo %m on @g split_axes = {{\[\[}}], [1{{\]\]}} halo_sizes = [1, 1] : memref<8x24xf32>
+  %update_memref = mesh.update_halo %m on @g split_axes = [[], [1]] halo_sizes = [1, 1] : memref<8x24xf32>
+  // CHECK: %update_none = mesh.update_halo %t on @g split_axes = {{\[\[}}0{{\]\]}} : tensor<8x24xf32>
+  %update_none = mesh.update_halo %t on @g split_axes = [[0]] : tensor<8x24xf32>
+  // CHECK: func.return
+  return
+}
