@@ -57,7 +57,7 @@ def check_expectations(source: Source, diagnostics: list[Diagnostic]) -> list[Di
         for e in expectations
         if not e.found
     ]
-    return wrong
+    return sorted(wrong, key=lambda one: one.place.line if one.place is not None else 0)
 
 
 def _flat(diagnostics: list[Diagnostic]) -> list[Diagnostic]:

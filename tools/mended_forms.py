@@ -32,7 +32,9 @@ def parse_function(parser: Parser) -> Operation:
     extra = parser.parse_optional_attr_dict_with_keyword(
         ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs")
     )
-    body = parser.parse_optional_region(arguments if len(arguments) == len(inputs) else None)
+    body = parser.parse_optional_region(arguments or None)
+    if body is not None and not body.blocks:
+        parser.raise_error("a function's body has at least one block", position)
     function = FuncOp(
         name,
         ([kind for _, kind, _ in inputs], [kind for kind, _ in outputs]),

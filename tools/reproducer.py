@@ -6,9 +6,8 @@ import os
 import re
 import tempfile
 
-_STORED_PIPELINE = re.compile(
-    r'mlir_reproducer:\s*\{[^}]*?pipeline:\s*"((?:[^"\\]|\\.)*)"', re.DOTALL
-)
+_METADATA = re.compile(r"^\{-#(.*?)^#-\}", re.DOTALL | re.MULTILINE)
+_PIPELINE = re.compile(r'mlir_reproducer:\s*\{[^}]*?pipeline:\s*"((?:[^"\\]|\\.)*)"', re.DOTALL)
 
 
 def write_reproducer(program: str, pipeline: str, path: str | None = None) -> str:
@@ -39,5 +38,8 @@ def write_reproducer(program: str, pipeline: str, path: str | None = None) -> st
 
 def stored_pipeline(text: str) -> str | None:
     """The pipeline that a reproducer carries; None if the text carries none."""
-    match = _STORED_PIPELINE.search(text)
-    return re.sub(r"\\(.)", r"\1", match.group(1)) if match is not None else None
+    for metadata in _METADATA.finditer(text):
+        match = _PIPELINE.search(metadata.group(1))
+        if match is not None:
+            return re.sub(r"\\(.)", r"\1", match.group(1))
+    return None

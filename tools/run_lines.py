@@ -213,9 +213,7 @@ def _run_pipeline(commands: Sequence[_Command], folder: Path) -> tuple[int, str,
         result, text, more_errors = _run_command(command, text, folder)
         code = code or result
         piped = ""
-        if command.errors_to_output:
-            text += more_errors
-        elif command.errors_to_pipe:
+        if command.errors_to_pipe:
             piped = more_errors
         elif command.error_path is not None:
             (folder / command.error_path).write_text(more_errors, encoding="utf-8")
@@ -239,11 +237,13 @@ def _run_command(command: _Command, text: str, folder: Path) -> tuple[int, str, 
         return 2, "", "no command\n"
     tool = TOOLS.get(words[0])
     if tool is None or command.environment:
-        code, output, errors = _run_process(words, command.environment, text, folder)
+        code, output, errors = _run_process(words, command, text, folder)
     else:
-        stdout, stderr = io.StringIO(), io.StringIO()
+        stdout = io.StringIO()
+        stderr = stdout if command.errors_to_output else io.StringIO()
         code = tool(words[1:], io.StringIO(text), stdout, stderr)
-        output, errors = stdout.getvalue(), stderr.getvalue()
+        output = stdout.getvalue()
+        errors = "" if stderr is stdout else stderr.getvalue()
     if expect_failure:
         # A crash is no failure that a test may expect.
         code = 0 if code == 1 else 1
@@ -251,21 +251,22 @@ def _run_command(command: _Command, text: str, folder: Path) -> tuple[int, str, 
 
 
 def _run_process(
-    words: Sequence[str], environment: Mapping[str, str], text: str, folder: Path
+    words: Sequence[str], command: _Command, text: str, folder: Path
 ) -> tuple[int, str, str]:
     try:
         done = subprocess.run(
             words,
             cwd=folder,
-            env={**os.environ, "PATH": _search_path(), **environment},
+            env={**os.environ, "PATH": _search_path(), **command.environment},
             input=text,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if command.errors_to_output else subprocess.PIPE,
             text=True,
             check=False,
         )
     except FileNotFoundError:
         return 127, "", f"{words[0]}: command not found\n"
-    return done.returncode, done.stdout, done.stderr
+    return done.returncode, done.stdout, done.stderr or ""
 
 
 def _mesh_opt(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
