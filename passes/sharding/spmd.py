@@ -21,6 +21,7 @@ class SpmdPass(NamedPipeline):
             "convert-mesh-to-shard",
             "convert-sdy-to-shard",
             "sharding-propagation",
+            "shard-complete",
             "shard-partition",
             "shard-simplify",
         )
