@@ -24,6 +24,12 @@ def _mesh() -> Dialect:
     return Mesh
 
 
+def _sdy() -> Dialect:
+    from .sdy import Sdy
+
+    return Sdy
+
+
 def _shard() -> Dialect:
     from .shard import Shard
 
@@ -39,6 +45,7 @@ def _tosa() -> Dialect:
 OWN_DIALECTS: dict[str, Callable[[], Dialect]] = {
     "linalg": _linalg,
     "mesh": _mesh,
+    "sdy": _sdy,
     "shard": _shard,
     "tosa": _tosa,
 }
