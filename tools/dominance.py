@@ -22,6 +22,10 @@ class Dominance:
             self._order = {block: index for index, block in enumerate(postorder)}
             self._parents = self._immediate_dominators(postorder)
 
+    def reaches(self, block: Block) -> bool:
+        """Whether any path from the region's entry leads to a block."""
+        return block in self._order
+
     def dominates(self, first: Block, second: Block) -> bool:
         """Whether every path to `second` leads through `first`; true of what no path reaches."""
         target = self._order.get(second)

@@ -110,8 +110,11 @@ class SourceLexer(MLIRLexer):
         if kind is None:
             kind = _PUNCTUATION[text]
         elif kind is MLIRTokenKind.STRING_LIT and "\\" in text:
-            literal = StringLiteral(start, end, source)
-            if not literal.bytes_contents.isascii():
+            # Escaped bytes are text if they can be. xDSL says so too, but asks for ASCII, and
+            # then reads a name that it printed with escapes as something else.
+            try:
+                StringLiteral(start, end, source).bytes_contents.decode("utf-8")
+            except UnicodeDecodeError:
                 kind = MLIRTokenKind.BYTES_LIT
         return SourceToken(kind, text, start, end, source)
 

@@ -159,3 +159,7 @@ def _write_output(options: Options, text: str, stdout: TextIO) -> None:
             file.write(text)
     except OSError as problem:
         raise UsageError(f"cannot write '{options.output}': {problem.strerror}") from problem
+
+
+if __name__ == "__main__":
+    main_console()

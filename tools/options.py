@@ -184,7 +184,7 @@ def _required(name: str, value: str | None, rest: Iterator[str]) -> str:
         return value
     following = next(rest, None)
     if following is None:
-        raise UsageError(f"option '--{name}' needs a value")
+        raise UsageError(f"option '{'-' if len(name) == 1 else '--'}{name}' needs a value")
     return following
 
 

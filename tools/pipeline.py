@@ -89,8 +89,7 @@ class _PipelineParser:
 
     def _at_end(self, end: str) -> bool:
         self._skip_blanks()
-        rest = self._text[self._offset : self._offset + 1]
-        return rest == end
+        return self._text[self._offset : self._offset + 1] in (end, "")
 
     def _elements(self, end: str, depth: int = 0) -> tuple[Element, ...]:
         elements: list[Element] = []

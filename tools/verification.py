@@ -91,18 +91,24 @@ class _TreeVerifier:
             return False
         block = user.parent
         while block is not None:
-            if block is home:
-                return owner is home or owner in self._computed or _in_graph_region(block)
             region = block.parent
+            if block is home:
+                if owner is home or owner in self._computed or _in_graph_region(block):
+                    return True
+                # What never runs may say anything.
+                return region is not None and not self._dominance_in(region).reaches(block)
             if region is None:
                 return False
             if home.parent is region:
-                dominance = self._dominance.get(region)
-                if dominance is None:
-                    dominance = self._dominance[region] = Dominance(region)
-                return dominance.dominates(home, block)
+                return self._dominance_in(region).dominates(home, block)
             block = block.parent_block()
         return False
+
+    def _dominance_in(self, region: Region) -> Dominance:
+        dominance = self._dominance.get(region)
+        if dominance is None:
+            dominance = self._dominance[region] = Dominance(region)
+        return dominance
 
 
 def _in_graph_region(block: Block) -> bool:

@@ -1,0 +1,245 @@
+"""The driver as a function: exit codes, streams, and that bad input never ends in a traceback."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import mesh_opt.tools.mesh_opt as tool
+import pytest
+from mesh_opt.dialects.diagnostics import OperationError, remark
+from mesh_opt.passes import registry
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+PROGRAM = "func.func @f(%a: i32) -> i32 {\n  %x = arith.addi %a, %a : i32\n  return %x : i32\n}\n"
+
+
+@dataclass(frozen=True)
+class Misbehave(ModulePass):
+    """A pass that fails in a way that its option chooses."""
+
+    name = "misbehave"
+
+    how: str = "quietly"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        inner = next(o for o in op.walk() if o.name == "arith.addi")
+        match self.how:
+            case "refuse":
+                raise OperationError(inner, "is not wanted")
+            case "fail":
+                raise PassFailedException("no way")
+            case "crash":
+                raise KeyError("lost")
+            case "deep":
+                self.apply(ctx, op)
+            case "invalid":
+                inner.operands = [inner.results[0], inner.results[0]]
+            case "remark":
+                remark("testing", inner, "was seen")
+                remark("other", inner, "was seen twice")
+            case _:
+                pass
+
+
+@pytest.fixture(autouse=True)
+def _pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry.OWN_PASSES, "misbehave", lambda: Misbehave)
+
+
+def run(*arguments: str, text: str = PROGRAM) -> tuple[int, str, str]:
+    stdout, stderr = io.StringIO(), io.StringIO()
+    code = tool.main(arguments, io.StringIO(text), stdout, stderr)
+    assert "Traceback" not in stderr.getvalue()
+    return code, stdout.getvalue(), stderr.getvalue()
+
+
+def test_reads_standard_input() -> None:
+    code, output, errors = run()
+    assert code == 0 and "arith.addi %a, %a" in output and not errors
+    assert run("-")[:2] == (0, output)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--nonsense"], "no option or pass '--nonsense'"),
+        (["--canonicalise"], "did you mean 'canonicalize'?"),
+        (["no-such-file.mlir"], "cannot read 'no-such-file.mlir': No such file"),
+        (["."], "cannot read '.'"),
+        (["-o", "no/such/folder/x"], "cannot write 'no/such/folder/x'"),
+        (["-o"], "option '-o' needs a value"),
+        (["a", "b"], "more than one input"),
+        (["--verify-each=maybe"], "true or false"),
+        (["--spelling=1999"], "today or 2024"),
+        (["--mlir-elide-elementsattrs-if-larger=x"], "takes an integer"),
+        (["--pass-pipeline=builtin.module(", "-p", "cse"], "more than one way"),
+        (["--pass-pipeline=builtin.module("], "expected ')'"),
+        (["--cse=max=1"], "no option 'max'"),
+        (["--run-reproducer"], "stores no pipeline"),
+        (["--shell-completion=fish"], "bash or zsh"),
+    ],
+)
+def test_bad_usage(arguments: list[str], message: str) -> None:
+    code, output, errors = run(*arguments)
+    assert code == 1 and not output and message in errors
+
+
+def test_input_that_is_not_text(tmp_path: Path) -> None:
+    (tmp_path / "x.mlir").write_bytes(b"\xff\xfe\x00")
+    code, _, errors = run(str(tmp_path / "x.mlir"))
+    assert code == 1 and "is not UTF-8" in errors
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_unwritable_output(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    assert run("-o", str(tmp_path / "x"))[0] == 1
+
+
+def test_error_of_a_pass_has_its_place_and_line() -> None:
+    code, output, errors = run("--misbehave=how=refuse")
+    assert code == 1 and not output
+    assert errors == (
+        "<stdin>:2:8: error: 'arith.addi' op is not wanted\n"
+        "  %x = arith.addi %a, %a : i32\n"
+        "       ^\n"
+    )
+
+
+def test_pass_that_gives_up() -> None:
+    code, _, errors = run("--misbehave=how=fail")
+    assert code == 1 and "error: pass 'misbehave' failed: no way" in errors
+
+
+def test_endless_recursion_of_a_pass() -> None:
+    code, _, errors = run("--misbehave=how=deep")
+    assert code == 1 and "nested too deeply" in errors
+
+
+def test_fault_of_ours_says_so_and_leaves_a_reproducer(tmp_path: Path) -> None:
+    path = tmp_path / "again.mlir"
+    option = f"--mlir-pass-pipeline-crash-reproducer={path}"
+    code, _, errors = run("--misbehave=how=crash", option)
+    assert code == 1
+    assert "this is a fault of mesh-opt, not of the program (KeyError: 'lost')" in errors
+    assert str(path) in errors
+    code, _, errors = run("--run-reproducer", str(path), option)
+    assert code == 1 and "KeyError: 'lost'" in errors
+
+
+def test_reproducer_without_a_path_goes_to_a_temporary_file(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    _, _, errors = run("--misbehave=how=crash")
+    (path,) = tmp_path.iterdir()
+    assert str(path) in errors and "func.func @f" in path.read_text()
+
+
+def test_debug_shows_the_traceback() -> None:
+    stderr = io.StringIO()
+    arguments = ["--debug", "--misbehave=how=crash"]
+    assert tool.main(arguments, io.StringIO(PROGRAM), io.StringIO(), stderr) == 1
+    assert "Traceback" in stderr.getvalue()
+
+
+def test_invalid_ir_after_a_pass() -> None:
+    code, output, errors = run("--misbehave=how=invalid")
+    assert code == 1 and not output and "does not dominate" in errors
+    code, _, errors = run("--misbehave=how=invalid", "--verify-each")
+    assert code == 1 and "note: pass 'misbehave' left this behind" in errors
+
+
+def test_verify_each_by_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(tool.VERIFY_EACH_VARIABLE, "1")
+    assert "left this behind" in run("--misbehave=how=invalid")[2]
+    assert "left this behind" not in run("--misbehave=how=invalid", "--verify-each=false")[2]
+
+
+def test_remarks_by_category() -> None:
+    assert not run("--misbehave=how=remark")[2]
+    code, _, errors = run("--misbehave=how=remark", "--remarks=testing")
+    assert code == 0
+    assert errors.startswith("<stdin>:2:8: remark: 'arith.addi' op [testing] was seen\n")
+    assert "twice" not in errors
+    assert "twice" in run("--misbehave=how=remark", "--remarks=all")[2]
+
+
+def test_remarks_can_be_expected() -> None:
+    text = PROGRAM.replace("  %x", "  // expected-remark @+1 {{was seen}}\n  %x")
+    arguments = ("--misbehave=how=remark", "--verify-diagnostics")
+    assert run(*arguments, "--remarks=testing", text=text)[0] == 0
+    assert run(*arguments, text=text)[0] == 1
+
+
+def test_information() -> None:
+    code, output, _ = run("--list-passes")
+    assert code == 0 and "canonicalize\n" in output and "misbehave\n" in output
+    code, output, _ = run("--show-dialects")
+    assert code == 0 and "shard\n" in output
+    code, output, _ = run("--help")
+    assert code == 0 and "--pass-pipeline" in output
+    code, output, _ = run("--version")
+    assert code == 0 and "xDSL 0.74" in output
+
+
+def test_completion_script_completes() -> None:
+    script = run("--shell-completion")[1]
+    ask = "COMP_WORDS=(mesh-opt --split); COMP_CWORD=1; _mesh_opt; echo ${COMPREPLY[@]}"
+    done = subprocess.run(
+        ["bash", "-c", f"{script}\n{ask}"], capture_output=True, text=True, check=False
+    )
+    assert "--split-input-file" in done.stdout.split(), done.stderr
+
+
+def test_long_lines_are_cut_around_the_error() -> None:
+    text = '"a.b"() {x = [' + "1, " * 5000 + "%" + ", 1" * 5000 + "]} : () -> ()"
+    code, _, errors = run("--allow-unregistered-dialect", text=text)
+    assert code == 1 and max(map(len, errors.split("\n"))) < 250
+    line, caret = errors.split("\n")[1:3]
+    assert line[caret.index("^")] == "%"
+
+
+@pytest.mark.parametrize("name", ["a.b; import os", "x" * 10_000, "\\22", "é", " ", "0"])
+def test_names_of_any_kind(name: str) -> None:
+    call = f'func.func @g() {{ func.call @"{name}"() : () -> () return }}'
+    text = f'func.func @"{name}"() {{ return }}\n{call}'
+    code, output, errors = run("--verify-roundtrip", text=text)
+    assert code == 0, errors
+    assert run(text=output)[1] == output
+
+
+def test_alias_chains_do_not_crash() -> None:
+    lines = [f"#a{i + 1} = [#a{i}]" for i in range(5000)]
+    text = "#a0 = [1]\n" + "\n".join(lines) + '\n"a.b"() {x = #a5000} : () -> ()'
+    code, _, errors = run("--allow-unregistered-dialect", text=text)
+    assert code == 1 and "nested too deeply" in errors
+
+
+def test_calls_do_not_influence_each_other() -> None:
+    limit = sys.getrecursionlimit()
+    before = run()
+    run("--nonsense")
+    run("--misbehave=how=deep")
+    run("--allow-unregistered-dialect", text='"a.b"() : () -> ()')
+    assert run() == before
+    assert run(text='"a.b"() : () -> ()')[0] == 1
+    assert sys.getrecursionlimit() == limit
+
+
+def test_broken_pipe_is_silent() -> None:
+    big = "".join(f"func.func private @f{i}()\n" for i in range(3000))
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m mesh_opt.tools.mesh_opt | head -1"],
+        input=big,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""

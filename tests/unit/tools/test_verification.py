@@ -1,0 +1,94 @@
+"""Verification: dominance, terminators, and which operation is at fault."""
+
+from __future__ import annotations
+
+import pytest
+from mesh_opt.dialects.diagnostics import OperationError
+from mesh_opt.tools.diagnostics import place_of
+from mesh_opt.tools.driver import new_context
+from mesh_opt.tools.parsing import parse_module
+from mesh_opt.tools.source import Source
+from mesh_opt.tools.verification import verification_errors, verify
+from xdsl.dialects.builtin import ModuleOp
+
+
+def parse(text: str) -> ModuleOp:
+    return parse_module(new_context(True), Source(text, "x"))
+
+
+def function(body: str) -> ModuleOp:
+    return parse(f"func.func @f(%a: i32, %c: i1) -> i32 {{\n{body}\n}}")
+
+
+GOOD = [
+    "return %a : i32",
+    "cf.br ^b\n^b:\n%x = arith.addi %a, %a : i32\ncf.br ^d\n^d:\nreturn %x : i32",
+    "%x = arith.addi %a, %a : i32\ncf.cond_br %c, ^t, ^e\n^t:\ncf.br ^e\n^e:\nreturn %x : i32",
+    # A loop: the header dominates the body and itself.
+    "cf.br ^h(%a : i32)\n^h(%i: i32):\n%n = arith.addi %i, %a : i32\n"
+    "cf.cond_br %c, ^h(%n : i32), ^x\n^x:\nreturn %n : i32",
+    # Nothing reaches ^u, so nothing is wrong in it.
+    "return %a : i32\n^u:\n%y = arith.addi %x, %x : i32\n%x = arith.addi %a, %a : i32\ncf.br ^u",
+    # A region sees what comes before its operation.
+    '%x = arith.addi %a, %a : i32\n"t.r"() ({\n"t.u"(%x) : (i32) -> ()\n}) : () -> ()\n'
+    "return %a : i32",
+]
+
+BAD = [
+    "%y = arith.addi %x, %a : i32\n%x = arith.addi %a, %a : i32\nreturn %y : i32",
+    "%x = arith.addi %x, %a : i32\nreturn %x : i32",
+    "cf.cond_br %c, ^t, ^e\n^t:\n%x = arith.addi %a, %a : i32\ncf.br ^e\n^e:\nreturn %x : i32",
+    '"t.r"() ({\n"t.u"(%x) : (i32) -> ()\n}) : () -> ()\n'
+    "%x = arith.addi %a, %a : i32\nreturn %x : i32",
+    '%x = "t.r"() ({\n"t.u"(%x) : (i32) -> ()\n}) : () -> i32\nreturn %x : i32',
+    "cf.br ^b\n^b:\n%y = arith.addi %x, %x : i32\ncf.br ^d\n^d:\n"
+    "%x = arith.addi %a, %a : i32\nreturn %x : i32",
+]
+
+
+@pytest.mark.parametrize("body", GOOD)
+def test_dominance_holds(body: str) -> None:
+    verify(function(body))
+
+
+@pytest.mark.parametrize("body", BAD)
+def test_dominance_does_not_hold(body: str) -> None:
+    with pytest.raises(OperationError, match="does not dominate this use") as raised:
+        verify(function(body))
+    assert raised.value.notes[0].operation is not None
+
+
+def test_module_is_a_graph_region() -> None:
+    verify(parse('"t.u"(%x) : (i32) -> ()\n%x = "t.d"() : () -> i32'))
+
+
+def test_outer_values_do_not_enter_isolated_regions() -> None:
+    module = parse('%x = "t.d"() : () -> i32\nfunc.func @f() {\n"t.u"() : () -> ()\nfunc.return\n}')
+    definition, func = module.body.block.ops
+    user = next(op for op in func.walk() if op is not func)
+    user.operands = [definition.results[0]]
+    with pytest.raises(OperationError):
+        verify(module)
+
+
+def test_one_error_for_each_function() -> None:
+    text = "func.func @{0}(%a: i32) -> i64 {{\n  return %a : i32\n}}\n"
+    module = parse("".join(text.format(name) for name in "fgh"))
+    errors = list(verification_errors(module))
+    assert [place.line for error in errors if (place := place_of(error.operation))] == [2, 5, 8]
+
+
+def test_made_up_operation_is_placed_near_where_it_was_made() -> None:
+    from xdsl.dialects.builtin import UNKNOWN_LOC
+
+    module = function("%x = arith.addi %a, %a : i32\n%y = arith.addi %x, %x : i32\nreturn %y : i32")
+    (func,) = module.body.block.ops
+    first, second, _ = func.regions[0].block.ops
+    second.location = UNKNOWN_LOC
+    place = place_of(second)
+    assert place is not None and place == place_of(first)
+
+
+def test_many_blocks_take_linear_time() -> None:
+    blocks = "".join(f"^b{i}:\ncf.br ^b{i + 1}\n" for i in range(3000))
+    verify(function(f"cf.br ^b0\n{blocks}^b3000:\nreturn %a : i32"))
