@@ -300,6 +300,7 @@ class _Builder:
         """An operation whose results are what one of its regions yields."""
         for result in operation.results:
             self._add_node(result)
+        self._sources(operation, ())
         for region in operation.regions:
             self._region(region)
             for block in region.blocks:
