@@ -7,12 +7,14 @@ want in two placements is made twice.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyDenseElement,
+    BytesAttr,
     DenseIntOrFPElementsAttr,
     IntegerType,
     TensorType,
@@ -143,7 +145,10 @@ def _constant(
     splat = splat_of(operation)
     if target is not None and splat is not None and found.has_static_shape():
         name = _VALUE_NAMES[operation.name]
-        small = DenseIntOrFPElementsAttr(cast(TensorType[IntegerType], found), splat.data)
+        smaller = cast(TensorType[IntegerType], found)
+        bytes_of_one = splat.data.data[: len(splat.data.data) // prod(whole.get_shape())]
+        data = BytesAttr(bytes_of_one * prod(found.get_shape()))
+        small = DenseIntOrFPElementsAttr(smaller, data)
         properties = {**operation.properties, name: small}
         made = type(operation).create(
             result_types=[found], properties=properties, location=operation.location
