@@ -1,0 +1,261 @@
+"""Writing a kernel's Python as an `ast`: fresh names, scopes, loops, and no expression twice.
+
+Nothing of the input program's text enters the code: names are counters, everything else is a
+number or a primitive. Values are `Term`s, the name of a variable or a known integer, so that index
+arithmetic on known sizes folds while it is written.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from math import isfinite
+
+Term = str | int
+"""The name of a variable in the generated code, or an integer known while generating it."""
+
+
+def _expression(term: Term) -> ast.expr:
+    if isinstance(term, str):
+        return ast.Name(term, ast.Load())
+    if term < 0:
+        return ast.UnaryOp(ast.USub(), ast.Constant(-term))
+    return ast.Constant(term)
+
+
+def _float_expression(value: float) -> ast.expr:
+    # Infinities and NaN have no literal; the dump of a constant must not depend on how they print.
+    if isfinite(value):
+        return ast.Constant(value)
+    return ast.Name(
+        "infinity" if value > 0 else "minus_infinity" if value < 0 else "nan", ast.Load()
+    )
+
+
+FLOAT_NAMES = {
+    "infinity": float("inf"),
+    "minus_infinity": float("-inf"),
+    "nan": float("nan"),
+}
+"""The names that generated code may use for floats without a literal."""
+
+
+class Code:
+    """The body of one function while it is being written."""
+
+    def __init__(self) -> None:
+        self.body: list[ast.stmt] = []
+        self.primitives: set[str] = set()
+        self._blocks: list[list[ast.stmt]] = [self.body]
+        self._known: list[dict[Hashable, object]] = [{}]
+        self._count = 0
+
+    def fresh(self) -> str:
+        """A name that nothing has yet."""
+        self._count += 1
+        return f"v{self._count}"
+
+    def assign(self, expression: ast.expr, name: str | None = None) -> str:
+        """Write `name = expression` and return the name."""
+        name = name or self.fresh()
+        target = ast.Name(name, ast.Store())
+        self._blocks[-1].append(ast.Assign([target], expression))
+        return name
+
+    def set(self, name: str, value: Term) -> None:
+        """Write `name = value` for a variable that changes."""
+        self.assign(_expression(value), name)
+
+    def copy(self, value: Term) -> str:
+        """A new variable with the present value of another."""
+        return self.assign(_expression(value))
+
+    @contextmanager
+    def _block(self, statements: list[ast.stmt]) -> Iterator[None]:
+        self._blocks.append(statements)
+        self._known.append({})
+        try:
+            yield
+        finally:
+            self._blocks.pop()
+            self._known.pop()
+
+    @contextmanager
+    def loop(self, start: Term, stop: Term, step: Term = 1) -> Iterator[str]:
+        """Write a loop; the body is what is written inside the `with`."""
+        variable = self.fresh()
+        statements: list[ast.stmt] = []
+        with self._block(statements):
+            yield variable
+        arguments = [_expression(start), _expression(stop)]
+        if step != 1:
+            arguments.append(_expression(step))
+        self._blocks[-1].append(
+            ast.For(
+                ast.Name(variable, ast.Store()),
+                ast.Call(ast.Name("range", ast.Load()), arguments, []),
+                statements or [ast.Pass()],
+                [],
+            )
+        )
+
+    @contextmanager
+    def when(self, condition: Term) -> Iterator[None]:
+        """Write an `if`; its body is what is written inside the `with`."""
+        statements: list[ast.stmt] = []
+        with self._block(statements):
+            yield
+        self._blocks[-1].append(ast.If(_expression(condition), statements or [ast.Pass()], []))
+
+    @contextmanager
+    def otherwise(self) -> Iterator[None]:
+        """Write the `else` of the `if` that was written last."""
+        last = self._blocks[-1][-1]
+        if not isinstance(last, ast.If):
+            raise TypeError("an else follows an if")
+        statements: list[ast.stmt] = []
+        with self._block(statements):
+            yield
+        last.orelse = statements
+
+    def remember(self, key: Hashable, value: object) -> None:
+        """Let `recall` find a value for as long as the current block lasts."""
+        self._known[-1][key] = value
+
+    def recall(self, key: Hashable) -> object | None:
+        """What was remembered in this block or one around it."""
+        for known in reversed(self._known):
+            if key in known:
+                return known[key]
+        return None
+
+    def once(self, key: Hashable, expression: ast.expr) -> str:
+        """A variable for an expression without effects, written only once while it is visible."""
+        found = self.recall(key)
+        if isinstance(found, str):
+            return found
+        name = self.assign(expression)
+        self.remember(key, name)
+        return name
+
+    def call(self, primitive: str, *arguments: Term) -> str:
+        """The result of a primitive without effects."""
+        self.primitives.add(primitive)
+        return self.once((primitive, *arguments), self._call(primitive, arguments))
+
+    def load(self, primitive: str, *arguments: Term) -> str:
+        """The result of a primitive that reads memory that may change: written every time."""
+        self.primitives.add(primitive)
+        return self.assign(self._call(primitive, arguments))
+
+    def run(self, primitive: str, *arguments: Term) -> None:
+        """A primitive for its effect."""
+        self.primitives.add(primitive)
+        self._blocks[-1].append(ast.Expr(self._call(primitive, arguments)))
+
+    def _call(self, primitive: str, arguments: Sequence[Term]) -> ast.expr:
+        return ast.Call(
+            ast.Name(primitive, ast.Load()), [_expression(each) for each in arguments], []
+        )
+
+    def float_constant(self, value: float, element: str) -> str:
+        """A variable that holds a float, typed as the register of an element."""
+        self.primitives.add(f"as_{element}")
+        call = ast.Call(ast.Name(f"as_{element}", ast.Load()), [_float_expression(value)], [])
+        return self.once(("float", str(value), element), call)
+
+    def integer_constant(self, value: int, element: str) -> str:
+        """A variable that holds an integer, typed as the register of an element."""
+        if element == "i1":
+            return self.once(("bool", value), ast.Constant(bool(value)))
+        return self.call(f"as_{element}", value)
+
+    # Index arithmetic, on 64-bit integers that do not overflow
+
+    def _operator(self, operator: ast.operator, left: Term, right: Term) -> str:
+        key = (type(operator).__name__, left, right)
+        return self.once(key, ast.BinOp(_expression(left), operator, _expression(right)))
+
+    def add(self, left: Term, right: Term) -> Term:
+        """`left + right`."""
+        if isinstance(left, int) and isinstance(right, int):
+            return left + right
+        if left == 0:
+            return right
+        return left if right == 0 else self._operator(ast.Add(), left, right)
+
+    def subtract(self, left: Term, right: Term) -> Term:
+        """`left - right`."""
+        if isinstance(left, int) and isinstance(right, int):
+            return left - right
+        if left == right:
+            return 0
+        return left if right == 0 else self._operator(ast.Sub(), left, right)
+
+    def multiply(self, left: Term, right: Term) -> Term:
+        """`left * right`."""
+        if isinstance(left, int) and isinstance(right, int):
+            return left * right
+        if left == 0 or right == 0:
+            return 0
+        if left == 1:
+            return right
+        return left if right == 1 else self._operator(ast.Mult(), left, right)
+
+    def floor_divide(self, left: Term, right: Term) -> Term:
+        """`floor(left / right)` for a positive `right`."""
+        if isinstance(left, int) and isinstance(right, int) and right:
+            return left // right
+        return left if right == 1 else self.call("floordivsi_i64", left, right)
+
+    def ceiling_divide(self, left: Term, right: Term) -> Term:
+        """`ceil(left / right)` for a positive `right`."""
+        if isinstance(left, int) and isinstance(right, int) and right:
+            return -(-left // right)
+        return left if right == 1 else self.call("ceildivsi_i64", left, right)
+
+    def modulo(self, left: Term, right: Term) -> Term:
+        """`left - right * floor(left / right)` for a positive `right`."""
+        if isinstance(left, int) and isinstance(right, int) and right:
+            return left % right
+        return 0 if right == 1 else self.call("floormodsi_i64", left, right)
+
+    def minimum(self, left: Term, right: Term) -> Term:
+        """The smaller one."""
+        if isinstance(left, int) and isinstance(right, int):
+            return min(left, right)
+        return self.call("minsi_i64", left, right)
+
+    def compare(self, predicate: str, left: Term, right: Term) -> Term:
+        """A comparison of indices (`slt`, `sge`, ...): a condition, or 0 or 1 if it is known."""
+        if isinstance(left, int) and isinstance(right, int):
+            comparison = {
+                "eq": left == right,
+                "slt": left < right,
+                "sge": left >= right,
+            }
+            return int(comparison[predicate])
+        return self.call(f"cmpi{predicate}_i64", left, right)
+
+    def both(self, left: Term, right: Term) -> Term:
+        """The conjunction of two conditions."""
+        if isinstance(left, int):
+            return right if left else 0
+        if isinstance(right, int):
+            return left if right else 0
+        return self.call("andi_i1", left, right)
+
+    def product(self, factors: Sequence[Term]) -> Term:
+        """The product of sizes."""
+        result: Term = 1
+        for factor in factors:
+            result = self.multiply(result, factor)
+        return result
+
+    def linear(self, indices: Sequence[Term], sizes: Sequence[Term]) -> Term:
+        """The row-major position of a multi-index."""
+        position: Term = 0
+        for index, size in zip(indices, sizes, strict=True):
+            position = self.add(self.multiply(position, size), index)
+        return position

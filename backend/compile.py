@@ -1,0 +1,211 @@
+"""Compile a module and run its functions: on one device, or partitioned on a grid of threads.
+
+    program = compile_program(module)
+    outputs = program.run("main", inputs)
+    outputs = program.run_partitioned("main", global_inputs)
+
+The first call with inputs of some shapes records command buffers and compiles what kernels are
+not in the cache; later calls with the same shapes replay them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Operation
+
+from ..dialects.diagnostics import Note, OperationError
+from ..interpreter.func import run_function
+from ..interpreter.run import (
+    InputError,
+    argument_types,
+    boundaries,
+    checked_inputs,
+    find_function,
+    gathered,
+    grid_of,
+    scattered,
+)
+from ..interpreter.spmd import run_lockstep
+from ..interpreter.values import Value
+from ..runtime.commands import CommandBuffer, CommandFailed, Statistics
+from ..runtime.communicator import Communicator, DeviceFailed
+from ..runtime.native import TOO_NARROW
+from ..runtime.threads import ThreadGroup
+from ..sharding.grid import Grid
+from .recorder import RecordedProgram, Recorder, RecordingFrame
+from .tensors import Array
+
+__all__ = ["CompiledProgram", "InputError", "compile_program"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Recording:
+    """Commands for inputs of one kind, and what the results are made of."""
+
+    buffer: CommandBuffer
+    results: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
+
+    def run(self, inputs: Sequence[Array]) -> list[Array]:
+        outputs = self.buffer.run([array.reshape(-1).view(np.uint8) for array in inputs])
+        return [
+            output.view(dtype).reshape(shape)
+            for output, (shape, dtype) in zip(outputs, self.results, strict=True)
+        ]
+
+
+def compile_program(module: ModuleOp, workers: int = 1) -> CompiledProgram:
+    """Prepare a verified module. `workers` threads share the dispatches of each device."""
+    return CompiledProgram(module, workers)
+
+
+class CompiledProgram:
+    """The functions of a module as native code.
+
+    Everything raises OperationError, located where it failed, and InputError for inputs that a
+    function does not take. A program may be called from several threads, one call at a time.
+    """
+
+    def __init__(self, module: ModuleOp, workers: int = 1) -> None:
+        self._program = RecordedProgram(module)
+        self._module = module
+        self._workers = workers
+        self._recordings: dict[object, _Recording] = {}
+        self._groups: dict[int, ThreadGroup] = {}
+        self._lock = threading.Lock()
+        self._recording_lock = threading.Lock()
+        self._last: list[Statistics] = []
+
+    def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
+        """Run a function on one device; `shard` annotations are identities."""
+        with self._lock:
+            target = find_function(self._program, function)
+            arguments = checked_inputs(argument_types(target), inputs)
+            self._last = []
+            return self._run_on_device(target, arguments, None, None)
+
+    def run_partitioned(
+        self, function: str, inputs: Sequence[Array], grid: Grid | None = None
+    ) -> list[Array]:
+        """Run a partitioned function on global inputs: scatter, run on all devices, gather.
+
+        A grid with extents that the module leaves open must be given. A function that is not
+        partitioned runs on one device.
+        """
+        target = find_function(self._program, function)
+        arguments, results = boundaries(target)
+        grid = grid or grid_of(self._module, target)
+        if grid is None:
+            return self.run(function, inputs)
+        if not grid.is_static:
+            raise InputError(f"grid @{grid.name} has extents that the run must give")
+        local = scattered(target, arguments, inputs, grid)
+        outputs = self.run_spmd(function, local, grid)
+        return gathered(target, results, outputs, grid)
+
+    def run_spmd(
+        self, function: str, inputs: Sequence[Sequence[Array]], grid: Grid
+    ) -> list[list[Array]]:
+        """Run a function on every device of a grid; `inputs[d]` are those of process `d`."""
+        with self._lock:
+            target = find_function(self._program, function)
+            count = grid.device_count()
+            if len(inputs) != count:
+                raise InputError(
+                    f"grid @{grid.name} has {count} devices, but {len(inputs)} have inputs"
+                )
+            types = argument_types(target)
+            local = [checked_inputs(types, each) for each in inputs]
+            group = self._groups.get(count)
+            if group is None:
+                group = self._groups[count] = ThreadGroup(count)
+            self._last = []
+            return group.run(
+                lambda communicator: self.run_on_communicator(
+                    target, local[communicator.process], grid, communicator
+                )
+            )
+
+    def run_on_communicator(
+        self, target: Operation, inputs: Sequence[Array], grid: Grid, communicator: Communicator
+    ) -> list[Array]:
+        """Run one device's part of a function, as every process of the grid does."""
+        return self._run_on_device(target, inputs, grid, communicator)
+
+    @property
+    def statistics(self) -> list[Statistics]:
+        """Of each device's last run: commands and bytes."""
+        return list(self._last)
+
+    def _run_on_device(
+        self,
+        target: Operation,
+        inputs: Sequence[Array],
+        grid: Grid | None,
+        communicator: Communicator | None,
+    ) -> list[Array]:
+        arrays = [np.ascontiguousarray(array) for array in inputs]
+        key = (target, grid, communicator and communicator.process, *map(_input_key, arrays))
+        recording = self._recordings.get(key)
+        try:
+            if recording is None:
+                recording, is_replayable = self._record(target, arrays, grid, communicator)
+                if is_replayable:
+                    self._recordings[key] = recording
+            self._last.append(recording.buffer.statistics)
+            return recording.run(arrays)
+        except CommandFailed as failure:
+            if failure.is_released:
+                raise DeviceFailed from failure
+            raise _located(failure, target, communicator) from failure
+        except OperationError as error:
+            raise _on_device(error, communicator) from error
+
+    def _record(
+        self,
+        target: Operation,
+        inputs: Sequence[Array],
+        grid: Grid | None,
+        communicator: Communicator | None,
+    ) -> tuple[_Recording, bool]:
+        recorder = Recorder(
+            self._program, inputs, grid, communicator, self._recording_lock, self._workers
+        )
+        arguments: list[Value] = [
+            recorder.argument(position) if isinstance(kind, TensorType) else inputs[position]
+            for position, kind in enumerate(argument_types(target))
+        ]
+        routine = run_function(target, arguments, RecordingFrame(recorder))
+        (values,) = run_lockstep([recorder.run(routine)])
+        tensors = [recorder.as_tensor(value) for value in values]
+        buffer = recorder.finish(tensors)
+        results = tuple((tensor.shape, tensor.dtype) for tensor in tensors)
+        return _Recording(buffer, results), recorder.is_replayable
+
+
+def _input_key(array: Array) -> object:
+    """What a recording depends on: shapes, and numbers that are not on the device."""
+    return (array.shape, array.dtype.str, array.tobytes() if array.ndim == 0 else b"")
+
+
+def _located(
+    failure: CommandFailed, target: Operation, communicator: Communicator | None
+) -> OperationError:
+    source = failure.source if isinstance(failure.source, Operation) else target
+    message = f"failed with status {failure.status}"
+    if failure.status == TOO_NARROW:
+        message = "has a halo that is wider than what the neighbour holds"
+    return _on_device(OperationError(source, message), communicator)
+
+
+def _on_device(error: OperationError, communicator: Communicator | None) -> OperationError:
+    """The same error, saying on which device it happened."""
+    if communicator is None:
+        return error
+    note = Note(f"on device {communicator.process}")
+    return OperationError(error.operation, error.message, (*error.notes, note))

@@ -1,0 +1,359 @@
+"""Recording: one walk over a function that turns it into commands.
+
+The walk is the interpreter's own machine, whose loops, branches and calls run as they are; but
+where that computes on arrays, this records kernels. Numbers that the walk needs and does not know,
+such as a condition that depends on data, are found by running what has been recorded so far;
+then the recording is good for these inputs only.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import numpy as np
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..dialects.diagnostics import OperationError, remark
+from ..interpreter.attributes import operation_name, symbol
+from ..interpreter.constants import constant_array
+from ..interpreter.machine import Device, Exit, Frame, Program
+from ..interpreter.registry import Routine, find_brancher, find_entry, is_terminator
+from ..interpreter.values import Value, dtype_of
+from ..runtime.buffers import Buffer, Storage
+from ..runtime.commands import AnyCommand, Command, CommandBuffer, Place
+from ..runtime.communicator import Communicator
+from ..sharding.grid import Grid
+from .fusion import captured
+from .native_kernel import compile_kernel
+from .schedule import Schedule, Step, schedule_block
+from .shapes import Shape, ShapeResolver
+from .tensors import Array, Tensor
+from .writer import Dimension, KernelText, constant_attribute
+
+LARGEST_RECORDING = 200_000
+"""Commands after which what is recorded is run, so that an endless loop does not fill memory."""
+
+
+class RecordedProgram(Program):
+    """A module with the schedules of its blocks and its constants, shared by all devices."""
+
+    def __init__(self, module: Any) -> None:
+        super().__init__(module)
+        self._schedules: dict[Block, Schedule] = {}
+        self._kernels: dict[Operation, KernelText] = {}
+        self._arrays: dict[Operation, Array] = {}
+
+    def schedule(self, block: Block) -> Schedule:
+        """The steps of a block."""
+        schedule = self._schedules.get(block)
+        if schedule is None:
+            schedule = self._schedules[block] = schedule_block(block, _is_end)
+        return schedule
+
+    def kernel(self, operation: Operation, write: Callable[[], KernelText]) -> KernelText:
+        """The kernel of an operation that the host carries out, written on the first use."""
+        kernel = self._kernels.get(operation)
+        if kernel is None:
+            kernel = self._kernels[operation] = write()
+        return kernel
+
+    def constant(self, operation: Operation) -> Array:
+        """The value of an `arith.constant`."""
+        array = self._arrays.get(operation)
+        if array is None:
+            array = constant_array(operation, operation.get_attr_or_prop("value"))
+            self._arrays[operation] = array
+        return array
+
+
+def _is_end(name: str) -> bool:
+    return is_terminator(name) or find_brancher(name) is not None
+
+
+class Recorder(Device):
+    """One device while its program is recorded."""
+
+    def __init__(
+        self,
+        program: RecordedProgram,
+        inputs: Sequence[Array],
+        grid: Grid | None = None,
+        communicator: Communicator | None = None,
+        lock: threading.Lock | None = None,
+        workers: int = 1,
+    ) -> None:
+        process = communicator.process if communicator else 0
+        super().__init__(program, grid, process)
+        self.lock = lock or threading.Lock()
+        self.recorded = program
+        self.communicator = communicator
+        self.inputs = inputs
+        self.commands: list[AnyCommand] = []
+        self.is_replayable = True
+        self._workers = workers
+        self._resident: dict[int, tuple[Array, Buffer]] = {}
+
+    # Values -----------------------------------------------------------------------------------
+
+    def new_tensor(self, shape: Shape, dtype: np.dtype[Any]) -> Tensor:
+        """A tensor with a buffer of its own, whose contents are not defined yet."""
+        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        return Tensor(shape, dtype, Place(Buffer(size, Storage.TRANSIENT)), self.read)
+
+    def argument(self, position: int) -> Tensor:
+        """An input of the program as a tensor."""
+        array = self.inputs[position]
+        place = Place(Buffer(array.nbytes, Storage.INPUT, position))
+        return Tensor(array.shape, array.dtype, place, self.read)
+
+    def as_tensor(self, value: Value) -> Tensor:
+        """A value as a tensor on the device; what the host knows becomes a constant."""
+        if isinstance(value, Tensor):
+            return value
+        array = np.asarray(value)
+        found = self._resident.get(id(array))
+        if found is None:
+            # The array is kept, so that its identity stays its own.
+            found = self._resident[id(array)] = (array, Buffer.holding(array))
+        return Tensor(array.shape, array.dtype, Place(found[1]), self.read)
+
+    def read(self, tensor: Tensor) -> Array:
+        """The elements of a tensor, by running everything that has been recorded."""
+        self.is_replayable = False
+        self.flush()
+        buffer = tensor.place.buffer
+        memory = buffer.memory
+        if buffer.storage is Storage.INPUT:
+            memory = self.inputs[buffer.position].reshape(-1).view(np.uint8)
+        if memory is None:
+            # Nothing has written to it, so any contents will do.
+            memory = np.zeros(buffer.size, np.uint8)
+        part = memory[tensor.place.offset : tensor.place.offset + tensor.nbytes]
+        return part.view(tensor.dtype).reshape(tensor.shape).copy()
+
+    def flush(self) -> None:
+        """Run what has been recorded; its buffers become resident."""
+        if not self.commands:
+            return
+        buffer = CommandBuffer(self.commands, [], self._state(), self._workers, resident=True)
+        self.commands = []
+        buffer.run([array.reshape(-1).view(np.uint8) for array in self.inputs])
+
+    def finish(self, results: Sequence[Tensor]) -> CommandBuffer:
+        """The command buffer of the whole program."""
+        sizes: list[int] = []
+        for position, tensor in enumerate(results):
+            target = Buffer(tensor.nbytes, Storage.OUTPUT, position)
+            self.copy(tensor, Tensor(tensor.shape, tensor.dtype, Place(target), self.read), None)
+            sizes.append(tensor.nbytes)
+        _write_outputs_in_place(self.commands, results, sizes)
+        return CommandBuffer(self.commands, sizes, self._state(), self._workers)
+
+    def _state(self) -> Any:
+        return self.communicator.state if self.communicator else None
+
+    # Commands ---------------------------------------------------------------------------------
+
+    def add(self, command: AnyCommand) -> None:
+        """Append a command."""
+        self.commands.append(command)
+        if len(self.commands) >= LARGEST_RECORDING:
+            self.is_replayable = False
+            self.flush()
+
+    def copy(self, source: Tensor, target: Tensor, operation: Operation | None) -> None:
+        """Copy all elements."""
+        from ..runtime.communicator import copy_command
+
+        self.add(copy_command(source.place, target.place, source.nbytes, operation))
+
+    def run_kernel(
+        self,
+        kernel: KernelText,
+        reads: Sequence[Tensor],
+        writes: Sequence[Tensor],
+        constants: Sequence[int],
+        operation: Operation,
+    ) -> None:
+        """Append a dispatch."""
+        tiles = kernel.tiles.evaluate(constants)
+        native = compile_kernel(kernel)
+        bindings = tuple(tensor.place for tensor in (*writes, *reads))
+        command = Command(native.address, bindings, tuple(constants), tiles, operation)
+        self.add(command)
+
+
+def _write_outputs_in_place(
+    commands: list[AnyCommand], results: Sequence[Tensor], sizes: Sequence[int]
+) -> None:
+    """Drop the final copies of results that can as well be computed where they are wanted."""
+    copies = commands[len(commands) - len(results) :]
+    del commands[len(commands) - len(results) :]
+    for tensor, copy in zip(results, copies, strict=True):
+        buffer = tensor.place.buffer
+        if buffer.storage is Storage.TRANSIENT and tensor.is_whole and isinstance(copy, Command):
+            target = copy.bindings[0]
+            if isinstance(target, Place):
+                buffer.storage = Storage.OUTPUT
+                buffer.position = target.buffer.position
+                continue
+        commands.append(copy)
+
+
+class RecordingFrame(Frame):
+    """The values of one activation: tensors on the device, or arrays that the host knows."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__(recorder)
+        self.recorder = recorder
+        self.shapes: dict[SSAValue, Shape] = {}
+        self._dying: tuple[SSAValue, ...] = ()
+        self.resolver = ShapeResolver(self.shapes.get, self.number)
+
+    def bind(self, value: SSAValue, content: Value) -> None:
+        """Give a value its content."""
+        self.release(value)
+        self.values[value] = content
+        if isinstance(content, Tensor):
+            content.place.buffer.references += 1
+            self.shapes[value] = content.shape
+        elif isinstance(content, np.ndarray):
+            self.shapes[value] = np.shape(cast(Array, content))
+
+    def release(self, value: SSAValue) -> None:
+        """Forget a tensor that nothing reads any more; numbers may still tell shapes."""
+        content = self.values.get(value)
+        if isinstance(content, Tensor):
+            content.place.buffer.references -= 1
+            del self.values[value]
+
+    def value(self, value: SSAValue) -> Value:
+        """The content of a value. Constants need not have been carried out."""
+        found = self.values.get(value)
+        if found is None and constant_attribute(value) is not None:
+            owner = value.owner
+            if isinstance(owner, Operation):
+                return self.recorder.recorded.constant(owner)
+        if found is None:
+            return self.values[value]
+        return found
+
+    def number(self, value: SSAValue) -> int:
+        """An index as a number."""
+        return int(self.value(value))
+
+    def tensor(self, value: SSAValue) -> Tensor:
+        """The content of a value on the device."""
+        return self.recorder.as_tensor(self.value(value))
+
+    def constants(self, kernel: KernelText) -> list[int]:
+        """The values of a kernel's constants."""
+        return [
+            self.resolver.shape(each.tensor)[each.dimension]
+            if isinstance(each, Dimension)
+            else self.number(each.value)
+            for each in kernel.constants
+        ]
+
+    def may_overwrite(self, value: SSAValue, tensor: Tensor) -> bool:
+        """Whether the operation that is being recorded is the last to read a tensor's buffer."""
+        buffer = tensor.place.buffer
+        return (
+            buffer.storage is Storage.TRANSIENT
+            and buffer.references == 1
+            and value in self._dying
+            and value in self.values
+        )
+
+    def run_block(self, block: Block, arguments: Sequence[Value]) -> Routine:
+        """Record one block; returns the `Exit` by its terminator."""
+        with self.recorder.lock:
+            schedule = self.recorder.recorded.schedule(block)
+        for argument, content in zip(block.args, arguments, strict=True):
+            self.bind(argument, content)
+        for step in schedule.steps:
+            if step.kernel is not None:
+                self._record_kernel(step, step.kernel)
+            else:
+                self._dying = step.dead
+                yield from self._record_host(step.operation)
+            for value in step.dead:
+                self.release(value)
+        end = schedule.terminator
+        if end is None:
+            return Exit(None, ())
+        results = [self.value(operand) for operand in end.operands]
+        for value in schedule.own:
+            self.release(value)
+        return Exit(end, results)
+
+    def _record_kernel(self, step: Step, kernel: KernelText) -> None:
+        reads = [self.tensor(value) for value in kernel.reads]
+        constants = self.constants(kernel)
+        writes = [
+            self.recorder.new_tensor(self.resolver.shape(value), dtype_of(value.type))
+            for value in kernel.writes
+        ]
+        self.recorder.run_kernel(kernel, reads, writes, constants, step.operation)
+        for value, tensor in zip(kernel.writes, writes, strict=True):
+            self.bind(value, tensor)
+
+    def _record_host(self, operation: Operation) -> Routine:
+        from .host_rules import HOST_RULES
+
+        name = operation_name(operation)
+        rule = HOST_RULES.get(name)
+        results: Sequence[Value]
+        if rule is not None:
+            results = rule(self, operation)
+        elif name == "func.call":
+            results = yield from self._call(operation)
+        else:
+            results = yield from self._interpret(operation, name)
+        for result, content in zip(operation.results, results, strict=True):
+            self.bind(result, content)
+
+    def _interpret(self, operation: Operation, name: str) -> Routine:
+        """Let the interpreter carry out control flow, arithmetic on indices, and what is rare."""
+        entry = find_entry(name)
+        if entry is None:
+            raise OperationError(
+                operation, "is an operation that the numba backend does not compile"
+            )
+        operands = [self.value(operand) for operand in operation.operands]
+        if name in CONTROL_FLOW and entry.drive is not None:
+            return (yield entry.drive(operation, operands, self))
+        frame = Frame(self.device)
+        for value in captured(operation):
+            frame.values[value] = self._known(operation, self.value(value))
+        known = [self._known(operation, operand) for operand in operands]
+        if entry.drive is not None:
+            return (yield entry.drive(operation, known, frame))
+        if entry.execute is None:
+            raise OperationError(operation, "cannot be executed")
+        return entry.execute(operation, known, self)
+
+    def _known(self, operation: Operation, value: Value) -> Value:
+        if not isinstance(value, Tensor):
+            return value
+        if value.shape:
+            remark("backend", operation, "has no kernel and runs in the interpreter")
+        return value.read()
+
+    def _call(self, operation: Operation) -> Routine:
+        name = symbol(operation, "callee")
+        callee = self.recorder.recorded.lookup(operation, name)
+        if callee is None or not callee.regions or not callee.regions[0].blocks:
+            raise OperationError(operation, f"calls @{name}, which has no body to run")
+        frame = RecordingFrame(self.recorder)
+        arguments = [self.value(operand) for operand in operation.operands]
+        exit_: Exit = yield frame.run_region(callee.regions[0], arguments)
+        return exit_.values
+
+
+CONTROL_FLOW = frozenset(
+    f"scf.{name}" for name in ("execute_region", "for", "if", "index_switch", "while")
+)
+"""Operations whose regions are recorded."""

@@ -1,0 +1,96 @@
+"""The order in which a block is carried out: kernels at their roots, the rest by the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from .fusion import captured, plan_block
+from .kernels import write_kernel
+from .writer import KernelText, Number
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operation: by a kernel if there is one, else by the host.
+
+    `dead` are the values that nothing reads after it.
+    """
+
+    operation: Operation
+    kernel: KernelText | None
+    dead: tuple[SSAValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The steps of a block; the terminator, if there is one, is not among them.
+
+    `own` are the values that end with the block: nothing in another block reads them.
+    """
+
+    steps: tuple[Step, ...]
+    terminator: Operation | None
+    own: tuple[SSAValue, ...]
+
+
+def schedule_block(block: Block, is_terminator: Callable[[str], bool]) -> Schedule:
+    """Plan a block and write its kernels. Raises OperationError for what no kernel can do."""
+    plan = plan_block(block)
+    last = block.last_op
+    terminator = last if last is not None and is_terminator(last.name) else None
+    steps: list[tuple[Operation, KernelText | None]] = []
+    for operation in block.ops:
+        if operation in plan.kernels:
+            results = plan.kernels[operation]
+            steps.append((operation, write_kernel(operation, results, plan.inline.__contains__)))
+        elif operation in plan.host and operation is not terminator:
+            steps.append((operation, None))
+    dead = _dead_after(block, steps)
+    return Schedule(
+        tuple(
+            Step(operation, kernel, tuple(dead.get(position, ())))
+            for position, (operation, kernel) in enumerate(steps)
+        ),
+        terminator,
+        tuple(value for value in _defined(block) if not _escapes(value, block)),
+    )
+
+
+def _defined(block: Block) -> list[SSAValue]:
+    return [*block.args, *(result for operation in block.ops for result in operation.results)]
+
+
+def _reads(operation: Operation, kernel: KernelText | None) -> Sequence[SSAValue]:
+    if kernel is None:
+        return [*operation.operands, *captured(operation)]
+    constants = [
+        constant.value if isinstance(constant, Number) else constant.tensor
+        for constant in kernel.constants
+    ]
+    return [*kernel.reads, *constants]
+
+
+def _dead_after(
+    block: Block, steps: Sequence[tuple[Operation, KernelText | None]]
+) -> dict[int, list[SSAValue]]:
+    last: dict[SSAValue, int] = dict.fromkeys(block.args, -1)
+    for position, (operation, kernel) in enumerate(steps):
+        for value in _reads(operation, kernel):
+            if value in last:
+                last[value] = position
+        for result in kernel.writes if kernel else operation.results:
+            last.setdefault(result, position)
+    kept = set(block.last_op.operands) if block.last_op else set[SSAValue]()
+    dead: dict[int, list[SSAValue]] = {}
+    for value, position in last.items():
+        if position >= 0 and value not in kept and not _escapes(value, block):
+            dead.setdefault(position, []).append(value)
+    return dead
+
+
+def _escapes(value: SSAValue, block: Block) -> bool:
+    """Whether another block of the region reads a value."""
+    return any(block.find_ancestor_op_in_block(use.operation) is None for use in value.uses)

@@ -1,0 +1,409 @@
+"""A kernel while it is written: its bindings, its constants, and any element of any tensor.
+
+Elements are pulled: asking for an element of a tensor that another kernel stores becomes a load,
+and asking for one of a tensor that this kernel computes on the way becomes the code for that
+element. That is all there is to fusion, once `fusion` has said which tensors are stored.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    IndexType,
+    TensorType,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
+
+from ..dialects.diagnostics import OperationError
+from ..dialects.structured import element_type
+from .code import Code, Term
+from .elements import Element, element_of
+from .scalars import is_scalar_operation, write_constant, write_scalar_operation
+
+Indices = tuple[Term, ...]
+
+DYNAMIC = DYNAMIC_INDEX
+"""MLIR's mark for a number that an operand gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A constant of a kernel: the size of a tensor along one dimension."""
+
+    tensor: SSAValue
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A constant of a kernel: an index that the host program computes."""
+
+    value: SSAValue
+
+
+Constant = Dimension | Number
+
+
+@dataclass
+class KernelText:
+    """A finished kernel, apart from any one use of it.
+
+    - `function`: the definition `f(bindings, constants, first_tile, last_tile)`;
+    - `primitives`: what it calls;
+    - `reads`, `writes`: the values bound, reads first;
+    - `constants`: what the host passes for each constant;
+    - `tiles`: how many tiles there are, from the constants.
+    """
+
+    function: ast.FunctionDef
+    primitives: frozenset[str]
+    reads: tuple[SSAValue, ...]
+    writes: tuple[SSAValue, ...]
+    constants: tuple[Constant, ...]
+    tiles: TileCount
+
+
+@dataclass(frozen=True, slots=True)
+class TileCount:
+    """The product of `ceil(size / chunk)`; a size is a number or the position of a constant."""
+
+    factors: tuple[tuple[int | str, int], ...] = ()
+
+    def evaluate(self, constants: Sequence[int]) -> int:
+        """The count for the values of the kernel's constants."""
+        count = 1
+        for size, chunk in self.factors:
+            known = size if isinstance(size, int) else constants[int(size[1:])]
+            count *= -(-known // chunk)
+        return count
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The static shape of a tensor, `DYNAMIC_INDEX` where unknown; `()` for a scalar."""
+    value_type = value.type
+    if isinstance(value_type, TensorType):
+        return cast(TensorType[Attribute], value_type).get_shape()
+    return ()
+
+
+def tensor_element(value: SSAValue) -> Attribute:
+    """The type of a tensor's elements, or the type of a scalar."""
+    return element_type(value.type)
+
+
+def constant_attribute(value: SSAValue) -> Attribute | None:
+    """What a value is, if it is a constant."""
+    owner = value.owner
+    if isinstance(owner, Operation) and owner.name == "arith.constant":
+        return owner.get_attr_or_prop("value")
+    return None
+
+
+@dataclass
+class KernelWriter:
+    """One kernel: `is_inline` tells which tensors it computes on the way.
+
+    `results` are the tensors it stores, and `operation` is where its errors are reported.
+    """
+
+    operation: Operation
+    results: tuple[SSAValue, ...]
+    is_inline: Callable[[SSAValue], bool]
+    code: Code = field(default_factory=Code)
+    _bindings: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    _constants: dict[Constant, int] = field(default_factory=dict[Constant, int])
+
+    def __post_init__(self) -> None:
+        # Results come first so that their numbers, and so their alias scopes, are always known.
+        for result in self.results:
+            self._bindings[result] = len(self._bindings)
+
+    # Sizes and numbers ------------------------------------------------------------------------
+
+    def constant(self, constant: Constant) -> str:
+        """The variable of one of the kernel's constants."""
+        return f"c{self._constants.setdefault(constant, len(self._constants))}"
+
+    def shape(self, value: SSAValue) -> Indices:
+        """The sizes of a tensor: numbers where known, else constants of the kernel."""
+        return tuple(
+            self.constant(Dimension(value, i)) if size == DYNAMIC_INDEX else size
+            for i, size in enumerate(shape_of(value))
+        )
+
+    def number(self, value: SSAValue) -> Term:
+        """An index that the host program computes."""
+        attribute = constant_attribute(value)
+        if attribute is not None:
+            known = getattr(getattr(attribute, "value", None), "data", None)
+            if isinstance(known, int):
+                return known
+        found = self.code.recall(value)
+        if isinstance(found, str | int):
+            return found
+        return self.constant(Number(value))
+
+    def mixed_numbers(self, static: Sequence[int], dynamic: Sequence[SSAValue]) -> tuple[Term, ...]:
+        """A list of which some entries are operands, marked by `DYNAMIC_INDEX`."""
+        remaining = iter(dynamic)
+        return tuple(
+            self.number(next(remaining)) if each == DYNAMIC_INDEX else each for each in static
+        )
+
+    def element_of(self, value: SSAValue) -> Element:
+        """The element type of a tensor, or the type of a scalar."""
+        return element_of(element_type(value.type), self.operation)
+
+    # Elements ---------------------------------------------------------------------------------
+
+    def _binding(self, value: SSAValue) -> int:
+        return self._bindings.setdefault(value, len(self._bindings))
+
+    def load(self, value: SSAValue, position: Term) -> Term:
+        """The element at a row-major position of a tensor that is stored."""
+        binding = self._binding(value)
+        primitive = f"load_{self.element_of(value).name}_{binding}"
+        if value in self.results:
+            return self.code.load(primitive, f"b{binding}", position)
+        return self.code.call(primitive, f"b{binding}", position)
+
+    def store(self, value: SSAValue, position: Term, element: Term) -> None:
+        """Set the element at a row-major position of a result."""
+        binding = self._bindings[value]
+        self.code.run(
+            f"store_{self.element_of(value).name}_{binding}", f"b{binding}", position, element
+        )
+
+    def element(self, value: SSAValue, indices: Indices) -> Term:
+        """The element of a tensor (or the value of a scalar, for no indices)."""
+        if not isinstance(value.type, TensorType):
+            return self.scalar(value)
+        attribute = constant_attribute(value)
+        splat = None if attribute is None else splat_value(attribute)
+        if splat is not None:
+            return write_constant(self.code, splat, self.operation)
+        if not self.is_inline(value):
+            if isinstance(indices, FlatIndices):
+                return self.load(value, indices.position)
+            return self.load(value, self.code.linear(indices, self.shape(value)))
+        key = (value, indices)
+        found = self.code.recall(key)
+        if isinstance(found, str | int):
+            return found
+        from .expressions import write_element
+
+        element = write_element(self, value, indices)
+        self.code.remember(key, element)
+        return element
+
+    def scalar(self, value: SSAValue) -> Term:
+        """A scalar from outside the kernel, or one that the kernel has computed already."""
+        attribute = constant_attribute(value)
+        if attribute is not None:
+            return write_constant(self.code, attribute, self.operation)
+        found = self.code.recall(value)
+        if isinstance(found, str | int):
+            return found
+        if isinstance(value.type, IndexType):
+            return self.constant(Number(value))
+        return self.load(value, 0)
+
+    # Bodies -----------------------------------------------------------------------------------
+
+    def body(
+        self,
+        block: Block,
+        arguments: Sequence[Term],
+        loops: Indices = (),
+        reduction_forms: dict[Operation, str] | None = None,
+    ) -> tuple[Term, ...]:
+        """The code of a block of scalar operations; variables for what it yields.
+
+        `loops` are the indices that `linalg.index` gives. Raises OperationError for an operation
+        that kernels do not have.
+        """
+        for argument, term in zip(block.args, arguments, strict=False):
+            self.code.remember(argument, term)
+        last = block.last_op
+        for operation in block.ops:
+            if operation is last:
+                return tuple(self.scalar(operand) for operand in operation.operands)
+            form = reduction_forms.get(operation) if reduction_forms else None
+            results = self._body_operation(operation, loops, form)
+            for result, term in zip(operation.results, results, strict=True):
+                self.code.remember(result, term)
+        return ()
+
+    def _body_operation(
+        self, operation: Operation, loops: Indices, form: str | None
+    ) -> tuple[Term, ...]:
+        name = operation.name
+        if name == "arith.constant":
+            attribute = operation.get_attr_or_prop("value")
+            if isinstance(operation.results[0].type, TensorType) or attribute is None:
+                return ("",)
+            return (write_constant(self.code, attribute, operation),)
+        if name == "linalg.index":
+            return (loops[linalg_index(operation)],)
+        if is_scalar_operation(name):
+            operands = [self.scalar(operand) for operand in operation.operands]
+            return write_scalar_operation(self.code, operation, operands, form)
+        if name == "tensor.extract":
+            indices = tuple(self.scalar(operand) for operand in operation.operands[1:])
+            return (self.element(operation.operands[0], indices),)
+        if name == "affine.apply":
+            attribute = operation.get_attr_or_prop("map")
+            if isinstance(attribute, AffineMapAttr):
+                operands = tuple(self.scalar(operand) for operand in operation.operands)
+                return self.apply_map(attribute.data, operands)
+        if name == "tensor.dim":
+            dimension = self.scalar(operation.operands[1])
+            if isinstance(dimension, int):
+                return (self.shape(operation.operands[0])[dimension],)
+        if name == "scf.if":
+            return self._if(operation, loops)
+        raise OperationError(operation, "is an operation that the numba backend does not compile")
+
+    def _if(self, operation: Operation, loops: Indices) -> tuple[Term, ...]:
+        results = tuple(self.code.fresh() for _ in operation.results)
+
+        def branch(block: Block | None) -> None:
+            if block is None:
+                return
+            for name, term in zip(results, self.body(block, (), loops), strict=True):
+                self.code.set(name, term)
+
+        blocks = [region.first_block for region in operation.regions]
+        with self.code.when(self.scalar(operation.operands[0])):
+            branch(blocks[0])
+        with self.code.otherwise():
+            branch(blocks[1])
+        return results
+
+    # Affine maps ------------------------------------------------------------------------------
+
+    def apply_map(self, affine_map: AffineMap, operands: Indices) -> Indices:
+        """The image of a point; operands are dimensions, then symbols."""
+        return tuple(
+            self._affine(each, operands, affine_map.num_dims) for each in affine_map.results
+        )
+
+    def _affine(self, expression: AffineExpr, operands: Indices, dimensions: int) -> Term:
+        code = self.code
+        if isinstance(expression, AffineDimExpr):
+            return operands[expression.position]
+        if isinstance(expression, AffineConstantExpr):
+            return expression.value
+        if isinstance(expression, AffineBinaryOpExpr):
+            left = self._affine(expression.lhs, operands, dimensions)
+            right = self._affine(expression.rhs, operands, dimensions)
+            match expression.kind:
+                case AffineBinaryOpKind.Add:
+                    return code.add(left, right)
+                case AffineBinaryOpKind.Mul:
+                    return code.multiply(left, right)
+                case AffineBinaryOpKind.Mod:
+                    return code.modulo(left, right)
+                case AffineBinaryOpKind.FloorDiv:
+                    return code.floor_divide(left, right)
+                case AffineBinaryOpKind.CeilDiv:
+                    return code.ceiling_divide(left, right)
+        position = getattr(expression, "position", 0)
+        return operands[dimensions + position]
+
+    # The end ----------------------------------------------------------------------------------
+
+    def finish(self, tiles: TileCount) -> KernelText:
+        """The kernel, with the code that fetches its bindings and constants in front."""
+        fetches = [
+            *(_fetch(f"b{i}", "bindings", i) for i in self._bindings.values()),
+            *(_fetch(f"c{i}", "constants", i) for i in self._constants.values()),
+        ]
+        arguments = [ast.arg(name) for name in ("bindings", "constants", "first", "last")]
+        function = ast.FunctionDef(
+            name="kernel",
+            args=ast.arguments(
+                posonlyargs=[], args=arguments, kwonlyargs=[], kw_defaults=[], defaults=[]
+            ),
+            body=[*fetches, *self.code.body, ast.Return(ast.Constant(0))],
+            decorator_list=[],
+        )
+        bound = tuple(self._bindings)
+        return KernelText(
+            function,
+            frozenset(self.code.primitives),
+            bound[len(self.results) :],
+            self.results,
+            tuple(self._constants),
+            tiles,
+        )
+
+
+class FlatIndices(tuple[Term, ...]):
+    """The indices of an element of which all that is used is its row-major position."""
+
+    position: Term
+
+    @staticmethod
+    def at(position: Term, rank: int) -> FlatIndices:
+        """Indices of a tensor of some rank that must only be passed on."""
+        indices = FlatIndices((position,) * rank)
+        indices.position = position
+        return indices
+
+
+def _fetch(name: str, array: str, position: int) -> ast.stmt:
+    subscript = ast.Subscript(ast.Name(array, ast.Load()), ast.Constant(position), ast.Load())
+    return ast.Assign([ast.Name(name, ast.Store())], subscript)
+
+
+def linalg_index(operation: Operation) -> int:
+    """Which loop a `linalg.index` asks for."""
+    attribute = operation.get_attr_or_prop("dim")
+    value = getattr(getattr(attribute, "value", None), "data", None)
+    if not isinstance(value, int):
+        raise OperationError(operation, "has no dimension")
+    return value
+
+
+def splat_value(attribute: Attribute) -> Attribute | None:
+    """The one number of a dense constant whose elements are all equal, as an attribute."""
+    from xdsl.dialects.builtin import (
+        AnyFloat,
+        DenseIntOrFPElementsAttr,
+        FloatAttr,
+        IntegerAttr,
+        IntegerType,
+    )
+
+    if not isinstance(attribute, DenseIntOrFPElementsAttr) or not attribute.is_splat():
+        return None
+    number = cast(float, attribute.get_values()[0])
+    kind = cast(Attribute, attribute.get_element_type())
+    if isinstance(kind, AnyFloat):
+        return FloatAttr(float(number), kind)
+    if isinstance(kind, IntegerType):
+        return IntegerAttr(int(number), cast(IntegerType, kind))
+    if isinstance(kind, IndexType):
+        return IntegerAttr(int(number), kind)
+    return None
+
+
+BODY_OPERATIONS = frozenset(
+    ("affine.apply", "arith.constant", "linalg.index", "scf.if", "tensor.dim", "tensor.extract")
+)
+"""What a kernel's scalar code may hold besides the scalar operations of `arith` and `math`."""

@@ -1,0 +1,102 @@
+"""What a collective is: who takes part, what each brings, and what shape each gets.
+
+Groups, their order and the rule for uneven shards are those of MLIR's `shard` dialect: the
+processes of a group are equal outside the grid axes, ordered row-major over the axes as listed;
+of `n = size mod parts` longer shards, the longer ones come last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from ..backend.elements import Element
+from ..sharding.grid import Grid
+from ..sharding.local_shape import interval
+from ..sharding.sharding import ReductionKind
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Processes that meet, in order, and the place of the own one among them."""
+
+    processes: tuple[int, ...]
+    rank: int
+
+    @property
+    def size(self) -> int:
+        """How many processes meet."""
+        return len(self.processes)
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """One meeting of a group as one of its processes sees it.
+
+    - `kind`: `all_gather`, `all_reduce`, `all_slice`, `all_to_all`, `broadcast`, `gather`, `halo`,
+      `permute`, `reduce`, `reduce_scatter` or `scatter`;
+    - `source_shape`, `result_shape`: what this process brings and gets;
+    - `axis`: the tensor dimension that is gathered, scattered or split;
+    - `concat_axis`: for `all_to_all`, where the pieces are joined;
+    - `root`: the rank of the root, where there is one;
+    - `sender`, `receiver`: for `permute`, the ranks to get from and to send to, `None` for nobody;
+    - `low`, `high`: for `halo`, how much of `axis` belongs to the neighbours.
+    """
+
+    kind: str
+    group: Group
+    source_shape: Shape
+    source: Element
+    result_shape: Shape
+    result: Element
+    axis: int = 0
+    concat_axis: int = 0
+    root: int | None = None
+    sender: int | None = None
+    receiver: int | None = None
+    low: int = 0
+    high: int = 0
+    reduction: ReductionKind = ReductionKind.SUM
+
+
+def group_of(grid: Grid, process: int, axes: Sequence[int]) -> Group:
+    """The group of a process along grid axes."""
+    own = grid.coordinates(process)
+    found: list[tuple[int, int]] = []
+    for other in range(grid.device_count()):
+        coordinates = grid.coordinates(other)
+        if all(own[a] == coordinates[a] for a in range(grid.rank) if a not in axes):
+            found.append((grid.linear_index(coordinates, axes), other))
+    processes = tuple(other for _, other in sorted(found))
+    return Group(processes, processes.index(process))
+
+
+def shard_range(size: int, parts: int, index: int) -> tuple[int, int]:
+    """Where a shard begins and how long it is."""
+    start, end = interval(size, parts, index)
+    return start, end - start
+
+
+def result_shape(
+    kind: str, group: Group, shapes: Sequence[Shape], axis: int, concat_axis: int = 0
+) -> Shape:
+    """The shape that the process gets, from the shapes that the group brings, in group order."""
+    own = list(shapes[group.rank])
+    if kind in ("all_gather", "gather"):
+        own[axis] = sum(shape[axis] for shape in shapes)
+    elif kind in ("all_slice", "reduce_scatter", "scatter"):
+        own[axis] = shard_range(own[axis], group.size, group.rank)[1]
+    elif kind == "all_to_all" and axis == concat_axis:
+        own[axis] = sum(shard_range(shape[axis], group.size, group.rank)[1] for shape in shapes)
+    elif kind == "all_to_all":
+        own[axis] = shard_range(own[axis], group.size, group.rank)[1]
+        own[concat_axis] = sum(shape[concat_axis] for shape in shapes)
+    return tuple(own)
+
+
+def around(shape: Shape, axis: int) -> tuple[int, int, int]:
+    """Elements outside of a dimension, the dimension, and elements inside of it."""
+    return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])

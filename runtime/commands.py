@@ -1,0 +1,274 @@
+"""Command buffers: what a device does, recorded once and replayed by one native loop.
+
+A command is a call of a native function on places in buffers, or a call of a Python function
+where a communicator has no native one. Between the two kinds the loop returns to Python;
+otherwise no Python runs, however many commands there are.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .arena import Lifetime, Placement, place
+from .buffers import Buffer, Bytes, Storage, allocate
+from .native import COMMAND_WORDS, RELEASED, native_function
+
+Words = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Somewhere in a buffer, in bytes from its beginning."""
+
+    buffer: Buffer
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A call of a native function.
+
+    - `function`: its address, `f(bindings, constants, first_tile, last_tile) -> status`;
+    - `bindings`: places, or numbers that are passed as they are;
+    - `tiles`: how many there are; a device's workers share them;
+    - `is_collective`: it meets other devices, so one worker runs it;
+    - `source`: what to name where it fails.
+    """
+
+    function: int
+    bindings: tuple[Place | int, ...]
+    constants: tuple[int, ...]
+    tiles: int
+    source: object
+    is_collective: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HostCommand:
+    """A call of a Python function with the bytes from each place on."""
+
+    function: Callable[..., None]
+    places: tuple[Place, ...]
+    source: object
+
+
+AnyCommand = Command | HostCommand
+
+
+class CommandFailed(Exception):
+    """A command returned a status: whose, and whether it only gave up because of another device."""
+
+    def __init__(self, source: object, status: int) -> None:
+        super().__init__(f"a command returned status {status}")
+        self.source = source
+        self.status = status
+        self.is_released = status == RELEASED
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a command buffer holds: `arena_bytes` is the peak of its transient buffers."""
+
+    commands: int
+    arena_bytes: int
+    transient_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Patch:
+    """Words of the address table that change with every run."""
+
+    words: Words
+    positions: Words
+    offsets: Words
+
+
+class CommandBuffer:
+    """Recorded commands with their memory, ready to run with any inputs of the recorded sizes."""
+
+    def __init__(
+        self,
+        commands: Sequence[AnyCommand],
+        output_sizes: Sequence[int],
+        state: Words | None = None,
+        workers: int = 1,
+        resident: bool = False,
+    ) -> None:
+        """`resident` makes every transient buffer a resident one, with memory of its own."""
+        self._commands = tuple(commands)
+        self._output_sizes = tuple(output_sizes)
+        self._owns_state = state is None
+        self._state = np.zeros(8, np.int64) if state is None else state
+        self._workers = workers
+        self._team = np.zeros(16, np.int64)
+        self._progress = np.zeros(8 * workers, np.int64)
+        self._run_native = _replay_function()
+        if resident:
+            for buffer, _ in _transient_buffers(self._commands):
+                buffer.memory = allocate(buffer.size)
+                buffer.storage = Storage.RESIDENT
+        transient = _transient_buffers(self._commands)
+        placement = place([lifetime for _, lifetime in transient])
+        self._arena = allocate(placement.size)
+        self._encode(transient, placement)
+        total = sum(buffer.size for buffer, _ in transient)
+        self.statistics = Statistics(len(self._commands), placement.size, total)
+
+    def _encode(self, transient: Sequence[tuple[Buffer, Lifetime]], placement: Placement) -> None:
+        """Fill the tables that the native loop reads."""
+        base = self._arena.ctypes.data
+        addresses = {
+            buffer: base + offset
+            for (buffer, _), offset in zip(transient, placement.offsets, strict=True)
+        }
+        self._kept = [
+            place.buffer.memory
+            for command in self._commands
+            for place in _places(command)
+            if place.buffer.storage is Storage.RESIDENT
+        ]
+        words: list[int] = []
+        patches: dict[Storage, list[tuple[int, int, int]]] = {
+            Storage.INPUT: [],
+            Storage.OUTPUT: [],
+        }
+        rows: list[list[int]] = []
+        self._segments: list[tuple[int, int] | HostCommand] = []
+        for number, command in enumerate(self._commands):
+            if isinstance(command, HostCommand):
+                self._segments.append(command)
+                continue
+            if not self._segments or isinstance(self._segments[-1], HostCommand):
+                self._segments.append((len(rows), len(rows)))
+            start = self._segments[-1]
+            if not isinstance(start, HostCommand):
+                self._segments[-1] = (start[0], len(rows) + 1)
+            bindings_at = len(words)
+            for binding in command.bindings:
+                words.append(_address(binding, addresses, len(words), patches))
+            constants_at = len(words)
+            words.extend(command.constants)
+            collective = int(command.is_collective)
+            rows.append(
+                [command.function, bindings_at, constants_at, command.tiles, collective, number]
+            )
+        self._words = np.array(words or [0], np.int64)
+        self._table = np.array(rows or [[0] * COMMAND_WORDS], np.int64)
+        self._table[:, 1:3] = self._words.ctypes.data + 8 * self._table[:, 1:3]
+        self._patches = {storage: _patch(found) for storage, found in patches.items()}
+        self._addresses = addresses
+
+    def run(self, inputs: Sequence[Bytes]) -> list[Bytes]:
+        """Run the commands; returns the outputs' memory, new at each call.
+
+        Inputs are only read. Raises CommandFailed where a command does.
+        """
+        outputs = [allocate(size) for size in self._output_sizes]
+        self._team[:] = 0
+        if self._owns_state:
+            self._state[:] = 0
+        self._apply(Storage.INPUT, inputs)
+        self._apply(Storage.OUTPUT, outputs)
+        for segment in self._segments:
+            if isinstance(segment, HostCommand):
+                views = [self._view(place, inputs, outputs) for place in segment.places]
+                segment.function(*views)
+            else:
+                self._run_segment(*segment)
+        return outputs
+
+    def _apply(self, storage: Storage, arrays: Sequence[Bytes]) -> None:
+        patch = self._patches[storage]
+        if len(patch.words):
+            bases = np.array([array.ctypes.data for array in arrays], np.int64)
+            self._words[patch.words] = bases[patch.positions] + patch.offsets
+
+    def _run_segment(self, start: int, stop: int) -> None:
+        commands = self._table.ctypes.data + start * COMMAND_WORDS * 8
+        team, state = self._team.ctypes.data, self._state.ctypes.data
+        progress = self._progress.ctypes.data
+        if self._workers == 1:
+            statuses = [self._run_native(commands, stop - start, 0, 1, team, state, progress)]
+        else:
+            from .workers import run_together
+
+            statuses = run_together(
+                self._workers,
+                lambda worker: self._run_native(
+                    commands,
+                    stop - start,
+                    worker,
+                    self._workers,
+                    team,
+                    state,
+                    progress + 64 * worker,
+                ),
+            )
+        for worker, status in sorted(enumerate(statuses), key=lambda entry: entry[1] == RELEASED):
+            if status:
+                source = self._commands[int(self._progress[8 * worker])].source
+                raise CommandFailed(source, status)
+
+    def _view(self, place: Place, inputs: Sequence[Bytes], outputs: Sequence[Bytes]) -> Bytes:
+        buffer = place.buffer
+        if buffer.storage is Storage.INPUT:
+            memory = inputs[buffer.position]
+        elif buffer.storage is Storage.OUTPUT:
+            memory = outputs[buffer.position]
+        elif buffer.memory is not None:
+            memory = buffer.memory
+        else:
+            start = self._addresses[buffer] - self._arena.ctypes.data
+            memory = self._arena[start : start + buffer.size]
+        return memory[place.offset :]
+
+
+def _replay_function() -> Any:
+    words = [ctypes.c_int64] * 7
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *words)(native_function("replay").address)
+
+
+def _places(command: AnyCommand) -> list[Place]:
+    if isinstance(command, HostCommand):
+        return list(command.places)
+    return [binding for binding in command.bindings if isinstance(binding, Place)]
+
+
+def _transient_buffers(commands: Sequence[AnyCommand]) -> list[tuple[Buffer, Lifetime]]:
+    """The buffers to place, each from the first command that names it to the last."""
+    first: dict[Buffer, int] = {}
+    last: dict[Buffer, int] = {}
+    for number, command in enumerate(commands):
+        for each in _places(command):
+            if each.buffer.storage is Storage.TRANSIENT:
+                first.setdefault(each.buffer, number)
+                last[each.buffer] = number
+    return [(buffer, Lifetime(buffer.size, start, last[buffer])) for buffer, start in first.items()]
+
+
+def _address(
+    binding: Place | int,
+    addresses: dict[Buffer, int],
+    word: int,
+    patches: dict[Storage, list[tuple[int, int, int]]],
+) -> int:
+    if isinstance(binding, int):
+        return binding
+    buffer = binding.buffer
+    if buffer.memory is not None:
+        return buffer.memory.ctypes.data + binding.offset
+    if buffer.storage is Storage.TRANSIENT:
+        return addresses[buffer] + binding.offset
+    patches[buffer.storage].append((word, buffer.position, binding.offset))
+    return 0
+
+
+def _patch(entries: Sequence[tuple[int, int, int]]) -> _Patch:
+    table = np.array(entries, np.int64).reshape(-1, 3)
+    return _Patch(table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy())

@@ -1,0 +1,386 @@
+"""The runtime's native functions: the loop that replays commands, and collectives on shared memory.
+
+A collective has the same interface as a kernel. Its bindings are `[meeting, state, source,
+result, scratch]`; its constants are listed at each function. All of them pull: everyone publishes
+where its data are, waits for the others, reads from them what it needs, and waits again before
+anybody may overwrite anything.
+
+A meeting is an array of words: `[0]` how many have arrived, `[8]` the generation, then from word
+16 eight words per participant (source, result, size). The state is a device group's: `[0]` is
+set where somebody failed, and every waiting loop looks at it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+import numba
+from numba import types
+
+from ..backend.kernel_cache import Native, compile_native
+from .intrinsics import (
+    atomic_add,
+    atomic_load,
+    atomic_store,
+    call_kernel,
+    clear_bytes,
+    copy_bytes,
+    load_word,
+    pause,
+    store_word,
+    yield_processor,
+)
+
+COMMAND_WORDS = 6
+"""Words of a command: function, bindings, constants, tiles, whether it is a collective, number."""
+
+SLOT_WORDS = 8
+FIRST_SLOT = 16
+SPINS = 200
+REDUCTION_CHUNK = 4096
+"""Elements of a tile of a reduction kernel."""
+
+FAILED = 1
+"""Status of a command that failed itself."""
+
+RELEASED = 2
+"""Status of a command that gave up because another device failed."""
+
+TOO_NARROW = 3
+"""Status of a halo exchange with a neighbour that has less than the halo."""
+
+njit: Any = numba.njit(error_model="numpy", boundscheck=False)
+
+
+def meeting_words(participants: int) -> int:
+    """The size of a meeting."""
+    return FIRST_SLOT + SLOT_WORDS * participants
+
+
+@njit
+def wait(meeting: int, participants: int, state: int) -> int:
+    """A barrier: 0 once all are here, or RELEASED if somebody failed."""
+    generation = atomic_load(meeting + 64)
+    if atomic_add(meeting, 1) == participants - 1:
+        atomic_store(meeting, 0)
+        atomic_store(meeting + 64, generation + 1)
+        return 0
+    spins = 0
+    while atomic_load(meeting + 64) == generation:
+        if atomic_load(state) != 0:
+            return RELEASED
+        spins += 1
+        if spins > SPINS:
+            yield_processor()
+        else:
+            pause()
+    return 0
+
+
+@njit
+def slot(meeting: int, participant: int) -> int:
+    """Where a participant publishes."""
+    return meeting + 8 * (FIRST_SLOT + SLOT_WORDS * participant)
+
+
+@njit
+def publish(
+    meeting: int, rank: int, participants: int, state: int, source: int, result: int, size: int
+) -> int:
+    """Tell the others where the data are, and wait until all have."""
+    mine = slot(meeting, rank)
+    store_word(mine, source)
+    store_word(mine + 8, result)
+    store_word(mine + 16, size)
+    return wait(meeting, participants, state)
+
+
+@njit
+def shard_start(size: int, parts: int, index: int) -> int:
+    """Where a shard begins: the last `size mod parts` shards are longer by one."""
+    shorter = parts - size % parts
+    return index * (size // parts) + max(0, index - shorter)
+
+
+def replay(
+    commands: int, count: int, worker: int, workers: int, team: int, state: int, progress: int
+) -> int:
+    """Run commands in order; each is cut into tiles over a device's workers.
+
+    Returns the first status that is not 0, with the command's number at `progress`. Where a
+    command fails by itself, the state tells the other devices who failed.
+    """
+    for index in range(count):
+        command = commands + index * (COMMAND_WORDS * 8)
+        tiles = load_word(command + 24)
+        status = 0
+        first = tiles * worker // workers
+        last = tiles * (worker + 1) // workers
+        if load_word(command + 32) != 0:
+            first = 0
+            last = 1 if worker == 0 else 0
+        if last > first:
+            status = call_kernel(
+                load_word(command),
+                load_word(command + 8),
+                load_word(command + 16),
+                first,
+                last,
+            )
+        if status == 0 and workers > 1:
+            status = wait(team, workers, state)
+        if status != 0:
+            store_word(progress, load_word(command + 40))
+            if status != RELEASED:
+                atomic_store(state, 1)
+            return status
+    return 0
+
+
+def copy(bindings: Any, constants: Any, first: int, last: int) -> int:
+    """Copy `constants[0]` bytes from binding 1 to binding 0."""
+    copy_bytes(bindings[0], bindings[1], constants[0])
+    return 0
+
+
+def copy_rows(bindings: Any, constants: Any, first: int, last: int) -> int:
+    """`rows` runs of `bytes` from binding 1 to 0: [rows, bytes, target pitch, source pitch,
+    target start, source start]."""
+    for row in range(constants[0]):
+        target = bindings[0] + constants[4] + row * constants[2]
+        source = bindings[1] + constants[5] + row * constants[3]
+        copy_bytes(target, source, constants[1])
+    return 0
+
+
+def all_gather(bindings: Any, constants: Any, first: int, last: int) -> int:
+    """Constants: [participants, rank, root (-1: everybody is), rows, bytes of an own row]."""
+    meeting, state = bindings[0], bindings[1]
+    participants, rank, root, rows = constants[0], constants[1], constants[2], constants[3]
+    if publish(meeting, rank, participants, state, bindings[2], 0, constants[4]) != 0:
+        return RELEASED
+    pitch = 0
+    for other in range(participants):
+        pitch += load_word(slot(meeting, other) + 16)
+    if root >= 0 and root != rank:
+        clear_bytes(bindings[3], rows * pitch)
+    else:
+        start = bindings[3]
+        for other in range(participants):
+            source = load_word(slot(meeting, other))
+            size = load_word(slot(meeting, other) + 16)
+            for row in range(rows):
+                copy_bytes(start + row * pitch, source + row * size, size)
+            start += size
+    return wait(meeting, participants, state)
+
+
+def all_to_all(bindings: Any, constants: Any, first: int, last: int) -> int:
+    """Constants: [participants, rank, outer, split size, middle, concat size, inner bytes,
+    order]; order 0: the split dimension is outside of the concatenated one, 1: inside, 2: they
+    are one. Sizes are the own ones before; along the concatenated dimension others may differ."""
+    meeting, state = bindings[0], bindings[1]
+    participants, rank, outer = constants[0], constants[1], constants[2]
+    split, middle, joined, inner = constants[3], constants[4], constants[5], constants[6]
+    order = constants[7]
+    result = bindings[3]
+    if publish(meeting, rank, participants, state, bindings[2], 0, joined) != 0:
+        return RELEASED
+    start = shard_start(split, participants, rank)
+    length = shard_start(split, participants, rank + 1) - start
+    total = 0
+    for other in range(participants):
+        total += load_word(slot(meeting, other) + 16)
+    if order == 2:
+        total = 0
+        for other in range(participants):
+            size = load_word(slot(meeting, other) + 16)
+            total += shard_start(size, participants, rank + 1)
+            total -= shard_start(size, participants, rank)
+    offset = 0
+    for other in range(participants):
+        source = load_word(slot(meeting, other))
+        size = load_word(slot(meeting, other) + 16)
+        if order == 0:
+            for row in range(outer):
+                for position in range(length * middle):
+                    target_row = row * length * middle + position
+                    source_row = (row * split + start) * middle + position
+                    copy_bytes(
+                        result + (target_row * total + offset) * inner,
+                        source + source_row * size * inner,
+                        size * inner,
+                    )
+            offset += size
+        elif order == 1:
+            for row in range(outer):
+                for position in range(size * middle):
+                    target_row = (row * total + offset) * middle + position
+                    source_row = row * size * middle + position
+                    copy_bytes(
+                        result + target_row * length * inner,
+                        source + (source_row * split + start) * inner,
+                        length * inner,
+                    )
+            offset += size
+        else:
+            begin = shard_start(size, participants, rank)
+            piece = shard_start(size, participants, rank + 1) - begin
+            for row in range(outer):
+                copy_bytes(
+                    result + (row * total + offset) * inner,
+                    source + (row * size + begin) * inner,
+                    piece * inner,
+                )
+            offset += piece
+    return wait(meeting, participants, state)
+
+
+def pull(bindings: Any, constants: Any, first: int, last: int) -> int:
+    """Rows from one other device: [participants, rank, sender (-1: nobody), rows, row bytes,
+    source pitch, source start]; what nobody sends is zero."""
+    meeting, state = bindings[0], bindings[1]
+    participants, rank, sender = constants[0], constants[1], constants[2]
+    if publish(meeting, rank, participants, state, bindings[2], 0, 0) != 0:
+        return RELEASED
+    if sender >= 0:
+        source = load_word(slot(meeting, sender)) + constants[6]
+        for row in range(constants[3]):
+            copy_bytes(bindings[3] + row * constants[4], source + row * constants[5], constants[4])
+    else:
+        clear_bytes(bindings[3], constants[3] * constants[4])
+    return wait(meeting, participants, state)
+
+
+@njit
+def reduce_run(
+    reduction: int,
+    scratch: int,
+    meeting: int,
+    participants: int,
+    target: int,
+    start: int,
+    count: int,
+) -> int:
+    """Reduce a run of everybody's source, `start` bytes in, into `target`.
+
+    The scratch holds the reduction's bindings and, behind them, its one constant.
+    """
+    store_word(scratch, target)
+    for other in range(participants):
+        store_word(scratch + 8 + 8 * other, load_word(slot(meeting, other)) + start)
+    constants = scratch + 8 + 8 * participants
+    store_word(constants, count)
+    tiles = (count + REDUCTION_CHUNK - 1) // REDUCTION_CHUNK
+    return call_kernel(reduction, scratch, constants, 0, tiles)
+
+
+def all_reduce(bindings: Any, constants: Any, first: int, last: int) -> int:
+    """Constants: [participants, rank, root (-1: everybody is), elements, bytes of a source
+    element, bytes of a result element, reduction kernel].
+
+    Each device reduces its own part for all of them, in one order of the participants, so that
+    everybody gets the same bits.
+    """
+    meeting, state = bindings[0], bindings[1]
+    participants, rank, root, count = constants[0], constants[1], constants[2], constants[3]
+    source_bytes, result_bytes, reduction = constants[4], constants[5], constants[6]
+    scratch = bindings[4]
+    if publish(meeting, rank, participants, state, bindings[2], bindings[3], 0) != 0:
+        return RELEASED
+    if root >= 0 or count * participants <= 4096:
+        if root < 0 or root == rank:
+            reduce_run(reduction, scratch, meeting, participants, bindings[3], 0, count)
+        else:
+            clear_bytes(bindings[3], count * result_bytes)
+        return wait(meeting, participants, state)
+    # Parts begin at cache lines, so that no two devices write to one.
+    part = ((count + participants - 1) // participants + 63) // 64 * 64
+    start = min(rank * part, count)
+    length = min(start + part, count) - start
+    if length > 0:
+        target = bindings[3] + start * result_bytes
+        reduce_run(reduction, scratch, meeting, participants, target, start * source_bytes, length)
+        for step in range(1, participants):
+            other = (rank + step) % participants
+            result = load_word(slot(meeting, other) + 8) + start * result_bytes
+            copy_bytes(result, target, length * result_bytes)
+    return wait(meeting, participants, state)
+
+
+def reduce_scatter(bindings: Any, constants: Any, first: int, last: int) -> int:
+    """Constants: [participants, rank, rows, source row elements, own start in a row, own row
+    elements, bytes of a source element, bytes of a result element, reduction kernel]."""
+    meeting, state = bindings[0], bindings[1]
+    participants, rank, rows, pitch = constants[0], constants[1], constants[2], constants[3]
+    start, length = constants[4], constants[5]
+    source_bytes, result_bytes, reduction = constants[6], constants[7], constants[8]
+    if publish(meeting, rank, participants, state, bindings[2], 0, 0) != 0:
+        return RELEASED
+    for row in range(rows):
+        reduce_run(
+            reduction,
+            bindings[4],
+            meeting,
+            participants,
+            bindings[3] + row * length * result_bytes,
+            (row * pitch + start) * source_bytes,
+            length,
+        )
+    return wait(meeting, participants, state)
+
+
+def exchange_halo(bindings: Any, constants: Any, first: int, last: int) -> int:
+    """Constants: [participants, rank, rows, own size, inner bytes, low, high].
+
+    Source and result hold the halos around what is a device's own. Neighbours' halos are read
+    nowhere, so all may write theirs at once. A halo wider than a neighbour is a failure.
+    """
+    meeting, state = bindings[0], bindings[1]
+    participants, rank, rows, size = constants[0], constants[1], constants[2], constants[3]
+    inner, low, high = constants[4], constants[5], constants[6]
+    result = bindings[3]
+    if publish(meeting, rank, participants, state, bindings[2], 0, size) != 0:
+        return RELEASED
+    copy_bytes(result, bindings[2], rows * size * inner)
+    if low > 0 and rank > 0:
+        source = load_word(slot(meeting, rank - 1))
+        other = load_word(slot(meeting, rank - 1) + 16)
+        if other - low - high < low:
+            return TOO_NARROW
+        for row in range(rows):
+            start = source + (row * other + other - high - low) * inner
+            copy_bytes(result + row * size * inner, start, low * inner)
+    if high > 0 and rank < participants - 1:
+        source = load_word(slot(meeting, rank + 1))
+        other = load_word(slot(meeting, rank + 1) + 16)
+        if other - low - high < high:
+            return TOO_NARROW
+        for row in range(rows):
+            start = source + (row * other + low) * inner
+            copy_bytes(result + (row * size + size - high) * inner, start, high * inner)
+    return wait(meeting, participants, state)
+
+
+_WORDS = types.CPointer(types.int64)
+_KERNEL = (_WORDS, _WORDS, types.int64, types.int64)
+
+
+@cache
+def native_function(name: str) -> Native:
+    """The native code of one of this module's functions."""
+    here = sys.modules[__name__]
+    function: FunctionType = getattr(here, name)
+    from . import intrinsics
+
+    def make(symbol: str) -> FunctionType:
+        code = function.__code__.replace(co_name=symbol, co_qualname=symbol)
+        return FunctionType(code, function.__globals__, symbol)
+
+    text = inspect.getsource(here) + inspect.getsource(intrinsics) + name
+    arguments = [types.int64] * 7 if name == "replay" else _KERNEL
+    return compile_native(text, make, arguments, types.int64)
