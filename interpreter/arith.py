@@ -21,6 +21,7 @@ from .registry import Results, executes
 from .values import (
     Array,
     Value,
+    choose,
     dtype_of,
     element_type,
     integer_width,
@@ -383,8 +384,6 @@ def _bitcast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @executes("arith.select", pointwise=True)
 def _select(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     condition, left, right = operands
-    if not isinstance(left, np.ndarray | np.generic):
-        return (left if condition else right,)
     if np.ndim(condition) == 0:
         return (left if condition else right,)
-    return (np.where(condition, left, right),)
+    return (choose(condition, left, right),)

@@ -53,7 +53,7 @@ def flag(op: Operation, name: str) -> bool:
     """Whether a unit or boolean attribute is set."""
     found = attribute(op, name)
     if isinstance(found, IntegerAttr):
-        return bool(cast(int, found.value.data))
+        return bool(found.value.data)
     return found is not None
 
 
@@ -64,7 +64,7 @@ def integer(op: Operation, name: str, default: int | None = None) -> int:
         return default
     if not isinstance(found, IntegerAttr):
         raise OperationError(op, f"needs an integer attribute '{name}', got {found}")
-    return cast(int, found.value.data)
+    return found.value.data
 
 
 def text(op: Operation, name: str, default: str = "") -> str:
@@ -86,9 +86,7 @@ def integer_list(value: Attribute | None) -> tuple[int, ...]:
         return tuple(int(number) for number in cast(DenseIntElementsAttr, value).get_values())
     if isinstance(value, ArrayAttr):
         entries = cast(ArrayAttr[Attribute], value).data
-        return tuple(
-            cast(int, entry.value.data) for entry in entries if isinstance(entry, IntegerAttr)
-        )
+        return tuple(entry.value.data for entry in entries if isinstance(entry, IntegerAttr))
     raise ValueError(f"{value} is not a list of integers")
 
 

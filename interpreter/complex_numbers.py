@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from xdsl.ir import Operation
@@ -13,7 +14,7 @@ from .registry import Results, executes
 from .values import Array, Value, dtype_of
 
 
-def _elementwise(name: str, function: Callable[..., Array]) -> None:
+def _elementwise(name: str, function: Callable[..., Any]) -> None:
     @executes(name, pointwise=True)
     def execute(  # pyright: ignore[reportUnusedFunction]
         op: Operation, operands: Sequence[Value], frame: Frame
@@ -28,11 +29,24 @@ def _create(real: Array, imaginary: Array) -> Array:
     return result
 
 
-for _name, _function in {
+def _angle_of(y: Array, x: Array) -> Array:
+    """The complex arc tangent of y / x, in the quadrant of both."""
+    return -1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y))
+
+
+def _inverse_root(value: Array) -> Array:
+    return 1 / np.sqrt(value)
+
+
+def _sign(value: Array) -> Array:
+    return np.where(value == 0, value, value / np.abs(value))
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": np.abs,
     "add": np.add,
     "angle": np.angle,
-    "atan2": lambda y, x: -1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y)),
+    "atan2": _angle_of,
     "conj": np.conj,
     "cos": np.cos,
     "create": _create,
@@ -48,14 +62,15 @@ for _name, _function in {
     "neq": np.not_equal,
     "pow": np.power,
     "re": np.real,
-    "rsqrt": lambda value: 1 / np.sqrt(value),
-    "sign": lambda value: np.where(value == 0, value, value / np.abs(value)),
+    "rsqrt": _inverse_root,
+    "sign": _sign,
     "sin": np.sin,
     "sqrt": np.sqrt,
     "sub": np.subtract,
     "tan": np.tan,
     "tanh": np.tanh,
-}.items():
+}
+for _name, _function in _FUNCTIONS.items():
     _elementwise(f"complex.{_name}", _function)
 
 

@@ -31,9 +31,11 @@ def constant_array(op: Operation, value: Attribute | None) -> Array:
     """The value of a constant attribute. Raises OperationError for other attributes."""
     try:
         if isinstance(value, IntegerAttr):
-            return from_integer(cast(int, value.value.data), cast(Attribute, value.type))
+            number = cast(IntegerAttr[Any], value)
+            return from_integer(number.value.data, number.type)
         if isinstance(value, FloatAttr):
-            return np.asarray(value.value.data).astype(dtype_of(value.type))
+            real = cast(FloatAttr[Any], value)
+            return np.asarray(real.value.data).astype(dtype_of(real.type))
         if isinstance(value, DenseIntOrFPElementsAttr):
             return _dense(cast(Any, value))
         if isinstance(value, DenseResourceAttr):

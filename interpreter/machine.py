@@ -111,14 +111,13 @@ class Program:
     def _table(self, scope: Operation) -> dict[str, Operation]:
         table = self._symbols.get(scope)
         if table is None:
-            table = {}
+            table = self._symbols[scope] = {}
             for region in scope.regions:
                 for block in region.blocks:
                     for op in block.ops:
                         name = symbol_name(op)
                         if name is not None:
                             table.setdefault(name, op)
-            self._symbols[scope] = table
         return table
 
 
@@ -279,7 +278,7 @@ def _last_uses(block: Block, operations: Sequence[Operation]) -> dict[Operation,
     """
     position = {op: index for index, op in enumerate(operations)}
     dead: dict[Operation, list[SSAValue]] = {}
-    defined = [(-1, argument) for argument in block.args]
+    defined: list[tuple[int, SSAValue]] = [(-1, argument) for argument in block.args]
     for index, op in enumerate(operations):
         defined.extend((index, result) for result in op.results)
     for start, value in defined:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.ir import Operation
@@ -184,5 +184,5 @@ def _classify(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
         return (np.asarray(_CLASSES[op.name](value)),)
     import ml_dtypes
 
-    smallest = ml_dtypes.finfo(value.dtype).smallest_normal
+    smallest = cast(float, ml_dtypes.finfo(value.dtype).smallest_normal)  # pyright: ignore[reportUnknownMemberType]
     return (np.asarray(np.isfinite(value) & (np.abs(value) >= smallest)),)

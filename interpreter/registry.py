@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Block, Operation
@@ -108,9 +109,25 @@ def known_operations() -> frozenset[str]:
     return frozenset(_entries) | frozenset(_branchers) | frozenset(_terminators)
 
 
-def load_own_dialects() -> None:
-    """Import the files of this package that register operations."""
-    from . import (  # noqa: F401  # pyright: ignore[reportUnusedImport]
+def load_own_dialects() -> tuple[ModuleType, ...]:
+    """Import the files of this package that register operations, and return them."""
+    from . import (
+        affine,
+        arith,
+        bufferization,
+        cf,
+        complex_numbers,
+        func,
+        linalg,
+        math_functions,
+        scf,
+        shard,
+        tensor,
+        tosa,
+        tosa_windows,
+    )
+
+    return (
         affine,
         arith,
         bufferization,

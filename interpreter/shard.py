@@ -76,8 +76,8 @@ def resolve_grid(op: Operation, frame: Frame) -> Grid:
     if not fits:
         raise OperationError(
             op,
-            f"is on grid @{name} of shape {shape_text(tuple(-1 if e is None else e for e in shape))},"
-            f" which the running grid {running.shape} does not fit",
+            f"is on grid @{name} of shape {shape_text(extents)}, which the running grid of shape"
+            f" {running.shape} does not fit",
         )
     return Grid(name, running.shape)
 

@@ -315,7 +315,7 @@ def _pad(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
         for extent, left, right in zip(array.shape, before, after, strict=True)
     )
     crop = tuple(
-        slice(max(-left, 0), max(extent - max(-right, 0), max(-left, 0)))
+        slice(max(-left, 0), max(extent - max(-right, 0), -left, 0))
         for extent, left, right in zip(array.shape, before, after, strict=True)
     )
     result[inside] = array[crop]

@@ -31,6 +31,7 @@ from .registry import Results, Routine, drives, executes, terminates
 from .values import (
     Array,
     Value,
+    choose,
     dtype_of,
     integer_width,
     is_narrow_float,
@@ -58,7 +59,8 @@ def _sigmoid(value: Array) -> Array:
     # Each half of the axis is computed where its exponential does not overflow.
     power = np.exp(-np.abs(value))
     one = value.dtype.type(1)
-    return np.where(value >= 0, one / (one + power), power / (one + power))
+    above, below = one / (one + power), power / (one + power)
+    return choose(value >= 0, above, below)
 
 
 _FLOAT_UNARY: dict[str, Callable[[Array], Array]] = {
@@ -242,7 +244,8 @@ def _compare(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @executes("tosa.select")
 def _select(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     _check_broadcast(op, operands)
-    return (np.where(*operands),)
+    condition, left, right = operands
+    return (choose(condition, left, right),)
 
 
 @executes("tosa.clamp")
@@ -335,15 +338,15 @@ _REDUCTIONS: dict[str, Any] = {
     "reduce_product": np.multiply,
     "reduce_sum": np.add,
 }
+_REDUCTIONS_WITHOUT_NAN: dict[str, Any] = {"reduce_max": np.fmax, "reduce_min": np.fmin}
 
 
 @executes(*(f"tosa.{name}" for name in _REDUCTIONS))
 def _reduce(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     name, axis = op.name.removeprefix("tosa."), integer(op, "axis")
     value = np.asarray(operands[0])
-    function = _REDUCTIONS[name]
-    if "IGNORE" in text(op, "nan_mode").upper():
-        function = {"reduce_max": np.fmax, "reduce_min": np.fmin}.get(name, function)
+    ignore_nan = "IGNORE" in text(op, "nan_mode").upper() and name in _REDUCTIONS_WITHOUT_NAN
+    function = (_REDUCTIONS_WITHOUT_NAN if ignore_nan else _REDUCTIONS)[name]
     if name in ("reduce_sum", "reduce_prod", "reduce_product"):
         return (_accumulated(function, value, axis, op.results[0].type),)
     return (function.reduce(value, axis=axis, keepdims=True).astype(value.dtype),)
@@ -454,9 +457,8 @@ def _transpose(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
 @executes("tosa.gather")
 def _gather(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     values, indices = np.asarray(operands[0]), np.asarray(operands[1]).astype(np.int64)
-    batch = np.arange(values.shape[0])[:, None]
     check_indices(op, [indices], (values.shape[1],))
-    return (values[batch, indices],)
+    return (np.take_along_axis(values, indices[:, :, None], axis=1),)
 
 
 @executes("tosa.scatter")

@@ -64,7 +64,8 @@ def _convolution(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
 def _max_pool(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value = np.asarray(operands[0])
     wide = value.astype(np.float32) if is_narrow_float(value.dtype) else value
-    lowest = np.iinfo(wide.dtype).min if wide.dtype.kind in "iu" else -np.inf
+    width = integer_width(op.operands[0].type)
+    lowest = -np.inf if width is None else float(-(1 << (width - 1)))
     views, _ = _windows(op, wide, integers(op, "kernel"), lowest)
     largest = np.fmax if "IGNORE" in text(op, "nan_mode").upper() else np.maximum
     return (largest.reduce(views, axis=(4, 5)).astype(value.dtype),)

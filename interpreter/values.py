@@ -55,6 +55,7 @@ _FLOATS: dict[str, Any] = {
     "f6E3M2FN": ml_dtypes.float6_e3m2fn,
     "f4E2M1FN": ml_dtypes.float4_e2m1fn,
 }
+_COMPLEX = {"f32": np.dtype(np.complex64), "f64": np.dtype(np.complex128)}
 FLOAT_TYPES = {name: np.dtype(dtype) for name, dtype in _FLOATS.items()}
 """Float types by their name in the IR."""
 
@@ -72,21 +73,17 @@ def _container(width: int, unsigned: bool = False) -> np.dtype[Any]:
 
 def scalar_dtype(element_type: Attribute) -> np.dtype[Any]:
     """The NumPy type of one element. Raises UnsupportedType for types that hold no numbers."""
-    if isinstance(element_type, IntegerType):
-        width = element_type.width.data
-        unsigned = element_type.signedness.data is Signedness.UNSIGNED
-        if width == 1:
-            return np.dtype(np.bool_)
-        return _container(width, unsigned)
-    if isinstance(element_type, IndexType):
-        return np.dtype(np.int64)
+    width = integer_width(element_type)
+    if width == 1:
+        return np.dtype(np.bool_)
+    if width is not None:
+        return _container(width, is_unsigned(element_type))
     if isinstance(element_type, ComplexType):
-        part = scalar_dtype(cast(Attribute, element_type.element_type))
-        if part == np.float32:
-            return np.dtype(np.complex64)
-        if part == np.float64:
-            return np.dtype(np.complex128)
-        raise UnsupportedType(f"there are no complex numbers of {element_type.element_type}")
+        part = cast(ComplexType[Any], element_type).element_type
+        found = _COMPLEX.get(str(part))
+        if found is None:
+            raise UnsupportedType(f"complex numbers of {part} cannot be run")
+        return found
     found = FLOAT_TYPES.get(str(element_type))
     if found is None:
         raise UnsupportedType(f"values of type {element_type} cannot be run")
@@ -96,7 +93,7 @@ def scalar_dtype(element_type: Attribute) -> np.dtype[Any]:
 def element_type(value_type: Attribute) -> Attribute:
     """The element type of a tensor, vector or memref, or the type itself for a scalar."""
     if isinstance(value_type, TensorType | MemRefType | VectorType):
-        return cast(Attribute, value_type.element_type)
+        return cast(TensorType[Attribute], value_type).element_type
     return value_type
 
 
@@ -128,14 +125,16 @@ def integer_width(value_type: Attribute) -> int | None:
     """Bits of an integer type or of a tensor's elements (index: 64), `None` for other types."""
     scalar = element_type(value_type)
     if isinstance(scalar, IntegerType):
-        return scalar.width.data
+        return cast(IntegerType[Any, Any], scalar).width.data
     return 64 if isinstance(scalar, IndexType) else None
 
 
 def is_unsigned(value_type: Attribute) -> bool:
     """Whether the elements are `uiN`; signless integers count as signed here."""
     scalar = element_type(value_type)
-    return isinstance(scalar, IntegerType) and scalar.signedness.data is Signedness.UNSIGNED
+    if not isinstance(scalar, IntegerType):
+        return False
+    return cast(IntegerType[Any, Any], scalar).signedness.data is Signedness.UNSIGNED
 
 
 def is_float_dtype(dtype: np.dtype[Any]) -> bool:
@@ -150,6 +149,11 @@ _NARROW_FLOATS = _FLOAT_DTYPES - {np.dtype(np.float32), np.dtype(np.float64)}
 def is_narrow_float(dtype: np.dtype[Any]) -> bool:
     """Whether a float type is narrower than f32."""
     return dtype in _NARROW_FLOATS
+
+
+def choose(condition: Value, left: Value, right: Value) -> Array:
+    """`left` where the condition holds, else `right`, element by element."""
+    return cast(Array, np.where(condition, left, right))  # pyright: ignore[reportUnknownMemberType]
 
 
 # --------------------------------------------------------------------------------------------
@@ -209,7 +213,11 @@ def from_integer(value: int, value_type: Attribute) -> Array:
 # --------------------------------------------------------------------------------------------
 # Contents that nobody has defined
 
-_UNDEFINED_BITS = {2: 0x7E5D, 4: 0x7FC5DEAD, 8: 0x7FF85DEADBEEF00D}
+_UNDEFINED_BITS = {
+    np.dtype(np.float16): 0x7E5D,
+    np.dtype(np.float32): 0x7FC5DEAD,
+    np.dtype(np.float64): 0x7FF85DEADBEEF00D,
+}
 """Quiet NaNs that arithmetic passes on, and that can be told from others."""
 _UNDEFINED_INTEGER = 0x5D5D5D5D5D5D5D5D
 
@@ -217,8 +225,8 @@ _UNDEFINED_INTEGER = 0x5D5D5D5D5D5D5D5D
 def undefined(shape: tuple[int, ...], value_type: Attribute) -> Array:
     """Contents that no program may depend on: NaN for floats, a conspicuous number for others."""
     dtype = dtype_of(value_type)
-    if dtype in (np.float16, np.float32, np.float64):
-        bits = np.full(shape, _UNDEFINED_BITS[dtype.itemsize], np.dtype(f"u{dtype.itemsize}"))
+    if dtype in _UNDEFINED_BITS:
+        bits = np.full(shape, _UNDEFINED_BITS[dtype], np.dtype(f"u{dtype.itemsize}"))
         return bits.view(dtype)
     if is_float_dtype(dtype) or dtype.kind == "c":
         # The few types without a NaN (f6, f4) get whatever they make of one.
@@ -229,10 +237,10 @@ def undefined(shape: tuple[int, ...], value_type: Attribute) -> Array:
 
 def count_undefined(array: Array) -> int:
     """How many elements still carry the mark of `undefined` (f16, f32 and f64 only)."""
-    if array.dtype not in (np.float16, np.float32, np.float64):
+    if array.dtype not in _UNDEFINED_BITS:
         return 0
     width = array.dtype.itemsize
     bits = np.ascontiguousarray(array).view(np.dtype(f"u{width}"))
-    mark = bits.dtype.type(_UNDEFINED_BITS[width])
+    mark = bits.dtype.type(_UNDEFINED_BITS[array.dtype])
     sign = bits.dtype.type(1 << (8 * width - 1))
     return int(np.count_nonzero((bits | sign) == (mark | sign)))

@@ -1,0 +1,352 @@
+"""mesh-opt from Python: compile a program, call its functions on NumPy arrays, see its stages.
+
+    from mesh_opt.api import compile
+
+    program = compile(Path("mlp.mlir"), pipeline="spmd")
+    y = program.main(x, w1, w2)          # or program["main"](...): global arrays in and out
+    print(program.stages[-1].text)       # the IR after the last pass
+
+A partitioned function runs on all devices of its grid: its global inputs are scattered, its
+results gathered, and copies of one shard on several devices are compared.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import ParseError
+
+from .dialects.diagnostics import OperationError
+from .interpreter import run as interpreter
+from .interpreter.compare import Difference, compare
+from .interpreter.machine import Program as _Symbols
+from .interpreter.run import InputError
+from .interpreter.values import UnsupportedType, dtype_of
+from .passes.registry import all_passes
+from .sharding.grid import Grid
+from .tools.diagnostics import (
+    Diagnostic,
+    error,
+    from_operation_error,
+    from_parse_error,
+    place_of,
+    render,
+)
+from .tools.driver import new_context
+from .tools.parsing import parse_module
+from .tools.pass_manager import (
+    InternalFault,
+    Observer,
+    PassFailure,
+    Step,
+    build_root_steps,
+    run_steps,
+)
+from .tools.pipeline import PipelineError, parse_pipeline
+from .tools.printing import print_operation
+from .tools.source import Source
+from .tools.verification import verification_errors
+
+__all__ = [
+    "BACKENDS",
+    "CompilationError",
+    "ExecutionError",
+    "Function",
+    "InputError",
+    "Program",
+    "Stage",
+    "compile",
+]
+
+Array = npt.NDArray[Any]
+Backend = Callable[[ModuleOp, str, Sequence[Array], Grid | None], list[Array]]
+"""Runs a function of a module on global inputs; the grid fills extents that are left open."""
+
+
+class CompilationError(Exception):
+    """A program that cannot be read, verified or transformed; the text has places and excerpts."""
+
+
+class ExecutionError(Exception):
+    """A program that cannot be executed on these inputs; the text says at which operation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The program after one pass; the first stage, `input`, is the program as it was read."""
+
+    name: str
+    text: str
+
+
+BACKENDS: dict[str, Backend] = {"interpreter": interpreter.run_partitioned}
+"""What programs can be run with."""
+
+
+class Function:
+    """A function of a compiled program: call it with global NumPy arrays."""
+
+    def __init__(self, program: Program, name: str) -> None:
+        self.program = program
+        self.name = name
+        self.operation = interpreter.find_function(_Symbols(program.module), name)
+        with program.located():
+            arguments, results = interpreter.boundaries(self.operation)
+            self.grid = program.grid or interpreter.grid_of(program.module, self.operation)
+        types = interpreter.argument_types(self.operation)
+        self.argument_types: list[Attribute] = interpreter.global_types(types, arguments)
+        types = interpreter.result_types(self.operation)
+        self.result_types: list[Attribute] = interpreter.global_types(types, results)
+
+    def __call__(self, *inputs: npt.ArrayLike) -> Any:
+        """Run the function; returns an array, a tuple of arrays for several results, or None.
+
+        Arrays must have the arguments' element types and shapes; Python numbers and lists are
+        converted. Raises InputError, ExecutionError.
+        """
+        results = self.run(inputs)
+        if len(results) == 1:
+            return results[0]
+        return tuple(results) if results else None
+
+    def run(self, inputs: Sequence[npt.ArrayLike], backend: str | None = None) -> list[Array]:
+        """Run the function with a backend (the program's by default); returns all results."""
+        run = self.program.backend(backend)
+        arrays = self.arrays(inputs)
+        with self.program.located():
+            return run(self.program.module, self.name, arrays, self.program.grid)
+
+    def reference(self, inputs: Sequence[npt.ArrayLike]) -> list[Array]:
+        """What the interpreter makes of the program as it was before all passes."""
+        arrays = self.arrays(inputs)
+        with self.program.located():
+            return interpreter.run_partitioned(
+                self.program.source, self.name, arrays, self.program.grid
+            )
+
+    def check(self, *inputs: npt.ArrayLike, backend: str | None = None) -> list[Difference]:
+        """How far each result is from that of the program before all passes."""
+        expected = self.reference(inputs)
+        results = self.run(inputs, backend)
+        return [compare(*pair) for pair in zip(results, expected, strict=True)]
+
+    def arrays(self, inputs: Sequence[npt.ArrayLike]) -> list[Array]:
+        """Inputs as arrays of the arguments' types. Raises InputError."""
+        if len(inputs) != len(self.argument_types):
+            raise InputError(
+                f"@{self.name} takes {len(self.argument_types)} inputs, got {len(inputs)}"
+            )
+        arrays: list[Array] = []
+        for value, value_type in zip(inputs, self.argument_types, strict=True):
+            array: Array = np.asarray(value)
+            if not isinstance(value, np.ndarray | np.generic):
+                array = _converted(array, value_type)
+            arrays.append(array)
+        return interpreter.checked_inputs(self.argument_types, arrays)
+
+
+def _converted(array: Array, value_type: Attribute) -> Array:
+    """Python numbers as an array of a type, if they are numbers of that kind."""
+    try:
+        dtype = dtype_of(value_type)
+    except UnsupportedType:
+        return array
+    integers = dtype.kind in "iu"
+    if integers and array.dtype.kind not in "iub":
+        return array
+    return array.astype(dtype)
+
+
+class Program:
+    """A compiled program: `program["main"]` and `program.main` are its functions."""
+
+    def __init__(
+        self,
+        source: ModuleOp,
+        module: ModuleOp,
+        stages: Sequence[Stage],
+        texts: Sequence[Source],
+        backend: str,
+        grid: Grid | None,
+    ) -> None:
+        self.source = source
+        """The program before all passes."""
+        self.module = module
+        """The program after all passes."""
+        self.stages = tuple(stages)
+        self.grid = grid
+        """Extents for a grid that the program leaves open."""
+        self._texts = tuple(texts)
+        self._backend = backend
+        self._functions: dict[str, Function] = {}
+        self.backend()
+
+    @property
+    def functions(self) -> list[str]:
+        """The names of the public functions."""
+        return interpreter.public_functions(self.module)
+
+    def __getitem__(self, name: str) -> Function:
+        """A function by name. Raises KeyError."""
+        function = self._functions.get(name)
+        if function is None:
+            try:
+                function = Function(self, name)
+            except InputError as problem:
+                raise KeyError(str(problem)) from problem
+            self._functions[name] = function
+        return function
+
+    def __getattr__(self, name: str) -> Function:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError as problem:
+            raise AttributeError(problem.args[0]) from problem
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.functions]
+
+    def backend(self, name: str | None = None) -> Backend:
+        """A backend by name, the program's own by default. Raises ValueError."""
+        found = BACKENDS.get(name or self._backend)
+        if found is None:
+            raise ValueError(
+                f"there is no backend '{name or self._backend}'; there are {', '.join(BACKENDS)}"
+            )
+        return found
+
+    def located(self) -> _Located:
+        """A `with` block in which errors of operations become ExecutionErrors."""
+        return _Located(self._texts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Located:
+    """Turns OperationErrors into ExecutionErrors with a place and an excerpt of the source."""
+
+    texts: tuple[Source, ...]
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        if isinstance(problem, OperationError):
+            text = render(from_operation_error(problem), self.texts).rstrip()
+            raise ExecutionError(text) from problem
+
+
+class _StageKeeper:
+    """Keeps the text of the program after each pass."""
+
+    def __init__(self) -> None:
+        self.stages: list[Stage] = []
+
+    def before(self, current: ModulePass, operation: Operation) -> None: ...
+
+    def after(self, current: ModulePass, operation: Operation) -> None:
+        self.stages.append(Stage(current.name, print_operation(operation)))
+
+    def failed(self, current: ModulePass, operation: Operation) -> None: ...
+
+    def enter(self, anchor: str) -> None: ...
+
+    def leave(self, anchor: str) -> None: ...
+
+
+def compile(
+    source: str | os.PathLike[str] | ModuleOp | Source,
+    pipeline: str | Sequence[ModulePass] = "",
+    *,
+    backend: str = "interpreter",
+    grid: Grid | None = None,
+    stages: bool = True,
+    context: Context | None = None,
+) -> Program:
+    """Read a program and run a pipeline of passes on it.
+
+    - `source`: MLIR text, the path of a file (a `Path`, or a string that ends in `.mlir`), or a
+      module, which is copied;
+    - `pipeline`: as mesh-opt's `--pass-pipeline` or `-p`, for example `"spmd"`, or pass objects;
+    - `backend`: what the functions run with, one of `BACKENDS`;
+    - `grid`: extents where the program leaves those of its grid open;
+    - `stages`: whether to keep the text after each pass;
+    - `context`: the dialects to read with; ours by default.
+
+    Raises CompilationError for a bad program or pipeline, OSError for a file that cannot be
+    read, ValueError for an unknown backend.
+    """
+    context = context or new_context()
+    steps = _steps(pipeline)
+    module, texts = _read(source, context)
+    _verify(module, texts)
+    original = module.clone()
+    keeper = _StageKeeper()
+    if stages:
+        keeper.stages.append(Stage("input", print_operation(module)))
+    observers: list[Observer] = [keeper] if stages else []
+    try:
+        run_steps(context, module, steps, observers)
+    except OperationError as failure:
+        raise _compilation_error(from_operation_error(failure), texts) from failure
+    except PassFailure as failure:
+        message = f"pass '{failure.failed.name}' failed: {failure.message}"
+        raise _compilation_error(error(message, place_of(failure.operation)), texts) from failure
+    except InternalFault as fault:
+        message = f"pass '{fault.failed.name}' broke down, which is a fault of mesh-opt: {fault}"
+        raise _compilation_error(error(message, place_of(fault.operation)), texts) from fault
+    if steps:
+        _verify(module, texts)
+    return Program(original, module, keeper.stages, texts, backend, grid)
+
+
+def _steps(pipeline: str | Sequence[ModulePass]) -> Sequence[Step]:
+    if not isinstance(pipeline, str):
+        return tuple(pipeline)
+    if not pipeline.strip():
+        return ()
+    try:
+        return build_root_steps(parse_pipeline(pipeline), pipeline, all_passes())
+    except PipelineError as problem:
+        text = Source(problem.text, "pass-pipeline")
+        line, column = text.line_and_column(problem.offset)
+        raise CompilationError(
+            f"pass-pipeline:{line}:{column}: error: {problem.message}"
+        ) from problem
+
+
+def _read(
+    source: str | os.PathLike[str] | ModuleOp | Source, context: Context
+) -> tuple[ModuleOp, list[Source]]:
+    if isinstance(source, ModuleOp):
+        return source.clone(), []
+    if isinstance(source, os.PathLike) or (
+        isinstance(source, str) and source.endswith(".mlir") and "\n" not in source
+    ):
+        path = Path(cast(str, source))
+        source = Source(path.read_text(encoding="utf-8"), str(path))
+    elif isinstance(source, str):
+        source = Source(source, "<string>")
+    try:
+        return parse_module(context, source), [source]
+    except ParseError as failure:
+        raise _compilation_error(from_parse_error(failure), [source]) from failure
+
+
+def _verify(module: ModuleOp, texts: Sequence[Source]) -> None:
+    for failure in verification_errors(module):
+        raise _compilation_error(from_operation_error(failure), texts) from failure
+
+
+def _compilation_error(diagnostic: Diagnostic, texts: Sequence[Source]) -> CompilationError:
+    return CompilationError(render(diagnostic, texts).rstrip())
