@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
     DenseIntOrFPElementsAttr,
+    ShapedType,
     StringAttr,
 )
 from xdsl.ir import Attribute, Dialect, Region, SSAValue
@@ -242,6 +243,8 @@ class NamedStructuredOp(StructuredOp):
                 f"expected {row.input_count} inputs and 1 output, but found "
                 f"{len(self.inputs)} and {len(self.outputs)}"
             )
+        if row.name == "fill" and isinstance(self.inputs[0].type, ShapedType):
+            raise VerifyException("expected op with scalar input")
         for name in ("strides", "dilations"):
             values = attribute(self, name)
             if row.windows and values is not None and len(integers(values)) != row.windows:

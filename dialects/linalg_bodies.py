@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import (
     f64,
     i1,
     i32,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -36,10 +35,8 @@ _FLOAT_FUNCTIONS = {
     "log": "math.log",
     "max": "arith.maximumf",
     "max_signed": "arith.maximumf",
-    "max_unsigned": "arith.maximumf",
     "min": "arith.minimumf",
     "min_signed": "arith.minimumf",
-    "min_unsigned": "arith.minimumf",
     "mul": "arith.mulf",
     "negf": "arith.negf",
     "powf": "math.powf",
@@ -199,26 +196,23 @@ def _random(block: Block) -> SSAValue:
     """`fill_rng_2d`: a linear congruential generator seeded by the element's position."""
     low, high, seed, output = block.args
 
-    def integer(value: SSAValue) -> SSAValue:
-        return append_cast(block, value, i32)
-
     def index(dimension: int) -> SSAValue:
         position = IndexOp(dimension)
         block.add_op(position)
-        return position.result
+        return append_cast(block, position.result, i32)
 
     def call(function: str, left: SSAValue, right: SSAValue) -> SSAValue:
         return append_function(block, function, (left, right))
 
-    multiplier, increment = _constant(block, 1103515245, i64), _constant(block, 12345, i64)
-    offset, inverse_range = _constant(block, 2147483647, i64), _constant(block, 2.3283064e-10, f64)
+    multiplier, increment = _constant(block, 1103515245, i32), _constant(block, 12345, i32)
+    offset, inverse_range = _constant(block, 2147483647, f64), _constant(block, 2.3283064e-10, f64)
+    column, row = index(1), index(0)
     state = seed
-    for dimension in range(2):
-        state = call("add", integer(index(dimension)), state)
-        state = call("mul", state, integer(multiplier))
-        state = call("add", state, integer(increment))
+    for position in (row, column):
+        state = call("mul", call("add", position, state), multiplier)
+        state = call("add", state, increment)
+    shifted = call("add", append_cast(block, state, f64), offset)
     scaling = call("mul", call("sub", high, low), inverse_range)
-    shifted = call("add", append_cast(block, state, f64), append_cast(block, offset, f64))
     value = call("add", call("mul", shifted, scaling), low)
     return append_cast(block, value, output.type)
 

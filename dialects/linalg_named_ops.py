@@ -33,7 +33,7 @@ class BodyKind(Enum):
     """Which scalar computation a named operation does at each point of its loops."""
 
     YIELD_INPUT = "yield_input"
-    """Output = input, of the same element type."""
+    """Output = input, which is of the output's element type."""
     CAST_INPUT = "cast_input"
     """Output = input, converted to the output's element type."""
     FUNCTION = "function"
@@ -172,7 +172,7 @@ _FUNCTIONS = {
 
 _ROWS = (
     NamedOp("copy", None, "* -> *", BodyKind.CAST_INPUT, has_cast=True),
-    NamedOp("fill", None, " -> *", BodyKind.CAST_INPUT),
+    NamedOp("fill", None, " -> *", BodyKind.YIELD_INPUT),
     NamedOp("fill_rng_2d", "m n", ", , -> m n", BodyKind.RANDOM),
     *(_elementwise(name, arity) for arity, names in _FUNCTIONS.items() for name in names.split()),
     # Contractions.

@@ -1,0 +1,55 @@
+"""Finds the peers: other compilers that our text and numbers are compared with.
+
+`MESH_OPT_MLIR_OPT` names mlir-opt 22 if it is not on the path as `mlir-opt-22`,
+`MESH_OPT_PEERS_PYTHON` a Python that has IREE and JAX. A peer that is not there skips its tests,
+or fails them with `MESH_OPT_REQUIRE_PEERS=1`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+
+import pytest
+
+
+def _missing(what: str) -> None:
+    if os.environ.get("MESH_OPT_REQUIRE_PEERS") == "1":
+        pytest.fail(f"{what} is required but not there")
+    pytest.skip(f"{what} is not there")
+
+
+@pytest.fixture(scope="session")
+def mlir_opt() -> Callable[..., str]:
+    """Runs mlir-opt 22 on a text with options and returns what it prints."""
+    path = shutil.which(os.environ.get("MESH_OPT_MLIR_OPT", "mlir-opt-22"))
+    if path is None:
+        _missing("mlir-opt 22")
+
+    def run(text: str, *options: str) -> str:
+        done = subprocess.run(
+            [str(path), *options], input=text, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr[:2000]
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def peers_python() -> Callable[[str], str]:
+    """Runs a script in the Python that has IREE and JAX and returns what it prints."""
+    path = os.environ.get("MESH_OPT_PEERS_PYTHON")
+    if path is None or shutil.which(path) is None:
+        _missing("MESH_OPT_PEERS_PYTHON")
+
+    def run(script: str) -> str:
+        done = subprocess.run(
+            [str(path), "-c", script], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        return done.stdout
+
+    return run
