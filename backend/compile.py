@@ -39,7 +39,7 @@ from ..runtime.native import TOO_NARROW
 from ..runtime.threads import ThreadGroup
 from ..sharding.grid import Grid
 from .recorder import RecordedProgram, Recorder, RecordingFrame
-from .tensors import Array
+from .tensors import Array, Tensor
 
 __all__ = ["CompiledProgram", "InputError", "compile_program"]
 
@@ -49,13 +49,16 @@ class _Recording:
     """Commands for inputs of one kind, and what the results are made of."""
 
     buffer: CommandBuffer
-    results: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
+    results: tuple[Tensor | Value, ...]
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
-        outputs = self.buffer.run([array.reshape(-1).view(np.uint8) for array in inputs])
+        """New results; what is no array, such as a sharding, is passed as it is."""
+        outputs = iter(self.buffer.run([array.reshape(-1).view(np.uint8) for array in inputs]))
         return [
-            output.view(dtype).reshape(shape)
-            for output, (shape, dtype) in zip(outputs, self.results, strict=True)
+            next(outputs).view(result.dtype).reshape(result.shape)
+            if isinstance(result, Tensor)
+            else np.asarray(result)
+            for result in self.results
         ]
 
 
@@ -149,7 +152,7 @@ class CompiledProgram:
         grid: Grid | None,
         communicator: Communicator | None,
     ) -> list[Array]:
-        arrays = [np.ascontiguousarray(array) for array in inputs]
+        arrays = [np.asarray(array, order="C") for array in inputs]
         key = (target, grid, communicator and communicator.process, *map(_input_key, arrays))
         recording = self._recordings.get(key)
         try:
@@ -182,10 +185,16 @@ class CompiledProgram:
         ]
         routine = run_function(target, arguments, RecordingFrame(recorder))
         (values,) = run_lockstep([recorder.run(routine)])
-        tensors = [recorder.as_tensor(value) for value in values]
-        buffer = recorder.finish(tensors)
-        results = tuple((tensor.shape, tensor.dtype) for tensor in tensors)
+        results = tuple(
+            recorder.as_tensor(value) if _is_array(value) else value
+            for value in values
+        )
+        buffer = recorder.finish([each for each in results if isinstance(each, Tensor)])
         return _Recording(buffer, results), recorder.is_replayable
+
+
+def _is_array(value: Value) -> bool:
+    return isinstance(value, Tensor) or not np.asarray(value).dtype.hasobject
 
 
 def _input_key(array: Array) -> object:

@@ -201,7 +201,7 @@ def plan_block(block: Block) -> FusionPlan:
     """Decide for every operation of a block. Operations whose results nobody reads are left out."""
     plan = FusionPlan()
     demands: dict[SSAValue, list[Demand]] = {}
-    wanted_by_host: set[SSAValue] = set()
+    wanted_by_host = set(_read_by_other_blocks(block))
     group_sizes: dict[Operation, int] = {}
 
     def ask(operation: Operation, roots: dict[Operation, Access]) -> None:
@@ -242,6 +242,19 @@ def plan_block(block: Block) -> FusionPlan:
             plan.kernels[operation] = tuple(stored)
             ask(operation, {operation: Access.SAME})
     return plan
+
+
+def _read_by_other_blocks(block: Block) -> list[SSAValue]:
+    """Values that a later block of the same region uses."""
+    region = block.parent_region()
+    if region is None or len(region.blocks) == 1:
+        return []
+    return [
+        result
+        for operation in block.ops
+        for result in operation.results
+        if any(block.find_ancestor_op_in_block(use.operation) is None for use in result.uses)
+    ]
 
 
 VIEWS = frozenset(

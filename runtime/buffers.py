@@ -47,7 +47,7 @@ class Buffer:
     @staticmethod
     def holding(array: npt.NDArray[Any]) -> Buffer:
         """A buffer of what an array holds; the array must not change afterwards."""
-        array = np.ascontiguousarray(array)
+        array = np.asarray(array, order="C")
         return Buffer(array.nbytes, Storage.RESIDENT, memory=array.reshape(-1).view(np.uint8))
 
 
