@@ -1,0 +1,38 @@
+"""Byte counts of resharding."""
+
+from __future__ import annotations
+
+import pytest
+from mesh_opt.sharding.cost import (
+    DimensionAxes,
+    all_reduce_bytes,
+    known_extents,
+    local_size,
+    reshard_bytes,
+)
+
+EXTENTS = (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        (((0,), ()), ((0,), ()), 0),  # nothing
+        (((), ()), ((0,), (1,)), 0),  # slices
+        (((0,), ()), ((), ()), 800 / 2),  # gather
+        (((1,), ()), ((), ()), 800 * 3 / 4),
+        (((0,), ()), ((), (0,)), 400 / 2),  # all-to-all of what one process holds
+        (((0,), ()), ((), (1,)), 200 / 2),  # slice first, then gather a quarter
+        (((0, 1), ()), ((1, 0), ()), 100),  # permute
+    ],
+)
+def test_bytes_that_each_process_sends(
+    source: DimensionAxes, target: DimensionAxes, expected: float
+) -> None:
+    assert reshard_bytes(source, target, 800, EXTENTS) == expected
+
+
+def test_ring_formulas() -> None:
+    assert all_reduce_bytes(64, 4) == 96
+    assert local_size(800, ((0,), (1,)), EXTENTS) == 100
+    assert known_extents((4, None)) == (4, 2)

@@ -1,0 +1,105 @@
+"""The plan of one operation: explicit first, then parallelism, then bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from mesh_opt.sharding.factors import FactorRule
+from mesh_opt.sharding.plan import Plan, PlannedTensor, choose_plan
+from mesh_opt.sharding.projection import DimensionAxes
+
+Rules = Callable[..., FactorRule]
+NONE: DimensionAxes = ((), ())
+
+
+def plan(
+    rule: FactorRule,
+    operands: list[DimensionAxes | None],
+    result: DimensionAxes | None,
+    extents: tuple[int, ...] = (2,),
+    explicit: tuple[int, ...] = (),
+) -> Plan:
+    return choose_plan(
+        rule,
+        [PlannedTensor(axes, index in explicit) for index, axes in enumerate(operands)],
+        [PlannedTensor(result, len(operands) in explicit)],
+        extents,
+    )
+
+
+@pytest.fixture
+def matmul(rule: Rules) -> FactorRule:
+    return rule("[i k], [k j] -> [i j]", i=64, k=16, j=16, reduce="k")
+
+
+@pytest.fixture
+def add(rule: Rules) -> FactorRule:
+    return rule("[i j], [i j] -> [i j]", i=16, j=16)
+
+
+def test_agreement_costs_nothing(matmul: FactorRule) -> None:
+    chosen = plan(matmul, [((0,), ()), NONE], ((0,), ()))
+    assert chosen.operands == (((0,), ()), NONE)
+    assert chosen.bytes_sent == 0
+
+
+def test_a_split_contraction_is_reduced(matmul: FactorRule) -> None:
+    chosen = plan(matmul, [((), (0,)), ((0,), ())], NONE)
+    assert chosen.reduced == (0,)
+    assert chosen.results == (NONE,)
+    assert chosen.bytes_sent == 2 * 64 * 16 * 4 / 2
+
+
+def test_reduce_scatter_costs_half(rule: Rules) -> None:
+    thin = rule("[i k], [k j] -> [i j]", i=64, k=64, j=4, reduce="k")
+    chosen = plan(thin, [((), (0,)), ((0,), ())], ((0,), ()))
+    assert chosen.reduced == (0,)
+    assert chosen.bytes_sent == 64 * 4 * 4 / 2
+
+
+def test_the_smaller_operand_is_moved(matmul: FactorRule) -> None:
+    # Rows of the large operand or the contracted dimension of the small one: gather the small.
+    chosen = plan(matmul, [((0,), ()), ((0,), ())], ((0,), ()))
+    assert chosen.operands == (((0,), ()), NONE)
+    assert chosen.bytes_sent == 16 * 16 * 4 / 2
+
+
+def test_explicit_demands_come_before_bytes(add: FactorRule) -> None:
+    free = plan(add, [((0,), ()), NONE], None)
+    assert free.operands == (((0,), ()), ((0,), ()))
+    demanded = plan(add, [((0,), ()), NONE], None, explicit=(1,))
+    assert demanded.operands == (NONE, NONE)
+
+
+def test_an_explicit_result_may_be_reached_by_slicing(matmul: FactorRule) -> None:
+    chosen = plan(matmul, [((), (0,)), ((0,), ())], ((0,), ()), explicit=(0, 1, 2))
+    assert chosen.reduced == (0,)
+
+
+def test_more_processes_come_before_bytes(matmul: FactorRule) -> None:
+    chosen = plan(matmul, [((0,), ()), ((), (1,))], NONE, extents=(2, 2))
+    assert chosen.factor_axes == ((0,), (), (1,))
+
+
+def test_an_axis_serves_one_factor(rule: Rules) -> None:
+    outer = rule("[i], [j] -> [i j]", i=64, j=16)
+    chosen = plan(outer, [((0,),), ((0,),)], None)
+    assert sum(map(bool, chosen.factor_axes)) == 1
+
+
+def test_what_needs_replication_is_gathered(rule: Rules) -> None:
+    softmax = rule("[i j] -> [i j]", i=16, j=16, whole="j")
+    chosen = plan(softmax, [((0,), (1,))], None, extents=(2, 2))
+    assert chosen.operands == (((0,), ()),)
+
+
+def test_axes_that_fit_no_factor_are_given_up(rule: Rules) -> None:
+    expand = rule("[(i j)] -> [i j]", i=3, j=8)
+    assert plan(expand, [((0,),)], NONE).operands == (((),),)
+
+
+def test_free_operands_have_no_say_and_no_cost(add: FactorRule) -> None:
+    chosen = plan(add, [((0,), ()), None], ((0,), ()))
+    assert chosen.operands == (((0,), ()), ((0,), ()))
+    assert chosen.bytes_sent == 0
