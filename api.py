@@ -89,7 +89,19 @@ class Stage:
     text: str
 
 
-BACKENDS: dict[str, Backend] = {"interpreter": interpreter.run_partitioned}
+def _run_with_numba(
+    module: ModuleOp, function: str, inputs: Sequence[Array], grid: Grid | None
+) -> list[Array]:
+    # Numba takes half a second to import: only for who wants it.
+    from .backend.compile import run_partitioned
+
+    return run_partitioned(module, function, inputs, grid)
+
+
+BACKENDS: dict[str, Backend] = {
+    "interpreter": interpreter.run_partitioned,
+    "numba": _run_with_numba,
+}
 """What programs can be run with."""
 
 

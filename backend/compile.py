@@ -14,6 +14,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -218,3 +219,16 @@ def _on_device(error: OperationError, communicator: Communicator | None) -> Oper
         return error
     note = Note(f"on device {communicator.process}")
     return OperationError(error.operation, error.message, (*error.notes, note))
+
+
+_compiled: WeakKeyDictionary[ModuleOp, CompiledProgram] = WeakKeyDictionary()
+
+
+def run_partitioned(
+    module: ModuleOp, function: str, inputs: Sequence[Array], grid: Grid | None = None
+) -> list[Array]:
+    """Run a function of a module that does not change between calls; see `CompiledProgram`."""
+    program = _compiled.get(module)
+    if program is None:
+        program = _compiled[module] = compile_program(module)
+    return program.run_partitioned(function, inputs, grid)
