@@ -113,14 +113,12 @@ class ReductionKindAttr(ParametrizedAttribute, SpacedOpaqueSyntaxAttribute):
     def parse_keyword(cls, parser: AttrParser) -> ReductionKindAttr:
         """Parse `max`, or `<max>` as `mesh` once wrote it."""
         angle = parser.parse_optional_punctuation("<") is not None
-        position = parser.pos
-        keyword = parser.parse_identifier("a reduction kind")
-        if keyword not in set(ReductionKind):
-            kinds = ", ".join(ReductionKind)
-            parser.raise_error(f"expected one of {kinds}", position, parser.pos)
+        kind = next((kind for kind in ReductionKind if parser.parse_optional_keyword(kind)), None)
+        if kind is None:
+            parser.raise_error(f"expected one of {', '.join(ReductionKind)}")
         if angle:
             parser.parse_punctuation(">")
-        return cls.from_kind(ReductionKind(keyword))
+        return cls.from_kind(kind)
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:

@@ -74,7 +74,7 @@ def resolve_grid(operation: Operation, symbol: SymbolRefAttr, spelling: Spelling
         raise VerifyException(f'Undefined required {word} symbol "{name}".')
     if found.name not in ("shard.grid", "mesh.mesh"):
         raise VerifyException(
-            f"symbol \"{name}\" is defined by '{found.name}', expected a {word} here"
+            f"Undefined required {word} symbol \"{name}\". The name belongs to a '{found.name}'."
         )
     return grid_value(found)
 

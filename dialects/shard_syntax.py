@@ -101,7 +101,10 @@ class ParsedClauses:
 
 def parse_grid(parser: Parser) -> SymbolRefAttr:
     """Parse the symbol of a grid. Nested references are not allowed, as upstream."""
-    return SymbolRefAttr(parser.parse_symbol_name())
+    name = parser.parse_symbol_name()
+    if parser.parse_optional_characters("::") is not None:
+        parser.raise_error("expected the name of a grid in scope, not a nested symbol")
+    return SymbolRefAttr(name)
 
 
 def print_grid(printer: Printer, grid: SymbolRefAttr) -> None:
@@ -111,10 +114,13 @@ def print_grid(printer: Printer, grid: SymbolRefAttr) -> None:
 
 def parse_dimensions(parser: Parser) -> list[int]:
     """Parse `2x?x4`, or `[]` for none."""
-    if parser.parse_optional_punctuation("[") is None:
-        return parser.parse_dimension_list()
-    parser.parse_punctuation("]")
-    return []
+    if parser.parse_optional_punctuation("[") is not None:
+        parser.parse_punctuation("]")
+        return []
+    dimensions = parser.parse_dimension_list()
+    if not dimensions:
+        parser.raise_error("expected dimensions such as 2x?x4, or [] for none")
+    return dimensions
 
 
 def print_dimensions(printer: Printer, dimensions: Sequence[int]) -> None:
