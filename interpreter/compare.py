@@ -21,14 +21,18 @@ _NARROWEST = (0.25, 0.25)
 """(absolute, relative) for f8 and smaller; the others are listed. Integers must be equal."""
 
 
-def tolerance(dtype: np.dtype[Any]) -> tuple[float, float]:
+def tolerance(dtype: np.dtype[Any], override: float | None = None) -> tuple[float, float]:
     """The (absolute, relative) difference that rounding explains, (0, 0) for integers.
+
+    `override` stands in for both on float types.
 
     Sums in another order differ by a few units in the last place times the terms of the sum;
     the figures leave room for some thousand terms.
     """
     if not is_float_dtype(dtype) and dtype.kind != "c":
         return (0.0, 0.0)
+    if override is not None:
+        return (override, override)
     return _TOLERANCES.get(dtype.name, _NARROWEST)
 
 
@@ -44,8 +48,10 @@ class Difference:
     agrees: bool
 
 
-def compare(actual: Array, expected: Array) -> Difference:
+def compare(actual: Array, expected: Array, allowed: float | None = None) -> Difference:
     """Compare two arrays; NaN equals NaN, and an infinity only itself.
+
+    `allowed` is the tolerance for floats in place of that of their type.
 
     Raises ValueError if shapes or types differ.
     """
@@ -65,9 +71,9 @@ def compare(actual: Array, expected: Array) -> Difference:
         distance = np.where(np.isnan(distance), np.inf, distance)
         finite = np.abs(right[np.isfinite(right)])
         scale = float(finite.max()) if finite.size else 0.0
-        absolute_bound, relative_bound = tolerance(actual.dtype)
-        allowed = absolute_bound + relative_bound * np.abs(right)
-        agrees = bool(np.all(same | (distance <= allowed)))
+        absolute_bound, relative_bound = tolerance(actual.dtype, allowed)
+        bound = absolute_bound + relative_bound * np.abs(right)
+        agrees = bool(np.all(same | (distance <= bound)))
     position = int(np.argmax(distance))
     absolute = float(distance.flat[position])
     index = tuple(int(number) for number in np.unravel_index(position, actual.shape))

@@ -1,0 +1,298 @@
+"""`mesh-run`: runs a function of an MLIR program and prints its results as iree-run-module does.
+
+`main` keeps no state between calls. What is heavy (NumPy, the interpreter, the backends) is
+imported when the arguments have been understood.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from .options import UsageError
+from .run_options import RunOptions, help_text, parse_arguments, wants_help
+from .source import Source
+
+if TYPE_CHECKING:
+    from ..api import Function, Program
+    from ..interpreter.values import Array
+    from ..sharding.grid import Grid
+
+
+def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+    """Run the tool with the arguments behind its name. Returns 0, or 1 if there was an error or a
+    result was not as expected.
+    """
+    try:
+        if wants_help(argv):
+            stdout.write(help_text())
+            return 0
+        options = parse_arguments(argv)
+        return _run(options, stdin, stdout)
+    except UsageError as problem:
+        stderr.write(f"mesh-run: {problem}\n")
+    except Exception as problem:
+        stderr.write(_describe(problem))
+    if "--debug" in argv:
+        stderr.write(traceback.format_exc())
+    return 1
+
+
+def main_console() -> None:
+    """The console script: `main` on the process's own arguments and streams."""
+    try:
+        code = main(sys.argv[1:], sys.stdin, sys.stdout, sys.stderr)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)
+
+
+def _describe(problem: Exception) -> str:
+    from ..api import CompilationError, ExecutionError, InputError
+
+    if isinstance(problem, CompilationError | ExecutionError):
+        return f"{problem}\n"
+    if isinstance(problem, InputError):
+        return f"mesh-run: {problem}\n"
+    if isinstance(problem, MemoryError):
+        return f"mesh-run: out of memory: {problem}\n"
+    return (
+        f"mesh-run: internal error: this is a fault of mesh-run, not of the program "
+        f"({type(problem).__name__}: {problem}); --debug shows where\n"
+    )
+
+
+def read_text(path: str) -> Source:
+    """The program in a file. Raises UsageError."""
+    try:
+        with open(path, "rb") as file:
+            return Source(file.read().decode("utf-8"), path)
+    except OSError as problem:
+        raise UsageError(f"cannot read '{path}': {problem.strerror}") from problem
+    except UnicodeDecodeError as problem:
+        raise UsageError(f"'{path}' is not UTF-8: {problem.reason}") from problem
+
+
+def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
+    from ..api import BACKENDS, compile
+
+    if options.backend not in BACKENDS:
+        raise UsageError(
+            f"there is no backend '{options.backend}'; there are {', '.join(BACKENDS)}"
+        )
+    source = Source(stdin.read(), "<stdin>") if options.file == "-" else read_text(options.file)
+    program = compile(source, options.pipeline, backend=options.backend, stages=False)
+    program.grid = _grid(options, program)
+    function = _function(options, program)
+    inputs = _inputs(options, function)
+    reference = _reference(options, function) if options.check is not None else None
+    stdout.write(f"EXEC @{function.name}\n")
+    if options.per_device:
+        return _run_per_device(function, inputs, options, stdout)
+    results = function.run(inputs)
+    _write_results(function, results, options, stdout)
+    agrees = True
+    if options.expected_outputs:
+        agrees = _compare_expected(function, results, options, stdout)
+    if reference is not None:
+        expected = reference.reference(inputs)
+        agrees = _check(function, results, expected, options, stdout) and agrees
+    return 0 if agrees else 1
+
+
+def _grid(options: RunOptions, program: Program) -> Grid | None:
+    """The grid that `--grid-shape` gives extents to: the module's only one."""
+    if options.grid_shape is None:
+        return None
+    from ..interpreter.attributes import operation_name, symbol_name
+    from ..sharding.grid import Grid
+
+    names = [symbol_name(op) for op in program.module.walk() if operation_name(op) == "shard.grid"]
+    if len(names) != 1 or names[0] is None:
+        raise UsageError(f"--grid-shape needs a program with one grid; this has {len(names)}")
+    return Grid(names[0], options.grid_shape)
+
+
+def _function(options: RunOptions, program: Program) -> Function:
+    name = options.function
+    if name is None:
+        public = program.functions
+        if len(public) != 1:
+            known = ", ".join(f"@{each}" for each in public) or "none"
+            raise UsageError(f"--function= must say which function to run; there are {known}")
+        (name,) = public
+    try:
+        return program[name]
+    except KeyError as problem:
+        raise UsageError(str(problem.args[0])) from problem
+
+
+def _inputs(options: RunOptions, function: Function) -> list[Array]:
+    from .run_files import random_inputs, read_inputs
+
+    types = function.argument_types
+    inputs = read_inputs(options.inputs, types)
+    if options.random_inputs is not None:
+        seed, extent = options.random_inputs, options.random_extent
+        inputs += random_inputs(seed, types, len(inputs), extent)
+    return function.arrays(inputs)
+
+
+def _write_results(
+    function: Function, results: Sequence[Array], options: RunOptions, stdout: TextIO
+) -> None:
+    from .run_files import write_archive, write_array
+    from .value_text import format_result
+
+    if not options.outputs:
+        for index, (array, value_type) in enumerate(
+            zip(results, function.result_types, strict=True)
+        ):
+            stdout.write(format_result(index, array, value_type, options.maximal_elements) + "\n")
+        return
+    if options.outputs[0].endswith(".npz") and len(options.outputs) == 1:
+        write_archive(options.outputs[0].lstrip("@+"), results)
+        return
+    if len(options.outputs) > len(results):
+        raise UsageError(
+            f"{len(options.outputs)} outputs are asked for, but there are {len(results)}"
+        )
+    for index, text in enumerate(options.outputs):
+        if text.startswith(("@", "+")):
+            write_array(text[1:], results[index], append=text.startswith("+"))
+        elif text == "-":
+            line = format_result(
+                index, results[index], function.result_types[index], options.maximal_elements
+            )
+            stdout.write(line.partition(": ")[2] + "\n")
+        elif text:
+            raise UsageError(f"--output={text} is none of @file.npy, +file.npy, -, and nothing")
+
+
+def _compare_expected(
+    function: Function, results: Sequence[Array], options: RunOptions, stdout: TextIO
+) -> bool:
+    from ..interpreter.compare import compare
+    from .run_files import read_value
+    from .value_text import format_array
+
+    if len(options.expected_outputs) > len(results):
+        raise UsageError(
+            f"{len(options.expected_outputs)} outputs are expected, but there are {len(results)}"
+        )
+    agrees = True
+    for index, text in enumerate(options.expected_outputs):
+        if text == "(ignored)":
+            continue
+        value_type = function.result_types[index]
+        expected = read_value(text, value_type, f"expected output {index}")
+        try:
+            difference = compare(results[index], expected, options.tolerance)
+            if difference.agrees:
+                continue
+            place = list(difference.index)
+            actual, wanted = results[index][difference.index], expected[difference.index]
+            reason = f"element at index {place} ({actual}) does not match the expected ({wanted})"
+        except ValueError as problem:
+            reason = str(problem)
+        agrees = False
+        limit = options.maximal_elements
+        stdout.write(
+            f"[FAILED] result[{index}]: {reason}\n"
+            f"  expected:\n{format_array(expected, value_type, limit)}\n"
+            f"  actual:\n{format_array(results[index], value_type, limit)}\n"
+        )
+    if agrees:
+        stdout.write("[SUCCESS] all function outputs matched their expected values.\n")
+    return agrees
+
+
+def _check(
+    function: Function,
+    results: Sequence[Array],
+    expected: Sequence[Array],
+    options: RunOptions,
+    stdout: TextIO,
+) -> bool:
+    """Compare with what the reference interpreter made of the program before partitioning."""
+    from ..interpreter.compare import compare, tolerance
+
+    agrees = True
+    for index, (actual, wanted) in enumerate(zip(results, expected, strict=True)):
+        try:
+            difference = compare(actual, wanted, options.tolerance)
+        except ValueError as problem:
+            stdout.write(f"CHECK result[{index}]: DISAGREE: {problem}\n")
+            agrees = False
+            continue
+        absolute, relative = tolerance(actual.dtype, options.tolerance)
+        bound = f"{absolute:g} + {relative:g} * |expected|" if absolute or relative else "exact"
+        verdict = "agree" if difference.agrees else f"DISAGREE at {list(difference.index)}"
+        stdout.write(
+            f"CHECK result[{index}]: {verdict}; maximal difference {difference.absolute:.3g}"
+            f" absolute, {difference.relative:.3g} relative (allowed: {bound})\n"
+        )
+        agrees = agrees and difference.agrees
+    devices = function.grid.device_count() if function.grid is not None else 1
+    where = f"{devices} devices" if devices != 1 else "one device"
+    verdict = "agrees" if agrees else "DISAGREES"
+    stdout.write(f"CHECK @{function.name} on {where} {verdict} with the reference\n")
+    return agrees
+
+
+def _reference(options: RunOptions, function: Function) -> Function:
+    """The function whose meaning before all passes is compared with. Raises UsageError."""
+    from ..api import compile
+
+    if not options.check:
+        if not options.pipeline and function.grid is not None:
+            raise UsageError(
+                f"@{function.name} is partitioned already: --check=FILE must name the program"
+                " before that, or --pass-pipeline the passes to run here"
+            )
+        return function
+    if options.check == "-":
+        raise UsageError("--check= needs a file, not standard input")
+    program = compile(read_text(options.check), stages=False)
+    try:
+        original = program[function.name]
+    except KeyError as problem:
+        raise UsageError(f"--check={options.check}: {problem.args[0]}") from problem
+    if list(map(str, original.argument_types)) != list(map(str, function.argument_types)):
+        raise UsageError(
+            f"--check={options.check}: @{function.name} takes other inputs than the program run"
+        )
+    return original
+
+
+def _run_per_device(
+    function: Function, inputs: Sequence[Array], options: RunOptions, stdout: TextIO
+) -> int:
+    from ..interpreter.run import boundaries, result_types, run_spmd, scattered
+    from .value_text import format_result
+
+    if function.grid is None:
+        raise UsageError(f"--per-device: @{function.name} runs on one device alone")
+    program = function.program
+    arguments, _ = boundaries(function.operation)
+    types = result_types(function.operation)
+    with program.located():
+        local = scattered(function.operation, arguments, inputs, function.grid)
+        outputs = run_spmd(program.module, function.name, local, function.grid)
+    for device, results in enumerate(outputs):
+        for index, (array, value_type) in enumerate(zip(results, types, strict=True)):
+            text = format_result(index, array, value_type, options.maximal_elements)
+            stdout.write(f"device[{device}] {text}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    main_console()

@@ -1,0 +1,185 @@
+"""The command line of `mesh-run`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from .options import UsageError
+
+DESCRIPTION = """\
+Run a function of an MLIR program on the CPU. A program with a `shard` grid that has been
+partitioned runs on all devices of the grid: its inputs and results are the whole tensors."""
+
+EPILOG = """\
+inputs:
+  --input=2x3xf32=1,2,3,4,5,6   elements, separated by blanks, commas or brackets
+  --input=3x5xf32=1             one element stands for all
+  --input=2x3xf32               zeros
+  --input=f32=2, --input=2      scalars
+  --input=@file.npy             one input for every array in the file
+  --input=@file.npz             its arrays in0, in1, ... (or arr_0, ..., or in stored order)
+  --input=@file.npz:key         one of its arrays
+  --input=2x3xf32=@file.bin     raw bytes
+
+examples:
+  mesh-run mlp.mlir --random-inputs=0
+  mesh-run mlp.mlir --pass-pipeline=spmd --random-inputs=0 --check
+  mesh-opt mlp.mlir --spmd | mesh-run - --random-inputs=0 --check=mlp.mlir"""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What `mesh-run` was asked to do."""
+
+    file: str
+    function: str | None
+    inputs: tuple[str, ...]
+    random_inputs: int | None
+    random_extent: int
+    outputs: tuple[str, ...]
+    expected_outputs: tuple[str, ...]
+    maximal_elements: int
+    pipeline: str
+    check: str | None
+    """`None` if nothing is to be checked, a file, or "" for the program itself."""
+    tolerance: float | None
+    backend: str
+    grid_shape: tuple[int, ...] | None
+    per_device: bool
+    debug: bool
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (--help lists the options)")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="mesh-run",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        add_help=False,
+    )
+    add = parser.add_argument
+    add("file", nargs="?", default="-", help="the program; - or nothing: standard input")
+    add("-h", "--help", action="store_true", help="show this text")
+    add("--function", metavar="NAME", help="the function to run; the only public one by default")
+    add("--input", metavar="VALUE", action="append", default=[], help="an input, in order")
+    add(
+        "--random-inputs",
+        metavar="SEED",
+        type=int,
+        help="random numbers for the inputs that are not given: floats from the normal"
+        " distribution, integers from -8 to 7",
+    )
+    add(
+        "--random-extent",
+        metavar="N",
+        type=int,
+        default=4,
+        help="the extent of dynamic dimensions of random inputs (default 4)",
+    )
+    add(
+        "--output",
+        metavar="@FILE.npy",
+        action="append",
+        default=[],
+        help="what to do with a result, in order: @file.npy, +file.npy (append), @file.npz"
+        " (all results), - (print), or nothing",
+    )
+    add(
+        "--expected_output",
+        "--expected-output",
+        metavar="VALUE",
+        action="append",
+        default=[],
+        help="what a result must be, in the syntax of --input, or (ignored)",
+    )
+    add(
+        "--output_max_element_count",
+        "--output-max-element-count",
+        metavar="N",
+        type=int,
+        default=1024,
+        help="print at most so many elements of a result (default 1024)",
+    )
+    add("--pass-pipeline", metavar="PIPELINE", help="passes to run first, as for mesh-opt")
+    add("-p", "--passes", metavar="PASSES", help="the same")
+    add(
+        "--check",
+        metavar="FILE",
+        help="compare with the reference interpreter on the program in FILE, or without FILE on"
+        " the program before the passes; exit with 1 if they disagree",
+    )
+    add(
+        "--tolerance",
+        metavar="X",
+        type=float,
+        help="the absolute and relative difference to allow for floats, in place of the one that"
+        " goes with their type",
+    )
+    add("--backend", metavar="NAME", default="interpreter", help="interpreter or numba")
+    add(
+        "--grid-shape",
+        metavar="2x4",
+        help="the shape of the grid, where the program leaves extents open",
+    )
+    add(
+        "--per-device",
+        action="store_true",
+        help="print the local results of every device in place of the whole tensors",
+    )
+    add("--debug", action="store_true", help="show Python's traceback with an error")
+    return parser
+
+
+def help_text() -> str:
+    """What `--help` prints."""
+    return _parser().format_help()
+
+
+def wants_help(argv: Sequence[str]) -> bool:
+    """Whether the arguments ask for help and nothing else matters."""
+    return "--help" in argv or "-h" in argv
+
+
+def parse_arguments(argv: Sequence[str]) -> RunOptions:
+    """The options in the arguments behind the tool's name. Raises UsageError."""
+    # `--check` takes a value only behind `=`, so that a file name may follow it.
+    known = _parser().parse_args(["--check=" if word == "--check" else word for word in argv])
+    if known.pass_pipeline is not None and known.passes is not None:
+        raise UsageError("passes are asked for in more than one way: use one pipeline")
+    if known.output_max_element_count < 0 or known.random_extent < 0:
+        raise UsageError("numbers of elements must not be negative")
+    return RunOptions(
+        file=known.file,
+        function=known.function.removeprefix("@") if known.function else None,
+        inputs=tuple(known.input),
+        random_inputs=known.random_inputs,
+        random_extent=known.random_extent,
+        outputs=tuple(known.output),
+        expected_outputs=tuple(known.expected_output),
+        maximal_elements=known.output_max_element_count,
+        pipeline=known.pass_pipeline or known.passes or "",
+        check=known.check,
+        tolerance=known.tolerance,
+        backend=known.backend,
+        grid_shape=_grid_shape(known.grid_shape),
+        per_device=known.per_device,
+        debug=known.debug,
+    )
+
+
+def _grid_shape(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    extents = text.split("x")
+    if not all(extent.isdecimal() and int(extent) for extent in extents):
+        raise UsageError(f"--grid-shape={text} is no shape such as 2x4")
+    return tuple(map(int, extents))

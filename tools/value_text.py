@@ -1,0 +1,183 @@
+"""Arrays as `iree-run-module` writes them, `2x3xf32=[1 2 3][4 5 6]`, in both directions.
+
+What is written is what IREE 3.13's tool writes, with one exception: complex numbers, of which it
+shows the bytes, are written as numbers. What is read is more: `f32=2` for scalars, `complex<f32>`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ComplexType, IndexType, ShapedType
+from xdsl.ir import Attribute
+
+from ..interpreter.values import (
+    Array,
+    dtype_of,
+    element_type,
+    from_integer,
+    integer_width,
+    is_unsigned,
+    shape_fits,
+    shape_text,
+    static_shape,
+)
+
+MAXIMAL_ELEMENTS = 1024
+"""How many elements of an array are written unless the user asks for another number."""
+
+
+class TextError(ValueError):
+    """Text that is no value, or not one of the type that is expected."""
+
+
+# --------------------------------------------------------------------------------------------
+# Writing
+
+
+def format_result(
+    index: int, array: Array, value_type: Attribute, maximum: int = MAXIMAL_ELEMENTS
+) -> str:
+    """A result as it is announced: scalars on one line, tensors on a line of their own."""
+    if isinstance(value_type, ShapedType):
+        return f"result[{index}]: hal.buffer_view\n{format_array(array, value_type, maximum)}"
+    return f"result[{index}]: {format_scalar(array, value_type)}"
+
+
+def format_scalar(array: Array, value_type: Attribute) -> str:
+    """A scalar; integers narrower than 32 bits are passed as i32, and index as i64."""
+    width = integer_width(value_type)
+    name = type_name(value_type)
+    if width is not None and width < 32:
+        return f"i32={int(array)}"
+    return f"{name}={_element(array, value_type)}"
+
+
+def format_array(array: Array, value_type: Attribute, maximum: int = MAXIMAL_ELEMENTS) -> str:
+    """An array with its shape and type; after `maximum` elements there are only dots."""
+    name = "x".join([*map(str, array.shape), type_name(element_type(value_type))])
+    parts: list[str] = []
+    _write(array, element_type(value_type), maximum, parts)
+    return f"{name}={''.join(parts)}"
+
+
+def type_name(scalar: Attribute) -> str:
+    """The element type as the tools spell it."""
+    return "i64" if isinstance(scalar, IndexType) else str(scalar)
+
+
+def _write(array: Array, scalar: Attribute, left: int, parts: list[str]) -> int:
+    """Append the text of an array; returns how many elements may still be written."""
+    if array.ndim == 0:
+        parts.append(_element(array, scalar) if left else "...")
+        return max(left - 1, 0)
+    if array.ndim == 1:
+        shown = min(left, len(array))
+        parts.append(" ".join(_element(element, scalar) for element in array[:shown]))
+        if shown < len(array):
+            parts.append("...")
+        return left - shown
+    for row in array:
+        parts.append("[")
+        left = _write(row, scalar, left, parts)
+        parts.append("]")
+    return left
+
+
+def _element(element: Any, scalar: Attribute) -> str:
+    if isinstance(scalar, ComplexType):
+        number = complex(element)
+        sign = "-" if np.signbit(number.imag) else "+"
+        return f"{_real(number.real)}{sign}{_real(abs(number.imag))}j"
+    width = integer_width(scalar)
+    if width == 1:
+        return f"{int(element):02X}"
+    if width is not None:
+        return str(int(element))
+    return _real(float(element))
+
+
+def _real(number: float) -> str:
+    if np.isnan(number) and np.signbit(number):
+        return "-NAN"
+    return f"{number:G}"
+
+
+# --------------------------------------------------------------------------------------------
+# Reading
+
+
+_TYPE = re.compile(r"(?P<shape>(?:\d+x)*)(?P<element>[su]?i\d+|index|bf16|f\d\w*|complex<\w+>)")
+_SEPARATORS = re.compile(r"[\s,\[\]]+")
+
+
+def parse_value(text: str, expected: Attribute) -> Array:
+    """The array that a text such as `2x3xf32=1,2,3,4,5,6` or `3.5` means.
+
+    One element stands for all; none mean zeros. Raises TextError if the text is malformed or
+    does not mean a value of the expected type.
+    """
+    shape, name, values = _parts(text)
+    wanted = element_type(expected)
+    if name not in (None, type_name(wanted), str(wanted)):
+        raise TextError(f"is of type {name}, expected {describe(expected)}")
+    declared = static_shape(expected)
+    if declared is None or not shape_fits(shape, declared):
+        raise TextError(f"has shape {shape_text(shape)}, expected {describe(expected)}")
+    count = int(np.prod(shape, dtype=np.int64))
+    words = [word for word in _SEPARATORS.split(values) if word]
+    if len(words) not in (0, 1, count):
+        raise TextError(f"has {len(words)} elements, expected {count} (or one for all)")
+    dtype = dtype_of(expected)
+    if not words:
+        return np.zeros(shape, dtype)
+    elements = [_parse_element(word, wanted) for word in words]
+    array = np.array(elements, dtype=dtype)
+    return np.full(shape, array[0]) if len(words) == 1 else array.reshape(shape)
+
+
+def parse_raw(head: str, data: bytes, expected: Attribute) -> Array:
+    """The array of a type such as `2x3xf32` whose elements are raw little-endian bytes."""
+    zeros = parse_value(head, expected)
+    if len(data) != zeros.nbytes:
+        raise TextError(f"has {len(data)} bytes, expected {zeros.nbytes}")
+    return np.frombuffer(data, zeros.dtype).reshape(zeros.shape)
+
+
+def _parts(text: str) -> tuple[tuple[int, ...], str | None, str]:
+    """Shape, element type and elements of a text; a bare number has no type."""
+    head, equals, values = text.strip().partition("=")
+    match = _TYPE.fullmatch(head.strip())
+    if match is not None:
+        extents = match["shape"].split("x")[:-1]
+        return tuple(map(int, extents)), match["element"], values
+    if equals:
+        raise TextError(f"is of type '{head}', which is no type such as 2x3xf32")
+    return (), None, head
+
+
+def _parse_element(word: str, scalar: Attribute) -> Any:
+    width = integer_width(scalar)
+    try:
+        if isinstance(scalar, ComplexType):
+            return complex(word)
+        if width is None:
+            return float.fromhex(word) if "0x" in word.lower() else float(word)
+        if width == 1 and word.lower() in ("true", "false"):
+            return word.lower() == "true"
+        number = int(word, 16) if "0x" in word.lower() else int(word, 10)
+    except ValueError as error:
+        raise TextError(f"'{word}' is no {scalar}") from error
+    low = 0 if is_unsigned(scalar) else -(1 << (width - 1))
+    if not low <= number < 1 << width:
+        raise TextError(f"{number} does not fit {scalar}")
+    return from_integer(number, scalar).item()
+
+
+def describe(value_type: Attribute) -> str:
+    """A type as the tools spell it: `2x?xf32`."""
+    shape = static_shape(value_type) or ()
+    name = type_name(element_type(value_type))
+    return "x".join([*("?" if extent < 0 else str(extent) for extent in shape), name])
