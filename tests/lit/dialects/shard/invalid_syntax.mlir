@@ -2,12 +2,12 @@
 
 // Text that does not parse.
 
-// expected-error @+1 {{}}
+// expected-error @+1 {{expected dimensions such as 2x?x4, or [] for none}}
 shard.grid @g(shape = -1)
 
 // -----
 
-// expected-error @+1 {{}}
+// expected-error @+1 {{Expected '='}}
 shard.grid @g(shape 2)
 
 // -----
@@ -41,7 +41,7 @@ func.func @f(%t: tensor<8x16xf32>) {
 
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<8x16xf32>, %i: index) {
-  // expected-error @+1 {{}}
+  // expected-error @+1 {{expected 1 operand types but had 2}}
   %r = shard.broadcast %t on @g grid_axes = [0] root = [%i] : (tensor<8x16xf32>) -> tensor<8x16xf32>
   return
 }
@@ -50,7 +50,7 @@ func.func @f(%t: tensor<8x16xf32>, %i: index) {
 
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<8x16xf32>) {
-  // expected-error @+1 {{}}
+  // expected-error @+1 {{expected the name of a grid in scope, not a nested symbol}}
   %r = shard.all_slice %t on @g::@h grid_axes = [0] slice_axis = 0 : tensor<8x16xf32> -> tensor<8x16xf32>
   return
 }
@@ -59,7 +59,7 @@ func.func @f(%t: tensor<8x16xf32>) {
 
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<8x16xf32>) {
-  // expected-error @+1 {{}}
+  // expected-error @+1 {{'[' expected}}
   %s = shard.sharding @g split_axes = [0] : !shard.sharding
   return
 }
@@ -75,6 +75,7 @@ func.func @f(%t: tensor<8x16xf32>) {
 
 // -----
 
+// Upstream accepts this.
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<8x16xf32>) {
   // expected-error @+1 {{9223372036854775808 does not fit in 64 bits}}
