@@ -101,10 +101,7 @@ class ParsedClauses:
 
 def parse_grid(parser: Parser) -> SymbolRefAttr:
     """Parse the symbol of a grid. Nested references are not allowed, as upstream."""
-    name = parser.parse_symbol_name()
-    if parser.parse_optional_characters("::") is not None:
-        parser.raise_error("expected the name of a grid in scope, not a nested symbol")
-    return SymbolRefAttr(name)
+    return SymbolRefAttr(parser.parse_symbol_name())
 
 
 def print_grid(printer: Printer, grid: SymbolRefAttr) -> None:

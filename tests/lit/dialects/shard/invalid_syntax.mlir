@@ -50,7 +50,7 @@ func.func @f(%t: tensor<8x16xf32>, %i: index) {
 
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<8x16xf32>) {
-  // expected-error @+1 {{expected the name of a grid in scope, not a nested symbol}}
+  // expected-error @+1 {{expected 'slice_axis'}}
   %r = shard.all_slice %t on @g::@h grid_axes = [0] slice_axis = 0 : tensor<8x16xf32> -> tensor<8x16xf32>
   return
 }
