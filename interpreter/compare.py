@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .values import Array, count_undefined, is_float_dtype, shape_text
+from .values import Array, Value, count_undefined, is_float_dtype, is_number, shape_text
 
 _TOLERANCES: dict[str, tuple[float, float]] = {
     "float64": (1e-10, 1e-10),
@@ -48,13 +48,17 @@ class Difference:
     agrees: bool
 
 
-def compare(actual: Array, expected: Array, allowed: float | None = None) -> Difference:
+def compare(actual: Value, expected: Value, allowed: float | None = None) -> Difference:
     """Compare two arrays; NaN equals NaN, and an infinity only itself.
+
+    Results that are no arrays, such as shardings, must be equal.
 
     `allowed` is the tolerance for floats in place of that of their type.
 
     Raises ValueError if shapes or types differ.
     """
+    if not is_number(expected):
+        return Difference(0.0, 0.0, (), bool(actual == expected))
     if actual.shape != expected.shape:
         raise ValueError(
             f"has shape {shape_text(actual.shape)}, expected {shape_text(expected.shape)}"

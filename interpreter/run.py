@@ -32,7 +32,10 @@ from .spmd import Process, run_lockstep
 from .values import (
     Array,
     UnsupportedType,
+    Value,
     dtype_of,
+    holds_numbers,
+    is_number,
     shape_fits,
     shape_text,
     static_shape,
@@ -55,7 +58,7 @@ def run(module: ModuleOp, function: str, inputs: Sequence[Array]) -> list[Array]
     arguments = checked_inputs(argument_types(target), inputs)
     with np.errstate(all="ignore"):
         (results,) = run_lockstep([_process(Device(program), target, arguments)])
-    return [np.asarray(result) for result in results]
+    return [as_result(result) for result in results]
 
 
 def run_spmd(
@@ -77,7 +80,7 @@ def run_spmd(
     ]
     with np.errstate(all="ignore"):
         results = run_lockstep(processes)
-    return [[np.asarray(result) for result in local] for local in results]
+    return [[as_result(result) for result in local] for local in results]
 
 
 def run_partitioned(
@@ -103,6 +106,11 @@ def run_partitioned(
 
 def _process(device: Device, target: Operation, arguments: Sequence[Array]) -> Process:
     return device.run(run_function(target, arguments, Frame(device)))
+
+
+def as_result(value: Value) -> Array:
+    """A result as an array; what is no number, such as a sharding, stays what it is."""
+    return np.asarray(value) if is_number(value) else value
 
 
 # --------------------------------------------------------------------------------------------
@@ -291,6 +299,9 @@ def gathered(
     results: list[Array] = []
     for index, (boundary, value_type) in enumerate(zip(shards, types, strict=True)):
         parts = [local[index] for local in outputs]
+        if not holds_numbers(value_type):
+            results.append(parts[0])
+            continue
         shape = static_shape(value_type)
         if shape is None:
             shape = parts[0].shape

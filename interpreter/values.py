@@ -102,6 +102,20 @@ def dtype_of(value_type: Attribute) -> np.dtype[Any]:
     return scalar_dtype(element_type(value_type))
 
 
+def is_number(value: Value) -> bool:
+    """Whether a value is an array or a scalar, and not an object of another kind."""
+    return isinstance(value, np.ndarray | np.generic)
+
+
+def holds_numbers(value_type: Attribute) -> bool:
+    """Whether values of a type are numbers or arrays of them."""
+    try:
+        dtype_of(value_type)
+    except UnsupportedType:
+        return False
+    return True
+
+
 def static_shape(value_type: Attribute) -> tuple[int, ...] | None:
     """The shape of a tensor, vector or memref with -1 for `?`; `()` for a scalar."""
     if isinstance(value_type, ShapedType):

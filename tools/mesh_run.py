@@ -224,6 +224,7 @@ def _check(
 ) -> bool:
     """Compare with what the reference interpreter made of the program before partitioning."""
     from ..interpreter.compare import compare, tolerance
+    from ..interpreter.values import is_number
 
     agrees = True
     for index, (actual, wanted) in enumerate(zip(results, expected, strict=True)):
@@ -233,7 +234,9 @@ def _check(
             stdout.write(f"CHECK result[{index}]: DISAGREE: {problem}\n")
             agrees = False
             continue
-        absolute, relative = tolerance(actual.dtype, options.tolerance)
+        absolute, relative = 0.0, 0.0
+        if is_number(actual):
+            absolute, relative = tolerance(actual.dtype, options.tolerance)
         bound = f"{absolute:g} + {relative:g} * |expected|" if absolute or relative else "exact"
         verdict = "agree" if difference.agrees else f"DISAGREE at {list(difference.index)}"
         stdout.write(

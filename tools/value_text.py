@@ -18,6 +18,7 @@ from ..interpreter.values import (
     dtype_of,
     element_type,
     from_integer,
+    holds_numbers,
     integer_width,
     is_unsigned,
     shape_fits,
@@ -41,6 +42,8 @@ def format_result(
     index: int, array: Array, value_type: Attribute, maximum: int = MAXIMAL_ELEMENTS
 ) -> str:
     """A result as it is announced: scalars on one line, tensors on a line of their own."""
+    if not holds_numbers(value_type):
+        return f"result[{index}]: {value_type}"
     if isinstance(value_type, ShapedType):
         return f"result[{index}]: hal.buffer_view\n{format_array(array, value_type, maximum)}"
     return f"result[{index}]: {format_scalar(array, value_type)}"
