@@ -13,6 +13,12 @@ def _convert_mesh_to_shard() -> type[ModulePass]:
     return ConvertMeshToShardPass
 
 
+def _convert_sdy_to_shard() -> type[ModulePass]:
+    from .sharding.convert_sdy_to_shard import ConvertSdyToShardPass
+
+    return ConvertSdyToShardPass
+
+
 def _shard_complete() -> type[ModulePass]:
     from .sharding.shard_complete import ShardCompletePass
 
@@ -51,6 +57,7 @@ def _spmd() -> type[ModulePass]:
 
 OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "convert-mesh-to-shard": _convert_mesh_to_shard,
+    "convert-sdy-to-shard": _convert_sdy_to_shard,
     "mesh-spmdization": _shard_partition,
     "shard-complete": _shard_complete,
     "shard-lower-all-slice": _shard_lower_all_slice,

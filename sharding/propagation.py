@@ -75,12 +75,12 @@ class OperationNode:
 class TensorNode:
     """One tensor of the table: how it is split now, and what may be added.
 
-    `priority` is the turn at which its `axes` are first seen by others.
+    `priorities` are the turns at which the axes of its dimensions are first seen by others.
     """
 
     axes: DimensionAxes
     open_dimensions: tuple[bool, ...]
-    priority: int = 0
+    priorities: tuple[int, ...] = ()
     origins: list[Origin] = field(default_factory=list["Origin"])
 
     @staticmethod
@@ -161,26 +161,36 @@ class Propagation:
         `passes` restricts directions: each is run to its own fixpoint, in order.
         """
         stages = tuple(stages)
-        given = [node.axes for node in self._tensors]
-        openness = [node.open_dimensions for node in self._tensors]
-        priorities = sorted({node.priority for node in self._tensors})
-        for node in self._tensors:
-            if node.priority > priorities[0]:
-                node.axes = ((),) * len(node.axes)
-                node.open_dimensions = (False,) * len(node.axes)
-        for priority in priorities:
-            fresh = [i for i, node in enumerate(self._tensors) if node.priority == priority]
-            for index in fresh:
+        turns = sorted({0, *(turn for node in self._tensors for turn in node.priorities)})
+        later = {
+            index: (node.axes, node.open_dimensions)
+            for index, node in enumerate(self._tensors)
+            if any(turn > turns[0] for turn in node.priorities)
+        }
+        start = [index for index, node in enumerate(self._tensors) if any(node.axes)]
+        for turn in turns:
+            for index, (axes, open_dimensions) in later.items():
                 node = self._tensors[index]
-                node.axes = given[index]
-                node.open_dimensions = openness[index]
-            work = [index for index in fresh if any(self._tensors[index].axes)]
-            touched = dict.fromkeys(op for index in work for op in self._at[index])
+                seen = [own <= turn for own in node.priorities]
+                was = [own < turn for own in node.priorities]
+                # What propagation has added in earlier turns stays. It adds nothing where it might
+                # take an axis that the tensor has for a later turn.
+                complete = all(visible or not own for visible, own in zip(seen, axes, strict=True))
+                node.axes = tuple(
+                    now if already else given if visible else ()
+                    for now, given, visible, already in zip(node.axes, axes, seen, was, strict=True)
+                )
+                node.open_dimensions = tuple(
+                    is_open and visible and complete
+                    for is_open, visible in zip(open_dimensions, seen, strict=True)
+                )
+            fresh = start if turn == turns[0] else list(later)
+            touched = {op for index in fresh for op in self._at[index]}
             for direction in passes:
                 for stage in stages:
                     for aggressive in (False, True):
-                        self._fixpoint({*touched, *self._unsettled}, stage, aggressive, direction)
-                        touched = {}
+                        self._fixpoint(touched | self._unsettled, stage, aggressive, direction)
+                        touched = set[int]()
 
     def _fixpoint(
         self, start: Iterable[int], stage: Stage, aggressive: bool, allowed: Direction

@@ -108,17 +108,23 @@ class AnnotationWriter:
 
     def _definition_of(self, value: SSAValue, sharding: Sharding) -> SSAValue:
         """The annotation right after the producer: one that is there, or a new one."""
-        for use in value.uses:
-            if use.operation.name == SHARD and use.index == 0:
-                annotation = annotation_of(use.operation)
-                if not annotation.for_users and annotation.sharding == sharding:
-                    return annotation.result
         owner = value.owner
         if isinstance(owner, Operation):
             block, before = owner.parent, owner.next_op
             assert block is not None
         else:
             block, before = owner, self._head(owner)
+        for use in value.uses:
+            if use.operation.name != SHARD or use.index != 0:
+                continue
+            annotation = annotation_of(use.operation)
+            if not annotation.for_users and annotation.sharding == sharding:
+                if not value.has_one_use() and use.operation is not before:
+                    # Other users may come before it, and will use its result.
+                    use.operation.operands[1] = self._sharding_value(sharding, block)
+                    use.operation.detach()
+                    _insert(use.operation, block, before)
+                return annotation.result
         return self._annotate(value, sharding, block, before, for_users=False)
 
     def _write_uses(
@@ -197,24 +203,23 @@ class AnnotationWriter:
             self._write_free_uses(made, sharding, uses)
 
     def _write_free_uses(self, value: SSAValue, sharding: Sharding, uses: list[PlacedUse]) -> None:
-        owner = value.owner
-        assert isinstance(owner, Operation)
-        block = owner.parent
-        assert block is not None
-        definition: SSAValue | None = None
+        """All of these users want a free value in one way: annotate it right where it is made."""
         for use in uses:
-            if use.operation.name == SHARD and not annotation_of(use.operation).for_users:
-                use.operation.operands[0] = value
-                definition = use.operation.results[0]
-                break
-        if definition is None:
-            definition = self._annotate(value, sharding, block, owner.next_op, False)
-        self._write_uses(
-            definition,
-            None,
-            [use for use in uses if use.operation is not definition.owner],
-            skip_user_annotations=True,
-        )
+            use.operation.operands[use.index] = value
+        definition = self._definition_of(value, sharding)
+        made = definition.owner
+        assert isinstance(made, Operation) and made.parent is not None
+        wanted: SSAValue | None = None
+        for use in uses:
+            operation = use.operation
+            if operation is made:
+                continue
+            if operation.name == SHARD and annotation_of(operation).for_users:
+                operation.operands[0] = definition
+                continue
+            if wanted is None:
+                wanted = self._annotate(definition, sharding, made.parent, made.next_op, True)
+            operation.operands[use.index] = wanted
 
 
 def _insert(operation: Operation, block: Block, before: Operation | None) -> None:

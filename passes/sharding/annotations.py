@@ -40,6 +40,8 @@ PRIORITY_PROPERTY = "priority"
 """Optional property of ours on `shard.shard`: annotations of lower numbers go first."""
 OPEN_DIMENSIONS_ATTRIBUTE = "shard.open_dimensions"
 """Discardable attribute of ours on `shard.shard`: dimensions that propagation may split further."""
+DIMENSION_PRIORITIES_ATTRIBUTE = "shard.dimension_priorities"
+"""Discardable attribute of ours on `shard.shard`: a priority for each dimension."""
 
 Shape = tuple[int | None, ...]
 
@@ -238,7 +240,8 @@ class Annotation:
     operation: Operation
     sharding: Sharding
     for_users: bool
-    priority: int
+    priorities: tuple[int, ...]
+    """One per dimension: lower numbers are propagated first."""
     open_dimensions: tuple[bool, ...]
 
     @property
@@ -264,16 +267,28 @@ def annotation_of(operation: Operation, grids: GridTable | None = None) -> Annot
     except OperationError as error:
         note = Note(f"applied to a value of type {operation.operands[0].type} here", operation)
         raise OperationError(error.operation, error.message, (*error.notes, note)) from error
-    priority = operation.properties.get(PRIORITY_PROPERTY)
-    listed = operation.attributes.get(OPEN_DIMENSIONS_ATTRIBUTE)
-    open_dimensions = listed.get_values() if isinstance(listed, DenseArrayBase) else ()
+    rank = len(shape)
+    listed = _listed(operation, OPEN_DIMENSIONS_ATTRIBUTE)
     return Annotation(
         operation,
         sharding,
         isinstance(operation.properties.get("annotate_for_users"), UnitAttr),
-        priority.value.data if isinstance(priority, IntegerAttr) else 0,
-        tuple(dimension in open_dimensions for dimension in range(len(shape))),
+        _priorities(operation, rank),
+        tuple(dimension in listed for dimension in range(rank)),
     )
+
+
+def _listed(operation: Operation, name: str) -> tuple[int, ...]:
+    found = operation.attributes.get(name)
+    return tuple(map(int, found.get_values())) if isinstance(found, DenseArrayBase) else ()
+
+
+def _priorities(operation: Operation, rank: int) -> tuple[int, ...]:
+    each = _listed(operation, DIMENSION_PRIORITIES_ATTRIBUTE)
+    if len(each) == rank:
+        return each
+    common = operation.properties.get(PRIORITY_PROPERTY)
+    return (common.value.data if isinstance(common, IntegerAttr) else 0,) * rank
 
 
 def is_annotation(value: SSAValue) -> bool:

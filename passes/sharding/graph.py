@@ -179,7 +179,7 @@ class _Builder:
         tensor = self._graph.tensors[node]
         tensor.axes = annotation.sharding.dimension_axes
         tensor.open_dimensions = annotation.open_dimensions
-        tensor.priority = annotation.priority
+        tensor.priorities = annotation.priorities
         self._graph.grids[node] = annotation.sharding.grid
 
     # The walk.

@@ -23,7 +23,7 @@ Rules = Callable[..., FactorRule]
 
 
 def pinned(*axes: tuple[int, ...], priority: int = 0) -> TensorNode:
-    return TensorNode(tuple(axes), (False,) * len(axes), priority)
+    return TensorNode(tuple(axes), (False,) * len(axes), (priority,) * len(axes))
 
 
 def unknown(rank: int = 2) -> TensorNode:
@@ -98,6 +98,15 @@ def test_lower_priorities_go_first(add: FactorRule) -> None:
         tensors = [pinned((0,), (), priority=first), pinned((), (0,), priority=second), unknown()]
         Propagation(tensors, [OperationNode(add, (0, 1), (2,))], (2,)).run()
         assert axes_of(tensors) == [((0,), ()), ((), (0,)), expected]
+
+
+def test_dimensions_have_their_own_turn(matmul: FactorRule) -> None:
+    # The batch goes first, so the second axis is free to follow the weight.
+    x = TensorNode(((0,), (1,)), (False, False), (0, 1))
+    tensors = [x, pinned((), (1,)), unknown()]
+    Propagation(tensors, [OperationNode(matmul, (0, 1), (2,))], (2, 2)).run()
+    assert tensors[0].axes == ((0,), (1,))
+    assert tensors[2].axes == ((0,), (1,))
 
 
 def test_slots_without_a_tensor_do_not_take_part(add: FactorRule) -> None:

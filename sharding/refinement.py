@@ -1,0 +1,119 @@
+"""Finer grids: an axis of extent 8 as two of 2 and 4, so that its parts can be used alone.
+
+The processes keep their numbers, since grids are row-major: a position `p` along an axis of
+extent `a * b` is the pair `(p // b, p % b)` along the two axes that replace it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import gcd
+
+from .factors import FactorRule
+from .grid import Grid
+from .projection import DimensionAxes
+from .sharding import Axes
+
+
+@dataclass(frozen=True, slots=True)
+class Refinement:
+    """A grid and a finer one; `parts[a]` are the axes of the finer grid that replace axis `a`."""
+
+    coarse: Grid
+    fine: Grid
+    parts: tuple[Axes, ...]
+
+    @staticmethod
+    def cut(grid: Grid, cuts: Sequence[Iterable[int]], name: str | None = None) -> Refinement:
+        """Cut axes where the products of their major parts are in `cuts`.
+
+        Axis `a` of extent 8 with `cuts[a] = [2]` becomes two axes of extents 2 and 4. Every cut
+        must divide the next and the extent, which must be known; otherwise ValueError.
+        """
+        shape: list[int | None] = []
+        parts: list[Axes] = []
+        for axis, extent in enumerate(grid.shape):
+            wanted = sorted({cut for cut in cuts[axis] if cut > 1 and cut != extent})
+            if not wanted or extent is None:
+                if wanted:
+                    raise ValueError(f"axis {axis} of unknown extent cannot be cut")
+                parts.append((len(shape),))
+                shape.append(extent)
+                continue
+            borders = [1, *wanted, extent]
+            for low, high in pairwise(borders):
+                if high % low:
+                    raise ValueError(f"{high} is not a multiple of {low} in cuts of axis {axis}")
+            parts.append(tuple(range(len(shape), len(shape) + len(borders) - 1)))
+            shape += [high // low for low, high in pairwise(borders)]
+        return Refinement(grid, Grid(name or grid.name, tuple(shape)), tuple(parts))
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether nothing is cut."""
+        return all(len(part) == 1 for part in self.parts)
+
+    def refine(self, axes: Axes) -> Axes:
+        """Axes of the coarse grid as axes of the fine one."""
+        return tuple(part for axis in axes for part in self.parts[axis])
+
+    def refine_all(self, axes: DimensionAxes) -> DimensionAxes:
+        """The same for every dimension."""
+        return tuple(map(self.refine, axes))
+
+    def coarsen(self, axes: Axes) -> Axes | None:
+        """Axes of the fine grid as axes of the coarse one, `None` if one is used in parts."""
+        result: list[int] = []
+        position = 0
+        while position < len(axes):
+            for coarse, part in enumerate(self.parts):
+                if axes[position : position + len(part)] == part:
+                    result.append(coarse)
+                    position += len(part)
+                    break
+            else:
+                return None
+        return tuple(result)
+
+    def coarsen_all(self, axes: DimensionAxes) -> DimensionAxes | None:
+        """The same for every dimension."""
+        result = [self.coarsen(each) for each in axes]
+        known = [each for each in result if each is not None]
+        return tuple(known) if len(known) == len(result) else None
+
+
+def needed_cuts(grid: Grid, rules: Iterable[FactorRule]) -> list[set[int]]:
+    """Where axes must be cut so that they fit the major factors of reshaped dimensions.
+
+    A factor of 2 that is major to others takes half of an axis of extent 4: cut it at 2. Sizes
+    that share nothing with an extent need no cut, since the axis fits no part of the factor.
+    """
+    sizes = {
+        rule.factors[factor].size
+        for rule in rules
+        for tensor in (*rule.operands, *rule.results)
+        for dimension in tensor
+        for factor in dimension[:-1]
+    }
+    cuts: list[set[int]] = [set() for _ in grid.shape]
+    for size in sizes:
+        if size is None:
+            continue
+        for axis, extent in enumerate(grid.shape):
+            if extent is None:
+                continue
+            common = gcd(size, extent)
+            if common not in (1, extent):
+                cuts[axis].add(common)
+    return [_chain(each) for each in cuts]
+
+
+def _chain(cuts: set[int]) -> set[int]:
+    """The largest cuts that divide each other: of 2 and 3 only the first can be made."""
+    chain: set[int] = set()
+    for cut in sorted(cuts):
+        if all(cut % smaller == 0 for smaller in chain):
+            chain.add(cut)
+    return chain
