@@ -98,7 +98,7 @@ def element_type(value_type: Attribute) -> Attribute:
 
 def attribute(operation: Operation, name: str) -> Attribute | None:
     """A property or, from sources that do not tell them apart, a discardable attribute."""
-    return operation.properties.get(name) or operation.attributes.get(name)
+    return operation.get_attr_or_prop(name)
 
 
 def integers(value: Attribute | None) -> tuple[int, ...]:

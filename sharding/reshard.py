@@ -158,12 +158,16 @@ def _search(
     start, goal = _placement(source), _placement(target)
     if start == goal:
         return []
-    moves = _Moves(shape, source, target)
-    ends = max(moves.local(start), moves.local(goal))
-    for most in (ends, inf):
-        found = _dijkstra(moves, start, goal, most)
-        if found is not None:
-            return found
+    involved = len(source.used_axes | target.used_axes)
+    for moves in (
+        _Moves(shape, source, target, fix=involved > MOVABLE_AXES),
+        _Moves(shape, source, target, fix=False),
+    ):
+        ends = max(moves.local(start), moves.local(goal))
+        for most in (ends, inf):
+            found = _dijkstra(moves, start, goal, most)
+            if found is not None:
+                return found
     raise ValueError(f"no way from {source} to {target}")
 
 
@@ -200,16 +204,17 @@ def _dijkstra(
 class _Moves:
     """The steps that can be taken from a placement of one tensor."""
 
-    def __init__(self, shape: tuple[int | None, ...], source: Sharding, target: Sharding) -> None:
+    def __init__(
+        self, shape: tuple[int | None, ...], source: Sharding, target: Sharding, *, fix: bool
+    ) -> None:
+        """`fix`: axes that are in place at both ends stay there."""
         grid = source.grid
         self._shape = shape
         self._extents = tuple(UNKNOWN_EXTENT if e is None else e for e in grid.shape)
         self._known = grid.is_static
         self._goal, _ = _placement(target)
-        fixed: set[int] = set()
+        fixed = self._in_place(source, target) if fix else set[int]()
         involved = source.used_axes | target.used_axes
-        if len(involved) > MOVABLE_AXES:
-            fixed = self._in_place(source, target)
         self._kept = tuple(sum(axis in fixed for axis in axes) for axes in source.dimension_axes)
         self._axes = tuple(sorted(involved - fixed))
         self._equal: dict[tuple[int, Axes], bool] = {}

@@ -127,7 +127,7 @@ def splat_of(operation: Operation) -> DenseIntOrFPElementsAttr[AnyDenseElement] 
     name = _VALUE_NAMES.get(operation.name)
     if name is None:
         return None
-    value = operation.properties.get(name) or operation.attributes.get(name)
+    value = operation.get_attr_or_prop(name)
     if not isinstance(value, DenseIntOrFPElementsAttr):
         return None
     elements = cast(DenseIntOrFPElementsAttr[AnyDenseElement], value)

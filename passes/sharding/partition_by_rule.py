@@ -17,9 +17,7 @@ from ...sharding.factor_placement import (
     Participant,
     Restriction,
     Spread,
-    pending_reductions,
     placement,
-    without_new_partials,
 )
 from ...sharding.factors import Factor, FactorKind, FactorRule
 from ...sharding.grid import Grid
@@ -78,11 +76,11 @@ Emit = Callable[[Partitioner, SpreadOperation, list[SSAValue]], Operation]
 
 def by_rule(partitioner: Partitioner, operation: Operation) -> None:
     """Spread an operation by its rule; without one it runs whole."""
-    spread_by_rule(partitioner, operation, _no_neighbours)
+    spread_by_rule(partitioner, operation, freely)
 
 
-def _no_neighbours(factor: Factor, even: bool) -> bool:
-    """What a copy of an operation can be split along."""
+def freely(factor: Factor, even: bool) -> bool:
+    """What a copy of an operation can be split along: all that needs no neighbours."""
     return factor.kind in (FactorKind.PASS_THROUGH, FactorKind.REDUCTION)
 
 
@@ -288,19 +286,3 @@ def record_sizes(partitioner: Partitioner, spread: SpreadOperation) -> None:
         for dimension, (size, names) in enumerate(zip(shape(result), factors, strict=True)):
             if size is None and len(names) == 1 and names[0] in known:
                 partitioner.same_size((result, dimension), known[names[0]])
-
-
-__all__ = [
-    "SpreadOperation",
-    "by_rule",
-    "captured",
-    "choose",
-    "copy_local",
-    "copy_with",
-    "evenly",
-    "pending_reductions",
-    "record_sizes",
-    "run_whole",
-    "spread_by_rule",
-    "without_new_partials",
-]

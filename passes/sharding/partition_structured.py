@@ -124,7 +124,7 @@ def _shift_indices(partitioner: Partitioner, spread: SpreadOperation, made: Oper
         for inner in list(region.walk()):
             if inner.name != "linalg.index" or inner.parent_op() is not made:
                 continue
-            held = inner.properties.get("dim") or inner.attributes.get("dim")
+            held = inner.get_attr_or_prop("dim")
             if not isinstance(held, IntegerAttr):
                 continue
             start = loop_start(partitioner, spread, held.value.data)

@@ -301,7 +301,7 @@ def constant_index(value: SSAValue) -> int | None:
     owner = value.owner
     if not isinstance(owner, Operation) or owner.name != "arith.constant":
         return None
-    held = owner.properties.get("value") or owner.attributes.get("value")
+    held = owner.get_attr_or_prop("value")
     return held.value.data if isinstance(held, IntegerAttr) else None
 
 

@@ -211,20 +211,7 @@ def _combine_gathered(
     tensor_type = ranked(value)
     assert tensor_type is not None
     shape = shape_of_type(tensor_type)
-    rank = len(shape)
-    groups = [[0, 1], *([d + 1] for d in range(1, rank))] if rank else []
-    reassociation = ArrayAttr([ArrayAttr([IntegerAttr(d, i64) for d in group]) for group in groups])
-    stacked = with_shape(tensor_type, (1, *shape))
-    sizes = [emitter.dimension(value, d) for d in range(rank)]
-    expanded = emitter.help(
-        tensor.ExpandShapeOp(
-            value,
-            [size for size in sizes if not isinstance(size, int)],
-            reassociation,
-            [1, *(size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes)],
-            stacked,
-        )
-    )
+    expanded = _with_leading_one(emitter, value, tensor_type)
     gathered_type = with_shape(tensor_type, (made.grid.size(axes), *shape))
     gathered = emitter.help(AllGatherOp(expanded, made.grid.name, axes, 0, gathered_type))
     element = tensor_type.element_type
@@ -233,6 +220,26 @@ def _combine_gathered(
     inner = _combining(combiner, block.args[0], block.args[1])
     block.add_ops([inner, YieldOp(inner.results[0])])
     return emitter.help(ReduceOp([gathered], [start], [0], Region(block)))
+
+
+def _with_leading_one(
+    emitter: Emitter, value: SSAValue, tensor_type: TensorType[Attribute]
+) -> SSAValue:
+    """The tensor with a dimension of extent 1 before the others."""
+    shape = shape_of_type(tensor_type)
+    rank = len(shape)
+    result = with_shape(tensor_type, (1, *shape))
+    if rank == 0:
+        element = emitter.help(tensor.ExtractOp(value, [], tensor_type.element_type))
+        return emitter.help(tensor.FromElementsOp(element, result_type=result))
+    groups = [[0, 1], *([dimension + 1] for dimension in range(1, rank))]
+    reassociation = ArrayAttr(
+        [ArrayAttr([IntegerAttr(dimension, i64) for dimension in group]) for group in groups]
+    )
+    sizes = [emitter.dimension(value, dimension) for dimension in range(rank)]
+    numbers = [1, *(size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes)]
+    dynamic = [size for size in sizes if not isinstance(size, int)]
+    return emitter.help(tensor.ExpandShapeOp(value, dynamic, reassociation, numbers, result))
 
 
 def counts_initial_value(combiner: Combiner, partitioner: Partitioner, init: SSAValue) -> bool:
@@ -253,7 +260,7 @@ def is_splat_of(partitioner: Partitioner, value: SSAValue, combiner: Combiner) -
     if operation.name in ("linalg.fill", "tensor.splat"):
         source = operation.operands[0].owner
         held = (
-            source.properties.get("value") or source.attributes.get("value")
+            source.get_attr_or_prop("value")
             if isinstance(source, Operation) and source.name == "arith.constant"
             else None
         )

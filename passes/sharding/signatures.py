@@ -55,7 +55,7 @@ class Signatures:
         """The function that a `func.call` calls."""
         if operation.name != "func.call":
             return None
-        symbol = operation.properties.get("callee") or operation.attributes.get("callee")
+        symbol = operation.get_attr_or_prop("callee")
         if not isinstance(symbol, SymbolRefAttr):
             return None
         return self._functions.get(symbol.string_value())
