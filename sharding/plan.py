@@ -185,7 +185,8 @@ def _result_bytes(
     return sent
 
 
-def _extends(longer: DimensionAxes, shorter: DimensionAxes) -> bool:
+def extends(longer: DimensionAxes, shorter: DimensionAxes) -> bool:
+    """Whether slicing is all it takes to come from `shorter` to `longer`."""
     return all(a[: len(b)] == b for a, b in zip(longer, shorter, strict=True))
 
 
@@ -203,7 +204,7 @@ def _rank(
     )
     # A result that only has to be sliced on, or scattered while it is reduced, is as asked for.
     broken += sum(
-        known.explicit and known.axes is not None and not _extends(known.axes, axes)
+        known.explicit and known.axes is not None and not extends(known.axes, axes)
         for known, axes in zip(results, plan.results, strict=True)
     )
     parts = prod(extents[axis] for axes in plan.factor_axes for axis in axes)

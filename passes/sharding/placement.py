@@ -18,13 +18,12 @@ from ...dialects.structured import element_type
 from ...sharding.cost import known_extents
 from ...sharding.factors import FactorKind, FactorRule
 from ...sharding.grid import Grid
-from ...sharding.plan import Plan, PlannedTensor, choose_plan
+from ...sharding.plan import Plan, PlannedTensor, choose_plan, extends
 from ...sharding.projection import DimensionAxes, back, project
 from ...sharding.sharding import Sharding
 from .annotations import tensor_shape
+from .explain import CATEGORY
 from .graph import Entry, EntryKind, ShardingGraph, is_tensor
-
-CATEGORY = "sharding"
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +297,7 @@ class Placer:
     def _explain(self, operation: Operation, plan: Plan) -> None:
         for index, value in enumerate(operation.operands):
             sharding = self._placement.definitions.get(value)
-            if sharding is None or sharding.dimension_axes == plan.operands[index]:
+            if sharding is None or extends(plan.operands[index], sharding.dimension_axes):
                 continue
             remark(
                 CATEGORY,

@@ -13,10 +13,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from ...dialects.diagnostics import remarks_wanted
 from ...sharding.cost import known_extents
 from ...sharding.factor_propagation import Direction
 from ...sharding.propagation import OperationNode, Propagation
 from .annotation_writer import AnnotationWriter
+from .explain import explain_shardings
 from .graph import ShardingGraph, build_graph
 from .placement import Placer
 
@@ -48,7 +50,10 @@ def propagate(graph: ShardingGraph, passes: tuple[Direction, ...] = (Direction.B
                 )
                 for node in operations
             ]
-        Propagation(graph.tensors, operations, known_extents(grid.shape)).run(passes=passes)
+        table = Propagation(
+            graph.tensors, operations, known_extents(grid.shape), explain=remarks_wanted()
+        )
+        table.run(passes=passes)
         for index, tensor in enumerate(graph.tensors):
             if graph.grids[index] is None and any(tensor.axes):
                 graph.grids[index] = grid
@@ -74,5 +79,7 @@ class ShardingPropagationPass(ModulePass):
         graph = build_graph(op)
         passes = (Direction.BOTH,) if self.traversal is None else _PASSES[self.traversal]
         propagate(graph, passes)
+        if remarks_wanted():
+            explain_shardings(graph)
         placer = Placer(graph, complete=False)
         AnnotationWriter(graph, placer.place(), placer).write()
