@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import I16, I64, ArrayAttr, DenseArrayBase, StringAttr, i16, i64
@@ -30,12 +31,25 @@ IndicesAttr: TypeAlias = DenseArrayBase[I64]
 
 def axes_attribute(axes: Iterable[int]) -> AxesAttr:
     """The attribute for a list of grid axes. Raises VerifyException beyond 16 bits."""
-    return DenseArrayBase.from_list(i16, tuple(axes))
+    return _axes_attribute(tuple(axes))
 
 
 def indices_attribute(values: Iterable[int]) -> IndicesAttr:
     """The attribute for a list of 64-bit numbers."""
-    return DenseArrayBase.from_list(i64, tuple(values))
+    return _indices_attribute(tuple(values))
+
+
+# Programs repeat a few lists all over, and building an attribute costs more than finding it.
+
+
+@lru_cache(maxsize=1024)
+def _axes_attribute(axes: tuple[int, ...]) -> AxesAttr:
+    return DenseArrayBase.from_list(i16, axes)
+
+
+@lru_cache(maxsize=1024)
+def _indices_attribute(values: tuple[int, ...]) -> IndicesAttr:
+    return DenseArrayBase.from_list(i64, values)
 
 
 def parse_axes(parser: AttrParser) -> AxesAttr:
@@ -105,6 +119,7 @@ class ReductionKindAttr(ParametrizedAttribute, SpacedOpaqueSyntaxAttribute):
         return ReductionKind(self.kind.data)
 
     @classmethod
+    @lru_cache(maxsize=64)
     def from_kind(cls, kind: ReductionKind) -> ReductionKindAttr:
         """The attribute for a kind."""
         return cls.new((StringAttr(kind.value),))

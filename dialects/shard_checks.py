@@ -7,7 +7,9 @@ in elements; `None` is a size known only at run time.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import cast
+from weakref import WeakKeyDictionary, ref
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -47,22 +49,52 @@ def find_grid(operation: Operation, symbol: SymbolRefAttr) -> Operation | None:
     name = symbol.root_reference
     scope = operation.parent_op()
     while scope is not None:
-        if scope.has_trait(SymbolTable) and len(scope.regions) == 1:
-            for block in scope.regions[0].blocks:
-                for candidate in block.ops:
-                    if candidate.properties.get("sym_name") == name:
-                        return candidate
+        if scope.has_trait(SymbolTable):
+            found = _find_in_table(scope, name)
+            if found is not None:
+                return found
         scope = scope.parent_op()
     return None
 
 
+_found_in_table: WeakKeyDictionary[Operation, dict[str, ref[Operation]]] = WeakKeyDictionary()
+"""What was found last, by table and name. Names are unique in a table, so an operation that is
+still there under its name is still the right one."""
+
+
+def _find_in_table(table: Operation, name: StringAttr) -> Operation | None:
+    known = _found_in_table.get(table)
+    last = known.get(name.data) if known is not None else None
+    found = None if last is None else last()
+    if (
+        found is not None
+        and found.parent_op() is table
+        and found.properties.get("sym_name") == name
+    ):
+        return found
+    for region in table.regions:
+        for block in region.blocks:
+            for candidate in block.ops:
+                if candidate.properties.get("sym_name") == name:
+                    _found_in_table.setdefault(table, {})[name.data] = ref(candidate)
+                    return candidate
+    return None
+
+
 def grid_value(grid: Operation) -> Grid:
-    """The value of a `shard.grid` or `mesh.mesh` operation."""
+    """The value of a `shard.grid` or `mesh.mesh`. Raises VerifyException for a shapeless one."""
     name, shape = grid.properties.get("sym_name"), grid.properties.get("shape")
     if not isinstance(name, StringAttr) or not isinstance(shape, DenseArrayBase):
         raise VerifyException("grid has no name or no shape")
-    extents = cast(IndicesAttr, shape).get_values()
-    return Grid(name.data, tuple(None if n == DYNAMIC_INDEX else n for n in extents))
+    return _grid(name.data, cast(IndicesAttr, shape).get_values())
+
+
+@lru_cache(maxsize=256)
+def _grid(name: str, extents: tuple[int, ...]) -> Grid:
+    try:
+        return Grid(name, tuple(None if n == DYNAMIC_INDEX else n for n in extents))
+    except ValueError as error:
+        raise VerifyException(str(error)) from error
 
 
 def resolve_grid(operation: Operation, symbol: SymbolRefAttr, spelling: Spelling) -> Grid:

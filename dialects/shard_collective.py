@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
@@ -167,6 +168,7 @@ def _set_hint(operation: Operation) -> None:
         result.name_hint = operation.name.partition(".")[2]
 
 
+@lru_cache(maxsize=64)
 def dimension_attribute(value: int) -> DimensionAttr:
     """The attribute for a dimension of a tensor or an axis of a grid."""
     return IntegerAttr(value, INDEX)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation
-from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import HasCanonicalizationPatternsTrait
+
+if TYPE_CHECKING:
+    from xdsl.pattern_rewriter import RewritePattern
 
 
 @dataclass(frozen=True)
