@@ -13,7 +13,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -187,8 +186,7 @@ class CompiledProgram:
         routine = run_function(target, arguments, RecordingFrame(recorder))
         (values,) = run_lockstep([recorder.run(routine)])
         results = tuple(
-            recorder.as_tensor(value) if _is_array(value) else value
-            for value in values
+            recorder.as_tensor(value) if _is_array(value) else value for value in values
         )
         buffer = recorder.finish([each for each in results if isinstance(each, Tensor)])
         return _Recording(buffer, results), recorder.is_replayable

@@ -15,8 +15,9 @@ from typing import Any
 from llvmlite import ir
 from numba import extending, types
 
-from . import emission
 from .elements import Element, element_by_name
+from .emission import OPERATIONS
+from .emission_values import from_storage, to_storage
 
 Emit = Callable[..., Any]
 
@@ -39,7 +40,7 @@ def primitive(name: str) -> Any:
             operation, element_by_name(element_names[0]), int(element_names[1])
         )
     elements = tuple(element_by_name(each) for each in element_names)
-    signature, emit = emission.OPERATIONS[operation]
+    signature, emit = OPERATIONS[operation]
     arguments, result = signature(*elements)
 
     def emit_elements(builder: Any, values: Sequence[Any]) -> Any:
@@ -111,10 +112,10 @@ def _memory_primitive(operation: str, element: Element, binding: int) -> Any:
     def load(builder: Any, values: Sequence[Any]) -> Any:
         instruction = builder.load(address(builder, *values))
         annotate(builder, instruction)
-        return emission.from_storage(builder, instruction, element)
+        return from_storage(builder, instruction, element)
 
     def store(builder: Any, values: Sequence[Any]) -> Any:
-        stored = emission.to_storage(builder, values[2], element)
+        stored = to_storage(builder, values[2], element)
         annotate(builder, builder.store(stored, address(builder, values[0], values[1])))
         return ir.Constant(ir.IntType(1), 0)
 

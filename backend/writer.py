@@ -218,6 +218,10 @@ class KernelWriter:
         found = self.code.recall(value)
         if isinstance(found, str | int):
             return found
+        if self.is_inline(value):
+            from .expressions import write_element
+
+            return write_element(self, value, ())
         if isinstance(value.type, IndexType):
             return self.constant(Number(value))
         return self.load(value, 0)
