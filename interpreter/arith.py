@@ -14,7 +14,7 @@ import numpy as np
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.diagnostics import OperationError
-from .attributes import attribute, integer, text
+from .attributes import attribute, integer, operation_name, text
 from .constants import constant_array
 from .machine import Frame
 from .registry import Results, executes
@@ -118,7 +118,7 @@ _DIVISIONS: dict[str, tuple[Binary, bool]] = {
 
 @executes(*(f"arith.{name}" for name in _DIVISIONS), pointwise=True)
 def _divide(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    name = op.name.removeprefix("arith.")
+    name = operation_name(op).removeprefix("arith.")
     function, is_signed = _DIVISIONS[name]
     width = width_of(op, op.operands[0].type)
     read = signed if is_signed else unsigned
@@ -138,10 +138,10 @@ def _shift(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
     amount = unsigned(operands[1], width)
     beyond = amount >= width
-    read = signed if op.name == "arith.shrsi" else unsigned
+    read = signed if operation_name(op) == "arith.shrsi" else unsigned
     value = read(operands[0], width)
     safe = np.where(beyond, 0, amount).astype(value.dtype)
-    shifted = value << safe if op.name == "arith.shli" else value >> safe
+    shifted = value << safe if operation_name(op) == "arith.shli" else value >> safe
     result = wrapped(shifted, op.results[0].type)
     if beyond.any():
         result = np.where(beyond, undefined((), element_type(op.results[0].type)), result)
@@ -159,7 +159,7 @@ def _add_extended(op: Operation, operands: Sequence[Value], frame: Frame) -> Res
 @executes("arith.mulsi_extended", "arith.mului_extended", pointwise=True)
 def _multiply_extended(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
-    read = signed if op.name == "arith.mulsi_extended" else unsigned
+    read = signed if operation_name(op) == "arith.mulsi_extended" else unsigned
     # Products of 64-bit integers need Python's; everything else would fit 64 bits, but this
     # operation is too rare for two ways.
     left, right = (np.asarray(read(operand, width)).astype(object) for operand in operands)
@@ -199,7 +199,7 @@ def _compare_integers(op: Operation, operands: Sequence[Value], frame: Frame) ->
 @executes("arith.extsi", "arith.extui", "arith.trunci", pointwise=True)
 def _resize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
-    read = unsigned if op.name == "arith.extui" else signed
+    read = unsigned if operation_name(op) == "arith.extui" else signed
     wide = read(operands[0], width).astype(np.int64)
     return (wrapped(wide, op.results[0].type),)
 
@@ -207,7 +207,7 @@ def _resize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @executes("arith.index_cast", "arith.index_castui", pointwise=True)
 def _index_cast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
-    read = unsigned if op.name == "arith.index_castui" else signed
+    read = unsigned if operation_name(op) == "arith.index_castui" else signed
     return (wrapped(read(operands[0], width).astype(np.int64), op.results[0].type),)
 
 
@@ -327,21 +327,21 @@ def to_float(value: Array, dtype: np.dtype[Any]) -> Array:
         return value.astype(dtype)
     if value.dtype == np.float32 or value.dtype.itemsize < 4:
         return value.astype(np.float32).astype(dtype)
-    exact = value.astype(np.float64)
+    exact = np.asarray(value.astype(np.float64))
     single = exact.astype(np.float32)
     error = exact - single.astype(np.float64)
     bits = single.view(np.uint32)
     even = ((bits & 1) == 0) & (error != 0) & np.isfinite(single) & (single != 0)
     # Towards the exact value by one unit: away from zero if it is larger in magnitude.
     outward = (error > 0) == (single > 0)
-    odd = np.where(outward, bits + np.uint32(1), bits - np.uint32(1)).view(np.float32)
+    odd = np.where(outward, bits + np.uint32(1), bits - np.uint32(bits > 0)).view(np.float32)
     return np.where(even, odd, single).astype(dtype)
 
 
 @executes("arith.sitofp", "arith.uitofp", pointwise=True)
 def _from_integer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
-    read = signed if op.name == "arith.sitofp" else unsigned
+    read = signed if operation_name(op) == "arith.sitofp" else unsigned
     return (to_float(read(operands[0], width), dtype_of(op.results[0].type)),)
 
 
@@ -349,7 +349,7 @@ def _from_integer(op: Operation, operands: Sequence[Value], frame: Frame) -> Res
 def _to_integer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     result_type = op.results[0].type
     width = width_of(op, result_type)
-    is_signed = op.name == "arith.fptosi"
+    is_signed = operation_name(op) == "arith.fptosi"
     return (float_to_integer(np.asarray(operands[0]), result_type, width, is_signed=is_signed),)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from .arith import rounded, width_of, wrapped
+from .attributes import operation_name
 from .machine import Frame
 from .registry import Results, executes
 from .values import Array, Value, is_narrow_float, signed, unsigned
@@ -158,9 +159,9 @@ def _absolute(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
 def _count_bits(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
     bits = unsigned(operands[0], width).astype(np.uint64)
-    if op.name == "math.ctpop":
+    if operation_name(op) == "math.ctpop":
         count = np.bitwise_count(bits)
-    elif op.name == "math.ctlz":
+    elif operation_name(op) == "math.ctlz":
         for shift in (1, 2, 4, 8, 16, 32):
             bits = bits | (bits >> np.uint64(shift))
         count = np.uint8(width) - np.bitwise_count(bits)
@@ -180,8 +181,8 @@ _CLASSES: dict[str, Unary] = {
 @executes(*_CLASSES, "math.isnormal", pointwise=True)
 def _classify(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value = np.asarray(operands[0])
-    if op.name in _CLASSES:
-        return (np.asarray(_CLASSES[op.name](value)),)
+    if operation_name(op) in _CLASSES:
+        return (np.asarray(_CLASSES[operation_name(op)](value)),)
     import ml_dtypes
 
     smallest = cast(float, ml_dtypes.finfo(value.dtype).smallest_normal)  # pyright: ignore[reportUnknownMemberType]

@@ -75,7 +75,7 @@ _FLOAT_UNARY: dict[str, Callable[[Array], Array]] = {
 def _float_unary(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     if np.asarray(operands[0]).dtype.kind in "biu":
         raise OperationError(op, "is on integers, which only a table could define")
-    return (apply_float(_FLOAT_UNARY[op.name.removeprefix("tosa.")], operands[0]),)
+    return (apply_float(_FLOAT_UNARY[operation_name(op).removeprefix("tosa.")], operands[0]),)
 
 
 @executes("tosa.identity")
@@ -154,7 +154,7 @@ _SHIFTS = frozenset({"arithmetic_right_shift", "logical_left_shift", "logical_ri
 
 @executes(*(f"tosa.{name}" for name in {**_INTEGER_BINARY, **_FLOAT_BINARY}))
 def _binary(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    name = op.name.removeprefix("tosa.")
+    name = operation_name(op).removeprefix("tosa.")
     width = integer_width(op.operands[0].type)
     _check_broadcast(op, operands)
     if width is None:
@@ -238,7 +238,7 @@ def _compare(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     _check_broadcast(op, operands)
     width = integer_width(op.operands[0].type)
     left, right = operands if width is None else (signed(each, width) for each in operands)
-    return (np.asarray(_COMPARISONS[op.name.removeprefix("tosa.")](left, right)),)
+    return (np.asarray(_COMPARISONS[operation_name(op).removeprefix("tosa.")](left, right)),)
 
 
 @executes("tosa.select")
@@ -343,7 +343,7 @@ _REDUCTIONS_WITHOUT_NAN: dict[str, Any] = {"reduce_max": np.fmax, "reduce_min": 
 
 @executes(*(f"tosa.{name}" for name in _REDUCTIONS))
 def _reduce(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    name, axis = op.name.removeprefix("tosa."), integer(op, "axis")
+    name, axis = operation_name(op).removeprefix("tosa."), integer(op, "axis")
     value = np.asarray(operands[0])
     ignore_nan = "IGNORE" in text(op, "nan_mode").upper() and name in _REDUCTIONS_WITHOUT_NAN
     function = (_REDUCTIONS_WITHOUT_NAN if ignore_nan else _REDUCTIONS)[name]

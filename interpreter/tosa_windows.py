@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from xdsl.ir import Operation
 
 from ..dialects.diagnostics import OperationError
-from .attributes import integers, text
+from .attributes import integers, operation_name, text
 from .machine import Frame
 from .registry import Results, executes
 from .tosa import centred, narrowed
@@ -45,7 +45,7 @@ def _windows(
 def _convolution(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source = centred(op, operands, 0, 3)
     weights = centred(op, operands, 1, 4)
-    depthwise = op.name == "tosa.depthwise_conv2d"
+    depthwise = operation_name(op) == "tosa.depthwise_conv2d"
     kernel = weights.shape[:2] if depthwise else weights.shape[1:3]
     # The input is centred already, so that padding by the zero point is padding by 0.
     views, _ = _windows(op, source, kernel, 0)
