@@ -1,0 +1,203 @@
+"""The `shard` dialect as Python objects: constructors, equality, symbols, purity."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mesh_opt.dialects import shard
+from mesh_opt.dialects.mesh import Mesh
+from mesh_opt.dialects.mesh_attributes import MeshAxesArrayAttr
+from mesh_opt.dialects.shard_attributes import ShardAxesArrayAttr, ShardReductionKindAttr
+from mesh_opt.dialects.shard_checks import find_grid
+from mesh_opt.passes.sharding.annotations import annotation_of
+from mesh_opt.sharding.grid import Grid
+from mesh_opt.sharding.sharding import ReductionKind
+from xdsl.dialects.builtin import (
+    IndexType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    f32,
+    f64,
+    i32,
+    i64,
+)
+from xdsl.dialects.test import TestOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+EFFECTFUL = {"send", "recv"}
+
+
+def tensor(*shape: int, element: Attribute = f32) -> TensorType[Attribute]:
+    return TensorType(element, shape)
+
+
+def value_of(value_type: Attribute) -> SSAValue:
+    """A value of a type, made by an operation that stands alone."""
+    return TestOp(result_types=[value_type]).results[0]
+
+
+def in_module(*operations: Operation) -> ModuleOp:
+    """A module with a grid @g of 2x4 processes, the operations and what makes their operands."""
+    makers = dict.fromkeys(
+        operand.owner
+        for operation in operations
+        for operand in operation.operands
+        if isinstance(operand.owner, Operation) and operand.owner not in operations
+    )
+    return ModuleOp([shard.GridOp("g", (2, 4)), *makers, *operations])
+
+
+def constructed() -> list[Operation]:
+    """One operation of each kind, made by its constructor."""
+    t, i, h = value_of(tensor(8, 16)), value_of(IndexType()), value_of(i64)
+    integers = value_of(tensor(8, 16, element=i32))
+    sharding = shard.ShardingOp("g", [[0], [1]], halo_sizes=[1, h, 0, 2])
+    return [
+        shard.GridOp("other", (2, None)),
+        shard.GridShapeOp("g", result_count=2),
+        shard.ProcessMultiIndexOp("g", [1]),
+        shard.ProcessLinearIndexOp(SymbolRefAttr("g")),
+        shard.NeighborsLinearIndicesOp("g", [i, i], [0]),
+        sharding,
+        shard.ShardingOp("g", [[0]], sharded_dims_offsets=[0, 3, 8]),
+        shard.ShardingOp("g", [[0]], partial=(ReductionKind.SUM, [1])),
+        shard.GetShardingOp(t),
+        shard.ShardShapeOp([8, i], sharding.result, [0, i]),
+        shard.ShardOp(t, sharding.result, annotate_for_users=True, priority=3),
+        shard.AllGatherOp(t, "g", [1, 0], 0, tensor(64, 16)),
+        shard.AllReduceOp(t, "g", [0], ReductionKind.MAX, tensor(8, 16, element=f64)),
+        shard.AllReduceOp(t, "g", [0]),
+        shard.AllSliceOp(t, "g", [1], 1, tensor(8, 4)),
+        shard.AllToAllOp(t, "g", [1], 1, 0, tensor(32, 4)),
+        shard.BroadcastOp(t, "g", [0, 1], [1, i]),
+        shard.GatherOp(t, "g", [0], 0, [1], tensor(16, 16)),
+        shard.ReduceOp(integers, "g", [0], ReductionKind.BITWISE_OR, [i]),
+        shard.ReduceScatterOp(t, "g", [0], ReductionKind.MIN, 0, tensor(4, 16)),
+        shard.ScatterOp(t, "g", [0], 0, [1], tensor(4, 16)),
+        shard.SendOp(t, "g", [0], [i]),
+        shard.RecvOp(t, "g", [0]),
+        shard.RecvOp(t, "g", [0], [1]),
+        shard.ShiftOp(t, "g", [0, 1], 1, -2, rotate=True),
+        shard.UpdateHaloOp(t, "g", [[0], []], [1, h]),
+    ]
+
+
+def test_constructors_make_valid_operations_of_every_kind() -> None:
+    operations = constructed()
+    in_module(*operations).verify()
+    kinds = {type(operation) for operation in operations}
+    assert kinds == set(shard.Shard.operations)
+
+
+def test_values_read_back_as_they_were_given() -> None:
+    h = value_of(i64)
+    sharding = shard.ShardingOp(
+        "g", [[0], [], [1]], halo_sizes=[1, h, 0, 2], partial=(ReductionKind.MAX, [2])
+    )
+    assert sharding.axes == ((0,), (), (1,))
+    assert sharding.halos == (1, h, 0, 2)
+    assert sharding.offsets == ()
+    assert sharding.partial == (ReductionKind.MAX, (2,))
+    assert shard.GridOp("x", (2, None, 3)).grid == Grid("x", (2, None, 3))
+    assert shard.AllReduceOp(h, "g", [1, 0]).axes == (1, 0)
+
+
+def test_results_are_named_as_upstream_names_them() -> None:
+    hints = {
+        operation.name: [result.name_hint for result in operation.results]
+        for operation in constructed()
+    }
+    assert hints["shard.sharding"] == ["sharding"]
+    assert hints["shard.shard"] == ["sharding_annotated"]
+    assert hints["shard.all_reduce"] == ["all_reduce"]
+    assert hints["shard.process_multi_index"] == ["proc_linear_idx"]
+    assert hints["shard.neighbors_linear_indices"] == ["down_linear_idx", "up_linear_idx"]
+    assert hints["shard.shard_shape"] == ["shard_shape"] * 2
+    assert hints["shard.update_halo"] == [None]
+
+
+@pytest.mark.parametrize("dialect", [shard.Shard, Mesh], ids=lambda dialect: dialect.name)
+def test_all_but_messages_are_pure(dialect) -> None:
+    for operation in dialect.operations:
+        assert operation.has_trait(Pure) == (operation.name.split(".")[1] not in EFFECTFUL)
+
+
+def test_mesh_has_an_operation_for_each_of_shard() -> None:
+    renamed = {"mesh.grid": "mesh.mesh", "mesh.grid_shape": "mesh.mesh_shape"}
+    names = {operation.name.replace("shard.", "mesh.", 1) for operation in shard.Shard.operations}
+    assert {renamed.get(name, name) for name in names} == {op.name for op in Mesh.operations}
+
+
+def test_attributes_differ_where_their_contents_do() -> None:
+    lists = [[[0], [1]], [[0], []], [[0]], [[1], [0]], [[0, 1]], []]
+    assert len({ShardAxesArrayAttr.from_lists(one) for one in lists}) == len(lists)
+    assert len({ShardReductionKindAttr.from_kind(kind) for kind in ReductionKind}) == 9
+    assert ShardAxesArrayAttr.from_lists([[0]]) == ShardAxesArrayAttr.from_lists(((0,),))
+    assert ShardAxesArrayAttr.from_lists([[0]]) != MeshAxesArrayAttr.from_lists([[0]])
+
+
+def test_nearest_grid_of_a_name_wins() -> None:
+    asking = shard.ProcessLinearIndexOp("g")
+    inner_grid = shard.GridOp("g", (3,))
+    inner = ModuleOp([inner_grid, asking])
+    outer_grid = shard.GridOp("g", (2, 4))
+    in_outer_only = shard.ProcessLinearIndexOp("g")
+    outer = ModuleOp([outer_grid, inner, ModuleOp([in_outer_only])])
+    outer.verify()
+    assert find_grid(asking, SymbolRefAttr("g")) is inner_grid
+    assert find_grid(in_outer_only, SymbolRefAttr("g")) is outer_grid
+
+
+def test_grids_are_found_anew_when_the_table_changes() -> None:
+    asking = shard.ProcessLinearIndexOp("g")
+    first = shard.GridOp("g", (2,))
+    module = ModuleOp([first, asking])
+    assert find_grid(asking, asking.grid) is first
+    first.properties["sym_name"] = StringAttr("h")
+    assert find_grid(asking, asking.grid) is None
+    second = shard.GridOp("g", (3,))
+    module.body.block.add_op(second)
+    assert find_grid(asking, asking.grid) is second
+    second.detach()
+    with pytest.raises(VerifyException, match='Undefined required grid symbol "g"'):
+        asking.resolve_grid()
+
+
+@st.composite
+def shardings(draw: st.DrawFn) -> tuple[shard.ShardingOp, tuple[int, ...]]:
+    """A sharding on a grid of 2x4, often wrong, and the shape of a tensor to put it on."""
+    axis = st.integers(-1, 2)
+    lists = draw(st.lists(st.lists(axis, max_size=2), min_size=1, max_size=3))
+    numbers = st.lists(st.integers(-1, 8), max_size=6)
+    sharding = shard.ShardingOp(
+        "g",
+        lists,
+        halo_sizes=draw(st.one_of(st.just([]), numbers)),
+        sharded_dims_offsets=draw(st.one_of(st.just([]), numbers, st.just([0, 3, 8]))),
+        partial=draw(st.one_of(st.none(), st.just((ReductionKind.SUM, [1])))),
+    )
+    return sharding, tuple(draw(st.lists(st.integers(1, 8), max_size=3)))
+
+
+@settings(max_examples=300, deadline=None)
+@given(shardings())
+def test_what_verifies_has_a_meaning(drawn: tuple[shard.ShardingOp, tuple[int, ...]]) -> None:
+    """Whatever the verifier lets pass, propagation can read as a value of the algebra."""
+    sharding, shape = drawn
+    annotation = shard.ShardOp(value_of(tensor(*shape)), sharding.result)
+    module = in_module(sharding, annotation)
+    try:
+        module.verify()
+    except VerifyException:
+        return
+    value = annotation_of(annotation).sharding
+    unsplit = ((),) * (len(shape) - len(sharding.axes))
+    assert value.dimension_axes == (*sharding.axes[: len(shape)], *unsplit)
+    assert value.used_axes == {
+        axis for axes in (*sharding.axes, (sharding.partial or (None, ()))[1]) for axis in axes
+    }
