@@ -43,6 +43,12 @@ def _shard_partition() -> type[ModulePass]:
     return ShardPartitionPass
 
 
+def _shard_simplify() -> type[ModulePass]:
+    from .sharding.shard_simplify import ShardSimplifyPass
+
+    return ShardSimplifyPass
+
+
 def _sharding_propagation() -> type[ModulePass]:
     from .sharding.sharding_propagation import ShardingPropagationPass
 
@@ -63,6 +69,7 @@ OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "shard-lower-all-slice": _shard_lower_all_slice,
     "shard-lower-process-multi-index": _shard_lower_process_multi_index,
     "shard-partition": _shard_partition,
+    "shard-simplify": _shard_simplify,
     "sharding-propagation": _sharding_propagation,
     "spmd": _spmd,
 }

@@ -217,7 +217,7 @@ class Writer:
 
     def reduce(self) -> None:
         element = self.draw(["f64", "f64", "i32"])
-        value = self.pick(None, element)
+        value = self.pick(self.draw([1, 2, 3]), element)
         if element == "f64":
             names = ["addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf"]
         else:

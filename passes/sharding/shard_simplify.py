@@ -1,0 +1,309 @@
+"""`shard-simplify`: fewer and smaller collectives.
+
+- equal collectives of equal operands are one, and those that nobody reads are none;
+- gathering what was just sliced, and slicing what was just gathered, gives the source back;
+- slicing a finished reduction is a reduce-scatter;
+- combining two finished reductions is finishing their combination (`a + b` of two sums);
+- small reductions of one kind that are ready together share one collective.
+
+All devices run one program, so that what is dropped is dropped on every device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ...dialects.shard import AllReduceOp, ReduceScatterOp
+from ...sharding.sharding import ReductionKind
+from .collectives import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    ALL_SLICE,
+    PURE_COLLECTIVES,
+    PURE_QUERIES,
+    RECV,
+    REDUCE_SCATTER,
+    SEND,
+    axes_of,
+    dimension_of,
+    grid_name,
+    kind_of,
+)
+from .merge_reductions import merge_reductions
+
+SMALL_BYTES = 8192
+"""Below this, a collective costs its latency rather than its bytes."""
+
+MAXIMAL_ROUNDS = 32
+
+
+@dataclass(frozen=True)
+class ShardSimplifyPass(ModulePass):
+    """Simplify the collectives of a program.
+
+    All-reduces of at most `merge_bytes` bytes that are ready together are merged; 0 merges none.
+    """
+
+    name = "shard-simplify"
+
+    merge_bytes: int = SMALL_BYTES
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        simplify(op, self.merge_bytes)
+
+
+def simplify(module: ModuleOp, merge_bytes: int = SMALL_BYTES) -> None:
+    """Simplify the collectives of every region until nothing changes."""
+    for operation in module.body.blocks[0].ops:
+        if not any(inner.name.startswith("shard.") for inner in operation.walk()):
+            continue
+        for _ in range(MAXIMAL_ROUNDS):
+            changed = _simplify_regions(operation, {})
+            if not (_drop_dead(operation) or changed):
+                break
+        if merge_bytes > 0:
+            merge_reductions(operation, merge_bytes)
+
+
+Rule = Callable[[Operation], SSAValue | None]
+"""Gives the value that may stand in the place of an operation's result, if any."""
+
+Known = dict[object, Operation]
+"""Collectives by what they say and read, that may be used where we are."""
+
+
+def _simplify_regions(operation: Operation, known: Known) -> bool:
+    changed = False
+    for region in operation.regions:
+        alone = len(region.blocks) == 1
+        for block in region.blocks:
+            # Of several blocks none is known to run before another.
+            changed = _simplify_block(block, dict(known) if alone else {}) or changed
+    return changed
+
+
+def _simplify_block(block: Block, known: Known) -> bool:
+    changed = False
+    for operation in list(block.ops):
+        if operation.regions:
+            changed = _simplify_regions(operation, known) or changed
+        if operation.name in PURE_COLLECTIVES or operation.name in PURE_QUERIES:
+            key = _key(operation)
+            earlier = known.get(key)
+            if earlier is not None:
+                _replace(operation, list(earlier.results))
+                changed = True
+                continue
+            known[key] = operation
+        rule = _RULES.get(operation.name)
+        if rule is not None:
+            value = rule(operation)
+            if value is not None:
+                _replace(operation, [value])
+                changed = True
+    return changed
+
+
+def _key(operation: Operation) -> object:
+    return (
+        operation.name,
+        tuple(operation.operands),
+        tuple(sorted(operation.properties.items())),
+        tuple(operation.result_types),
+    )
+
+
+def _replace(operation: Operation, values: list[SSAValue]) -> None:
+    for result, value in zip(operation.results, values, strict=True):
+        result.replace_all_uses_with(value)
+    operation.detach()
+    operation.erase()
+
+
+def _insert_before(operation: Operation, made: Operation) -> SSAValue:
+    block = operation.parent_block()
+    assert block is not None
+    made.location = operation.location
+    block.insert_op_before(made, operation)
+    return made.results[0]
+
+
+def _made_by(value: SSAValue, name: str) -> Operation | None:
+    owner = value.owner
+    return owner if isinstance(owner, Operation) and owner.name == name else None
+
+
+def _used_once(value: SSAValue) -> bool:
+    return value.has_one_use()
+
+
+def _sliced(operation: Operation) -> SSAValue | None:
+    """`all_slice` of what was gathered, or of a finished reduction."""
+    source = operation.operands[0]
+    dimension, axes = dimension_of(operation, "slice_axis"), axes_of(operation)
+    gather = _made_by(source, ALL_GATHER)
+    if (
+        gather is not None
+        and grid_name(gather) == grid_name(operation)
+        and axes_of(gather) == axes
+        and dimension_of(gather, "gather_axis") == dimension
+        and gather.operands[0].type == operation.results[0].type
+    ):
+        return gather.operands[0]
+    reduce = _made_by(source, ALL_REDUCE)
+    if reduce is None or grid_name(reduce) != grid_name(operation) or not _used_once(source):
+        return None
+    reduced = axes_of(reduce)
+    if not axes or not set(axes) <= set(reduced):
+        return None
+    grid, kind = grid_name(operation), kind_of(reduce)
+    if kind is ReductionKind.GENERIC:
+        return None
+    scattered = _insert_before(
+        operation,
+        ReduceScatterOp(reduce.operands[0], grid, axes, kind, dimension, operation.results[0].type),
+    )
+    rest = tuple(axis for axis in reduced if axis not in axes)
+    if not rest:
+        return scattered
+    return _insert_before(operation, AllReduceOp(scattered, grid, rest, kind))
+
+
+def _gathered(operation: Operation) -> SSAValue | None:
+    """`all_gather` of what was sliced of the same whole."""
+    piece = _made_by(operation.operands[0], ALL_SLICE)
+    if (
+        piece is not None
+        and grid_name(piece) == grid_name(operation)
+        and axes_of(piece) == axes_of(operation)
+        and dimension_of(piece, "slice_axis") == dimension_of(operation, "gather_axis")
+        and piece.operands[0].type == operation.results[0].type
+    ):
+        return piece.operands[0]
+    return None
+
+
+_COMBINATIONS: dict[str, ReductionKind] = {
+    "arith.addf": ReductionKind.SUM,
+    "arith.addi": ReductionKind.SUM,
+    "arith.subf": ReductionKind.SUM,
+    "arith.subi": ReductionKind.SUM,
+    "arith.mulf": ReductionKind.PRODUCT,
+    "arith.muli": ReductionKind.PRODUCT,
+    "arith.maximumf": ReductionKind.MAX,
+    "arith.maxsi": ReductionKind.MAX,
+    "arith.minimumf": ReductionKind.MIN,
+    "arith.minsi": ReductionKind.MIN,
+    "arith.andi": ReductionKind.BITWISE_AND,
+    "arith.ori": ReductionKind.BITWISE_OR,
+    "arith.xori": ReductionKind.BITWISE_XOR,
+    "tosa.add": ReductionKind.SUM,
+    "tosa.sub": ReductionKind.SUM,
+    "tosa.maximum": ReductionKind.MAX,
+    "tosa.minimum": ReductionKind.MIN,
+    "tosa.bitwise_and": ReductionKind.BITWISE_AND,
+    "tosa.bitwise_or": ReductionKind.BITWISE_OR,
+    "tosa.bitwise_xor": ReductionKind.BITWISE_XOR,
+}
+"""`f(reduce(x), reduce(y)) = reduce(f(x, y))` for these `f`, by the kind of reduction."""
+
+
+def _combined(operation: Operation) -> SSAValue | None:
+    """A combination of two finished reductions of one kind is the reduction of combinations."""
+    if len(operation.operands) < 2 or len(operation.results) != 1:
+        return None
+    left, right = operation.operands[0].owner, operation.operands[1].owner
+    if not isinstance(left, Operation) or not isinstance(right, Operation) or left is right:
+        return None
+    if left.name != right.name or left.name not in (ALL_REDUCE, REDUCE_SCATTER):
+        return None
+    if (
+        left.properties != right.properties
+        or kind_of(left) is not _COMBINATIONS[operation.name]
+        or not _used_once(left.results[0])
+        or not _used_once(right.results[0])
+    ):
+        return None
+    types = {left.operands[0].type, right.operands[0].type}
+    results = {left.results[0].type, right.results[0].type, operation.results[0].type}
+    if (
+        len(types) != 1
+        or len(results) != 1
+        or _element(left.operands[0]) != _element(left.results[0])
+    ):
+        return None
+    made = type(operation).create(
+        operands=[left.operands[0], right.operands[0], *operation.operands[2:]],
+        result_types=[left.operands[0].type],
+        properties=operation.properties,
+        attributes=operation.attributes,
+    )
+    combined = _insert_before(operation, made)
+    finished = type(left).create(
+        operands=[combined, *left.operands[1:]],
+        result_types=[operation.results[0].type],
+        properties=left.properties,
+        attributes=left.attributes,
+    )
+    return _insert_before(operation, finished)
+
+
+def _element(value: SSAValue) -> object:
+    return getattr(value.type, "element_type", value.type)
+
+
+def _alone(operation: Operation) -> SSAValue | None:
+    """A collective in groups of one device gives its operand back."""
+    source, result = operation.operands[0], operation.results[0]
+    if axes_of(operation) or source.type != result.type:
+        return None
+    return source
+
+
+def _first(*rules: Rule) -> Rule:
+    def apply(operation: Operation) -> SSAValue | None:
+        for rule in rules:
+            found = rule(operation)
+            if found is not None:
+                return found
+        return None
+
+    return apply
+
+
+_RULES: dict[str, Rule] = {
+    ALL_SLICE: _first(_alone, _sliced),
+    ALL_GATHER: _first(_alone, _gathered),
+    ALL_REDUCE: _alone,
+    REDUCE_SCATTER: _alone,
+    "shard.all_to_all": _alone,
+    **dict.fromkeys(_COMBINATIONS, _combined),
+}
+"""What may stand in the place of an operation, `None` if nothing simpler does."""
+
+
+def _drop_dead(operation: Operation) -> bool:
+    """Erase collectives and queries that nothing reads; a message goes with its reception."""
+    dropped = False
+    for inner in reversed(list(operation.walk())):
+        if inner is operation or any(result.first_use for result in inner.results):
+            continue
+        if inner.name in PURE_COLLECTIVES or inner.name in PURE_QUERIES:
+            inner.detach()
+            inner.erase()
+            dropped = True
+        elif inner.name == RECV:
+            sent = _made_by(inner.operands[0], SEND)
+            if sent is not None and _used_once(sent.results[0]):
+                inner.detach()
+                inner.erase()
+                sent.detach()
+                sent.erase()
+                dropped = True
+    return dropped

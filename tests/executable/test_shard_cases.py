@@ -1,0 +1,156 @@
+"""Every sharding case: partitioned, and run on all its devices, it computes what it did before."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mesh_opt.dialects.registry import register_dialects
+from mesh_opt.interpreter.run import (
+    Program,
+    argument_types,
+    find_function,
+    public_functions,
+    run,
+    run_partitioned,
+)
+from mesh_opt.interpreter.values import dtype_of
+from mesh_opt.passes.registry import all_passes
+from xdsl.context import Context
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
+from xdsl.ir import Attribute
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import VerifyException
+
+CASES = Path(__file__).parents[1] / "cases" / "shard"
+MEANINGLESS = {"70_axis_out_of_range": "grid axis index 5 is out of bounds"}
+"""Cases that no program can mean, with a part of the message."""
+
+DYNAMIC_SIZE = 6
+
+
+def parse(text: str) -> tuple[Context, ModuleOp]:
+    context = Context()
+    register_dialects(context)
+    module = Parser(context, text).parse_module()
+    module.verify()
+    return context, module
+
+
+def random_array(value_type: Attribute, generator: np.random.Generator) -> np.ndarray:
+    """Small numbers of an element type; indices are not negative."""
+    shape: list[int] = []
+    if isinstance(value_type, TensorType):
+        shape = [DYNAMIC_SIZE if n == DYNAMIC_INDEX else n for n in value_type.get_shape()]
+    dtype = dtype_of(value_type)
+    if dtype == np.bool_:
+        return generator.integers(0, 2, shape).astype(np.bool_)
+    if np.issubdtype(dtype, np.integer):
+        low = 0 if "index" in str(value_type) else -100
+        return np.asarray(generator.integers(low, 4, shape)).astype(dtype)
+    return np.asarray(generator.standard_normal(shape)).astype(dtype)
+
+
+def check(text: str, *passes: str) -> None:
+    """Partition a program, print and parse it, and compare it with itself."""
+    context, module = parse(text)
+    original = module.clone()
+    for name in passes:
+        all_passes()[name]()().apply(context, module)
+        module.verify()
+    _, module = parse(str(module))
+    generator = np.random.default_rng(0)
+    for name in public_functions(original):
+        types = argument_types(find_function(Program(original), name))
+        inputs = [random_array(value_type, generator) for value_type in types]
+        expected = run(original, name, inputs)
+        results = run_partitioned(module, name, inputs)
+        assert len(results) == len(expected)
+        for got, wanted in zip(results, expected, strict=True):
+            if not isinstance(wanted, np.ndarray):  # a sharding
+                assert got == wanted
+                continue
+            assert got.shape == wanted.shape
+            np.testing.assert_allclose(
+                got.astype(np.float64), wanted.astype(np.float64), rtol=2e-5, atol=2e-5
+            )
+
+
+@pytest.mark.parametrize("passes", [("spmd",), ("shard-partition",)], ids=["spmd", "alone"])
+@pytest.mark.parametrize("case", sorted(CASES.glob("*.mlir")), ids=lambda path: path.stem)
+def test_case(case: Path, passes: tuple[str, ...]) -> None:
+    if case.stem in MEANINGLESS:
+        with pytest.raises(VerifyException, match=MEANINGLESS[case.stem]):
+            parse(case.read_text())
+        return
+    check(case.read_text(), *passes)
+
+
+MLP = """
+shard.grid @g(shape = {grid})
+func.func @f(%x: tensor<8x12xf32>, %w1: tensor<12x16xf32>, %w2: tensor<16x12xf32>)
+    -> tensor<8x12xf32> {{
+  %s0 = shard.sharding @g split_axes = {0} : !shard.sharding
+  %s1 = shard.sharding @g split_axes = {1} : !shard.sharding
+  %s2 = shard.sharding @g split_axes = {2} : !shard.sharding
+  %s3 = shard.sharding @g split_axes = {3} : !shard.sharding
+  %xs = shard.shard %x to %s0 annotate_for_users : tensor<8x12xf32>
+  %w1s = shard.shard %w1 to %s1 annotate_for_users : tensor<12x16xf32>
+  %w2s = shard.shard %w2 to %s2 annotate_for_users : tensor<16x12xf32>
+  %c0 = arith.constant 0.0 : f32
+  %e1 = tensor.empty() : tensor<8x16xf32>
+  %f1 = linalg.fill ins(%c0 : f32) outs(%e1 : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %h = linalg.matmul ins(%xs, %w1s : tensor<8x12xf32>, tensor<12x16xf32>)
+    outs(%f1 : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %a = tosa.sigmoid %h : (tensor<8x16xf32>) -> tensor<8x16xf32>
+  %e2 = tensor.empty() : tensor<8x12xf32>
+  %f2 = linalg.fill ins(%c0 : f32) outs(%e2 : tensor<8x12xf32>) -> tensor<8x12xf32>
+  %o = linalg.matmul ins(%a, %w2s : tensor<8x16xf32>, tensor<16x12xf32>)
+    outs(%f2 : tensor<8x12xf32>) -> tensor<8x12xf32>
+  %r = shard.shard %o to %s3 annotate_for_users : tensor<8x12xf32>
+  return %r : tensor<8x12xf32>
+}}
+"""
+
+GRIDS = {"2": 1, "4": 1, "2x2": 2, "2x4": 2}
+
+
+def matrix_splits(rank: int) -> list[str]:
+    """Every way to split a matrix over a grid of a rank, as text."""
+    if rank == 1:
+        return ["[[]]", "[[0]]", "[[], [0]]"]
+    one = ["[[]]", *(f"[[{a}]]" for a in (0, 1)), *(f"[[], [{a}]]" for a in (0, 1))]
+    both = [f"[[{a}], [{1 - a}]]" for a in (0, 1)]
+    return [*one, *both, "[[0, 1]]", "[[1, 0]]", "[[], [0, 1]]", "[[], [1, 0]]"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_mlp_with_random_shardings(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    grid = list(GRIDS)[seed % len(GRIDS)]
+    ways = matrix_splits(GRIDS[grid])
+    chosen = [str(generator.choice(ways)) for _ in range(4)]
+    check(MLP.format(*chosen, grid=grid), "spmd")
+
+
+RESHARD = """
+shard.grid @g(shape = {grid})
+func.func @f(%x: tensor<{shape}xf32>) -> tensor<{shape}xf32> {{
+  %s = shard.sharding @g split_axes = {source} : !shard.sharding
+  %t = shard.sharding @g split_axes = {target} : !shard.sharding
+  %0 = shard.shard %x to %s : tensor<{shape}xf32>
+  %1 = shard.shard %0 to %t annotate_for_users : tensor<{shape}xf32>
+  return %1 : tensor<{shape}xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize("shape", ["12x12", "7x5"])
+@pytest.mark.parametrize("grid", ["2", "2x2", "2x3"])
+def test_all_reshards_of_matrices(grid: str, shape: str) -> None:
+    ways = matrix_splits(1 if grid == "2" else 2)
+    for source, target in product(ways, ways):
+        text = RESHARD.format(grid=grid, shape=shape, source=source, target=target)
+        check(text, "shard-partition")
