@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -170,18 +172,33 @@ def test_grids_are_found_anew_when_the_table_changes() -> None:
 
 @st.composite
 def shardings(draw: st.DrawFn) -> tuple[shard.ShardingOp, tuple[int, ...]]:
-    """A sharding on a grid of 2x4, often wrong, and the shape of a tensor to put it on."""
-    axis = st.integers(-1, 2)
-    lists = draw(st.lists(st.lists(axis, max_size=2), min_size=1, max_size=3))
-    numbers = st.lists(st.integers(-1, 8), max_size=6)
+    """A sharding on a grid of 2x4, right or nearly so, and the shape of a tensor to put it on."""
+    shape = tuple(draw(st.lists(st.integers(1, 12), min_size=1, max_size=3)))
+    lists: list[list[int]] = [[] for _ in shape]
+    for axis in draw(st.lists(st.sampled_from([0, 1, 1, 0, 2]), max_size=2, unique=True)):
+        lists[draw(st.integers(0, len(shape) - 1))].append(axis)
+    extents = (2, 4, 1)
+    split = [
+        (size, prod(extents[axis] for axis in axes))
+        for size, axes in zip(shape, lists, strict=True)
+        if axes
+    ]
+    kind = draw(st.sampled_from(["plain", "halos", "offsets", "partial"]))
+    halos: list[int | SSAValue] = []
+    offsets: list[int | SSAValue] = []
+    if kind == "halos":
+        halos += draw(st.lists(st.integers(0, 2), min_size=2 * len(split), max_size=2 * len(split)))
+    for size, parts in split if kind == "offsets" else ():
+        inner = st.lists(st.integers(0, size), min_size=parts - 1, max_size=parts - 1)
+        offsets += [0, *sorted(draw(inner)), draw(st.sampled_from([size, size, size + 1]))]
     sharding = shard.ShardingOp(
         "g",
         lists,
-        halo_sizes=draw(st.one_of(st.just([]), numbers)),
-        sharded_dims_offsets=draw(st.one_of(st.just([]), numbers, st.just([0, 3, 8]))),
-        partial=draw(st.one_of(st.none(), st.just((ReductionKind.SUM, [1])))),
+        halo_sizes=halos,
+        sharded_dims_offsets=offsets,
+        partial=(ReductionKind.SUM, [1]) if kind == "partial" else None,
     )
-    return sharding, tuple(draw(st.lists(st.integers(1, 8), max_size=3)))
+    return sharding, shape
 
 
 @settings(max_examples=300, deadline=None)
@@ -196,8 +213,12 @@ def test_what_verifies_has_a_meaning(drawn: tuple[shard.ShardingOp, tuple[int, .
     except VerifyException:
         return
     value = annotation_of(annotation).sharding
-    unsplit = ((),) * (len(shape) - len(sharding.axes))
-    assert value.dimension_axes == (*sharding.axes[: len(shape)], *unsplit)
+    assert value.dimension_axes == sharding.axes
+    assert bool(value.halos) == any(sharding.halos)
+    assert all(
+        borders is None or borders[-1] == size
+        for borders, size in zip(value.offsets, shape, strict=False)
+    )
     assert value.used_axes == {
         axis for axes in (*sharding.axes, (sharding.partial or (None, ()))[1]) for axis in axes
     }
