@@ -12,16 +12,82 @@ from xdsl.context import Context
 from xdsl.ir import Dialect
 
 
+def _affine() -> Dialect:
+    from .affine_extensions import ExtendedAffine
+
+    return ExtendedAffine
+
+
+def _arith() -> Dialect:
+    from .arith_extensions import ExtendedArith
+
+    return ExtendedArith
+
+
+def _bufferization() -> Dialect:
+    from .bufferization_extensions import ExtendedBufferization
+
+    return ExtendedBufferization
+
+
+def _flow() -> Dialect:
+    from .flow import Flow
+
+    return Flow
+
+
+def _func() -> Dialect:
+    from .func_extensions import ExtendedFunc
+
+    return ExtendedFunc
+
+
+def _hal() -> Dialect:
+    from .hal import Hal
+
+    return Hal
+
+
+def _iree_cpu() -> Dialect:
+    from .iree_cpu import IreeCpu
+
+    return IreeCpu
+
+
+def _iree_encoding() -> Dialect:
+    from .iree_encoding import IreeEncoding
+
+    return IreeEncoding
+
+
+def _iree_tensor_ext() -> Dialect:
+    from .iree_tensor_ext import IreeTensorExt
+
+    return IreeTensorExt
+
+
 def _linalg() -> Dialect:
     from .linalg import Linalg
 
     return Linalg
 
 
+def _math() -> Dialect:
+    from .math_extensions import ExtendedMath
+
+    return ExtendedMath
+
+
 def _mesh() -> Dialect:
     from .mesh import Mesh
 
     return Mesh
+
+
+def _scf() -> Dialect:
+    from .scf_extensions import ExtendedScf
+
+    return ExtendedScf
 
 
 def _sdy() -> Dialect:
@@ -36,18 +102,50 @@ def _shard() -> Dialect:
     return Shard
 
 
+def _stream() -> Dialect:
+    from .stream import Stream
+
+    return Stream
+
+
+def _tensor() -> Dialect:
+    from .tensor_extensions import ExtendedTensor
+
+    return ExtendedTensor
+
+
 def _tosa() -> Dialect:
     from .tosa import Tosa
 
     return Tosa
 
 
+def _util() -> Dialect:
+    from .util import Util
+
+    return Util
+
+
 OWN_DIALECTS: dict[str, Callable[[], Dialect]] = {
+    "affine": _affine,
+    "arith": _arith,
+    "bufferization": _bufferization,
+    "flow": _flow,
+    "func": _func,
+    "hal": _hal,
+    "iree_cpu": _iree_cpu,
+    "iree_encoding": _iree_encoding,
+    "iree_tensor_ext": _iree_tensor_ext,
     "linalg": _linalg,
+    "math": _math,
     "mesh": _mesh,
+    "scf": _scf,
     "sdy": _sdy,
     "shard": _shard,
+    "stream": _stream,
+    "tensor": _tensor,
     "tosa": _tosa,
+    "util": _util,
 }
 """Our dialects by name. Keys are sorted."""
 

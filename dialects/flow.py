@@ -1,0 +1,161 @@
+"""The `flow` dialect: tensors that move between devices, and dispatches on them."""
+
+from __future__ import annotations
+
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import IndexType, NoneAttr, StringAttr, TensorType
+from xdsl.ir import Attribute, Dialect
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from .dispatch_tensors import (
+    FlowDispatchTensorLoadOp,
+    FlowDispatchTensorStoreOp,
+    FlowDispatchTensorType,
+    FlowDispatchWorkgroupCountFromSliceOp,
+    FlowDispatchWorkloadOrdinalOp,
+)
+from .encoding_interfaces import Tensor, plain, tensor_encoding
+from .flow_dispatches import FLOW_DISPATCH_OPERATIONS
+from .named_parameters import NamedParameter
+from .syntax import (
+    ATTRIBUTES,
+    AttributeValue,
+    Dimensions,
+    Operand,
+    Syntax,
+    SyntaxOperation,
+    Type,
+)
+
+
+class PlacedTensor(SyntaxOperation):
+    """What transfers and barriers have in common: the same tensor, on a device."""
+
+    operand = operand_def()
+    argument_dims = var_operand_def(IndexType())
+    target = prop_def(Attribute)
+    result = result_def()
+
+
+@irdl_op_definition
+class TensorTransferOp(PlacedTensor):
+    """The same tensor on another device."""
+
+    name = "flow.tensor.transfer"
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("operand"),
+        " : ",
+        Type("operand", ("result",)),
+        Dimensions("argument_dims"),
+        " to ",
+        AttributeValue("target"),
+        ATTRIBUTES,
+    )
+
+
+@irdl_op_definition
+class TensorBarrierOp(PlacedTensor):
+    """The same tensor, pinned to a device."""
+
+    name = "flow.tensor.barrier"
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("operand"),
+        " : ",
+        Type("operand", ("result",)),
+        Dimensions("argument_dims"),
+        " on ",
+        AttributeValue("target"),
+        ATTRIBUTES,
+    )
+
+
+class TensorConversion(SyntaxOperation):
+    """A tensor of another type, with the sizes of dynamic dimensions on both sides."""
+
+    operand = operand_def(TensorType)
+    operand_dims = var_operand_def(IndexType())
+    result_dims = var_operand_def(IndexType())
+    result = result_def(TensorType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("operand"),
+        " : ",
+        Type("operand"),
+        Dimensions("operand_dims"),
+        " -> ",
+        Type("result"),
+        Dimensions("result_dims"),
+        ATTRIBUTES,
+    )
+
+
+@irdl_op_definition
+class TensorEncodeOp(TensorConversion):
+    """The same elements in another encoding, or without one."""
+
+    name = "flow.tensor.encode"
+
+    def verify_(self) -> None:
+        source, result = cast(Tensor, self.operand.type), self.result.type
+        if plain(source) != plain(result):
+            raise VerifyException(
+                f"the operand and result shapes are expected to match, found {source} and {result}"
+            )
+
+
+@irdl_op_definition
+class TensorReshapeOp(TensorConversion):
+    """The same elements in another shape."""
+
+    name = "flow.tensor.reshape"
+
+    def verify_(self) -> None:
+        for type_ in (self.operand.type, self.result.type):
+            if (encoding := tensor_encoding(type_)) is not None:
+                raise VerifyException(f"a tensor of encoding {encoding} cannot be reshaped")
+
+
+@irdl_attr_definition
+class NamedParameterAttr(NamedParameter):
+    """Constant contents of a tensor that are kept outside of the program."""
+
+    name = "flow.parameter.named"
+    scope: StringAttr | NoneAttr
+    key: StringAttr
+    type: Attribute
+
+
+Flow = Dialect(
+    "flow",
+    [
+        *FLOW_DISPATCH_OPERATIONS,
+        FlowDispatchTensorLoadOp,
+        FlowDispatchTensorStoreOp,
+        FlowDispatchWorkgroupCountFromSliceOp,
+        FlowDispatchWorkloadOrdinalOp,
+        TensorBarrierOp,
+        TensorEncodeOp,
+        TensorReshapeOp,
+        TensorTransferOp,
+    ],
+    [FlowDispatchTensorType, NamedParameterAttr],
+)

@@ -1,0 +1,128 @@
+"""What the `hal` dialect knows of affinities: devices, their targets, and the targets' solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.ir import Attribute, Operation
+
+from .affinity import (
+    AffinityAnalysisDialectInterface,
+    AffinityAttribute,
+    TargetResolver,
+    TargetSolver,
+)
+from .diagnostics import Note, OperationError
+from .encoding_interfaces import EncodingSolverInterface
+from .hal_targets import (
+    DEVICE,
+    DeviceAliasAttr,
+    DeviceFallbackAttr,
+    DeviceOrdinalAttr,
+    DeviceSelectAttr,
+    DeviceTargetAttr,
+    ExecutableTargetAttr,
+)
+from .iree_encoding_layouts import IdentityResolverAttr
+
+SOLVER_KEYS = ("iree.encoding.resolver", "encoding_solver", "encoding")
+"""Where an executable target names its solver: today, in 2024, and in between."""
+
+
+class HalAffinityAnalysis(AffinityAnalysisDialectInterface):
+    """Asks the device globals of a module."""
+
+    def make_target_resolver(self, module: ModuleOp) -> TargetResolver:
+        devices = DeviceTargets(module)
+        cache: dict[Attribute, tuple[TargetSolver, ...]] = {}
+
+        def resolve(affinity: Attribute, operation: Operation) -> tuple[TargetSolver, ...]:
+            if affinity not in cache:
+                cache[affinity] = devices.of_affinity(affinity, operation)
+            return cache[affinity]
+
+        return resolve
+
+
+class DeviceTargets:
+    """The device globals of a module, and what can run on each."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._globals: dict[str, Operation] = {}
+        for operation in module.body.block.ops:
+            if operation.name == "util.global" and operation.properties.get("type") == DEVICE:
+                name = operation.properties["sym_name"]
+                self._globals[getattr(name, "data", "")] = operation
+
+    def of_affinity(self, affinity: Attribute, operation: Operation) -> tuple[TargetSolver, ...]:
+        """All targets that an affinity may mean, each once."""
+        if not isinstance(affinity, AffinityAttribute):
+            raise OperationError(operation, f"has an affinity of an unknown kind: {affinity}")
+        found: dict[TargetSolver, None] = {}
+        for name in affinity.device_names():
+            for target in self._of_device(name, operation, ()):
+                found[TargetSolver(target, solver_of(target, operation))] = None
+        return tuple(found)
+
+    def _of_device(
+        self, name: str, operation: Operation, seen: tuple[str, ...]
+    ) -> Iterator[ExecutableTargetAttr]:
+        device = self._globals.get(name)
+        if device is None:
+            raise OperationError(
+                operation, f"has an affinity to @{name}, but the module has no such device"
+            )
+        if name in seen:
+            chain = " -> ".join(f"@{n}" for n in (*seen, name))
+            raise OperationError(device, f"falls back to itself: {chain}")
+        value = device.properties.get("initial_value")
+        targets = list(self._of_value(value, operation, (*seen, name), device))
+        if not targets:
+            notes = [Note(f"device @{name} is defined here", device)]
+            raise OperationError(
+                operation,
+                f"runs on @{name}, whose executable targets are not known: no layout can be "
+                "settled for it",
+                notes,
+            )
+        yield from targets
+
+    def _of_value(
+        self,
+        value: Attribute | None,
+        operation: Operation,
+        seen: tuple[str, ...],
+        device: Operation,
+    ) -> Iterator[ExecutableTargetAttr]:
+        match value:
+            case DeviceTargetAttr():
+                for target in value.targets:
+                    if isinstance(target, ExecutableTargetAttr):
+                        yield target
+            case DeviceSelectAttr():
+                for choice in value.devices:
+                    yield from self._of_value(choice, operation, seen, device)
+            case DeviceFallbackAttr(device=SymbolRefAttr() as other):
+                yield from self._of_device(other.root_reference.data, operation, seen)
+            case DeviceAliasAttr() | DeviceOrdinalAttr() | None:
+                return
+            case _:
+                raise OperationError(device, f"is a device, but initialised with {value}")
+
+
+def solver_of(target: ExecutableTargetAttr, operation: Operation) -> EncodingSolverInterface:
+    """The solver that a target names, configured; the identity's if it names none."""
+    entries = target.entries
+    for key in SOLVER_KEYS:
+        solver = entries.data.get(key)
+        if solver is None:
+            continue
+        if not isinstance(solver, EncodingSolverInterface):
+            raise OperationError(
+                operation,
+                f"runs on a target whose {key} cannot lay out tensors: {solver}",
+                [Note(f"the target is {target}")],
+            )
+        return solver.configured(entries)
+    return IdentityResolverAttr()

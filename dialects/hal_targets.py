@@ -1,0 +1,232 @@
+"""Attributes of the `hal` dialect for what code is compiled for, and for the devices it runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    NoneAttr,
+    StringAttr,
+    SymbolRefAttr,
+)
+from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+
+@irdl_attr_definition
+class DeviceType(ParametrizedAttribute, TypeAttribute):
+    """A device of the running program."""
+
+    name = "hal.device"
+
+
+DEVICE = DeviceType()
+
+
+@irdl_attr_definition
+class ExecutableTargetAttr(ParametrizedAttribute):
+    """`<"backend", "format", {configuration}>`: what an executable is compiled for."""
+
+    name = "hal.executable.target"
+    backend: StringAttr
+    format: StringAttr
+    configuration: DictionaryAttr | NoneAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            backend = StringAttr(parser.parse_str_literal())
+            parser.parse_punctuation(",")
+            format_ = StringAttr(parser.parse_str_literal())
+            comma = parser.parse_optional_punctuation(",")
+            configuration = parser.parse_attribute() if comma is not None else NoneAttr()
+            return [backend, format_, configuration]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string_literal(self.backend.data)
+            printer.print_string(", ")
+            printer.print_string_literal(self.format.data)
+            if not isinstance(self.configuration, NoneAttr):
+                printer.print_string(", ")
+                printer.print_attribute(self.configuration)
+
+    @property
+    def entries(self) -> DictionaryAttr:
+        """The configuration, empty if there is none."""
+        if isinstance(self.configuration, NoneAttr):
+            return DictionaryAttr({})
+        return self.configuration
+
+
+class DeviceAttribute(ParametrizedAttribute):
+    """What a global of type `!hal.device` may be initialised with; ` : !hal.device` follows it."""
+
+    @property
+    def type(self) -> Attribute:
+        """The type that the text of the attribute ends with."""
+        return DEVICE
+
+
+def _end_device(parser: AttrParser) -> None:
+    """The type after a device attribute, which says nothing new."""
+    if parser.parse_optional_punctuation(":") is not None:
+        position = parser.pos
+        if parser.parse_type() != DEVICE:
+            parser.raise_error("expected !hal.device", position)
+
+
+def _print_device_end(printer: Printer) -> None:
+    printer.print_string(" : ")
+    printer.print_attribute(DEVICE)
+
+
+@irdl_attr_definition
+class DeviceTargetAttr(DeviceAttribute):
+    """`<"id", {configuration}, [targets]>`: a device, and the targets that run on it."""
+
+    name = "hal.device.target"
+    identifier: StringAttr
+    configuration: DictionaryAttr | NoneAttr
+    targets: ArrayAttr[Attribute]
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            identifier = StringAttr(parser.parse_str_literal())
+            configuration: Attribute = NoneAttr()
+            targets: Attribute = ArrayAttr[Attribute]([])
+            while parser.parse_optional_punctuation(",") is not None:
+                position = parser.pos
+                attribute = parser.parse_attribute()
+                if isinstance(attribute, DictionaryAttr):
+                    configuration = attribute
+                elif isinstance(attribute, ArrayAttr):
+                    targets = cast(ArrayAttr[Attribute], attribute)
+                else:
+                    parser.raise_error("expected a dictionary or a list of targets", position)
+        _end_device(parser)
+        return [identifier, configuration, targets]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string_literal(self.identifier.data)
+            if not isinstance(self.configuration, NoneAttr):
+                printer.print_string(", ")
+                printer.print_attribute(self.configuration)
+            if self.targets:
+                printer.print_string(", ")
+                printer.print_attribute(self.targets)
+        _print_device_end(printer)
+
+    def verify(self) -> None:
+        for target in self.targets:
+            if not isinstance(target, ExecutableTargetAttr):
+                raise VerifyException(f"expected #hal.executable.target, found {target}")
+
+
+@irdl_attr_definition
+class DeviceAliasAttr(DeviceAttribute):
+    """`<"id"[ordinal], {configuration}>`: the name of a device target that is filled in later."""
+
+    name = "hal.device.alias"
+    identifier: StringAttr
+    ordinal: IntegerAttr | NoneAttr
+    configuration: DictionaryAttr | NoneAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        ordinal: Attribute = NoneAttr()
+        configuration: Attribute = NoneAttr()
+        with parser.in_angle_brackets():
+            identifier = StringAttr(parser.parse_str_literal())
+            if parser.parse_optional_punctuation("[") is not None:
+                ordinal = IntegerAttr.from_index_int_value(parser.parse_integer())
+                parser.parse_punctuation("]")
+            if parser.parse_optional_punctuation(",") is not None:
+                configuration = parser.parse_attribute()
+        _end_device(parser)
+        return [identifier, ordinal, configuration]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string_literal(self.identifier.data)
+            if isinstance(self.ordinal, IntegerAttr):
+                printer.print_string(f"[{self.ordinal.value.data}]")
+            if not isinstance(self.configuration, NoneAttr):
+                printer.print_string(", ")
+                printer.print_attribute(self.configuration)
+        _print_device_end(printer)
+
+
+@irdl_attr_definition
+class DeviceOrdinalAttr(DeviceAttribute):
+    """`<3>`: the device in this place of those that the program is started with."""
+
+    name = "hal.device.ordinal"
+    ordinal: IntegerAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            ordinal = IntegerAttr.from_index_int_value(parser.parse_integer())
+        _end_device(parser)
+        return [ordinal]
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.ordinal.value.data}>")
+        _print_device_end(printer)
+
+
+@irdl_attr_definition
+class DeviceFallbackAttr(DeviceAttribute):
+    """`<@d>`: the same device as another global's."""
+
+    name = "hal.device.fallback"
+    device: SymbolRefAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            device = SymbolRefAttr(parser.parse_symbol_name())
+        _end_device(parser)
+        return [device]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_attribute(self.device)
+        _print_device_end(printer)
+
+
+@irdl_attr_definition
+class DeviceSelectAttr(DeviceAttribute):
+    """`<[first, second]>`: the first of these devices that there is when the program runs."""
+
+    name = "hal.device.select"
+    devices: ArrayAttr[Attribute]
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            devices = parser.parse_attribute()
+        _end_device(parser)
+        return [devices]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_attribute(self.devices)
+        _print_device_end(printer)
+
+    def verify(self) -> None:
+        if not self.devices:
+            raise VerifyException("expected at least one device to select from")
+        for device in self.devices:
+            if not isinstance(device, DeviceAttribute):
+                raise VerifyException(f"expected a device attribute, found {device}")

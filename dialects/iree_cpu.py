@@ -1,0 +1,181 @@
+"""The `iree_cpu` dialect: solvers of processors and of the portable virtual machine.
+
+Each comes twice, under its name of 2024 (`cpu_encoding_solver<target_configuration = ...>`) and
+under today's (`cpu_encoding_resolver<configuration = ...>`). Both ask the same tile tables.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+from xdsl.dialects.builtin import DictionaryAttr, NoneAttr, StringAttr
+from xdsl.ir import Attribute, Dialect, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from ..tiling.packed_layouts import IDENTITY, PackedLayout
+from ..tiling.solve import packed_layout
+from ..tiling.targets import Target, VmvxTarget, cpu_target, ukernels_enabled
+from .encoding_info import ENCODING_INFO, encoding_info, packed_layout_of
+from .encoding_interfaces import (
+    ContractionEncoding,
+    EncodingError,
+    EncodingSolverInterface,
+    Tensor,
+)
+from .printing import Spelling
+from .struct_syntax import parse_struct, print_struct
+
+ENCODING_ATTRIBUTE = "encoding_attr"
+"""Under this key today's VMVX resolver keeps the encoding that it has laid out."""
+
+
+class TileTableSolver(ParametrizedAttribute, EncodingSolverInterface, ABC):
+    """A solver that looks layouts up in the tile tables by its configuration."""
+
+    KEY: ClassVar[str]
+    """The word before the configuration: it depends on the spelling."""
+    KEPT: ClassVar[frozenset[str]]
+    """What to take over from an executable target's dictionary (today)."""
+
+    configuration: DictionaryAttr | NoneAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        fields = parse_struct(parser, {cls.KEY: lambda parser: parser.parse_attribute()})
+        return [fields.get(cls.KEY, NoneAttr())]
+
+    def print_parameters(self, printer: Printer) -> None:
+        given = isinstance(self.configuration, DictionaryAttr)
+        print_struct(printer, [(self.KEY, self.configuration if given else None)])
+
+    def verify(self) -> None:
+        if (info := self.entries().get(ENCODING_INFO)) is not None:
+            if not isinstance(info, DictionaryAttr):
+                raise VerifyException(f"{ENCODING_INFO} is not a dictionary")
+            packed_layout_of(info)
+
+    def entries(self) -> dict[str, Attribute]:
+        """The configuration, empty if there is none."""
+        if isinstance(self.configuration, NoneAttr):
+            return {}
+        return dict(self.configuration.data)
+
+    def text(self, key: str) -> str:
+        """A string of the configuration, empty if there is none."""
+        value = self.entries().get(key)
+        return value.data if isinstance(value, StringAttr) else ""
+
+    @abstractmethod
+    def target(self) -> Target:
+        """The target that the configuration describes."""
+
+    def configured(self, target: DictionaryAttr) -> Self:
+        if self.SPELLING == "2024":
+            kept = {k: v for k, v in target.data.items() if v != self}
+        else:
+            kept = {k: v for k, v in target.data.items() if k in self.KEPT}
+        return self.new([DictionaryAttr(kept | self.entries())])
+
+    def packed_layout(self, tensor: Tensor) -> PackedLayout:
+        if isinstance(info := self.entries().get(ENCODING_INFO), DictionaryAttr):
+            return packed_layout_of(info)
+        encoding = tensor.encoding
+        if not isinstance(encoding, ContractionEncoding):
+            return IDENTITY
+        operand = encoding.contraction_operand()
+        return IDENTITY if operand is None else packed_layout(self.target(), operand)
+
+    def serialized(self, tensor: Tensor) -> Self:
+        if self.SPELLING == "2024":
+            return self
+        info = encoding_info(self.packed_layout(tensor))
+        return self.new([DictionaryAttr(self._remembered(tensor) | {ENCODING_INFO: info})])
+
+    def _remembered(self, tensor: Tensor) -> dict[str, Attribute]:
+        """What a settled layout keeps besides the layout itself."""
+        del tensor
+        return {}
+
+
+class CpuSolver(TileTableSolver, ABC):
+    """The solver of `llvm-cpu` executables."""
+
+    KEPT: ClassVar[frozenset[str]] = frozenset(
+        {"cpu_features", "target_triple", "ukernels", "enable_inner_tiled"}
+    )
+
+    def target(self) -> Target:
+        if not self.text("target_triple"):
+            raise EncodingError(f"'{self.name}' needs a target_triple in its configuration")
+        return cpu_target(
+            self.text("target_triple"),
+            self.text("cpu_features"),
+            ukernels=self.text("ukernels"),
+        )
+
+
+class VmvxSolver(TileTableSolver, ABC):
+    """The solver of `vmvx` executables."""
+
+    KEPT: ClassVar[frozenset[str]] = frozenset({"ukernels"})
+
+    def target(self) -> Target:
+        return VmvxTarget(ukernels_enabled(self.text("ukernels")))
+
+    def _remembered(self, tensor: Tensor) -> dict[str, Attribute]:
+        return {ENCODING_ATTRIBUTE: tensor.encoding}
+
+
+@irdl_attr_definition
+class CpuEncodingResolverAttr(CpuSolver):
+    """Today's name of the solver of `llvm-cpu` executables."""
+
+    name = "iree_cpu.cpu_encoding_resolver"
+    KEY: ClassVar[str] = "configuration"
+    configuration: DictionaryAttr | NoneAttr
+
+
+@irdl_attr_definition
+class CpuEncodingSolverAttr(CpuSolver):
+    """The solver of `llvm-cpu` executables as it was called in 2024."""
+
+    name = "iree_cpu.cpu_encoding_solver"
+    KEY: ClassVar[str] = "target_configuration"
+    SPELLING: ClassVar[Spelling] = "2024"
+    configuration: DictionaryAttr | NoneAttr
+
+
+@irdl_attr_definition
+class VmvxEncodingResolverAttr(VmvxSolver):
+    """Today's name of the solver of `vmvx` executables."""
+
+    name = "iree_cpu.vmvx_encoding_resolver"
+    KEY: ClassVar[str] = "configuration"
+    configuration: DictionaryAttr | NoneAttr
+
+
+@irdl_attr_definition
+class VmvxEncodingSolverAttr(VmvxSolver):
+    """The solver of `vmvx` executables as it was called in 2024."""
+
+    name = "iree_cpu.vmvx_encoding_solver"
+    KEY: ClassVar[str] = "target_configuration"
+    SPELLING: ClassVar[Spelling] = "2024"
+    configuration: DictionaryAttr | NoneAttr
+
+
+IreeCpu = Dialect(
+    "iree_cpu",
+    [],
+    [
+        CpuEncodingResolverAttr,
+        CpuEncodingSolverAttr,
+        VmvxEncodingResolverAttr,
+        VmvxEncodingSolverAttr,
+    ],
+)

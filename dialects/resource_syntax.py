@@ -1,0 +1,452 @@
+"""Directives that the stream, flow, hal and util dialects share: affinities, sizes, ties, symbols.
+
+`T{%size}` is a resource and its bytes, `tensor<?x4xf32>{%n}` a tensor and its dynamic sizes,
+`%arg0 as T{%size}` a result that is stored in the place of an operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TypeVar, cast
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    IndexType,
+    IntegerAttr,
+    ShapedType,
+    StringAttr,
+    SymbolRefAttr,
+)
+from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+
+from .syntax import (
+    AttributeValue,
+    Optional,
+    Parsed,
+    get_attribute,
+    parse_dimensions,
+    print_dimensions,
+    type_of,
+    values,
+)
+
+RESOURCE = "stream.resource"
+INDEX = IndexType()
+UNTIED = -1
+
+ON_AFFINITY = Optional((" on(", AttributeValue("affinity"), ")"), anchor="affinity")
+"""` on(#hal.device.affinity<@d>)`, or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """`T{%size}`: the type of a resource with its size in bytes.
+
+    `also` names other values of the same type, as results that are stored in an operand.
+    """
+
+    name: str
+    size: str
+    also: str = ""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        parsed.types[self.name] = [parser.parse_type()]
+        if self.also:
+            parsed.types[self.also] = parsed.types[self.name]
+        with parser.in_braces():
+            parsed.operands[self.size] = [parser.parse_unresolved_operand()]
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        printer.print_attribute(type_of(operation, self.name))
+        with printer.in_braces():
+            printer.print_list(values(operation, self.size), printer.print_ssa_value)
+
+
+@dataclass(frozen=True, slots=True)
+class SizedTied:
+    """`%target as T{%size}`: a result that is stored in the place of an operand."""
+
+    name: str
+    size: str
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        if (tied := parser.parse_optional_unresolved_operand()) is not None:
+            target = parsed.operands[self.name][0]
+            if operand_key(tied) != operand_key(target):
+                parser.raise_error(f"expected the result to be tied to '{target.operand_name}'")
+            parser.parse_keyword("as")
+        Sized(self.name, self.size, "result").parse(parser, parsed)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        printer.print_ssa_value(values(operation, self.name)[0])
+        printer.print_string(" as ")
+        Sized(self.name, self.size).print(printer, operation)
+
+
+def operand_key(operand: UnresolvedOperand) -> tuple[str, int]:
+    """What tells one use of a name from another: `%a#1` is not `%a`."""
+    return operand.operand_name, operand.index
+
+
+@dataclass(frozen=True, slots=True)
+class SizedTypes:
+    """`T{%size}, U{%size}`: the types of several resources with their sizes.
+
+    `results` names results that have the same types.
+    """
+
+    name: str
+    sizes: str
+    results: str = ""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        types = parsed.types.setdefault(self.name, [])
+        sizes = parsed.operands.setdefault(self.sizes, [])
+
+        def parse_one() -> None:
+            types.append(parser.parse_type())
+            with parser.in_braces():
+                sizes.append(parser.parse_unresolved_operand())
+
+        parser.parse_comma_separated_list(parser.Delimiter.NONE, parse_one)
+        if self.results:
+            parsed.types[self.results] = types
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        def print_one(pair: tuple[SSAValue, SSAValue]) -> None:
+            printer.print_attribute(pair[0].type)
+            print_dimensions(printer, pair[1:])
+
+        pairs = zip(values(operation, self.name), values(operation, self.sizes), strict=True)
+        printer.print_list(tuple(pairs), print_one)
+
+
+class ValueForm(Enum):
+    """How the type of an operand or result is written in a function type with ties."""
+
+    PLAIN = auto()
+    """`T`."""
+    RESOURCE = auto()
+    """`!stream.resource<*>{%size}`, other types plain."""
+    SHAPED = auto()
+    """`tensor<?x4xf32>{%n}`, with the sizes of dynamic dimensions."""
+
+
+def dynamic_dimensions(type_: Attribute) -> int:
+    """How many dimensions of a type are known at run time only."""
+    if isinstance(type_, ShapedType):
+        return sum(size == DYNAMIC_INDEX for size in type_.get_shape())
+    shape = getattr(type_, "shape", None)
+    return cast(tuple[int | None, ...], shape).count(None) if isinstance(shape, tuple) else 0
+
+
+def _sizes_of(type_: Attribute, form: ValueForm) -> int:
+    match form:
+        case ValueForm.PLAIN:
+            return 0
+        case ValueForm.RESOURCE:
+            return int(type_.name == RESOURCE)
+        case ValueForm.SHAPED:
+            return dynamic_dimensions(type_)
+
+
+def _parse_sized(
+    parser: Parser, form: ValueForm, sizes: list[UnresolvedOperand], type_: Attribute
+) -> None:
+    expected = _sizes_of(type_, form)
+    position = parser.pos
+    found = parse_dimensions(parser)
+    if len(found) != expected:
+        parser.raise_error(f"expected {expected} sizes for {type_}, found {len(found)}", position)
+    sizes += found
+
+
+@dataclass(frozen=True, slots=True)
+class TiedFunctionType:
+    """`(T{%s}, index) -> (%arg0{%s}, U{%t})`: types, sizes and ties of operands and results.
+
+    Ties are kept in the property `tied_operands`: for each result the index among `operands`
+    that it is stored in, or -1.
+    """
+
+    form: ValueForm
+    operands: str
+    operand_sizes: str
+    results: str
+    result_sizes: str
+    parenthesized: bool = False
+    """Whether results are always in parentheses."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("tied_operands",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        types: list[Attribute] = []
+        sizes: list[UnresolvedOperand] = []
+
+        def parse_operand() -> None:
+            types.append(parser.parse_type())
+            _parse_sized(parser, self.form, sizes, types[-1])
+
+        parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_operand)
+        parsed.types[self.operands] = types
+        if self.operand_sizes:
+            parsed.operands[self.operand_sizes] = sizes
+        parser.parse_punctuation("->")
+        self.parse_results(parser, parsed)
+
+    def parse_results(self, parser: Parser, parsed: Parsed) -> None:
+        """What follows the arrow."""
+        names = [operand_key(operand) for operand in parsed.operands.get(self.operands, ())]
+        operand_types = parsed.types.get(self.operands, [])
+        types: list[Attribute] = []
+        sizes: list[UnresolvedOperand] = []
+        ties: list[int] = []
+
+        def parse_result() -> None:
+            ties.append(parse_tie(parser, names))
+            if ties[-1] != UNTIED and not parser.parse_optional_keyword("as"):
+                types.append(operand_types[ties[-1]])
+            else:
+                types.append(parser.parse_type())
+            _parse_sized(parser, self.form, sizes, types[-1])
+
+        delimiter = parser.Delimiter.PAREN
+        if parser.parse_optional_comma_separated_list(delimiter, parse_result) is None:
+            parse_result()
+        parsed.types[self.results] = types
+        if self.result_sizes:
+            parsed.operands[self.result_sizes] = sizes
+        set_ties(parsed, ties)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        sizes = iter(values(operation, self.operand_sizes))
+
+        def print_operand(value: SSAValue) -> None:
+            printer.print_attribute(value.type)
+            self._print_sizes(printer, value.type, sizes)
+
+        with printer.in_parens():
+            printer.print_list(values(operation, self.operands), print_operand)
+        printer.print_string(" -> ")
+        self.print_results(printer, operation)
+
+    def print_results(self, printer: Printer, operation: Operation) -> None:
+        """What follows the arrow."""
+        operands = values(operation, self.operands)
+        results = values(operation, self.results)
+        sizes = iter(values(operation, self.result_sizes))
+
+        def print_result(pair: tuple[SSAValue, int]) -> None:
+            value, tie = pair
+            if tie != UNTIED:
+                printer.print_ssa_value(operands[tie])
+            if tie == UNTIED or operands[tie].type != value.type:
+                printer.print_string("" if tie == UNTIED else " as ")
+                printer.print_attribute(value.type)
+            self._print_sizes(printer, value.type, sizes)
+
+        pairs = tuple(zip(results, ties_of(operation, len(results)), strict=True))
+        print_results(printer, pairs, print_result, always=self.parenthesized)
+
+    def _print_sizes(self, printer: Printer, type_: Attribute, sizes: Iterator[SSAValue]) -> None:
+        print_dimensions(printer, [next(sizes) for _ in range(_sizes_of(type_, self.form))])
+
+
+@dataclass(frozen=True, slots=True)
+class TiedResultTypes(TiedFunctionType):
+    """`(T{%s}, U)`: what a function type has after its arrow."""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        self.parse_results(parser, parsed)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        self.print_results(printer, operation)
+
+
+def parse_tie(parser: Parser, names: Sequence[tuple[str, int]]) -> int:
+    """The operand that a result is tied to, `%arg0`, as an index into `names`, or -1."""
+    position = parser.pos
+    tied = parser.parse_optional_unresolved_operand()
+    if tied is None:
+        return UNTIED
+    if operand_key(tied) not in names:
+        parser.raise_error(f"'%{tied.operand_name}' is not an operand", position)
+    return names.index(operand_key(tied))
+
+
+def set_ties(parsed: Parsed, ties: Sequence[int]) -> None:
+    """Keep ties as IREE does: always, and -1 for none."""
+    if ties:
+        parsed.attributes["tied_operands"] = tied_operands(ties)
+
+
+def tied_operands(ties: Sequence[int]) -> ArrayAttr[IntegerAttr[IndexType]]:
+    """The property that says which operand each result is stored in."""
+    return ArrayAttr(IntegerAttr(tie, INDEX) for tie in ties)
+
+
+def ties_of(operation: Operation, results: int) -> tuple[int, ...]:
+    """For each result the operand it is stored in, or -1."""
+    attribute = get_attribute(operation, "tied_operands")
+    if not isinstance(attribute, ArrayAttr):
+        return (UNTIED,) * results
+    ties = cast(ArrayAttr[IntegerAttr], attribute)
+    return tuple(tie.value.data for tie in ties)
+
+
+ItemT = TypeVar("ItemT")
+
+
+def print_results(
+    printer: Printer, items: Sequence[ItemT], print_one: Callable[[ItemT], None], *, always: bool
+) -> None:
+    """`T`, or `(T, U)`, or `()`."""
+    if len(items) == 1 and not always:
+        print_one(items[0])
+        return
+    with printer.in_parens():
+        printer.print_list(items, print_one)
+
+
+@dataclass(frozen=True, slots=True)
+class TypeProperty:
+    """A type that is kept in a property, as the tensor type that a resource stands for."""
+
+    name: str
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        parsed.attributes[self.name] = parser.parse_type()
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        printer.print_attribute(cast(TypeAttribute, get_attribute(operation, self.name)))
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """`@name`, kept as a string property; `flat` keeps it as a reference."""
+
+    name: str
+    reference: bool = False
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        symbol = parser.parse_symbol_name()
+        parsed.attributes[self.name] = SymbolRefAttr(symbol) if self.reference else symbol
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        attribute = get_attribute(operation, self.name)
+        if isinstance(attribute, SymbolRefAttr):
+            printer.print_symbol_name(attribute.root_reference.data)
+        elif isinstance(attribute, StringAttr):
+            printer.print_symbol_name(attribute.data)
+
+
+VISIBILITY = ("private", "public", "nested")
+
+
+@dataclass(frozen=True, slots=True)
+class Visibility:
+    """` private`, ` public`, ` nested`, or nothing."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("sym_visibility",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        found = parser.parse_optional_keyword_in(VISIBILITY)
+        if found is not None:
+            parsed.attributes["sym_visibility"] = StringAttr(found)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        attribute = get_attribute(operation, "sym_visibility")
+        if isinstance(attribute, StringAttr):
+            printer.print_string(f" {attribute.data}")
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPoints:
+    """`@executable::@export`, or several in braces, in the property `entry_points`."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("entry_points",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        def parse_one() -> SymbolRefAttr:
+            attribute = parser.parse_attribute()
+            if not isinstance(attribute, SymbolRefAttr):
+                parser.raise_error("expected an entry point such as @executable::@export")
+            return attribute
+
+        points = parser.parse_optional_comma_separated_list(parser.Delimiter.BRACES, parse_one)
+        parsed.attributes["entry_points"] = ArrayAttr(points or [parse_one()])
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        points = cast(ArrayAttr[SymbolRefAttr], get_attribute(operation, "entry_points"))
+        if len(points) == 1:
+            printer.print_attribute(points.data[0])
+            return
+        with printer.in_braces():
+            printer.print_list(points, printer.print_attribute)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkgroupCountRegion:
+    """` workgroups(%a: index) -> (index, index, index) {...}`, or nothing."""
+
+    name: str
+    keyword: str = "workgroups"
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        if parser.parse_optional_keyword(self.keyword) is None:
+            return
+        arguments = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, lambda: parser.parse_argument(expect_type=True)
+        )
+        parser.parse_punctuation("->")
+        position = parser.pos
+        results = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        if results != [INDEX] * 3:
+            parser.raise_error("expected (index, index, index)", position)
+        parsed.regions[self.name] = parser.parse_region(arguments)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        region = cast(Region, getattr(operation, self.name))
+        if not region.blocks:
+            return
+        printer.print_string(f" {self.keyword}(")
+        printer.print_list(region.block.args, printer.print_block_argument)
+        printer.print_string(") -> (index, index, index) ")
+        printer.print_region(region, print_entry_block_args=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RegionBody:
+    """` {...}`; with `terminator` false, a last operation without operands is not printed."""
+
+    name: str
+    terminator: bool = True
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        parsed.regions[self.name] = parser.parse_region()
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        region = cast(Region, getattr(operation, self.name))
+        last = region.block.last_op if region.blocks else None
+        hidden = not self.terminator and last is not None and not last.operands
+        printer.print_string(" ")
+        printer.print_region(region, print_block_terminators=not hidden)

@@ -1,0 +1,195 @@
+"""Executables of the `stream` dialect: kernels, bound to bytes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.ir import Operation
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface, SymbolTable
+from xdsl.utils.exceptions import VerifyException
+
+from .dispatch_tensors import Ordinal
+from .executable_syntax import EXECUTABLE_SYNTAX, EXPORT_SYNTAX, ExecutableBody
+from .resource_syntax import dynamic_dimensions
+from .stream_types import BindingType
+from .syntax import (
+    ATTRIBUTES,
+    Dimensions,
+    Operand,
+    Syntax,
+    SyntaxOperation,
+    Type,
+    ValuesAndTypes,
+)
+
+
+@irdl_op_definition
+class ExecutableEndOp(SyntaxOperation):
+    """Ends an executable; not printed."""
+
+    name = "stream.executable.end"
+    traits = traits_def(IsTerminator())
+
+    SYNTAX: ClassVar[Syntax] = (ATTRIBUTES,)
+
+
+@irdl_op_definition
+class ExecutableOp(SyntaxOperation):
+    """A module of kernels and the names under which they are dispatched."""
+
+    name = "stream.executable"
+    sym_visibility = opt_prop_def(StringAttr)
+    sym_name = prop_def(StringAttr)
+    body = region_def("single_block")
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), SymbolTable())
+
+    SYNTAX: ClassVar[Syntax] = (
+        *EXECUTABLE_SYNTAX,
+        ExecutableBody("body", terminator=False, end=ExecutableEndOp),
+    )
+
+    def inner_module(self) -> ModuleOp | None:
+        """The module of kernels; an executable that was emptied has none."""
+        for operation in self.body.block.ops:
+            if isinstance(operation, ModuleOp):
+                return operation
+        return None
+
+
+@irdl_op_definition
+class ExecutableExportOp(SyntaxOperation):
+    """A kernel that can be dispatched, and how many workgroups a workload needs."""
+
+    name = "stream.executable.export"
+    sym_visibility = opt_prop_def(StringAttr)
+    sym_name = prop_def(StringAttr)
+    function_ref = prop_def(SymbolRefAttr)
+    workgroup_count = region_def()
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
+
+    SYNTAX: ClassVar[Syntax] = EXPORT_SYNTAX
+
+    def function(self) -> Operation | None:
+        """The kernel itself, `None` if the name dangles."""
+        executable = self.parent_op()
+        if not isinstance(executable, ExecutableOp):
+            return None
+        module = executable.inner_module()
+        if module is None:
+            return None
+        return SymbolTable.lookup_symbol(module, self.function_ref)
+
+    def verify_(self) -> None:
+        block = self.workgroup_count.blocks.first
+        if block is None:
+            return
+        if any(type_ != IndexType() for type_ in block.arg_types):
+            raise VerifyException("workgroup count region takes only index values")
+        last = block.last_op
+        if last is None or [v.type for v in last.operands] != [IndexType()] * 3:
+            raise VerifyException("workgroup count region must return the XYZ dimension counts")
+
+
+@irdl_op_definition
+class BindingSubspanOp(SyntaxOperation):
+    """The tensor that a binding holds from a byte offset on."""
+
+    name = "stream.binding.subspan"
+    binding = operand_def(BindingType)
+    byte_offset = operand_def(IndexType())
+    dynamic_dims = var_operand_def(IndexType())
+    result = result_def()
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("binding"),
+        "[",
+        Operand("byte_offset"),
+        "]",
+        ATTRIBUTES,
+        " : ",
+        Type("binding"),
+        " -> ",
+        Type("result"),
+        Dimensions("dynamic_dims"),
+    )
+
+    def verify_(self) -> None:
+        expected, found = dynamic_dimensions(self.result.type), len(self.dynamic_dims)
+        if found != expected:
+            raise VerifyException(
+                f"{self.result.type} has {expected} dynamic dimensions, but {found} sizes are given"
+            )
+
+
+class WorkgroupNumber(SyntaxOperation):
+    """A number about workgroups along one dimension."""
+
+    dimension = prop_def(IntegerAttr)
+    result = result_def(IndexType())
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = ("[", Ordinal("dimension"), "]", ATTRIBUTES, " : ", Type("result"))
+
+    def verify_(self) -> None:
+        if not 0 <= self.dimension.value.data < 3:
+            raise VerifyException(
+                f"dimension {self.dimension.value.data} out of bounds of workgroup dimensions; "
+                "must be in [0, 3)"
+            )
+
+
+@irdl_op_definition
+class DispatchWorkgroupIdOp(WorkgroupNumber):
+    """Which workgroup this is."""
+
+    name = "stream.dispatch.workgroup.id"
+
+
+@irdl_op_definition
+class DispatchWorkgroupCountOp(WorkgroupNumber):
+    """How many workgroups there are."""
+
+    name = "stream.dispatch.workgroup.count"
+
+
+@irdl_op_definition
+class DispatchWorkgroupSizeOp(WorkgroupNumber):
+    """How many invocations a workgroup has."""
+
+    name = "stream.dispatch.workgroup.size"
+
+
+@irdl_op_definition
+class ReturnOp(SyntaxOperation):
+    """Ends a workgroup count region."""
+
+    name = "stream.return"
+    arguments = var_operand_def()
+    traits = traits_def(IsTerminator())
+
+    SYNTAX: ClassVar[Syntax] = (ATTRIBUTES, ValuesAndTypes("arguments"))
+
+
+STREAM_EXECUTABLE_OPERATIONS: list[type[Operation]] = [
+    BindingSubspanOp,
+    DispatchWorkgroupCountOp,
+    DispatchWorkgroupIdOp,
+    DispatchWorkgroupSizeOp,
+    ExecutableEndOp,
+    ExecutableExportOp,
+    ExecutableOp,
+    ReturnOp,
+]

@@ -1,0 +1,208 @@
+"""How tensors behind resources are listed: `(tensor<?xf32>{%n} in !stream.resource<*>{%s}, i32)`.
+
+An operand that is no tensor has the encoding `!util.unused`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+
+from .resource_syntax import (
+    RESOURCE,
+    UNTIED,
+    dynamic_dimensions,
+    operand_key,
+    parse_tie,
+    print_results,
+    set_ties,
+    ties_of,
+)
+from .syntax import (
+    Parsed,
+    get_attribute,
+    parse_dimensions,
+    print_dimensions,
+    values,
+)
+from .util_types import UnusedType
+
+UNUSED = UnusedType()
+
+
+@dataclass(slots=True)
+class TensorList:
+    """What has been read of a list of tensors behind resources."""
+
+    encodings: list[Attribute]
+    types: list[Attribute]
+    dimensions: list[UnresolvedOperand]
+    sizes: list[UnresolvedOperand]
+
+    @staticmethod
+    def empty() -> TensorList:
+        return TensorList([], [], [], [])
+
+    def parse_encoding(self, parser: Parser) -> bool:
+        """`tensor<?xf32>{%n} in`, or the type of what is no tensor: then false."""
+        type_ = parser.parse_type()
+        position = parser.pos
+        dimensions = parse_dimensions(parser)
+        if parser.parse_optional_keyword("in") is None:
+            self.types.append(type_)
+            self.encodings.append(UNUSED)
+            return False
+        if len(dimensions) != dynamic_dimensions(type_):
+            parser.raise_error(
+                f"expected {dynamic_dimensions(type_)} sizes for {type_}, found {len(dimensions)}",
+                position,
+            )
+        self.encodings.append(type_)
+        self.dimensions += dimensions
+        return True
+
+    def parse_resource(self, parser: Parser, type_: Attribute | None = None) -> None:
+        """`!stream.resource<*>{%s}`; the type may be known from an operand."""
+        self.types.append(parser.parse_type() if type_ is None else type_)
+        with parser.in_braces():
+            self.sizes.append(parser.parse_unresolved_operand())
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedFunctionType:
+    """Operand and result tensors of a dispatch, and the operands that results are stored in."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("operand_encodings", "result_encodings", "tied_operands")
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        operands, results = TensorList.empty(), TensorList.empty()
+        names = [operand_key(operand) for operand in parsed.operands["mixed_operands"]]
+        ties: list[int] = []
+
+        def parse_operand() -> None:
+            if operands.parse_encoding(parser):
+                operands.parse_resource(parser)
+
+        def parse_result() -> None:
+            position = parser.pos
+            if not results.parse_encoding(parser):
+                parser.raise_error("expected the tensor that the result is", position)
+            ties.append(parse_tie(parser, names))
+            same = ties[-1] != UNTIED and parser.parse_optional_keyword("as") is None
+            results.parse_resource(parser, operands.types[ties[-1]] if same else None)
+
+        parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_operand)
+        parser.parse_punctuation("->")
+        delimiter = parser.Delimiter.PAREN
+        if parser.parse_optional_comma_separated_list(delimiter, parse_result) is None:
+            parse_result()
+        parsed.types["mixed_operands"] = operands.types
+        parsed.types["results_"] = results.types
+        for what, found in (("operand", operands), ("result", results)):
+            parsed.operands[f"{what}_sizes"] = found.sizes
+            parsed.operands[f"{what}_encoding_dims"] = found.dimensions
+            parsed.attributes[f"{what}_encodings"] = ArrayAttr(found.encodings)
+        set_ties(parsed, ties)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        operands = values(operation, "mixed_operands")
+        results = values(operation, "results_")
+        print_tensor = tensor_printer(printer, operation, "operand")
+
+        def print_operand(pair: tuple[SSAValue, Attribute]) -> None:
+            print_tensor(*pair, lambda: printer.print_attribute(pair[0].type))
+
+        with printer.in_parens():
+            pairs = zip(operands, encodings(operation, "operand_encodings"), strict=True)
+            printer.print_list(tuple(pairs), print_operand)
+        printer.print_string(" -> ")
+        print_tensor_result = tensor_printer(printer, operation, "result")
+
+        def print_result(item: tuple[SSAValue, Attribute, int]) -> None:
+            value, encoding, tie = item
+
+            def print_type() -> None:
+                if tie != UNTIED:
+                    printer.print_ssa_value(operands[tie])
+                if tie == UNTIED or operands[tie].type != value.type:
+                    printer.print_string("" if tie == UNTIED else " as ")
+                    printer.print_attribute(value.type)
+
+            print_tensor_result(value, encoding, print_type)
+
+        ties = ties_of(operation, len(results))
+        items = zip(results, encodings(operation, "result_encodings"), ties, strict=True)
+        print_results(printer, tuple(items), print_result, always=False)
+
+
+def encodings(operation: Operation, name: str) -> tuple[Attribute, ...]:
+    """The tensor types in a list property."""
+    return tuple(cast(ArrayAttr[Attribute], get_attribute(operation, name)))
+
+
+def tensor_printer(
+    printer: Printer, operation: Operation, what: str
+) -> Callable[[SSAValue, Attribute, Callable[[], None]], None]:
+    """A function that writes one tensor after another; it takes their sizes as it goes."""
+    dimensions: Iterator[SSAValue] = iter(values(operation, f"{what}_encoding_dims"))
+    sizes: Iterator[SSAValue] = iter(values(operation, f"{what}_sizes"))
+
+    def print_tensor(value: SSAValue, encoding: Attribute, print_type: Callable[[], None]) -> None:
+        if value.type.name != RESOURCE:
+            print_type()
+            return
+        printer.print_attribute(encoding)
+        print_dimensions(printer, [next(dimensions) for _ in range(dynamic_dimensions(encoding))])
+        printer.print_string(" in ")
+        print_type()
+        print_dimensions(printer, [next(sizes)])
+
+    return print_tensor
+
+
+@dataclass(frozen=True, slots=True)
+class TracedTensors:
+    """`%r : tensor<?xf32>{%n} in !stream.resource<staging>{%s}, ...`."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("resource_encodings",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        tensors = TensorList.empty()
+        resources: list[UnresolvedOperand] = []
+
+        def parse_one() -> None:
+            resources.append(parser.parse_unresolved_operand())
+            parser.parse_punctuation(":")
+            position = parser.pos
+            if not tensors.parse_encoding(parser):
+                parser.raise_error("expected the tensor that the resource is", position)
+            tensors.parse_resource(parser)
+
+        parser.parse_comma_separated_list(parser.Delimiter.NONE, parse_one)
+        parsed.operands["resources"] = resources
+        parsed.types["resources"] = tensors.types
+        parsed.operands["resource_sizes"] = tensors.sizes
+        parsed.operands["resource_encoding_dims"] = tensors.dimensions
+        parsed.attributes["resource_encodings"] = ArrayAttr(tensors.encodings)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        print_tensor = tensor_printer(printer, operation, "resource")
+
+        def print_one(pair: tuple[SSAValue, Attribute]) -> None:
+            printer.print_ssa_value(pair[0])
+            printer.print_string(" : ")
+            print_tensor(*pair, lambda: printer.print_attribute(pair[0].type))
+
+        resources = values(operation, "resources")
+        pairs = zip(resources, encodings(operation, "resource_encodings"), strict=True)
+        printer.print_list(tuple(pairs), print_one)
