@@ -388,4 +388,4 @@ def _take(
         rest.append(
             DictionaryAttr({k: v for k, v in entry.data.items() if k != SHARDING_ATTRIBUTE})
         )
-    return shardings, ArrayAttr(rest)
+    return shardings, ArrayAttr(rest) if any(entry.data for entry in rest) else None

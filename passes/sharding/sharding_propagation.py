@@ -16,9 +16,17 @@ from xdsl.passes import ModulePass
 from ...dialects.diagnostics import remarks_wanted
 from ...sharding.cost import known_extents
 from ...sharding.factor_propagation import Direction
+from ...sharding.grid import Grid
 from ...sharding.propagation import OperationNode, Propagation
+from ...sharding.refinement import Refinement
 from .annotation_writer import AnnotationWriter
 from .explain import explain_shardings
+from .finer_grids import (
+    annotate_on_finer_grid,
+    coarsen_nodes,
+    refine_nodes,
+    refinement_for,
+)
 from .graph import ShardingGraph, build_graph
 from .placement import Placer
 
@@ -32,31 +40,61 @@ _PASSES: dict[str, tuple[Direction, ...]] = {
 }
 
 
-def propagate(graph: ShardingGraph, passes: tuple[Direction, ...] = (Direction.BOTH,)) -> None:
+def propagated_graph(
+    module: ModuleOp, passes: tuple[Direction, ...] = (Direction.BOTH,)
+) -> ShardingGraph:
+    """The graph of a module with what propagation finds.
+
+    Where tensors end up along parts of grid axes, the module's annotations are moved to a finer
+    grid first.
+    """
+    graph = build_graph(module)
+    refinement = propagate(graph, passes)
+    while refinement is not None:
+        annotate_on_finer_grid(graph, refinement)
+        graph = build_graph(module)
+        refinement = propagate(graph, passes)
+    return graph
+
+
+def propagate(graph: ShardingGraph, passes: tuple[Direction, ...]) -> Refinement | None:
     """Propagate over a graph, one grid after the other.
 
-    A tensor belongs to the first grid that reaches it.
+    A tensor belongs to the first grid that reaches it. Returns a finer grid if the graph is to
+    be built anew on that one.
     """
     grids = dict.fromkeys(grid for grid in graph.grids if grid is not None)
     for grid in grids:
-        operations = graph.operations
-        if len(grids) > 1:
-            operations = [
-                OperationNode(
-                    node.rule,
-                    tuple(_on_grid(graph, slot, grid) for slot in node.operands),
-                    tuple(_on_grid(graph, slot, grid) for slot in node.results),
-                    node.single_use,
-                )
-                for node in operations
-            ]
-        table = Propagation(
-            graph.tensors, operations, known_extents(grid.shape), explain=remarks_wanted()
-        )
-        table.run(passes=passes)
-        for index, tensor in enumerate(graph.tensors):
-            if graph.grids[index] is None and any(tensor.axes):
-                graph.grids[index] = grid
+        refinement = refinement_for(graph, grid)
+        if refinement is not None:
+            refine_nodes(graph, refinement)
+        _propagate_on(graph, grid, grid if refinement is None else refinement.fine, passes)
+        if refinement is not None and not coarsen_nodes(graph, refinement):
+            return refinement
+    return None
+
+
+def _propagate_on(
+    graph: ShardingGraph, grid: Grid, extents_of: Grid, passes: tuple[Direction, ...]
+) -> None:
+    operations = graph.operations
+    if any(other not in (None, grid) for other in graph.grids):
+        operations = [
+            OperationNode(
+                node.rule,
+                tuple(_on_grid(graph, slot, grid) for slot in node.operands),
+                tuple(_on_grid(graph, slot, grid) for slot in node.results),
+                node.single_use,
+            )
+            for node in operations
+        ]
+    table = Propagation(
+        graph.tensors, operations, known_extents(extents_of.shape), explain=remarks_wanted()
+    )
+    table.run(passes=passes)
+    for index, tensor in enumerate(graph.tensors):
+        if graph.grids[index] is None and any(tensor.axes):
+            graph.grids[index] = grid
 
 
 def _on_grid(graph: ShardingGraph, slot: int | None, grid: object) -> int | None:
@@ -76,9 +114,8 @@ class ShardingPropagationPass(ModulePass):
     traversal: Traversal | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        graph = build_graph(op)
         passes = (Direction.BOTH,) if self.traversal is None else _PASSES[self.traversal]
-        propagate(graph, passes)
+        graph = propagated_graph(op, passes)
         if remarks_wanted():
             explain_shardings(graph)
         placer = Placer(graph, complete=False)

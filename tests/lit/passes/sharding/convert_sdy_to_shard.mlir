@@ -1,0 +1,42 @@
+// RUN: mesh-opt %s --split-input-file --convert-sdy-to-shard | filecheck %s
+
+// Arguments are annotated as they come, results as they are used.
+
+// CHECK: shard.grid @mesh(shape = 2x4) {shard.axis_names = ["dp", "tp"]}
+// CHECK-LABEL: func.func @f(%x: tensor<8x16xf32>, %w: tensor<16x16xf32> {mylib.kept}) -> tensor<8x16xf32>
+// CHECK: [[S:%[a-z0-9_]+]] = shard.sharding @mesh split_axes = {{\[\[0\]\]}}
+// CHECK-NEXT: [[X:%[a-z0-9_]+]] = shard.shard %x to [[S]] : tensor<8x16xf32>
+// CHECK: shard.shard %w to {{.*}} {shard.open_dimensions = array<i64: 0>, shard.dimension_priorities = array<i64: 0, 1>}
+// CHECK: shard.shard [[X]] to {{.*}} annotate_for_users
+// CHECK: %t = math.tanh
+// CHECK: [[T:%[a-z0-9_]+]] = shard.shard %t to {{.*}} annotate_for_users
+// CHECK: return [[T]]
+sdy.mesh @mesh = <["dp"=2, "tp"=4]>
+func.func @f(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"dp"}, {}]>},
+             %w: tensor<16x16xf32> {mylib.kept, sdy.sharding = #sdy.sharding<@mesh, [{?}, {"tp"}p1]>})
+    -> (tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"dp"}, {"tp"}]>}) {
+  %c = sdy.sharding_constraint %x <@mesh, [{"dp"}, {"tp"}]> : tensor<8x16xf32>
+  %t = math.tanh %c : tensor<8x16xf32>
+  return %t : tensor<8x16xf32>
+}
+
+// -----
+
+// Half an axis is an axis of a finer grid.
+
+// CHECK: shard.grid @mesh(shape = 2x2x3) {shard.axis_names = ["a:(1)2", "a:(2)2", "b"]}
+// CHECK: shard.sharding @mesh split_axes = {{\[\[1\], \[2, 0\]\]}}
+sdy.mesh @mesh = <["a"=4, "b"=3]>
+func.func @parts(%x: tensor<8x12xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a":(2)2}, {"b", "a":(1)2}]>}) {
+  return
+}
+
+// -----
+
+// A pending sum stays pending.
+
+// CHECK: shard.sharding @mesh split_axes = {{\[\[\]\]}} partial = sum[0]
+sdy.mesh @mesh = <["a"=4]>
+func.func @pending(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"a"}>}) {
+  return
+}
