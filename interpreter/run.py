@@ -321,6 +321,9 @@ def _placement(function: Operation, boundary: Boundary | None, grid: Grid, rank:
     fits = declared.rank == grid.rank and all(
         want in (None, got) for want, got in zip(declared.shape, grid.shape, strict=True)
     )
+    if not fits and declared.is_static and declared.device_count() == grid.device_count():
+        # Another grid over the same devices: they are the same in the order of their numbers.
+        return boundary.sharding
     if not fits:
         raise OperationError(
             function, f"has a boundary on @{declared.name}, but runs on @{grid.name} {grid.shape}"

@@ -267,6 +267,12 @@ class Emitter:
     ) -> SSAValue:
         """The rectangle of a tensor at offsets, of sizes; `result_type` may know less or more."""
         shape = [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes]
+        if (
+            list(offsets) == [0] * len(shape)
+            and value.type == result_type
+            and (result_type.has_static_shape() and list(result_type.get_shape()) == shape)
+        ):
+            return value
         found = TensorType(result_type.element_type, shape, result_type.encoding)
         ones = [1] * len(sizes)
         return self.cast(

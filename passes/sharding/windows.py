@@ -121,30 +121,50 @@ def _others(window: Window, sizes: dict[int, int]) -> tuple[int, int]:
     return low, high
 
 
+def _known_windows(
+    spread: SpreadOperation, original: SSAValue, window: Window
+) -> list[tuple[int, int]] | None:
+    """What each part of the leading loop reads, as [start, end); `None` if not known now.
+
+    A part without turns reads [0, 0).
+    """
+    sizes = {loop: spread.rule.factors[loop].size for loop in window.terms}
+    turns = sizes[window.leading]
+    known = {loop: extent for loop, extent in sizes.items() if extent is not None}
+    if (
+        shape(original)[window.dimension] is None
+        or turns is None
+        or len(known) != len(sizes)
+        or not spread.grid.is_static
+    ):
+        return None
+    below, above = _others(window, known)
+    stride = window.terms[window.leading]
+    return [
+        (
+            stride * start + window.constant + below,
+            stride * (end - 1) + window.constant + above + 1,
+        )
+        if start < end
+        else (0, 0)
+        for start, end in pairwise(borders(turns, spread.loop_sharding(window.leading), 0))
+    ]
+
+
 def _halo(
     spread: SpreadOperation, original: SSAValue, sharding: Sharding, window: Window
 ) -> tuple[int, int] | None:
     """The borders to exchange, `None` where neighbours do not own what is missing."""
     size = shape(original)[window.dimension]
-    sizes = {loop: spread.rule.factors[loop].size for loop in window.terms}
-    turns = sizes[window.leading]
-    if size is None or turns is None or not spread.grid.is_static:
+    windows = _known_windows(spread, original, window)
+    if size is None or windows is None:
         return None
-    known = {loop: extent for loop, extent in sizes.items() if extent is not None}
-    if len(known) != len(sizes):
-        return None
-    below, above = _others(window, known)
-    stride = window.terms[window.leading]
-    owned = borders(size, sharding, window.dimension)
-    parts = borders(turns, spread.loop_sharding(window.leading), 0)
+    owned = list(pairwise(borders(size, sharding, window.dimension)))
     low = high = 0
-    for part, (start, end) in enumerate(pairwise(parts)):
-        if start < end:
-            first = stride * start + window.constant + below
-            last = stride * (end - 1) + window.constant + above
-            low = max(low, owned[part] - first)
-            high = max(high, last + 1 - owned[part + 1])
-    smallest = min(end - start for start, end in pairwise(owned))
+    for (first, last), (start, end) in zip(windows, owned, strict=True):
+        if first < last:
+            low, high = max(low, start - first), max(high, last - end)
+    smallest = min(end - start for start, end in owned)
     return (low, high) if max(low, high) <= smallest else None
 
 
@@ -156,36 +176,26 @@ def _cut(
     present: Sharding,
     window: Window,
 ) -> SSAValue:
-    """Exchange borders along one dimension, and cut the window out."""
+    """Exchange borders along one dimension where it is split, and cut the window out."""
     emitter, dimension = partitioner.emitter, window.dimension
-    stride = window.terms[window.leading]
-    start, turns = _loop_interval(partitioner, spread, window.leading)
-    low: Size = window.constant
-    span: Size = 1
-    for loop, coefficient in window.terms.items():
-        if loop == window.leading:
-            continue
-        last = emitter.difference(loop_size(partitioner, spread, loop), 1)
-        reach = emitter.product(last, abs(coefficient))
-        span = emitter.sum(span, reach)
-        if coefficient < 0:
-            low = emitter.difference(low, reach)
-    first = emitter.sum(emitter.product(start, stride), low)
-    length = emitter.sum(emitter.product(emitter.difference(turns, 1), stride), span)
-    axes: Axes = present.dimension_axes[dimension]
-    if axes:
-        halo = _halo(spread, original, present, window)
-        assert halo is not None
-        size = partitioner.global_size(original, dimension)
-        owned = shard_interval(emitter, size, present, dimension)[0]
-        value = _exchange(partitioner, value, present, dimension, halo)
-        first = emitter.sum(emitter.difference(first, owned), halo[0])
-    if not _all_have_turns(spread, window.leading):
-        # A process without turns reads nothing, and its place may be beyond the end.
-        length = emitter.product(length, emitter.minimum(turns, 1))
-        length = emitter.maximum(length, 0)
-        room = emitter.difference(emitter.dimension(value, dimension), length)
-        first = emitter.minimum(first, room)
+    windows = _known_windows(spread, original, window)
+    if windows is None:
+        first, length = _dynamic_window(partitioner, spread, value, window)
+    else:
+        position = emitter.position(spread.grid, spread.axes(window.leading))
+        origins = [0] * len(windows)
+        if present.dimension_axes[dimension]:
+            halo = _halo(spread, original, present, window)
+            size = shape(original)[dimension]
+            assert halo is not None and size is not None
+            value = _exchange(partitioner, value, present, dimension, halo)
+            origins = [start - halo[0] for start in borders(size, present, dimension)[:-1]]
+        starts = [
+            first - origin if first < last else 0
+            for (first, last), origin in zip(windows, origins, strict=True)
+        ]
+        first = emitter.element(starts, position)
+        length = emitter.element([last - first for first, last in windows], position)
     tensor_type = ranked(value)
     assert tensor_type is not None
     rank = tensor_type.get_num_dims()
@@ -196,12 +206,28 @@ def _cut(
     return emitter.slice(value, offsets, sizes, with_shape(tensor_type, extents))
 
 
-def _all_have_turns(spread: SpreadOperation, loop: int) -> bool:
-    size = spread.rule.factors[loop].size
-    if size is None or not spread.grid.is_static:
-        return False
-    parts = borders(size, spread.loop_sharding(loop), 0)
-    return all(start < end for start, end in pairwise(parts))
+def _dynamic_window(
+    partitioner: Partitioner, spread: SpreadOperation, value: SSAValue, window: Window
+) -> tuple[Size, Size]:
+    """Where the window begins in a whole dimension, and its length, computed at run time."""
+    emitter = partitioner.emitter
+    start, turns = _loop_interval(partitioner, spread, window.leading)
+    stride = window.terms[window.leading]
+    low: Size = window.constant
+    span: Size = 1
+    for loop, coefficient in window.terms.items():
+        if loop != window.leading:
+            last = emitter.difference(loop_size(partitioner, spread, loop), 1)
+            reach = emitter.product(last, abs(coefficient))
+            span = emitter.sum(span, reach)
+            if coefficient < 0:
+                low = emitter.difference(low, reach)
+    first = emitter.sum(emitter.product(start, stride), low)
+    length = emitter.sum(emitter.product(emitter.difference(turns, 1), stride), span)
+    # A process without turns reads nothing, and its place may be beyond the end.
+    length = emitter.maximum(emitter.product(length, emitter.minimum(turns, 1)), 0)
+    room = emitter.difference(emitter.dimension(value, window.dimension), length)
+    return emitter.minimum(first, room), length
 
 
 def _exchange(
