@@ -29,7 +29,7 @@ demo: .venv/run ## partition a two-layer MLP for four devices, run it, and compa
 	@echo "--- the program of each of the four devices:"
 	@$(BIN)/mesh-opt $(EXAMPLE) --spmd
 	@echo "--- run on four devices and compared with the program as written:"
-	@$(BIN)/mesh-opt $(EXAMPLE) --spmd | $(BIN)/mesh-run - --function=mlp --random-inputs=0 --check=$(EXAMPLE)
+	@$(BIN)/mesh-opt $(EXAMPLE) --spmd | $(BIN)/mesh-run - --random-inputs=0 --output_max_element_count=8 --check=$(EXAMPLE)
 
 test: .venv/test ## run all tests
 	$(BIN)/python -m pytest
@@ -44,11 +44,11 @@ format: .venv/dev ## put the code into its normal form
 	$(BIN)/ruff format .
 
 nightly: .venv/test ## the tests that take too long for every change
-	MESH_OPT_FUZZ_INPUTS=200000 $(BIN)/python -m pytest tests/unit/tools/test_fuzz.py
+	MESH_OPT_FUZZ_INPUTS=200000 $(BIN)/python -m pytest -n auto tests/unit/tools/test_fuzz.py
 	$(BIN)/python -m pytest tests/lit --shell
 
 fuzz: .venv/test ## read 20,000 mutated programs
-	MESH_OPT_FUZZ_INPUTS=20000 $(BIN)/python -m pytest tests/unit/tools/test_fuzz.py
+	MESH_OPT_FUZZ_INPUTS=20000 $(BIN)/python -m pytest -n auto tests/unit/tools/test_fuzz.py
 
 bench: .venv/run ## measure the front end against plain xDSL
 	$(BIN)/python -m benchmarks.front_end

@@ -14,6 +14,9 @@ from contextlib import contextmanager
 MAXIMUM_NESTING = 256
 """The largest depth of regions and attributes, counted together, that the parser accepts."""
 
+MAXIMUM_INTEGER_WIDTH = (1 << 24) - 1
+"""The width of the widest integer type, as in MLIR."""
+
 _FRAMES_PER_LEVEL = 24
 """More Python frames than any of the stages needs for one level of nesting."""
 

@@ -50,6 +50,8 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         line, column = source.line_and_column(problem.offset)
         place = Place(source.name, line, column)
         stderr.write(render(error(problem.message, place), [source]))
+    except MemoryError:
+        stderr.write("mesh-opt: the program needs more memory than there is\n")
     except Exception as fault:
         stderr.write(
             f"mesh-opt: internal error: this is a fault of mesh-opt, not of the program "

@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import NoReturn, cast
+from typing import NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -28,22 +28,27 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     ModuleOp,
     StringAttr,
+    UnregisteredOp,
 )
 from xdsl.ir import Attribute, AttributeInvT, Block, Operation, Region, SSAValue, TypeAttribute
 from xdsl.parser import AttrParser, Parser, ParserState, UnresolvedOperand
+from xdsl.parser.core import ForwardDeclaredValue
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, PyRDLError
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from .dense_elements import BitsElement
-from .lexer import SourceLexer, SourceToken
-from .limits import MAXIMUM_NESTING, deep_recursion
+from .lexer import SourceLexer
+from .limits import MAXIMUM_INTEGER_WIDTH, MAXIMUM_NESTING, deep_recursion
 from .mended_forms import PARSERS
+from .quick_parser import QuickParser
 from .source import Source
 
 _TYPE_SPELLING = re.compile(r"[!a-zA-Z_][\w$.]*(?:<(?:[^<>\"-]|<[^<>\"-]*>)*>)?", re.ASCII)
 """The text of most types. Where it ends elsewhere than the parser does, nothing is remembered."""
+
+_INTEGER_TYPE = re.compile(r"[su]?i([0-9]+)")
 
 _LOCATION_ALIAS = re.compile(r"^(#[\w$.-]+)\s*=\s*loc\(", re.MULTILINE | re.ASCII)
 
@@ -97,7 +102,7 @@ class _Aliases(dict[str, Attribute]):
         return super().__contains__(name)
 
 
-class SourceParser(Parser):
+class SourceParser(QuickParser):
     """The parser described above. One parser reads one source once."""
 
     source: Source
@@ -125,7 +130,7 @@ class SourceParser(Parser):
             operations = self._parse_top_level()
             self._reject_undefined_values()
             return self._as_module(operations, implicit_module)
-        except (ParseError, ImportError, NameError, PyRDLError):
+        except (ParseError, ImportError, MemoryError, NameError, PyRDLError):
             raise
         except RecursionError:
             self._raise_nesting_error()
@@ -214,12 +219,14 @@ class SourceParser(Parser):
         bound_results = self._parse_op_result_list()
         token = self._current_token
         outer_start, outer_isolated = self._operation_start, self._isolated
-        self._operation_start = start = token.span.start
+        self._operation_start = start = token.start
         dialect_stack = self._parser_state.dialect_stack
 
         if token.kind is MLIRTokenKind.BARE_IDENT:
             self._consume_token()
             operation_type = self._get_op_by_name(token.text)
+            if issubclass(operation_type, UnregisteredOp):
+                self.raise_error(self._unknown_operation_message(token.text), start)
             self._isolated = operation_type.has_trait(IsolatedFromAbove)
             dialect_stack.append(operation_type.dialect_name())
             mended = PARSERS.get(operation_type.name)
@@ -278,7 +285,8 @@ class SourceParser(Parser):
             hint = f"; did you mean the dialect '{matches[0]}'?" if matches else ""
             return (
                 f"unknown operation '{name}': there is no dialect '{dialect}'{hint} "
-                "(--allow-unregistered-dialect reads it in the generic form)"
+                "(operations of unknown dialects are read in the generic form alone, "
+                "and with --allow-unregistered-dialect)"
             )
         names = [operation.name for operation in self.ctx.loaded_ops]
         matches = get_close_matches(name, names, 1)
@@ -363,23 +371,38 @@ class SourceParser(Parser):
         self.forward_block_references = defaultdict(list)
         isolated = self._isolated
         outer_values = self.ssa_values
-        outer_forward = self.forward_ssa_references
         outer_uses = self._first_uses
+        outer_forward, self.forward_ssa_references = self.forward_ssa_references, {}
         mark = len(self._defined_names)
         if isolated:
-            self.ssa_values, self.forward_ssa_references, self._first_uses = {}, {}, {}
+            self.ssa_values, self._first_uses = {}, {}
         yield
         if isolated:
             self._reject_undefined_values()
             self.ssa_values = outer_values
-            self.forward_ssa_references = outer_forward
             self._first_uses = outer_uses
         else:
             for name in self._defined_names[mark:]:
                 del self.ssa_values[name]
+            self._hand_outwards(outer_forward)
+        self.forward_ssa_references = outer_forward
         del self._defined_names[mark:]
         self.blocks = outer_blocks
         self.forward_block_references = outer_references
+
+    def _hand_outwards(self, outer: dict[str, dict[int, ForwardDeclaredValue]]) -> None:
+        """Values that a region uses and does not define are to come after it, outside."""
+        for name, references in self.forward_ssa_references.items():
+            known = outer.setdefault(name, {})
+            for index, value in references.items():
+                other = known.setdefault(index, value)
+                if other.type != value.type:
+                    self.raise_error(
+                        f"'%{name}' is used with type {value.type} and with type {other.type}",
+                        self._first_uses.get(name),
+                    )
+                if other is not value:
+                    value.replace_all_uses_with(other)
 
     def _reject_undefined_blocks(self) -> None:
         if not self.forward_block_references:
@@ -415,6 +438,8 @@ class SourceParser(Parser):
         if known is not None:
             return known
         start = self.pos
+        if spelling is not None:
+            self._reject_huge_integer_type(spelling)
         self._enter()
         parsed = super().parse_optional_type()
         self._depth -= 1
@@ -437,7 +462,7 @@ class SourceParser(Parser):
 
     def _look_up_type(self) -> tuple[str | None, TypeAttribute | None]:
         """The spelling that may be a type here, and the type if it was read before."""
-        token = cast(SourceToken, self._parser_state.current_token)
+        token = self._current_token
         if token.kind not in _TYPE_STARTS:
             return None, None
         match = _TYPE_SPELLING.match(self.source.content, token.start)
@@ -448,6 +473,14 @@ class SourceParser(Parser):
         if known is not None:
             self._resume_from(match.end())
         return spelling, known
+
+    def _reject_huge_integer_type(self, spelling: str) -> None:
+        """MLIR's limit. Beyond it, the bounds of an integer alone would fill the memory."""
+        match = _INTEGER_TYPE.fullmatch(spelling)
+        if match is not None and (
+            len(match.group(1)) > 8 or int(match.group(1)) > MAXIMUM_INTEGER_WIDTH
+        ):
+            self.raise_error(f"an integer has at most {MAXIMUM_INTEGER_WIDTH} bits")
 
     # Errors
 

@@ -106,6 +106,21 @@ class TestErrors:
         )
         assert (line, column, message) == (4, 7, "use of undefined value '%v'")
 
+    def test_regions_do_not_define_values_for_what_is_around_them(self) -> None:
+        line, column, message = refuse('"a.b"(%v) ({\n  %v = "a.c"() : () -> i32\n}) : (i32) -> ()')
+        assert (line, column, message) == (1, 7, "use of undefined value '%v'")
+
+    def test_values_to_come_may_be_used_in_a_region_first(self) -> None:
+        module = parse(
+            '"a.b"(%v) ({\n  "a.c"(%v) : (i32) -> ()\n}) : (i32) -> ()\n%v = "a.d"() : () -> i32'
+        )
+        outer, last = module.body.block.ops
+        inner = outer.regions[0].block.first_op
+        assert inner is not None
+        assert inner.operands[0] is outer.operands[0] is last.results[0]
+        wrong = '"a.b"(%v) ({\n  "a.c"(%v) : (i64) -> ()\n}) : (i32) -> ()'
+        assert "is used with type" in refuse(wrong)[2]
+
     def test_unknown_operation(self) -> None:
         line, column, message = refuse("func.func @f() {\n  arith.addii\n}", unregistered=False)
         assert (line, column) == (2, 3)
@@ -150,6 +165,9 @@ class TestErrors:
             "\x00",
             '"',
             "%",
+            '"a.b"() {x = 1 : i16777216} : () -> ()',
+            '"a.b"() {x = array<i18446744073709551616: 1>} : () -> ()',
+            '"a.b"() : () -> si99999999999999999999',
             '"a.b"() : () -> tensor<4x-3xf32>',
             '"a.b"() : () -> vector<0x1xf32',
             '"a.b"() : () -> !llvm.ptr<<<',
