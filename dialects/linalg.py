@@ -42,7 +42,8 @@ from .linalg_body_ops import IndexOp, YieldOp
 from .linalg_named_ops import NAMED_OPS, BodyKind, IteratorType, NamedOp
 from .linalg_packing import PackOp, SoftmaxOp, UnpackOp
 from .linalg_region_ops import BroadcastOp, MapOp, ReduceOp, TransposeOp
-from .structured import attribute, element_type, given_maps, integers
+from .reading import attribute, element_type, integers
+from .structured import given_maps
 
 IndexingMaps = ArrayAttr[AffineMapAttr]
 

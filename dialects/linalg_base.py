@@ -35,7 +35,8 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from .linalg_named_ops import IteratorType
-from .structured import StructuredView, element_type, integers, structured_view
+from .reading import element_type, integers
+from .structured import StructuredView, structured_view
 
 # Attributes --------------------------------------------------------------------------------------
 

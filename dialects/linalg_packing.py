@@ -56,7 +56,7 @@ from .linalg_base import (
     tensor_types,
     verify_destinations,
 )
-from .structured import integers
+from .reading import integers
 
 
 class _PackingOp(IRDLOperation):

@@ -42,7 +42,7 @@ from .linalg_base import (
 from .linalg_bodies import clone_body
 from .linalg_body_ops import YieldOp
 from .linalg_named_ops import BodyKind, NamedOp
-from .structured import element_type, integers
+from .reading import element_type, integers
 
 # The short form ----------------------------------------------------------------------------------
 

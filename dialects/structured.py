@@ -14,8 +14,6 @@ from typing import cast
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
-    DenseArrayBase,
-    DenseIntOrFPElementsAttr,
     ShapedType,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -23,6 +21,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from .linalg_bodies import BodyError, body_template
 from .linalg_named_ops import NAMED_OPS, BodyKind, IteratorType, NamedOp
+from .reading import attribute, element_type, integers
 
 __all__ = ["IteratorType", "StructuredView", "structured_view"]
 
@@ -88,24 +87,6 @@ def structured_view(operation: Operation) -> StructuredView | None:
     """
     reader = _READERS.get(operation.name)
     return None if reader is None else reader(operation)
-
-
-def element_type(value_type: Attribute) -> Attribute:
-    """The type of a tensor's or memref's elements, or the type itself for a scalar."""
-    found = getattr(value_type, "element_type", None)
-    return found if isinstance(found, Attribute) else value_type
-
-
-def attribute(operation: Operation, name: str) -> Attribute | None:
-    """A property or, from sources that do not tell them apart, a discardable attribute."""
-    return operation.get_attr_or_prop(name)
-
-
-def integers(value: Attribute | None) -> tuple[int, ...]:
-    """The numbers in `array<i64: ...>` or `dense<...>`; empty for anything else."""
-    if isinstance(value, DenseArrayBase | DenseIntOrFPElementsAttr):
-        return tuple(int(number) for number in value.get_values())
-    return ()
 
 
 def given_maps(operation: Operation) -> tuple[AffineMap, ...] | None:

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from .structured import integers
+from .reading import integers
 from .tosa_attributes import ShapeType
 
 Shape = tuple[int, ...]

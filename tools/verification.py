@@ -13,6 +13,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
 from xdsl.utils.exceptions import DiagnosticException
 
 from ..dialects.diagnostics import Note, OperationError
+from ..dialects.tensor_checks import TENSOR_CHECKS
 from .dominance import Dominance
 from .limits import deep_recursion
 
@@ -144,6 +145,9 @@ def _verify_place(operation: Operation) -> None:
 def _verify_invariants(operation: Operation) -> None:
     try:
         operation.verify_()
+        check = TENSOR_CHECKS.get(operation.name)
+        if check is not None:
+            check(operation)
     except OperationError:
         raise
     except DiagnosticException as failure:

@@ -1,0 +1,196 @@
+"""`arith.cmpi`, `cmpf` and `select` on tensors and vectors.
+
+xDSL 0.74 gives a comparison of tensors the type i1 and selects by scalars only. Scalars stay in
+xDSL's own classes when they are read from text, so that its canonicalisations, which ask for
+those classes, go on working.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, TensorType, VectorType, i1, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from .reading import with_element
+
+_NONE = arith.FastMathFlagsAttr("none")
+
+
+def _parse_comparison(
+    parser: Parser, predicates: tuple[str, ...], fast_math: bool
+) -> tuple[Sequence[SSAValue], dict[str, Attribute], dict[str, Attribute]]:
+    """Read operands, properties and attributes of `slt, %a, %b : type`."""
+    position = parser.pos
+    word = parser.parse_identifier()
+    if word not in predicates:
+        parser.raise_error(f"expected one of {', '.join(predicates)}", position)
+    properties: dict[str, Attribute] = {"predicate": IntegerAttr(predicates.index(word), i64)}
+    parser.parse_punctuation(",")
+    left = parser.parse_unresolved_operand()
+    parser.parse_punctuation(",")
+    right = parser.parse_unresolved_operand()
+    if fast_math:
+        properties["fastmath"] = _NONE
+        if parser.parse_optional_keyword("fastmath"):
+            flags = arith.FastMathFlagsAttr.parse_parameter(parser)
+            properties["fastmath"] = arith.FastMathFlagsAttr(flags)
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    value_type = parser.parse_type()
+    operands = [parser.resolve_operand(each, value_type) for each in (left, right)]
+    return operands, properties, attributes
+
+
+class _ComparisonOp(IRDLOperation):
+    """Base of the comparisons, which give i1 or a tensor or vector of it."""
+
+    PREDICATES: ClassVar[tuple[str, ...]]
+
+    predicate = prop_def(IntegerAttr)
+    lhs = operand_def()
+    rhs = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.PREDICATES[self.predicate.value.data]}, ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        flags = self.properties.get("fastmath", _NONE)
+        if isinstance(flags, arith.FastMathFlagsAttr) and flags != _NONE:
+            printer.print_string(" fastmath")
+            flags.print_parameter(printer)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.lhs.type)
+
+    def verify_(self) -> None:
+        if not 0 <= self.predicate.value.data < len(self.PREDICATES):
+            raise VerifyException(f"unknown predicate {self.predicate.value.data}")
+        if self.lhs.type != self.rhs.type:
+            raise VerifyException(
+                f"expected operands of one type, found '{self.lhs.type}' and '{self.rhs.type}'"
+            )
+        wanted = with_element(self.lhs.type, i1)
+        if self.result.type != wanted:
+            raise VerifyException(
+                "failed to verify that result type has i1 element type and same shape as "
+                f"operands: expected '{wanted}', found '{self.result.type}'"
+            )
+
+
+@irdl_op_definition
+class CmpiOp(_ComparisonOp):
+    """A comparison of integers."""
+
+    name = "arith.cmpi"
+
+    PREDICATES: ClassVar[tuple[str, ...]] = tuple(arith.CMPI_COMPARISON_OPERATIONS)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Operation:
+        operands, properties, attributes = _parse_comparison(parser, cls.PREDICATES, False)
+        result_type = with_element(operands[0].type, i1)
+        made = arith.CmpiOp if result_type == i1 else cls
+        return made.create(
+            operands=operands,
+            result_types=[result_type],
+            properties=properties,
+            attributes=attributes,
+        )
+
+
+@irdl_op_definition
+class CmpfOp(_ComparisonOp):
+    """A comparison of floats, ordered (`olt`) or true of NaNs (`ult`)."""
+
+    name = "arith.cmpf"
+
+    fastmath = opt_prop_def(arith.FastMathFlagsAttr)
+
+    PREDICATES: ClassVar[tuple[str, ...]] = tuple(arith.CMPF_COMPARISON_OPERATIONS)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Operation:
+        operands, properties, attributes = _parse_comparison(parser, cls.PREDICATES, True)
+        result_type = with_element(operands[0].type, i1)
+        made = arith.CmpfOp if result_type == i1 else cls
+        return made.create(
+            operands=operands,
+            result_types=[result_type],
+            properties=properties,
+            attributes=attributes,
+        )
+
+
+@irdl_op_definition
+class SelectOp(IRDLOperation):
+    """One of two values, or of corresponding elements of two tensors or vectors."""
+
+    name = "arith.select"
+
+    cond = operand_def()
+    lhs = operand_def()
+    rhs = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Operation:
+        unresolved = parser.parse_comma_separated_list(
+            parser.Delimiter.NONE, parser.parse_unresolved_operand
+        )
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        position = parser.pos
+        types: list[Attribute] = [
+            *parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        ]
+        condition_type = types[0] if len(types) == 2 else i1
+        operands = parser.resolve_operands(
+            unresolved, [condition_type, types[-1], types[-1]], position
+        )
+        made = arith.SelectOp if condition_type == i1 else cls
+        return made.create(operands=operands, result_types=[types[-1]], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        if self.cond.type != i1:
+            printer.print_attribute(self.cond.type)
+            printer.print_string(", ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        if not self.lhs.type == self.rhs.type == self.result.type:
+            raise VerifyException(
+                "failed to verify that all of {true_value, false_value, result} have same type: "
+                f"'{self.lhs.type}', '{self.rhs.type}', '{self.result.type}'"
+            )
+        shaped = isinstance(self.result.type, TensorType | VectorType)
+        if self.cond.type != i1 and not (
+            shaped and self.cond.type == with_element(self.result.type, i1)
+        ):
+            raise VerifyException(
+                "failed to verify that condition is signless i1 or has matching shape: "
+                f"'{self.cond.type}'"
+            )
