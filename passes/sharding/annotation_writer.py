@@ -6,13 +6,16 @@ it, before the first of these users. Annotations that are there already stay.
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.shard import ShardingOp, ShardOp
 from ...sharding.sharding import Axes, Sharding
-from .annotations import SHARD, annotation_of
+from .annotations import SHARD
 from .graph import Entry, ShardingGraph
 from .placement import PlacedUse, Placement, Placer
+
+_UNIT = UnitAttr()
 
 LOOPS = frozenset({"scf.for", "scf.while"})
 """What is wanted differently inside of these is resharded once, before them."""
@@ -26,6 +29,12 @@ class AnnotationWriter:
         self._placement = placement
         self._placer = placer
         self._shardings: dict[tuple[object, ...], SSAValue] = {}
+        self._recent: dict[tuple[int, int], SSAValue] = {}
+        self._annotations = {
+            entry.operation: entry.annotation
+            for entry in graph.entries
+            if entry.annotation is not None
+        }
         self._function_of: dict[Block, Operation] = {}
         self._heads: dict[Block, Operation | None] = {}
         self._functions = set(graph.functions)
@@ -62,6 +71,10 @@ class AnnotationWriter:
 
     def _sharding_value(self, sharding: Sharding, block: Block) -> SSAValue:
         """The `shard.sharding` for a sharding, at the head of the function around a block."""
+        # The placement holds on to its shardings and the graph to its blocks: identities do.
+        recent = self._recent.get((id(block), id(sharding)))
+        if recent is not None:
+            return recent
         function, entry = self._entry_block(block)
         # Tensors of different ranks may be split alike: the text leaves trailing dimensions out.
         key = (function, split_lists(sharding), sharding.grid.name)
@@ -73,6 +86,7 @@ class AnnotationWriter:
             operation.location = function.location
             _insert(operation, entry, self._head(entry))
             value = self._shardings[key] = operation.result
+        self._recent[id(block), id(sharding)] = value
         return value
 
     def _annotate(
@@ -85,20 +99,25 @@ class AnnotationWriter:
     ) -> SSAValue:
         """Insert one `shard.shard` into a block and return its result."""
         sharding_value = self._sharding_value(sharding, block)
-        operation = ShardOp(value, sharding_value, for_users)
+        operation = ShardOp.create(
+            operands=[value, sharding_value],
+            result_types=[value.type],
+            properties={"annotate_for_users": _UNIT} if for_users else {},
+        )
+        operation.results[0].name_hint = "sharding_annotated"
         owner = value.owner
         near = owner if isinstance(owner, Operation) else before
         if near is not None:
             operation.location = near.location
         _insert(operation, block, before)
-        return operation.result
+        return operation.results[0]
 
     # Values.
 
     def _write_value(self, value: SSAValue, sharding: Sharding, uses: list[PlacedUse]) -> None:
         owner = value.owner
         if isinstance(owner, Operation) and owner.name == SHARD:
-            annotation = annotation_of(owner)
+            annotation = self._annotations[owner]
             held = sharding if annotation.for_users else None
             self._write_uses(value, held, uses)
             return
@@ -117,7 +136,7 @@ class AnnotationWriter:
         for use in value.uses:
             if use.operation.name != SHARD or use.index != 0:
                 continue
-            annotation = annotation_of(use.operation)
+            annotation = self._annotations[use.operation]
             if not annotation.for_users and annotation.sharding == sharding:
                 if not value.has_one_use() and use.operation is not before:
                     # Other users may come before it, and will use its result.
@@ -138,27 +157,27 @@ class AnnotationWriter:
 
         `held`: how users of the value as it is already have it, where it is annotated so.
         """
-        made: dict[tuple[Block, Sharding], SSAValue] = {}
+        made: dict[tuple[int, int], SSAValue] = {}
         for use in uses:
             operation = use.operation
             if operation.name == SHARD:
                 if not skip_user_annotations:
                     continue
-                annotation = annotation_of(operation)
+                annotation = self._annotations[operation]
                 if annotation.for_users:
                     operation.operands[0] = value
                     continue
-            if use.sharding == held:
+            if use.sharding is held or use.sharding == held:
                 operation.operands[use.index] = value
                 continue
             block, before = self._place_before(value, use.anchor)
-            wanted = made.get((block, use.sharding))
+            wanted = made.get((id(block), id(use.sharding)))
             if wanted is None:
                 source = value
                 if held is not None:
                     source = self._annotate(source, use.sharding, block, before, False)
                 wanted = self._annotate(source, use.sharding, block, before, True)
-                made[block, use.sharding] = wanted
+                made[id(block), id(use.sharding)] = wanted
             operation.operands[use.index] = wanted
 
     def _place_before(self, value: SSAValue, anchor: Operation) -> tuple[Block, Operation]:
@@ -214,7 +233,7 @@ class AnnotationWriter:
             operation = use.operation
             if operation is made:
                 continue
-            if operation.name == SHARD and annotation_of(operation).for_users:
+            if operation.name == SHARD and self._annotations[operation].for_users:
                 operation.operands[0] = definition
                 continue
             if wanted is None:

@@ -33,7 +33,7 @@ from .annotations import (
     tensor_shape,
 )
 from .call_graph import CallGraph
-from .rules.rule_cache import RuleCache
+from .rules.rule_cache import RuleCache, body_matters
 
 
 class EntryKind(Enum):
@@ -235,7 +235,7 @@ class _Builder:
 
     def _captures(self, operation: Operation) -> tuple[tuple[Operation, int], ...]:
         """Operands inside an operation's regions that are tensors from outside."""
-        if not operation.regions:
+        if not body_matters(operation):
             return ()
         found: list[tuple[Operation, int]] = []
         inside: set[SSAValue] = set()

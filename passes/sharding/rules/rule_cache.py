@@ -2,10 +2,40 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ....sharding.factors import FactorRule
 from .registry import factor_rule
+
+OWN_BODIES = frozenset({"linalg.generic", "linalg.map", "linalg.reduce"})
+"""Operations of linalg with a body of their own; the others' follow from their names and types."""
+
+
+def body_matters(operation: Operation) -> bool:
+    """Whether an operation has regions that its name and types do not determine."""
+    if not operation.regions:
+        return False
+    return operation.name in OWN_BODIES or not operation.name.startswith("linalg.")
+
+
+def body_key(operation: Operation) -> tuple[object, ...]:
+    """What a body computes, up to the names of its values: equal keys mean equal bodies."""
+    numbers: dict[SSAValue, int] = {}
+    key: list[object] = []
+    for region in operation.regions:
+        for block in region.blocks:
+            for argument in block.args:
+                numbers[argument] = len(numbers)
+            for inner in block.ops:
+                if inner.regions or inner.successors:
+                    return (id(operation),)
+                key.append(inner.name)
+                key += [numbers.get(operand, operand) for operand in inner.operands]
+                key += map(id, inner.properties.values())
+                for result in inner.results:
+                    numbers[result] = len(numbers)
+                    key.append(id(result.type))
+    return tuple(key)
 
 
 class RuleCache:
@@ -33,7 +63,7 @@ class RuleCache:
             None,
             *(id(attribute) for attribute in operation.properties.values()),
             *(id(attribute) for attribute in operation.attributes.values()),
-            *(id(region) for region in operation.regions),
+            *(body_key(operation) if body_matters(operation) else ()),
         )
         if key not in self._by_operation:
             rule = factor_rule(operation)
