@@ -42,7 +42,11 @@ from .mesh_attributes import (
     MeshShardAttr,
     MeshShardingType,
 )
-from .shard_annotation_operations import GetShardingDefinition, ShardingDefinition
+from .shard_annotation_operations import (
+    GetShardingDefinition,
+    ShardingDefinition,
+    sharding_definition,
+)
 from .shard_attributes import AxesAttr, IndicesAttr, Spelling, axes_attribute, indices_attribute
 from .shard_checks import resolve_grid
 from .shard_collective import Collective
@@ -214,8 +218,10 @@ class ShardOp(IRDLOperation):
             axes, partial = self.shard.split_axes.lists(), self.shard.partial
             check_sharding(mesh, axes, (), (), partial, MESH_SPELLING.word("grid"))
             check_sharding_of_tensor(self.src.type, mesh, axes, (), (), partial)
-        elif self.sharding is not None and isinstance(self.sharding.owner, ShardingDefinition):
-            self.sharding.owner.check_tensor(self.src.type)
+        elif self.sharding is not None:
+            definition = sharding_definition(self.sharding)
+            if definition is not None:
+                definition.check_tensor(self.src.type)
 
 
 @irdl_op_definition

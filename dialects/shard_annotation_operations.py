@@ -49,7 +49,7 @@ from .shard_attributes import (
     axes_attribute,
     indices_attribute,
 )
-from .shard_checks import check_index_count, check_spelling
+from .shard_checks import check_index_count, check_spelling, show
 from .shard_grid_operations import OnGrid
 from .shard_sharding_checks import check_sharding, check_sharding_of_tensor
 from .shard_syntax import (
@@ -355,8 +355,11 @@ class ShardShapeDefinition(IRDLOperation, ABC):
             raise VerifyException(
                 f"has {len(self.results)} results, expected one for each of {len(dims)} dims"
             )
-        definition = self.sharding.owner
-        if isinstance(definition, ShardingDefinition):
+        for size in (*self.sizes, *self.coordinates):
+            if isinstance(size, int) and size < 0:
+                raise VerifyException(f"sizes and coordinates must not be negative, got {size}")
+        definition = sharding_definition(self.sharding)
+        if definition is not None:
             self._verify_against(definition)
 
     def _verify_against(self, definition: ShardingDefinition) -> None:
@@ -371,6 +374,13 @@ class ShardShapeDefinition(IRDLOperation, ABC):
                 f"device has {len(self.coordinates)} coordinates, expected {grid.rank}, the rank "
                 f"of {self.SPELLING.word('grid')} @{grid.name}"
             )
+        for coordinate, extent in zip(self.coordinates, grid.shape, strict=True):
+            if isinstance(coordinate, int) and extent is not None and coordinate >= extent:
+                raise VerifyException(
+                    f"device {[c if isinstance(c, int) else '?' for c in self.coordinates]} is not "
+                    f"on {self.SPELLING.word('grid')} @{grid.name} of "
+                    f"{' x '.join(show(extent) for extent in grid.shape)}"
+                )
 
 
 _SHARD_CLAUSES = (
@@ -455,6 +465,17 @@ class ShardDefinition(IRDLOperation, ABC):
             raise VerifyException(
                 f"priority is {self.priority.value.data}, expected a number from 0"
             )
-        definition = self.sharding.owner
-        if isinstance(definition, ShardingDefinition):
+        definition = sharding_definition(self.sharding)
+        if definition is not None:
             definition.check_tensor(self.src.type)
+
+
+def sharding_definition(sharding: SSAValue) -> ShardingDefinition | None:
+    """The operation that defines a sharding, if it can be seen: not an argument of a block."""
+    owner = sharding.owner
+    while isinstance(owner, GetShardingDefinition):
+        annotation = owner.source.owner
+        if not isinstance(annotation, ShardDefinition):
+            return None
+        owner = annotation.sharding.owner
+    return owner if isinstance(owner, ShardingDefinition) else None

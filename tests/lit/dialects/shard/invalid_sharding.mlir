@@ -249,6 +249,16 @@ func.func @f(%t: tensor<8x16xf32>) {
 
 // Upstream accepts this.
 shard.grid @g(shape = 2x4)
+func.func @f(%h: i64) {
+  // expected-error @+1 {{halo_sizes has 1 dynamic operands, expected 0}}
+  %s = "shard.sharding"(%h) <{grid = @g, split_axes = #shard<axisarray[[0]]>, static_halo_sizes = array<i64: 1, 1>, static_sharded_dims_offsets = array<i64>, operandSegmentSizes = array<i32: 0, 1>}> : (i64) -> !shard.sharding
+  return
+}
+
+// -----
+
+// Upstream accepts this.
+shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<8x16xf32>) {
   %s = shard.sharding @g split_axes = [[0], [1]] : !shard.sharding
   // expected-error @+1 {{sharding splits 2 dimensions, but dims has 1}}
@@ -260,8 +270,32 @@ func.func @f(%t: tensor<8x16xf32>) {
 
 // Upstream accepts this.
 shard.grid @g(shape = 2x4)
-func.func @f(%h: i64) {
-  // expected-error @+1 {{halo_sizes has 1 dynamic operands, expected 0}}
-  %s = "shard.sharding"(%h) <{grid = @g, split_axes = #shard<axisarray[[0]]>, static_halo_sizes = array<i64: 1, 1>, static_sharded_dims_offsets = array<i64>, operandSegmentSizes = array<i32: 0, 1>}> : (i64) -> !shard.sharding
+func.func @f(%s: !shard.sharding) {
+  // expected-error @+1 {{sizes and coordinates must not be negative, got -8}}
+  %n = shard.shard_shape dims = [-8] sharding = %s device = [0, 0] : index
+  return
+}
+
+// -----
+
+// Upstream accepts this.
+shard.grid @g(shape = 2x4)
+func.func @f(%t: tensor<8x16xf32>) {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  // expected-error @+1 {{device [0, 4] is not on grid @g of 2 x 4}}
+  %n = shard.shard_shape dims = [8] sharding = %s device = [0, 4] : index
+  return
+}
+
+// -----
+
+// Upstream accepts this.
+shard.grid @g(shape = 2x4)
+func.func @f(%t: tensor<8x16xf32>, %r: tensor<f32>) {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %a = shard.shard %t to %s : tensor<8x16xf32>
+  %got = shard.get_sharding %a : tensor<8x16xf32> -> !shard.sharding
+  // expected-error @+1 {{sharding splits dimension 0 of a tensor of rank 0}}
+  %b = shard.shard %r to %got : tensor<f32>
   return
 }

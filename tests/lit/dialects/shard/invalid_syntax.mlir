@@ -7,7 +7,7 @@ shard.grid @g(shape = -1)
 
 // -----
 
-// expected-error @+1 {{Expected '='}}
+// expected-error @+1 {{expected '='}}
 shard.grid @g(shape 2)
 
 // -----
