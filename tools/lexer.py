@@ -7,7 +7,6 @@ objects only where a parser asks for one, which is a small part of all tokens.
 from __future__ import annotations
 
 import re
-from typing import cast
 
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input, Span, Token
@@ -102,10 +101,10 @@ class SourceLexer(MLIRLexer):
         match = _TOKEN.match(source.content, self.pos)
         if match is None:
             raise self._error()
-        group = cast(int, match.lastindex)
+        group = match.lastindex or 0
         start, end = match.span(group)
         self.pos = end
-        text = match.group(group)
+        text = source.content[start:end]
         kind = _KINDS[group]
         if kind is None:
             kind = _PUNCTUATION[text]

@@ -36,7 +36,7 @@ from xdsl.parser.core import ForwardDeclaredValue
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, PyRDLError
 from xdsl.utils.lexer import Span
-from xdsl.utils.mlir_lexer import MLIRTokenKind
+from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
 from .dense_elements import BitsElement
 from .lexer import SourceLexer
@@ -216,7 +216,7 @@ class SourceParser(QuickParser):
     def parse_operation(self) -> Operation:
         """Read one operation in its custom or generic form, with its results."""
         results_position = self.pos
-        bound_results = self._parse_op_result_list()
+        bound_results = self.parse_bound_results()
         token = self._current_token
         outer_start, outer_isolated = self._operation_start, self._isolated
         self._operation_start = start = token.start
@@ -252,7 +252,7 @@ class SourceParser(QuickParser):
         return operation
 
     def _bind_results(
-        self, operation: Operation, bound_results: list[tuple[Span, int]], position: int
+        self, operation: Operation, bound_results: list[tuple[MLIRToken, int]], position: int
     ) -> None:
         results = operation.results
         count = sum(size for _, size in bound_results)
@@ -262,8 +262,9 @@ class SourceParser(QuickParser):
                 position,
             )
         index = 0
-        for span, size in bound_results:
-            self._register_ssa_definition(span.text[1:], results[index : index + size], span)
+        for token, size in bound_results:
+            values = results[index : index + size]
+            self._register_ssa_definition(token.text[1:], values, token.span)
             index += size
 
     def _get_op_by_name(self, name: str) -> type[Operation]:

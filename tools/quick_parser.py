@@ -8,13 +8,13 @@ fast.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import cast
 
-from xdsl.ir import SSAValue
+from xdsl.ir import AttributeInvT, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import (
     KIND_BY_PUNCTUATION_SPELLING,
+    MLIRToken,
     MLIRTokenKind,
     PunctuationSpelling,
 )
@@ -22,41 +22,55 @@ from xdsl.utils.mlir_lexer import (
 from .lexer import SourceToken
 
 
+class NamedOperand(UnresolvedOperand):
+    """An operand that knows its name, and its place when asked."""
+
+    __slots__ = ("_token", "index", "operand_name")
+
+    def __init__(self, token: MLIRToken, index: int) -> None:
+        self._token = token
+        self.index = index
+        self.operand_name = token.text[1:]  # pyright: ignore
+
+    @property
+    def span(self) -> Span:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Where the name stands."""
+        return self._token.span
+
+
 class QuickParser(Parser):
     """The token methods of `Parser` without properties, assertions and objects on the way."""
 
     @property
     def _current_token(self) -> SourceToken:
-        return cast(SourceToken, self._parser_state.current_token)
+        return self._parser_state.current_token  # pyright: ignore[reportReturnType]
 
     @property
     def pos(self) -> int:
         """The offset of the next token."""
-        return cast(SourceToken, self._parser_state.current_token).start
+        return self._parser_state.current_token.start  # pyright: ignore
 
-    def _consume_token(self, expected_kind: MLIRTokenKind | None = None) -> SourceToken:
+    def _consume_token(self, expected_kind: MLIRTokenKind | None = None) -> MLIRToken:
         state = self._parser_state
-        token = cast(SourceToken, state.current_token)
+        token = state.current_token
         assert expected_kind is None or token.kind is expected_kind
         state.current_token = state.lexer.lex()
         return token
 
-    def _parse_optional_token(self, expected_kind: MLIRTokenKind) -> SourceToken | None:
+    def _parse_optional_token(self, expected_kind: MLIRTokenKind) -> MLIRToken | None:
         state = self._parser_state
-        token = cast(SourceToken, state.current_token)
+        token = state.current_token
         if token.kind is not expected_kind:
             return None
         state.current_token = state.lexer.lex()
         return token
 
-    def _parse_optional_token_in(
-        self, expected_kinds: Iterable[MLIRTokenKind]
-    ) -> SourceToken | None:
+    def _parse_optional_token_in(self, expected_kinds: Iterable[MLIRTokenKind]) -> MLIRToken | None:
         if self._parser_state.current_token.kind not in expected_kinds:
             return None
         return self._consume_token()
 
-    def _parse_token(self, expected_kind: MLIRTokenKind, error_msg: str) -> SourceToken:
+    def _parse_token(self, expected_kind: MLIRTokenKind, error_msg: str) -> MLIRToken:
         token = self._parse_optional_token(expected_kind)
         if token is None:
             self.raise_error(error_msg, self._current_token.span)
@@ -65,7 +79,7 @@ class QuickParser(Parser):
     def parse_optional_characters(self, text: str) -> str | None:
         """Read a token of exactly this text if it comes next."""
         state = self._parser_state
-        if cast(SourceToken, state.current_token).text != text:
+        if state.current_token.text != text:
             return None
         state.current_token = state.lexer.lex()
         return text
@@ -95,29 +109,41 @@ class QuickParser(Parser):
         token = self._parse_optional_token(MLIRTokenKind.PERCENT_IDENT)
         if token is None:
             return None
-        index = 0
         following = self._parse_optional_token(MLIRTokenKind.HASH_IDENT)
-        if following is not None:
-            number = following.text[1:]
-            if not (number.isascii() and number.isdecimal()):
-                self.raise_error("expected a number behind '#'", following.span)
-            index = int(number)
-        return UnresolvedOperand(token.span, index)
+        if following is None:
+            return NamedOperand(token, 0)
+        number = following.text[1:]
+        if not (number.isascii() and number.isdecimal()):
+            self.raise_error("expected a number behind '#'", following.span)
+        return NamedOperand(token, int(number))
 
-    def _parse_op_result(self) -> tuple[Span, int]:
-        token = self._parse_token(MLIRTokenKind.PERCENT_IDENT, "expected a value such as '%0'")
-        if self._parse_optional_token(MLIRTokenKind.COLON) is None:
-            return token.span, 1
-        size = self._parse_token(MLIRTokenKind.INTEGER_LIT, "expected a number of results")
-        return token.span, size.kind.get_int_value(size.span)
+    def resolve_operand(
+        self, operand: UnresolvedOperand, type: AttributeInvT
+    ) -> SSAValue[AttributeInvT]:
+        """The value of a name. Types that are equal are mostly one object."""
+        values = self.ssa_values.get(operand.operand_name)
+        if values is not None and operand.index < len(values):
+            value = values[operand.index]
+            if value.type is type:
+                return value  # pyright: ignore[reportReturnType]
+        return super().resolve_operand(operand, type)
 
-    def _parse_op_result_list(self) -> list[tuple[Span, int]]:
-        if self._parser_state.current_token.kind is not MLIRTokenKind.PERCENT_IDENT:
-            return []
-        results = [self._parse_op_result()]
-        while self._parse_optional_token(MLIRTokenKind.COMMA) is not None:
-            results.append(self._parse_op_result())
-        self.parse_punctuation("=", " after the results of an operation")
+    def parse_bound_results(self) -> list[tuple[MLIRToken, int]]:
+        """Read `%a, %b:2 =`: the names of an operation's results and how many each stands for."""
+        results: list[tuple[MLIRToken, int]] = []
+        while (token := self._parse_optional_token(MLIRTokenKind.PERCENT_IDENT)) is not None:
+            size = 1
+            if self._parse_optional_token(MLIRTokenKind.COLON) is not None:
+                number = self._parse_token(
+                    MLIRTokenKind.INTEGER_LIT, "expected a number of results"
+                )
+                size = number.kind.get_int_value(number.span)
+            results.append((token, size))
+            if self._parse_optional_token(MLIRTokenKind.COMMA) is None:
+                self.parse_punctuation("=", " after the results of an operation")
+                return results
+        if results:
+            self.raise_error("expected a value such as '%0'")
         return results
 
     def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
