@@ -14,6 +14,9 @@ from .values import Value
 
 terminates("func.return")
 
+MAXIMAL_DEPTH = 20_000
+"""Calls that may be open at once before a program counts as endlessly recursive."""
+
 
 @drives("func.call")
 def _call(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
@@ -44,7 +47,12 @@ def call(op: Operation, name: str, arguments: Sequence[Value], frame: Frame) -> 
         raise OperationError(
             op, f"passes {len(arguments)} arguments to @{name}, which takes {count}"
         )
-    return (yield run_function(callee, arguments, Frame(frame.device)))
+    if frame.depth >= MAXIMAL_DEPTH:
+        raise OperationError(
+            op, f"is a call {MAXIMAL_DEPTH} deep: does @{name} recurse without end?"
+        )
+    inner = Frame(frame.device, frame.depth + 1)
+    return (yield run_function(callee, arguments, inner))
 
 
 def run_function(function: Operation, arguments: Sequence[Value], frame: Frame) -> Routine:

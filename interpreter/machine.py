@@ -30,9 +30,6 @@ from .registry import (
 from .spmd import Rendezvous
 from .values import UnsupportedType, Value, dtype_of, shape_fits, shape_text, static_shape
 
-MAXIMAL_DEPTH = 100_000
-"""Regions and calls that may be open at once before a program counts as endlessly recursive."""
-
 
 @dataclass(frozen=True, slots=True)
 class ResultType:
@@ -149,25 +146,21 @@ class Device:
                 continue
             stack.append(request)
             send = None
-            if len(stack) > MAXIMAL_DEPTH:
-                raise OperationError(
-                    self.program.module,
-                    f"runs into calls and regions nested more than {MAXIMAL_DEPTH} deep:"
-                    " does it recurse without end?",
-                )
         return send
 
 
 class Frame:
     """The values of one activation of a function on one device.
 
-    `points` holds the indices of the loop nests whose bodies are being run point by point.
+    `depth` counts the calls around it; `points` holds the indices of the loop nests whose bodies
+    are being run point by point.
     """
 
-    __slots__ = ("device", "points", "values")
+    __slots__ = ("depth", "device", "points", "values")
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, depth: int = 0) -> None:
         self.device = device
+        self.depth = depth
         self.values: dict[SSAValue, Value] = {}
         self.points: list[tuple[int, ...]] = []
 
