@@ -8,7 +8,7 @@ arithmetic on known sizes folds while it is written.
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Generator, Hashable, Sequence
 from contextlib import contextmanager
 from math import isfinite
 
@@ -72,7 +72,7 @@ class Code:
         return self.assign(_expression(value))
 
     @contextmanager
-    def _block(self, statements: list[ast.stmt]) -> Iterator[None]:
+    def _block(self, statements: list[ast.stmt]) -> Generator[None]:
         self._blocks.append(statements)
         self._known.append({})
         try:
@@ -82,7 +82,7 @@ class Code:
             self._known.pop()
 
     @contextmanager
-    def loop(self, start: Term, stop: Term, step: Term = 1) -> Iterator[str]:
+    def loop(self, start: Term, stop: Term, step: Term = 1) -> Generator[str]:
         """Write a loop; the body is what is written inside the `with`."""
         variable = self.fresh()
         statements: list[ast.stmt] = []
@@ -101,7 +101,7 @@ class Code:
         )
 
     @contextmanager
-    def when(self, condition: Term) -> Iterator[None]:
+    def when(self, condition: Term) -> Generator[None]:
         """Write an `if`; its body is what is written inside the `with`."""
         statements: list[ast.stmt] = []
         with self._block(statements):
@@ -109,7 +109,7 @@ class Code:
         self._blocks[-1].append(ast.If(_expression(condition), statements or [ast.Pass()], []))
 
     @contextmanager
-    def otherwise(self) -> Iterator[None]:
+    def otherwise(self) -> Generator[None]:
         """Write the `else` of the `if` that was written last."""
         last = self._blocks[-1][-1]
         if not isinstance(last, ast.If):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -33,11 +34,13 @@ from ..interpreter.run import (
 )
 from ..interpreter.spmd import run_lockstep
 from ..interpreter.values import Value
+from ..runtime.collectives import Collective
 from ..runtime.commands import CommandBuffer, CommandFailed, Statistics
 from ..runtime.communicator import Communicator, DeviceFailed
 from ..runtime.native import TOO_NARROW
 from ..runtime.threads import ThreadGroup
 from ..sharding.grid import Grid
+from .elements import integer_element
 from .recorder import RecordedProgram, Recorder, RecordingFrame
 from .tensors import Array, Tensor
 
@@ -128,17 +131,43 @@ class CompiledProgram:
             if group is None:
                 group = self._groups[count] = ThreadGroup(count)
             self._last = []
+            # What others bring decides the shapes of what a device gets from them.
+            key = tuple(_input_key(array) for each in local for array in each)
             return group.run(
-                lambda communicator: self.run_on_communicator(
-                    target, local[communicator.process], grid, communicator
+                lambda communicator: self._run_on_device(
+                    target, local[communicator.process], grid, communicator, key
                 )
             )
 
-    def run_on_communicator(
-        self, target: Operation, inputs: Sequence[Array], grid: Grid, communicator: Communicator
+    def run_on(
+        self,
+        communicator: Communicator,
+        function: str,
+        inputs: Sequence[Array],
+        grid: Grid | None = None,
     ) -> list[Array]:
-        """Run one device's part of a function, as every process of the grid does."""
-        return self._run_on_device(target, inputs, grid, communicator)
+        """Run a partitioned function as one process of a grid, as all the others do, too.
+
+        Inputs are global and the same everywhere; so are the results.
+        """
+        with self._lock:
+            target = find_function(self._program, function)
+            arguments, results = boundaries(target)
+            grid = grid or grid_of(self._module, target)
+            if grid is None:
+                raise InputError(f"@{function} is not partitioned")
+            world = communicator.world
+            if grid.device_count() != world.size:
+                raise InputError(
+                    f"grid @{grid.name} has {grid.device_count()} devices, but {world.size} run"
+                )
+            local = scattered(target, arguments, inputs, grid)
+            key = tuple(_input_key(array) for each in local for array in each)
+            self._last = []
+            own = self._run_on_device(target, local[communicator.process], grid, communicator, key)
+            everywhere = [_gather_everywhere(communicator, array) for array in own]
+            outputs = [list(each) for each in zip(*everywhere, strict=True)]
+            return gathered(target, results, outputs, grid)
 
     @property
     def statistics(self) -> list[Statistics]:
@@ -151,17 +180,22 @@ class CompiledProgram:
         inputs: Sequence[Array],
         grid: Grid | None,
         communicator: Communicator | None,
+        shared_key: object = None,
     ) -> list[Array]:
         arrays = [np.asarray(array, order="C") for array in inputs]
-        key = (target, grid, communicator and communicator.process, *map(_input_key, arrays))
+        process = communicator.process if communicator else 0
+        key = (target, grid, process, shared_key or tuple(map(_input_key, arrays)))
         recording = self._recordings.get(key)
         try:
-            if recording is None:
-                recording, is_replayable = self._record(target, arrays, grid, communicator)
-                if is_replayable:
-                    self._recordings[key] = recording
+            if recording is not None:
+                self._last.append(recording.buffer.statistics)
+                return recording.run(arrays)
+            recording, is_replayable = self._record(target, arrays, grid, communicator)
             self._last.append(recording.buffer.statistics)
-            return recording.run(arrays)
+            results = recording.run(arrays)
+            if _is_true_everywhere(communicator, is_replayable):
+                self._recordings[key] = recording
+            return results
         except CommandFailed as failure:
             if failure.is_released:
                 raise DeviceFailed from failure
@@ -190,6 +224,28 @@ class CompiledProgram:
         )
         buffer = recorder.finish([each for each in results if isinstance(each, Tensor)])
         return _Recording(buffer, results), recorder.is_replayable
+
+
+def _is_true_everywhere(communicator: Communicator | None, flag: bool) -> bool:
+    """Devices that record meet, so all of them must record again if one must."""
+    if communicator is None:
+        return flag
+    return all(each == (1,) for each in communicator.exchange(communicator.world, (int(flag),)))
+
+
+def _gather_everywhere(communicator: Communicator, array: Array) -> list[Array]:
+    """Every process's array, of shapes that may differ."""
+    world = communicator.world
+    element = integer_element(8)
+    shapes = communicator.exchange(world, array.shape)
+    sizes = [prod(shape) * array.itemsize for shape in shapes]
+    flat = np.asarray(array, order="C").reshape(-1).view(np.int8)
+    gather = Collective("all_gather", world, flat.shape, element, (sum(sizes),), element)
+    parts = np.split(communicator.perform(gather, flat), np.cumsum(sizes)[:-1])
+    return [
+        part.copy().view(array.dtype).reshape(shape)
+        for part, shape in zip(parts, shapes, strict=True)
+    ]
 
 
 def _is_array(value: Value) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -103,9 +103,11 @@ def element_of(element_type: Attribute, operation: Operation) -> Element:
     """The element of an MLIR type. Raises OperationError at `operation` if it is out of reach."""
     if isinstance(element_type, IndexType):
         return I64
-    if isinstance(element_type, IntegerType) and 0 < element_type.width.data <= 64:
-        unsigned = element_type.signedness.data is Signedness.UNSIGNED
-        return integer_element(element_type.width.data, unsigned)
+    if isinstance(element_type, IntegerType):
+        integer = cast(IntegerType, element_type)
+        if 0 < integer.width.data <= NATIVE_WIDTHS[-1]:
+            unsigned = integer.signedness.data is Signedness.UNSIGNED
+            return integer_element(integer.width.data, unsigned)
     if isinstance(element_type, AnyFloat):
         element = _FLOATS.get(type(element_type))
         if element is not None:

@@ -1,4 +1,4 @@
-"""Every scalar operation by name, with its signature and its LLVM IR: the table behind `primitives`.
+"""Every scalar operation by name: its signature and its LLVM IR, the table behind `primitives`.
 
 A signature goes from the element types in a primitive's name to its arguments and result. An
 emitter is `(builder, values, *elements) -> value`. Integers arrive in their containers,

@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, TensorType
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ..dialects.diagnostics import OperationError
-from ..dialects.structured import StructuredView, integers, structured_view
+from ..dialects.structured import StructuredView, structured_view
+from ..interpreter.attributes import integer_list
 from .code import Term
 from .scalars import is_scalar_operation, write_scalar_operation
 from .writer import FlatIndices, Indices, KernelWriter, shape_of
@@ -40,7 +41,7 @@ def write_element(writer: KernelWriter, value: SSAValue, indices: Indices) -> Te
     operation = value.owner
     if not isinstance(operation, Operation):
         raise OperationError(writer.operation, "computes an element of a block argument")
-    number = operation.results.index(cast("Operation", operation).results[_number(value)])
+    number = _number(value)
     rule = RULES.get(operation.name)
     if rule is not None:
         return rule(writer, operation, number, indices)
@@ -155,7 +156,7 @@ def inside(writer: KernelWriter, index: Term, size: Term) -> Term:
 
 def operand_segments(operation: Operation) -> list[Sequence[SSAValue]]:
     """The operands by group, as `operandSegmentSizes` divides them."""
-    sizes = integers(operation.get_attr_or_prop("operandSegmentSizes"))
+    sizes = integer_list(operation.get_attr_or_prop("operandSegmentSizes"))
     groups: list[Sequence[SSAValue]] = []
     start = 0
     for size in sizes:
@@ -166,11 +167,7 @@ def operand_segments(operation: Operation) -> list[Sequence[SSAValue]]:
 
 def attribute_integers(operation: Operation, name: str) -> tuple[int, ...]:
     """A list of integers, however the attribute spells it."""
-    attribute = operation.get_attr_or_prop(name)
-    if isinstance(attribute, ArrayAttr):
-        entries = cast(ArrayAttr[Attribute], attribute).data
-        return tuple(each.value.data for each in entries if isinstance(each, IntegerAttr))
-    return integers(attribute)
+    return integer_list(operation.get_attr_or_prop(name))
 
 
 def attribute_integer(operation: Operation, name: str) -> int:

@@ -15,7 +15,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ..dialects.diagnostics import OperationError
-from ..dialects.structured import IteratorType, StructuredView, element_type, structured_view
+from ..dialects.structured import IteratorType, StructuredView, structured_view
+from ..interpreter.values import element_type
 from .elements import element_of
 from .expressions import FREE, RESHAPES, RULES, Access, loop_positions, unit_reshape
 from .scalars import is_scalar_operation

@@ -66,9 +66,10 @@ def compile_native(
 
 
 def _compile(digest: str, function: FunctionType, arguments: Sequence[Any], result: Any) -> Native:
-    compiled = numba.cfunc(result(*arguments), error_model="numpy", boundscheck=False)(function)
-    library: Any = compiled._library  # pyright: ignore[reportPrivateUsage]
-    symbol: str = compiled.native_name
+    compile_function: Any = numba.cfunc
+    compiled: Any = compile_function(result(*arguments), error_model="numpy")(function)
+    library = compiled._library
+    symbol = compiled.native_name
     folder = _folder()
     if folder is not None:
         _, _, (code, interface) = library.serialize_using_object_code()
@@ -84,8 +85,12 @@ def _load(digest: str, name: str) -> Native | None:
         symbol, code, interface = _unpack(_read(folder / digest))
     except (OSError, ValueError):
         return None
-    codegen: Any = registry.cpu_target.target_context.codegen()
-    library = codegen.unserialize_library((name, "object", (code, interface)))
+    target: Any = registry.cpu_target
+    # The code may call Numba's own runtime, which must be there before it is linked.
+    target.target_context.refresh()
+    library = target.target_context.codegen().unserialize_library(
+        (name, "object", (code, interface))
+    )
     address = library.get_pointer_to_function(symbol.decode())
     return Native(symbol.decode(), address, library) if address else None
 
@@ -154,13 +159,24 @@ def _folder() -> Path | None:
     return _folder_at(os.environ.get(CACHE_VARIABLE))
 
 
+_PRIMITIVE_SOURCES = (
+    "elements",
+    "emission",
+    "emission_floats",
+    "emission_integers",
+    "emission_values",
+    "primitives",
+)
+"""What the names in a function's text mean is said here."""
+
+
 @cache
 def _platform() -> str:
     """Everything but the function itself that its native code depends on."""
-    sources = sorted(Path(backend.__path__[0]).glob("*.py"))
+    folder = Path(backend.__path__[0])
     digest = hashlib.sha256()
-    for source in sources:
-        digest.update(source.read_bytes())
+    for name in _PRIMITIVE_SOURCES:
+        digest.update((folder / f"{name}.py").read_bytes())
     return "|".join(
         (
             numba.__version__,

@@ -125,5 +125,8 @@ def _average(code: Code, target: Element, participants: int, total: Term) -> Ter
     if target.is_float:
         count = code.float_constant(float(participants), target.register)
         return code.call(f"divf_{target.register}", total, count)
-    divide = "divui" if target.is_unsigned else "divsi"
-    return code.call(f"{divide}_{target.name}", total, participants)
+    # The number of participants may be beyond a narrow type.
+    convert, divide = ("convertui", "divui") if target.is_unsigned else ("converti", "divsi")
+    wide = total if target.width == 64 else code.call(f"{convert}_{target.name}_i64", total)
+    quotient = code.call(f"{divide}_i64", wide, participants)
+    return quotient if target.width == 64 else code.call(f"converti_i64_{target.name}", quotient)

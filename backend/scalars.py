@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.diagnostics import OperationError
-from ..dialects.structured import element_type
+from ..interpreter.values import element_type
 from .code import Code, Term
 from .elements import Element, element_of, integer_element
 

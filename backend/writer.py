@@ -29,7 +29,7 @@ from xdsl.ir.affine import (
 )
 
 from ..dialects.diagnostics import OperationError
-from ..dialects.structured import element_type
+from ..interpreter.values import element_type
 from .code import Code, Term
 from .elements import Element, element_of
 from .scalars import is_scalar_operation, write_constant, write_scalar_operation

@@ -30,6 +30,11 @@ class Communicator(ABC):
 
     process: int
 
+    @property
+    @abstractmethod
+    def world(self) -> Group:
+        """All processes of the grid, in order."""
+
     @abstractmethod
     def exchange(self, group: Group, numbers: tuple[int, ...]) -> list[tuple[int, ...]]:
         """What each process of the group brings, in group order. Raises DeviceFailed."""
@@ -67,7 +72,8 @@ class Communicator(ABC):
         """The commands of a collective; `origin` is named where one fails."""
         if collective.kind == "all_slice":
             return [slice_command(collective, source, result, origin)]
-        if collective.group.size == 1 and collective.source == collective.result:
+        alone = collective.group.size == 1 and collective.kind != "permute"
+        if alone and collective.source == collective.result:
             count = prod(collective.source_shape) * collective.source.storage_bytes
             return [copy_command(source, result, count, origin)]
         return self.meeting_commands(collective, source, result, origin)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import prod
 from typing import Any, TypeVar
 
@@ -200,6 +200,10 @@ class ThreadCommunicator(Communicator):
     def state(self) -> Words:
         return self._threads.state
 
+    @property
+    def world(self) -> Group:
+        return Group(tuple(range(self._threads.count)), self.process)
+
     def exchange(self, group: Group, numbers: tuple[int, ...]) -> list[tuple[int, ...]]:
         return self._threads.exchange(group, numbers)
 
@@ -308,8 +312,3 @@ def _reduction(collective: Collective) -> int:
         collective.reduction, collective.source, collective.result, collective.group.size
     )
     return kernel.address
-
-
-def run_on_threads(group: ThreadGroup, work: Sequence[Callable[[Communicator], T]]) -> list[T]:
-    """Run one function per device."""
-    return group.run(lambda communicator: work[communicator.process](communicator))
