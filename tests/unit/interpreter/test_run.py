@@ -1,0 +1,181 @@
+"""Whole programs: models against JAX, partitioned functions, inputs that do not fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mesh_opt.dialects.diagnostics import OperationError
+from mesh_opt.interpreter.compare import compare, first_difference
+from mesh_opt.interpreter.run import InputError, public_functions, run, run_partitioned
+from mesh_opt.interpreter.values import undefined
+from mesh_opt.sharding.grid import Grid
+from mesh_opt.tools.driver import new_context
+from mesh_opt.tools.parsing import parse_module
+from mesh_opt.tools.source import Source
+from xdsl.dialects.builtin import f32
+
+MODELS = Path(__file__).parents[2] / "cases" / "models"
+
+
+def _module(text: str) -> Any:
+    return parse_module(new_context(), Source(text, "test.mlir"))
+
+
+@pytest.mark.parametrize("name", ["mlp", "transformer_block", "transformer_block_sharded"])
+def test_models_agree_with_jax(name: str) -> None:
+    module = _module((MODELS / f"{name}.mlir").read_text())
+    arrays = np.load(MODELS / f"{name}.npz")
+    count = sum(key.startswith("in") for key in arrays.files)
+    results = run(module, "main", [arrays[f"in{index}"] for index in range(count)])
+    assert len(results) == len(arrays.files) - count
+    for index, result in enumerate(results):
+        np.testing.assert_allclose(result, arrays[f"out{index}"], rtol=1e-5, atol=2e-6)
+
+
+_PARTITIONED = """
+shard.grid @g(shape = {shape})
+func.func @f(
+    %x: tensor<?x4xf32> {{shard.boundary = {{global_type = tensor<5x4xf32>, grid = @g,
+        split_axes = [array<i16: 0>, array<i16>]}}}}, %s: f32)
+    -> (tensor<?x4xf32> {{shard.boundary = {{global_type = tensor<5x4xf32>, grid = @g,
+        split_axes = [array<i16: 0>, array<i16>]}}}}, tensor<4xf32>) {{
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x4xf32>
+  %e = tensor.empty(%n) : tensor<?x4xf32>
+  %y = linalg.add ins(%x, %x : tensor<?x4xf32>, tensor<?x4xf32>)
+                  outs(%e : tensor<?x4xf32>) -> tensor<?x4xf32>
+  %zero = arith.constant 0.0 : f32
+  %z = tensor.splat %zero : tensor<4xf32>
+  %p = linalg.reduce {{ arith.addf }} ins(%x : tensor<?x4xf32>) outs(%z : tensor<4xf32>)
+      dimensions = [0]
+  %t = {total}
+  return %y, %t : tensor<?x4xf32>, tensor<4xf32>
+}}"""
+_TOTAL = "shard.all_reduce %p on @g grid_axes = [0] : tensor<4xf32> -> tensor<4xf32>"
+
+
+@pytest.mark.parametrize("shape", ["1", "2", "3", "2x2"])
+def test_partitioned_functions_take_and_return_whole_tensors(shape: str) -> None:
+    x = np.arange(20, dtype=np.float32).reshape(5, 4)
+    module = _module(_PARTITIONED.format(shape=shape, total=_TOTAL))
+    doubled, total = run_partitioned(module, "f", [x, np.float32(0)])
+    np.testing.assert_array_equal(doubled, 2 * x)
+    np.testing.assert_array_equal(total, x.sum(axis=0))
+
+
+def test_a_missing_reduction_is_noticed() -> None:
+    module = _module(_PARTITIONED.format(shape="2", total="arith.negf %p : tensor<4xf32>"))
+    x = np.arange(20, dtype=np.float32).reshape(5, 4)
+    with pytest.raises(OperationError, match=r"result #1: devices 0 and 1 .* differ"):
+        run_partitioned(module, "f", [x, np.float32(0)])
+
+
+def test_open_grids_need_a_shape() -> None:
+    module = _module(_PARTITIONED.format(shape="?", total=_TOTAL))
+    x = np.arange(20, dtype=np.float32).reshape(5, 4)
+    with pytest.raises(InputError, match="extents that the run must give"):
+        run_partitioned(module, "f", [x, np.float32(0)])
+    results = run_partitioned(module, "f", [x, np.float32(0)], Grid("g", (3,)))
+    np.testing.assert_array_equal(results[1], x.sum(axis=0))
+
+
+_PLAIN = """
+func.func @f(%x: tensor<2x?xf32>, %i: i32) -> tensor<2x?xf32> {
+  return %x : tensor<2x?xf32>
+}
+func.func private @hidden() { return }
+func.func private @declared()
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs", "message"),
+    [
+        ("f", [np.zeros((2, 3), np.float32)], "expected 2 inputs, got 1"),
+        ("f", [np.zeros((2, 3)), np.int32(1)], "input 0 is of float64, expected tensor<2x"),
+        ("f", [np.zeros((3, 3), np.float32), np.int32(1)], "input 0 has shape 3x3"),
+        ("f", [np.zeros(2, np.float32), np.int32(1)], "input 0 has shape 2, expected"),
+        ("f", [np.zeros((2, 3), np.float32), np.int32([1])], "input 1 has shape 1, expected i32"),
+        ("g", [], "there is no function @g; the module has @f"),
+        ("declared", [], "@declared has no body"),
+    ],
+)
+def test_inputs_that_do_not_fit(function: str, inputs: list[Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        run(_module(_PLAIN), function, inputs)
+
+
+def test_public_functions() -> None:
+    assert public_functions(_module(_PLAIN)) == ["f"]
+
+
+@pytest.mark.parametrize(
+    ("literal", "type_text", "expected"),
+    [
+        ("dense<[[1, 2], [3, 4]]>", "tensor<2x2xi32>", [[1, 2], [3, 4]]),
+        ("dense<7>", "tensor<2x2xi8>", [[7, 7], [7, 7]]),
+        ("dense<[true, false]>", "tensor<2xi1>", [True, False]),
+        ("dense<[-3, 7]>", "tensor<2xi4>", [-3, 7]),
+        ("dense<[255, 1]>", "tensor<2xui8>", [255, 1]),
+        ('dense<"0x0000803F000000C0">', "tensor<2xf32>", [1.0, -2.0]),
+        ("dense<0x7F800000>", "tensor<2xf32>", [np.inf, np.inf]),
+        ("dense<[1.5, -2.0]>", "tensor<2xbf16>", [1.5, -2.0]),
+        ("dense<[1.5, -2.0]>", "tensor<2xf8E4M3FN>", [1.5, -2.0]),
+        ("dense<[(1.0, 2.0), (0.0, -1.0)]>", "tensor<2xcomplex<f32>>", [1 + 2j, -1j]),
+        ("dense<>", "tensor<0x2xf32>", []),
+        ("dense<[5, 6]>", "tensor<2xindex>", [5, 6]),
+    ],
+)
+def test_constants(literal: str, type_text: str, expected: list[Any]) -> None:
+    text = f"""
+    func.func @f() -> {type_text} {{
+      %0 = arith.constant {literal} : {type_text}
+      return %0 : {type_text}
+    }}"""
+    (result,) = run(_module(text), "f", [])
+    assert result.tolist() == expected
+
+
+def test_resources() -> None:
+    text = """
+    func.func @f() -> tensor<2xf32> {
+      %0 = arith.constant dense_resource<weights> : tensor<2xf32>
+      return %0 : tensor<2xf32>
+    }
+    {-#
+      dialect_resources: { builtin: { weights: "0x040000000000803F000000C0" } }
+    #-}"""
+    (result,) = run(_module(text), "f", [])
+    assert result.tolist() == [1.0, -2.0]
+
+
+def test_annotations_are_identities() -> None:
+    text = """
+    shard.grid @g(shape = 2)
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+      %y = shard.shard %x to %s : tensor<4xf32>
+      %z = shard.shard %y to %s annotate_for_users : tensor<4xf32>
+      return %z : tensor<4xf32>
+    }"""
+    x = np.arange(4, dtype=np.float32)
+    np.testing.assert_array_equal(run(_module(text), "f", [x])[0], x)
+
+
+def test_comparison() -> None:
+    a = np.float32([1, np.nan, np.inf, 100])
+    assert compare(a, a.copy()).agrees
+    assert compare(a, np.float32([1, np.nan, np.inf, 100.001])).agrees
+    difference = compare(a, np.float32([1, np.nan, -np.inf, 101]))
+    assert (difference.agrees, difference.index, difference.absolute) == (False, (2,), np.inf)
+    assert not compare(a, np.float32([np.nan, 1, np.inf, 100])).agrees
+    assert not compare(np.int32([1]), np.int32([2])).agrees
+    assert compare(np.float32([1]), np.float32([2]), 1.0).agrees
+    with pytest.raises(ValueError, match="has shape 4, expected 3"):
+        compare(a, a[:3])
+    with pytest.raises(ValueError, match="is of float32, expected float64"):
+        compare(a, a.astype(np.float64))
+    assert "1 elements are undefined" in str(first_difference(a[:1], undefined((1,), f32)))
