@@ -6,12 +6,16 @@ it, before the first of these users. Annotations that are there already stay.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.shard import ShardingOp, ShardOp
+from ...sharding.local_shape import default_borders
 from ...sharding.sharding import Axes, Sharding
-from .annotations import SHARD
+from .annotations import SHARD, tensor_shape
 from .graph import Entry, ShardingGraph
 from .placement import PlacedUse, Placement, Placer
 
@@ -69,12 +73,15 @@ class AnnotationWriter:
             self._heads[block] = block.first_op
         return self._heads[block]
 
-    def _sharding_value(self, sharding: Sharding, block: Block) -> SSAValue:
-        """The `shard.sharding` for a sharding, at the head of the function around a block."""
+    def _sharding_value(self, sharding: Sharding, block: Block, tensor: SSAValue) -> SSAValue:
+        """The `shard.sharding` for a tensor's sharding, at the head of the function around."""
         # The placement holds on to its shardings and the graph to its blocks: identities do.
         recent = self._recent.get((id(block), id(sharding)))
         if recent is not None:
             return recent
+        original = sharding
+        if sharding.offsets:
+            sharding = with_all_offsets(sharding, tensor_shape(tensor) or ())
         function, entry = self._entry_block(block)
         # Tensors of different ranks may be split alike: the text leaves trailing dimensions out.
         key = (function, split_lists(sharding), sharding.grid.name)
@@ -86,7 +93,8 @@ class AnnotationWriter:
             operation.location = function.location
             _insert(operation, entry, self._head(entry))
             value = self._shardings[key] = operation.result
-        self._recent[id(block), id(sharding)] = value
+        if sharding is original:
+            self._recent[id(block), id(sharding)] = value
         return value
 
     def _annotate(
@@ -98,7 +106,7 @@ class AnnotationWriter:
         for_users: bool,
     ) -> SSAValue:
         """Insert one `shard.shard` into a block and return its result."""
-        sharding_value = self._sharding_value(sharding, block)
+        sharding_value = self._sharding_value(sharding, block, value)
         operation = ShardOp.create(
             operands=[value, sharding_value],
             result_types=[value.type],
@@ -140,7 +148,9 @@ class AnnotationWriter:
             if not annotation.for_users and annotation.sharding == sharding:
                 if not value.has_one_use() and use.operation is not before:
                     # Other users may come before it, and will use its result.
-                    use.operation.operands[1] = self._sharding_value(sharding, block)
+                    use.operation.operands[1] = self._sharding_value(
+                        sharding, block, use.operation.operands[0]
+                    )
                     use.operation.detach()
                     _insert(use.operation, block, before)
                 return annotation.result
@@ -254,6 +264,23 @@ def split_lists(sharding: Sharding) -> tuple[Axes, ...]:
     while len(axes) > 1 and not axes[-1]:
         axes = axes[:-1]
     return axes or ((),)
+
+
+def with_all_offsets(sharding: Sharding, shape: Sequence[int | None]) -> Sharding:
+    """The sharding with explicit offsets in every split dimension, as the text wants them.
+
+    Where a dimension's size is not known, the text has no offsets at all.
+    """
+    offsets: list[tuple[int, ...] | None] = []
+    for dimension, borders in enumerate(sharding.offsets):
+        parts, size = sharding.parts(dimension), shape[dimension]
+        if borders is not None or not sharding.dimension_axes[dimension]:
+            offsets.append(borders)
+        elif parts is None or size is None:
+            return replace(sharding, offsets=())
+        else:
+            offsets.append(default_borders(size, parts))
+    return replace(sharding, offsets=tuple(offsets))
 
 
 def sharding_operation(sharding: Sharding) -> ShardingOp:

@@ -47,7 +47,7 @@ def programs(draw: st.DrawFn) -> str:
     made = helper.annotate(made)
     main = Writer(data, grid)
     main.pool.append(main.argument((4, 6)))
-    for _ in range(draw(st.integers(1, 6))):
+    for _ in range(draw(st.integers(2, 9))):
         main.draw(OPERATIONS)(main)
     shape = "x".join(map(str, grid))
     return (

@@ -42,7 +42,7 @@ def binary(w: Writer) -> None:
 
 @operation
 def bias(w: Writer) -> None:
-    value = w.pick(2)
+    value = w.annotate(w.pick(2))
     bias = w.argument((value.shape[1],))
     result = Value(w.fresh(), value.shape)
     empty = Value(w.fresh(), value.shape)
@@ -66,7 +66,7 @@ def bias(w: Writer) -> None:
 
 @operation
 def matmul(w: Writer) -> None:
-    left = w.pick(2)
+    left = w.annotate(w.pick(2))
     columns = w.draw(SIZES)
     right = w.argument((left.shape[1], columns))
     out = w.start((left.shape[0], columns))
@@ -81,7 +81,7 @@ def matmul(w: Writer) -> None:
 @operation
 def reduce(w: Writer) -> None:
     element = w.draw(["f64", "f64", "i32"])
-    value = w.pick(w.draw([1, 2, 3]), element)
+    value = w.annotate(w.pick(w.draw([1, 2, 3]), element))
     if element == "f64":
         names = ["addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf"]
     else:
@@ -101,7 +101,7 @@ def reduce(w: Writer) -> None:
 @operation
 def two_results(w: Writer) -> None:
     """A sum and a maximum in one body, or an arg-max."""
-    value = w.pick(2)
+    value = w.annotate(w.pick(2))
     rows = (value.shape[0],)
     one = w.start(rows)
     arg_max = w.chance(2)
@@ -567,3 +567,7 @@ def softmax(w: Writer) -> None:
         f"outs({out.name} : {out.type}) -> {result.type}"
     )
     w.done(result)
+
+
+OPERATIONS += [reduce, matmul, two_results] * 3
+"""Reductions are where most can go wrong."""

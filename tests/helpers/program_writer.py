@@ -82,8 +82,8 @@ class Writer:
         axes = self.data.draw(st.permutations(axes)) if len(axes) > 1 else axes
         lists: list[list[int]] = [[] for _ in shape]
         for axis in axes:
-            place = self.draw([*range(len(shape)), None])
-            if place is not None:
+            place = self.data.draw(st.integers(0, len(shape)))
+            if place < len(shape):
                 lists[place].append(axis)
         text = ", ".join(str(entry) for entry in lists) or "[]"
         extra = ""
@@ -109,7 +109,7 @@ class Writer:
     def annotate(self, value: Value) -> Value:
         """Now and then an annotation or two after a value."""
         for flag in ("", " annotate_for_users"):
-            if value.shape and self.chance(4):
+            if value.shape and self.chance(3):
                 sharding = self.sharding(value.shape)
                 new = Value(self.fresh(), value.shape, value.element)
                 self.emit(f"{new.name} = shard.shard {value.name} to {sharding}{flag} : {new.type}")
