@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Dialect, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -79,6 +78,7 @@ from .shard_syntax import (
     INDEX,
     Clause,
     Form,
+    NamedResults,
     parse_attributes,
     parse_clauses,
     parse_dimensions,
@@ -114,7 +114,7 @@ class MeshOp(GridDefinition):
 class MeshShapeOp(OnMesh, GridShapeDefinition):
     """`mesh.mesh_shape @mesh0 axes = [1] : index`."""
 
-    HINT: ClassVar[str] = "mesh_shape"
+    RESULT_NAMES: ClassVar[tuple[str, ...]] = ("mesh_shape",)
 
     name = "mesh.mesh_shape"
 
@@ -139,10 +139,12 @@ _SHARD_CLAUSES = (Clause("annotate_for_users", Form.FLAG, optional=True),)
 
 
 @irdl_op_definition
-class ShardOp(IRDLOperation):
+class ShardOp(NamedResults):
     """`mesh.shard %t to %s : T`, or `mesh.shard %t to <@mesh0, [[0]]> : T` of LLVM 19."""
 
     SPELLING: ClassVar[Spelling] = MESH_SPELLING
+
+    RESULT_NAMES: ClassVar[tuple[str, ...]] = ("sharding_annotated",)
 
     name = "mesh.shard"
 
@@ -166,7 +168,6 @@ class ShardOp(IRDLOperation):
             },
             result_types=[src.type],
         )
-        self.result.name_hint = "sharding_annotated"
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -183,14 +184,12 @@ class ShardOp(IRDLOperation):
         operands = [parser.resolve_operand(source, tensor_type)]
         if sharding is not None:
             operands.append(parser.resolve_operand(sharding, MeshShardingType()))
-        operation = cls.create(
+        return cls.create(
             operands=operands,
             properties=properties,
             result_types=[tensor_type],
             attributes=attributes,
         )
-        operation.results[0].name_hint = "sharding_annotated"
-        return operation
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -225,13 +224,15 @@ class ShardOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ShardShapeOp(IRDLOperation):
+class ShardShapeOp(NamedResults):
     """The local shape on the device of a number: `mesh.shard_shape 8x4 %s %i : index, index`.
 
     Of a dynamic size only `?` is known, not its value.
     """
 
     SPELLING: ClassVar[Spelling] = MESH_SPELLING
+
+    RESULT_NAMES: ClassVar[tuple[str, ...]] = ("shard_shape",)
 
     name = "mesh.shard_shape"
 
@@ -249,8 +250,6 @@ class ShardShapeOp(IRDLOperation):
             properties={"shape": indices_attribute(sizes)},
             result_types=[[INDEX] * len(sizes)],
         )
-        for result in self.results:
-            result.name_hint = "shard_shape"
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -261,7 +260,7 @@ class ShardShapeOp(IRDLOperation):
         attributes = parse_attributes(parser, cls, properties)
         parser.parse_punctuation(":")
         types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        operation = cls.create(
+        return cls.create(
             operands=[
                 parser.resolve_operand(sharding, MeshShardingType()),
                 parser.resolve_operand(device, INDEX),
@@ -270,9 +269,6 @@ class ShardShapeOp(IRDLOperation):
             result_types=types,
             attributes=attributes,
         )
-        for result in operation.results:
-            result.name_hint = "shard_shape"
-        return operation
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

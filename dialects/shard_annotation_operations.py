@@ -56,6 +56,7 @@ from .shard_syntax import (
     INDEX,
     Clause,
     Form,
+    NamedResults,
     grid_reference,
     mixed_list,
     parse_attributes,
@@ -95,6 +96,8 @@ class ShardingDefinition(OnGrid, ABC):
     pending reduction, `partial = sum[1]`, is mesh's syntax, which our `shard` keeps.
     """
 
+    RESULT_NAMES: ClassVar[tuple[str, ...]] = ("sharding",)
+
     split_axes = prop_def(BaseAttr(AxesArrayAttr))
     partial_axes = opt_prop_def(AxesAttr)
     partial_type = opt_prop_def(BaseAttr(ReductionKindAttr))
@@ -131,7 +134,6 @@ class ShardingDefinition(OnGrid, ABC):
             },
             result_types=[spelling.sharding_type()],
         )
-        self.result.name_hint = "sharding"
 
     @property
     def axes(self) -> tuple[Axes, ...]:
@@ -173,14 +175,12 @@ class ShardingDefinition(OnGrid, ABC):
         parser.parse_punctuation(":")
         result_type = parser.parse_type()
         operands = [*offsets, *halos]
-        operation = cls.create(
+        return cls.create(
             operands=parser.resolve_operands(operands, [i64] * len(operands), position),
             properties=properties,
             result_types=[result_type],
             attributes=attributes,
         )
-        operation.results[0].name_hint = "sharding"
-        return operation
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -251,13 +251,14 @@ class GetShardingDefinition(IRDLOperation, ABC):
         check_spelling(self, self.SPELLING)
 
 
-class ShardShapeDefinition(IRDLOperation, ABC):
+class ShardShapeDefinition(NamedResults, ABC):
     """The local shape that one device holds.
 
     `shard.shard_shape dims = [8, %n] sharding = %s device = [%i, 0] : index, index`
     """
 
     SPELLING: ClassVar[Spelling] = SHARD_SPELLING
+    RESULT_NAMES: ClassVar[tuple[str, ...]] = ("shard_shape",)
 
     dims = prop_def(IndicesAttr)
     dims_dynamic = var_operand_def(IndexType)
@@ -285,8 +286,6 @@ class ShardShapeDefinition(IRDLOperation, ABC):
             },
             result_types=[[INDEX] * len(sizes)],
         )
-        for result in self.results:
-            result.name_hint = "shard_shape"
 
     @property
     def sizes(self) -> tuple[int | SSAValue, ...]:
@@ -323,7 +322,7 @@ class ShardShapeDefinition(IRDLOperation, ABC):
             cls.SPELLING.sharding_type(),
             *([INDEX] * len(dynamic_device)),
         ]
-        operation = cls.create(
+        return cls.create(
             operands=parser.resolve_operands(
                 [*dynamic_dims, sharding, *dynamic_device], operand_types, position
             ),
@@ -331,9 +330,6 @@ class ShardShapeDefinition(IRDLOperation, ABC):
             result_types=types,
             attributes=attributes,
         )
-        for result in operation.results:
-            result.name_hint = "shard_shape"
-        return operation
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" dims = ")
@@ -389,7 +385,7 @@ _SHARD_CLAUSES = (
 )
 
 
-class ShardDefinition(IRDLOperation, ABC):
+class ShardDefinition(NamedResults, ABC):
     """The annotation of a tensor: `shard.shard %t to %s annotate_for_users : T`.
 
     Without the flag it speaks of the value as its producer makes it, with it of the value as the
@@ -398,6 +394,7 @@ class ShardDefinition(IRDLOperation, ABC):
     """
 
     SPELLING: ClassVar[Spelling] = SHARD_SPELLING
+    RESULT_NAMES: ClassVar[tuple[str, ...]] = ("sharding_annotated",)
 
     src = operand_def(TensorType)
     sharding = operand_def(BaseAttr(ShardingType))
@@ -422,7 +419,6 @@ class ShardDefinition(IRDLOperation, ABC):
             },
             result_types=[src.type],
         )
-        self.result.name_hint = "sharding_annotated"
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -433,7 +429,7 @@ class ShardDefinition(IRDLOperation, ABC):
         attributes = parse_attributes(parser, cls, clauses.properties)
         parser.parse_punctuation(":")
         tensor_type = parser.parse_type()
-        operation = cls.create(
+        return cls.create(
             operands=[
                 parser.resolve_operand(source, tensor_type),
                 parser.resolve_operand(sharding, cls.SPELLING.sharding_type()),
@@ -442,8 +438,6 @@ class ShardDefinition(IRDLOperation, ABC):
             result_types=[tensor_type],
             attributes=attributes,
         )
-        operation.results[0].name_hint = "sharding_annotated"
-        return operation
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

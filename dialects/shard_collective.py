@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     TensorType,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyOf,
     BaseAttr,
@@ -84,6 +84,9 @@ class Collective(OnGrid, ABC):
 
     grid_axes = prop_def(AxesAttr, default_value=axes_attribute(()))
 
+    def result_names(self) -> tuple[str, ...]:
+        return (self.name.partition(".")[2],)
+
     def initialize(
         self,
         input: SSAValue,
@@ -103,7 +106,6 @@ class Collective(OnGrid, ABC):
             },
             result_types=[result_type],
         )
-        _set_hint(self)
 
     @property
     def axes(self) -> Axes:
@@ -130,14 +132,12 @@ class Collective(OnGrid, ABC):
             operand_types = (parser.parse_type(),)
             parser.parse_punctuation("->")
             result_types = (parser.parse_type(),)
-        operation = cls.create(
+        return cls.create(
             operands=parser.resolve_operands(operands, operand_types, position),
             properties=properties,
             result_types=result_types,
             attributes=attributes,
         )
-        _set_hint(operation)
-        return operation
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -161,11 +161,6 @@ class Collective(OnGrid, ABC):
     @abstractmethod
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         """Check types and properties, given the number of devices in a group."""
-
-
-def _set_hint(operation: Operation) -> None:
-    for result in operation.results:
-        result.name_hint = operation.name.partition(".")[2]
 
 
 @lru_cache(maxsize=64)

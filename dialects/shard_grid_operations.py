@@ -46,6 +46,7 @@ from .shard_syntax import (
     INDEX,
     Clause,
     Form,
+    NamedResults,
     grid_reference,
     parse_attributes,
     parse_clauses,
@@ -119,7 +120,7 @@ class GridDefinition(IRDLOperation, ABC):
                 )
 
 
-class OnGrid(IRDLOperation, ABC):
+class OnGrid(NamedResults, ABC):
     """An operation that refers to a grid by its symbol."""
 
     SPELLING: ClassVar[Spelling] = SHARD_SPELLING
@@ -145,7 +146,6 @@ _SPLIT_AXES = Clause("split_axes", Form.AXES)
 class _PerAxis(OnGrid, ABC):
     """One index for each of the listed axes, or for all axes where none are listed."""
 
-    HINT: ClassVar[str]
     PREPOSITION: ClassVar[str]
 
     axes = prop_def(AxesAttr, default_value=axes_attribute(()))
@@ -168,11 +168,6 @@ class _PerAxis(OnGrid, ABC):
             },
             result_types=[[INDEX] * count],
         )
-        self._set_hints()
-
-    def _set_hints(self) -> None:
-        for result in self.results:
-            result.name_hint = self.HINT
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -184,13 +179,11 @@ class _PerAxis(OnGrid, ABC):
         attributes = parse_attributes(parser, cls, properties)
         parser.parse_punctuation(":")
         types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        operation = cls.create(
+        return cls.create(
             properties=properties,
             result_types=types,
             attributes=attributes,
         )
-        operation._set_hints()
-        return operation
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.PREPOSITION} " if self.PREPOSITION else " ")
@@ -216,19 +209,21 @@ class _PerAxis(OnGrid, ABC):
 class GridShapeDefinition(_PerAxis, ABC):
     """Extents of a grid: `shard.grid_shape @g axes = [1, 0] : index, index`."""
 
-    HINT: ClassVar[str] = "grid_shape"
+    RESULT_NAMES: ClassVar[tuple[str, ...]] = ("grid_shape",)
     PREPOSITION: ClassVar[str] = ""
 
 
 class ProcessMultiIndexDefinition(_PerAxis, ABC):
     """Coordinates of this process: `shard.process_multi_index on @g axes = [0] : index`."""
 
-    HINT: ClassVar[str] = "proc_linear_idx"
+    RESULT_NAMES: ClassVar[tuple[str, ...]] = ("proc_linear_idx",)
     PREPOSITION: ClassVar[str] = "on"
 
 
 class ProcessLinearIndexDefinition(OnGrid, ABC):
     """Row-major number of this process: `shard.process_linear_index on @g : index`."""
+
+    RESULT_NAMES: ClassVar[tuple[str, ...]] = ("proc_linear_idx",)
 
     result = result_def(IndexType)
 
@@ -238,7 +233,6 @@ class ProcessLinearIndexDefinition(OnGrid, ABC):
         super().__init__(
             properties={self.SPELLING.word("grid"): grid_reference(grid)}, result_types=[INDEX]
         )
-        self.result.name_hint = "proc_linear_idx"
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -247,13 +241,11 @@ class ProcessLinearIndexDefinition(OnGrid, ABC):
         properties: dict[str, Attribute] = {cls.SPELLING.word("grid"): grid}
         attributes = parse_attributes(parser, cls, properties)
         parser.parse_punctuation(":")
-        operation = cls.create(
+        return cls.create(
             properties=properties,
             result_types=[parser.parse_type()],
             attributes=attributes,
         )
-        operation.results[0].name_hint = "proc_linear_idx"
-        return operation
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" on ")
@@ -268,6 +260,8 @@ class NeighborsLinearIndicesDefinition(OnGrid, ABC):
 
     `shard.neighbors_linear_indices on @g[%i, %j] split_axes = [1] : index, index`
     """
+
+    RESULT_NAMES: ClassVar[tuple[str, ...]] = ("down_linear_idx", "up_linear_idx")
 
     split_axes = prop_def(AxesAttr)
     device = var_operand_def(IndexType)
@@ -290,11 +284,6 @@ class NeighborsLinearIndicesDefinition(OnGrid, ABC):
             },
             result_types=[INDEX, INDEX],
         )
-        self._set_hints()
-
-    def _set_hints(self) -> None:
-        for result, hint in zip(self.results, ("down_linear_idx", "up_linear_idx"), strict=False):
-            result.name_hint = hint
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -309,14 +298,12 @@ class NeighborsLinearIndicesDefinition(OnGrid, ABC):
         attributes = parse_attributes(parser, cls, properties)
         parser.parse_punctuation(":")
         types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        operation = cls.create(
+        return cls.create(
             operands=parser.resolve_operands(device, [INDEX] * len(device), position),
             properties=properties,
             result_types=types,
             attributes=attributes,
         )
-        operation._set_hints()
-        return operation
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" on ")

@@ -8,10 +8,11 @@ only, which their `Spelling` knows.
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import cast
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -43,6 +44,27 @@ from .shard_attributes import (
 )
 
 INDEX = IndexType()
+
+
+class NamedResults(IRDLOperation, ABC):
+    """An operation that suggests names for its results, as upstream's printer does.
+
+    The suggestion gives way to a name that the text has.
+    """
+
+    RESULT_NAMES: ClassVar[tuple[str, ...]] = ()
+    """One name for each result; the last one serves those after it. None by default."""
+
+    def result_names(self) -> tuple[str, ...]:
+        """The suggestions for this operation."""
+        return self.RESULT_NAMES
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        names = self.result_names()
+        if names:
+            for position, result in enumerate(self.results):
+                result.name_hint = names[min(position, len(names) - 1)]
 
 
 class Form(Enum):
