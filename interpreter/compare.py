@@ -10,21 +10,26 @@ import numpy as np
 from .values import Array, Value, count_undefined, is_float_dtype, is_number, shape_text
 
 _TOLERANCES: dict[str, tuple[float, float]] = {
-    "float64": (1e-10, 1e-10),
-    "complex128": (1e-10, 1e-10),
-    "float32": (1e-4, 1e-4),
-    "complex64": (1e-4, 1e-4),
-    "float16": (1e-2, 1e-2),
-    "bfloat16": (5e-2, 5e-2),
+    "float64": (1e-12, 1e-10),
+    "complex128": (1e-12, 1e-10),
+    "float32": (1e-5, 1e-4),
+    "complex64": (1e-5, 1e-4),
+    "float16": (1e-3, 1e-2),
+    "bfloat16": (1e-2, 5e-2),
 }
-_NARROWEST = (0.25, 0.25)
+_NARROWEST = (0.1, 0.25)
 """(absolute, relative) for f8 and smaller; the others are listed. Integers must be equal."""
+
+_TYPICAL = 0.9
+"""The quantile of the magnitudes in an array that counts as its typical magnitude."""
 
 
 def tolerance(dtype: np.dtype[Any], override: float | None = None) -> tuple[float, float]:
     """The (absolute, relative) difference that rounding explains, (0, 0) for integers.
 
-    `override` stands in for both on float types.
+    `override` stands in for both on float types. An element may be off by the absolute figure,
+    and by the relative one of its own magnitude or of what is typical in its array: where sums
+    cancel, the small elements bear the rounding errors of the large ones.
 
     Sums in another order differ by a few units in the last place times the terms of the sum;
     the figures leave room for some thousand terms.
@@ -76,7 +81,8 @@ def compare(actual: Value, expected: Value, allowed: float | None = None) -> Dif
         finite = np.abs(right[np.isfinite(right)])
         scale = float(finite.max()) if finite.size else 0.0
         absolute_bound, relative_bound = tolerance(actual.dtype, allowed)
-        bound = absolute_bound + relative_bound * np.abs(right)
+        typical = float(np.quantile(finite, _TYPICAL, method="lower")) if finite.size else 0.0
+        bound = absolute_bound + relative_bound * np.maximum(np.abs(right), typical)
         agrees = bool(np.all(same | (distance <= bound)))
     position = int(np.argmax(distance))
     absolute = float(distance.flat[position])

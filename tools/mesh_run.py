@@ -237,7 +237,7 @@ def _check(
         absolute, relative = 0.0, 0.0
         if is_number(actual):
             absolute, relative = tolerance(actual.dtype, options.tolerance)
-        bound = f"{absolute:g} + {relative:g} * |expected|" if absolute or relative else "exact"
+        bound = f"{absolute:g} + {relative:g} relative" if absolute or relative else "none"
         verdict = "agree" if difference.agrees else f"DISAGREE at {list(difference.index)}"
         stdout.write(
             f"CHECK result[{index}]: {verdict}; maximal difference {difference.absolute:.3g}"

@@ -179,3 +179,11 @@ def test_comparison() -> None:
     with pytest.raises(ValueError, match="is of float32, expected float64"):
         compare(a, a.astype(np.float64))
     assert "1 elements are undefined" in str(first_difference(a[:1], undefined((1,), f32)))
+
+
+def test_small_elements_bear_the_rounding_of_large_ones() -> None:
+    expected = np.float32([400, -300, 200, 1e-3])
+    assert compare(expected + np.float32([0, 0, 0, 2e-3]), expected).agrees
+    # One large element is not typical, and hides nothing.
+    expected = np.float32([1e30, *range(20)])
+    assert not compare(expected + np.float32([0] * 20 + [1]), expected).agrees
