@@ -1,0 +1,128 @@
+"""Devices as threads: failures release everybody, and no order of calls blocks them for ever."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from mesh_opt import api
+from mesh_opt.backend.compile import compile_program
+from mesh_opt.backend.elements import F32
+from mesh_opt.dialects.diagnostics import OperationError
+from mesh_opt.runtime.collectives import Collective
+from mesh_opt.runtime.communicator import Communicator
+from mesh_opt.runtime.threads import ThreadGroup
+from mesh_opt.sharding.grid import Grid
+
+
+def total(communicator: Communicator) -> float:
+    collective = Collective("all_reduce", communicator.world, (8,), F32, (8,), F32)
+    return float(communicator.perform(collective, np.full(8, 1.0, np.float32))[0])
+
+
+def failing_on(process: int, then: Callable[[Communicator], object]) -> Callable:
+    def work(communicator: Communicator) -> object:
+        if communicator.process == process:
+            raise RuntimeError("out of order")
+        return then(communicator)
+
+    return work
+
+
+@pytest.mark.parametrize(
+    "meeting",
+    [
+        total,
+        lambda communicator: communicator.exchange(communicator.world, (1,)),
+    ],
+    ids=["native", "exchange"],
+)
+def test_a_failing_device_releases_the_others(meeting: Callable) -> None:
+    group = ThreadGroup(4)
+    start = time.monotonic()
+    with pytest.raises(RuntimeError, match="out of order"):
+        group.run(failing_on(2, meeting))
+    assert time.monotonic() - start < 20
+    assert group.run(total) == [4.0] * 4
+    group.close()
+
+
+def test_many_callers_and_more_devices_than_cores() -> None:
+    """Programs of several callers keep one order on all devices, so collectives always meet."""
+    group = ThreadGroup(16)
+    group.run(total)
+    results: list[list[float]] = []
+
+    def call() -> None:
+        for _ in range(25):
+            results.append(group.run(total))
+
+    callers = [threading.Thread(target=call) for _ in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(120)
+    assert not any(caller.is_alive() for caller in callers)
+    assert results == [[16.0] * 16] * 100
+    group.close()
+
+
+FAILS_ON_ONE = """
+shard.grid @g(shape = 4)
+func.func @main(%a: tensor<2xf32>, %b: tensor<2xindex>) -> tensor<2xf32> {
+  %p = shard.process_linear_index on @g : index
+  %z = arith.constant 0.0 : f32
+  %x = tensor.extract %a[%p] : tensor<2xf32>
+  %s = tensor.splat %x : tensor<2xf32>
+  %r = shard.all_reduce %s on @g grid_axes = [0] : tensor<2xf32> -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+"""
+
+
+def test_the_error_names_operation_and_device() -> None:
+    program = compile_program(api.compile(FAILS_ON_ONE, stages=False).module)
+    inputs = [[np.zeros(2, np.float32), np.zeros(2, np.int64)]] * 4
+    with pytest.raises(OperationError) as caught:
+        program.run_spmd("main", inputs, Grid("g", (4,)))
+    assert caught.value.operation.name == "tensor.extract"
+    assert any("on device" in note.message for note in caught.value.notes)
+
+
+HALO = """
+shard.grid @g(shape = 2)
+func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
+  %r = shard.update_halo %a on @g split_axes = [[0]] halo_sizes = [2, 2] : tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+"""
+
+
+def test_a_halo_wider_than_the_neighbour_is_an_error() -> None:
+    program = compile_program(api.compile(HALO, stages=False).module)
+    inputs = [[np.zeros(8, np.float32)], [np.zeros(5, np.float32)]]
+    with pytest.raises(OperationError, match="wider than what the neighbour holds"):
+        program.run_spmd("main", inputs, Grid("g", (2,)))
+
+
+UNEVEN = """
+shard.grid @g(shape = 2)
+func.func @main(%a: tensor<?x2xf32>) -> tensor<?x2xf32> {
+  %r = shard.all_gather %a on @g grid_axes = [0] gather_axis = 0
+      : tensor<?x2xf32> -> tensor<?x2xf32>
+  return %r : tensor<?x2xf32>
+}
+"""
+
+
+def test_a_recording_is_for_the_shapes_of_all_devices() -> None:
+    """One device's own shape stays, but what it gathers changes with the other's."""
+    program = compile_program(api.compile(UNEVEN, stages=False).module)
+    for rows in (3, 5, 3):
+        inputs = [[np.full((size, 2), size, np.float32)] for size in (4, rows)]
+        results = program.run_spmd("main", inputs, Grid("g", (2,)))
+        expected = np.concatenate([each[0] for each in inputs])
+        assert all(np.array_equal(result, expected) for (result,) in results)
