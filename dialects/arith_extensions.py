@@ -28,7 +28,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .arith_comparisons import CmpfOp, CmpiOp, SelectOp
-from .extension import extended
+from .extension import extended, variant
 from .reading import element_type, with_element
 from .syntax import ATTRIBUTES, Operand, Parsed, Syntax, SyntaxOperation, Type
 
@@ -97,9 +97,11 @@ class ConversionOp(SyntaxOperation):
             )
 
 
-def _conversion(name: str) -> type[ConversionOp]:
-    members: dict[str, object] = {"name": name, "__doc__": f"`{name}`, see `RULES`."}
-    return irdl_op_definition(type(name.partition(".")[2] + "Op", (ConversionOp,), members))
+@irdl_op_definition
+class _RuledConversionOp(ConversionOp):
+    """The prototype of the conversions of `RULES`."""
+
+    name = "arith.conversion"
 
 
 class _Overflow:
@@ -217,7 +219,7 @@ class RemFOp(arith.FloatingPointLikeBinaryOperation):
 ExtendedArith = extended(
     arith.Arith,
     [
-        *(_conversion(name) for name in RULES if name != TruncIOp.name),
+        *(variant(_RuledConversionOp, name) for name in RULES if name != TruncIOp.name),
         BitcastOp,
         CmpfOp,
         CmpiOp,

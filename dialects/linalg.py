@@ -7,6 +7,7 @@ is a region that the pretty syntax hides and the generic syntax shows, as in MLI
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
@@ -23,6 +24,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from .extension import variant
 from .linalg_base import (
     ElementwiseKind,
     ElementwiseKindAttr,
@@ -380,28 +382,27 @@ def _elementwise_row(kind: ElementwiseKind) -> NamedOp:
 _ELEMENTWISE_ROWS = {kind: _elementwise_row(kind) for kind in ElementwiseKind}
 
 
-def _named_class(row: NamedOp) -> type[NamedStructuredOp]:
-    """The operation class of a row of the table."""
+@cache
+def _prototype(windows: bool, has_cast: bool, custom_maps: bool) -> type[NamedStructuredOp]:
+    """The class of the named operations that have the same kinds of properties."""
     members: dict[str, object] = {
-        "name": f"linalg.{row.name}",
-        "ROW": row,
-        "__annotations__": {"ROW": "ClassVar", "HIDDEN_ATTRIBUTES": "ClassVar"},
-        "__doc__": f"`linalg.{row.name}`, see the table of named operations.",
+        "name": "linalg.named",
+        "__annotations__": {"HIDDEN_ATTRIBUTES": "ClassVar"},
     }
-    if row.windows:
+    if windows:
         members["strides"] = opt_prop_def(DenseIntOrFPElementsAttr)
         members["dilations"] = opt_prop_def(DenseIntOrFPElementsAttr)
-    if row.has_cast:
+    if has_cast:
         members["cast"] = opt_prop_def(TypeFunctionAttr)
-    if row.custom_maps:
+    if custom_maps:
         members["indexing_maps"] = opt_prop_def(IndexingMaps)
         members["HIDDEN_ATTRIBUTES"] = _HIDDEN_MAPS
-    class_name = "".join(part.capitalize() for part in row.name.split("_")) + "Op"
-    return irdl_op_definition(type(class_name, (NamedStructuredOp,), members))
+    return irdl_op_definition(type("NamedOpPrototype", (NamedStructuredOp,), members))
 
 
 NAMED_CLASSES: dict[str, type[NamedStructuredOp]] = {
-    name: _named_class(row) for name, row in NAMED_OPS.items()
+    name: variant(_prototype(row.windows > 0, row.has_cast, row.custom_maps), name, {"ROW": row})
+    for name, row in NAMED_OPS.items()
 }
 """The classes of the named structured operations by full name."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
@@ -35,6 +36,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from . import tosa_checks as checks
+from .extension import variant
 from .tosa_attributes import (
     NanMode,
     NanModeAttr,
@@ -305,24 +307,28 @@ def _print_attributes(printer: Printer, attributes: dict[str, Attribute]) -> Non
         printer.print_list(shown.items(), entry)
 
 
-def _table_class(row: TosaRow) -> type[TosaOp]:
+@cache
+def _prototype(base: type[TosaOp], attributes: tuple[str, ...], pure: bool) -> type[TosaOp]:
+    """The class of the operations that have the same attributes."""
     members: dict[str, object] = {
-        "name": f"tosa.{row.name}",
-        "ROW": row,
-        "__annotations__": {"ROW": "ClassVar"},
-        "__doc__": f"`tosa.{row.name}`, see the table.",
+        "name": "tosa.op",
+        "traits": traits_def(Pure()) if pure else traits_def(),
     }
-    for name in row.attributes:
+    for name in attributes:
         definition = opt_prop_def if name in _OPTIONAL else prop_def
         members[name] = definition(_ATTRIBUTE_CLASSES[name])
-    # Nobody knows what a custom operation does.
-    members["traits"] = traits_def() if row.name == "custom" else traits_def(Pure())
+    return irdl_op_definition(cast(type[TosaOp], type("TosaPrototype", (base,), members)))
+
+
+def _table_class(name: str, row: TosaRow) -> type[TosaOp]:
     base: type[TosaOp] = TosaOp if row.name == "const" else PrettyTosaOp
-    class_name = "".join(part.capitalize() for part in row.name.split("_")) + "Op"
-    return irdl_op_definition(cast(type[TosaOp], type(class_name, (base,), members)))
+    # Nobody knows what a custom operation does.
+    return variant(_prototype(base, row.attributes, row.name != "custom"), name, {"ROW": row})
 
 
-TOSA_CLASSES: dict[str, type[TosaOp]] = {name: _table_class(row) for name, row in TOSA_OPS.items()}
+TOSA_CLASSES: dict[str, type[TosaOp]] = {
+    name: _table_class(name, row) for name, row in TOSA_OPS.items()
+}
 """The classes of the operations of the table by full name."""
 
 Tosa = Dialect(
