@@ -1,0 +1,1 @@
+"""Measurements: `python -m benchmarks.<name>` from the root of the repository."""
