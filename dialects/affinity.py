@@ -39,6 +39,9 @@ class TargetSolver:
 
     target: Attribute
     solver: EncodingSolverInterface
+    format: str
+    """What a device can tell code by when it loads it: code of two targets of one format must
+    never be in one executable."""
 
 
 TargetResolver = Callable[[Attribute, Operation], tuple[TargetSolver, ...]]

@@ -62,7 +62,7 @@ class DeviceTargets:
         found: dict[TargetSolver, None] = {}
         for name in affinity.device_names():
             for target in self._of_device(name, operation, ()):
-                found[TargetSolver(target, solver_of(target, operation))] = None
+                found[TargetSolver(target, solver_of(target, operation), target.format.data)] = None
         return tuple(found)
 
     def _of_device(

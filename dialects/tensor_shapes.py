@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -28,8 +27,7 @@ def shape_of(tensor: TensorType[Attribute]) -> Shape:
 def element_named(type_: Attribute) -> ElementType:
     """A scalar type as the algebra names it. Raises `ValueError` for other types."""
     if isinstance(type_, ComplexType):
-        part = cast(ComplexType, type_).element_type
-        return element_type(f"complex<{element_named(cast(Attribute, part))}>")
+        return element_type(f"complex<{element_named(type_.parameters[0])}>")
     if isinstance(type_, IntegerType):
         return element_type(str(type_))
     return element_type(type_.name)

@@ -19,6 +19,12 @@ def _convert_sdy_to_shard() -> type[ModulePass]:
     return ConvertSdyToShardPass
 
 
+def _iree_stream_specialize_encodings() -> type[ModulePass]:
+    from .stream.specialize_encodings import SpecializeEncodingsPass
+
+    return SpecializeEncodingsPass
+
+
 def _shard_complete() -> type[ModulePass]:
     from .sharding.shard_complete import ShardCompletePass
 
@@ -64,6 +70,7 @@ def _spmd() -> type[ModulePass]:
 OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "convert-mesh-to-shard": _convert_mesh_to_shard,
     "convert-sdy-to-shard": _convert_sdy_to_shard,
+    "iree-stream-specialize-encodings": _iree_stream_specialize_encodings,
     "mesh-spmdization": _shard_partition,
     "shard-complete": _shard_complete,
     "shard-lower-all-slice": _shard_lower_all_slice,
@@ -71,6 +78,7 @@ OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "shard-partition": _shard_partition,
     "shard-simplify": _shard_simplify,
     "sharding-propagation": _sharding_propagation,
+    "specialize-encodings": _iree_stream_specialize_encodings,
     "spmd": _spmd,
 }
 """Our passes by name. Keys are sorted; an alias is a second key for the same function."""

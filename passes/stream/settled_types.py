@@ -1,0 +1,157 @@
+"""From an encoded tensor type and an affinity to the type with its layouts settled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...dialects.affinity import TargetSolver, affinity_of
+from ...dialects.diagnostics import Note, OperationError, remark
+from ...dialects.encoding_interfaces import (
+    EncodingError,
+    Tensor,
+    TensorEncoding,
+    tensor_encoding,
+    with_encoding,
+)
+from ...dialects.iree_encoding_layouts import IdentityAttr, LayoutAttr
+from ...dialects.printing import Spelling
+from .affinity_analysis import AffinityAnalysis
+from .layout_origin import LayoutOrigins, Origin
+
+CATEGORY = "encoding"
+"""The category of remarks about encodings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of an encoding: itself with layouts, or nothing, and why if it was dropped."""
+
+    encoding: TensorEncoding | None
+    dropped: str = ""
+
+
+class SettledTypes:
+    """Settles types by affinity, each combination once."""
+
+    def __init__(
+        self, affinities: AffinityAnalysis, origins: LayoutOrigins, spelling: Spelling
+    ) -> None:
+        self._affinities = affinities
+        self._origins = origins
+        self._spelling: Spelling = spelling
+        self._settled: dict[tuple[Attribute, Attribute], Settled] = {}
+        self._remarked: set[tuple[Operation, str]] = set()
+
+    def needs_settling(self, type_: Attribute) -> bool:
+        """Whether a type has an encoding whose layouts are still open."""
+        encoding = tensor_encoding(type_)
+        return encoding is not None and not encoding.is_resolved
+
+    def for_affinity(
+        self, type_: Attribute, affinity: Attribute, operation: Operation
+    ) -> Attribute:
+        """The type as the device of an affinity lays it out. Other types stay as they are."""
+        if not self.needs_settling(type_):
+            return type_
+        tensor = cast(Tensor, type_)
+        settled = self._settle(tensor, affinity, operation)
+        if settled.dropped:
+            self._tell(operation, f"encoding of {_short(tensor)} dropped: {settled.dropped}")
+        return with_encoding(tensor, settled.encoding)
+
+    def for_value(self, type_: Attribute, value: SSAValue, operation: Operation) -> Attribute:
+        """The type as whoever laid a value out did it."""
+        if not self.needs_settling(type_):
+            return type_
+        origins = self._origins.of(value)
+        if not origins or any(origin.affinity is None for origin in origins):
+            raise OperationError(
+                operation,
+                f"reads {_short(cast(Tensor, type_))}, but nothing tells which device laid it out",
+                [Note("it comes from here", o.operation) for o in origins if o.affinity is None],
+            )
+        types = {
+            origin: self.for_affinity(type_, cast(Attribute, origin.affinity), operation)
+            for origin in origins
+        }
+        if len(set(types.values())) > 1:
+            raise OperationError(
+                operation,
+                f"reads {_short(cast(Tensor, type_))}, whose layout depends on where it comes "
+                "from: the devices lay it out differently; decode it before the join",
+                [_origin_note(origin, type_) for origin, type_ in types.items()],
+            )
+        return next(iter(types.values()))
+
+    def targets(self, operation: Operation) -> tuple[TargetSolver, ...]:
+        """What an operation's code is compiled for; empty if that is not known."""
+        affinity = affinity_of(operation)
+        if affinity is None:
+            return ()
+        try:
+            return self._affinities.targets(affinity, operation)
+        except OperationError:
+            # Had something encoded run there, settling it would have failed with this error.
+            return ()
+
+    def _settle(self, tensor: Tensor, affinity: Attribute, operation: Operation) -> Settled:
+        key = tensor, affinity
+        if key not in self._settled:
+            self._settled[key] = self._settle_new(tensor, affinity, operation)
+        return self._settled[key]
+
+    def _settle_new(self, tensor: Tensor, affinity: Attribute, operation: Operation) -> Settled:
+        encoding = cast(TensorEncoding, tensor.encoding)
+        targets = self._affinities.targets(affinity, operation)
+        solvers = tuple(dict.fromkeys(target.solver for target in targets))
+        try:
+            settled = encoding.resolve(tensor, solvers, self._spelling)
+            if settled is None:
+                return Settled(None, f"a target of {affinity} offers no solver")
+            layouts = settled.layouts()
+            if len(layouts) > 1 and self._disagree(with_encoding(tensor, settled)):
+                reason = f"the targets of {affinity} want different layouts"
+                return Settled(self._cancelled(), reason)
+            if settled.is_identity(tensor):
+                reason = f"{affinity} has no tiles for it, or no solver"
+                return Settled(settled, reason)
+        except EncodingError as error:
+            raise OperationError(
+                operation, f"failed to resolve the layout of {tensor}: {error}"
+            ) from error
+        return Settled(settled)
+
+    def _disagree(self, tensor: Tensor) -> bool:
+        """Whether layouts differ in substance, not only in how solvers write them."""
+        layouts = cast(TensorEncoding, tensor.encoding).layouts()
+        try:
+            wanted = {(one.packed_layout(tensor), one.storage_formula(tensor)) for one in layouts}
+        except EncodingError:
+            return True
+        return len(wanted) > 1
+
+    def _cancelled(self) -> TensorEncoding | None:
+        """No layout but the plain one: in 2024 without a word for it."""
+        if self._spelling == "2024":
+            return None
+        return LayoutAttr(ArrayAttr[Attribute]([IdentityAttr()]))
+
+    def _tell(self, operation: Operation, message: str) -> None:
+        if (operation, message) not in self._remarked:
+            self._remarked.add((operation, message))
+            remark(CATEGORY, operation, message)
+
+
+def _origin_note(origin: Origin, type_: Attribute) -> Note:
+    encoding = tensor_encoding(type_)
+    layout = encoding if encoding is not None else "no encoding"
+    return Note(f"laid out here for {origin.affinity} as {layout}", origin.operation)
+
+
+def _short(tensor: Tensor) -> str:
+    """A tensor type without the text of its encoding."""
+    return f"encoded {TensorType(tensor.element_type, tensor.shape)}"

@@ -1,0 +1,212 @@
+"""Specialise encodings for the devices that programs run on: host and kernels in one step.
+
+Before, an encoded tensor asks for a layout and does not say which. After, host operations and the
+bindings of kernels carry the layouts of the devices' solvers, and a kernel that is dispatched to
+devices with different layouts, or for different targets, is there once for each.
+
+The pass reads the module, plans every change, and only then changes it: a program with an error
+in it is left as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+
+from ...dialects.affinity import TensorPhase
+from ...dialects.diagnostics import OperationError
+from ...dialects.spelling import spelling_of
+from .affinity_analysis import AffinityAnalysis, required_affinity
+from .executable_variants import VariantPlan
+from .kernels import Kernel, Kernels, bound_tensor, dispatched_values, entry_points
+from .layout_origin import LayoutOrigins, host_operations, tied_value
+from .settled_types import SettledTypes
+
+DISPATCHES = ("stream.tensor.dispatch", "stream.async.dispatch")
+
+
+@dataclass(frozen=True)
+class SpecializeEncodingsPass(ModulePass):
+    """Settle the layout of every encoded tensor, and clone executables per layout and target."""
+
+    name = "iree-stream-specialize-encodings"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        types = SettledTypes(AffinityAnalysis(ctx, op), LayoutOrigins(op), spelling_of(op))
+        planner = Planner(types, Kernels(op))
+        for operation in host_operations(op):
+            planner.plan(operation)
+        planner.apply(op)
+
+
+class Planner:
+    """Collects what is to be changed."""
+
+    def __init__(self, types: SettledTypes, kernels: Kernels) -> None:
+        self._types = types
+        self._kernels = kernels
+        self._properties: list[tuple[Operation, str, Attribute]] = []
+        self._variants = VariantPlan()
+
+    def plan(self, operation: Operation) -> None:
+        """Note the changes that one operation of the host program needs."""
+        if operation.name in DISPATCHES:
+            self._plan_dispatch(operation)
+        elif operation.has_trait(TensorPhase):
+            rule = RULES.get(operation.name)
+            if rule is None:
+                self._refuse_encodings(operation)
+            else:
+                rule(self, operation)
+
+    def apply(self, module: ModuleOp) -> None:
+        """Change the module as planned."""
+        for operation, name, attribute in self._properties:
+            operation.properties[name] = attribute
+        self._variants.apply(module)
+
+    # Tensor operations
+
+    def settle_where_it_runs(self, operation: Operation, name: str) -> None:
+        """The tensor is laid out by the operation itself."""
+        type_ = operation.properties[name]
+        if self._types.needs_settling(type_):
+            affinity = required_affinity(operation)
+            self.set_property(operation, name, self._types.for_affinity(type_, affinity, operation))
+
+    def settle_as_operand(self, operation: Operation, names: tuple[str, ...]) -> None:
+        """The tensors are laid out as the first operand is, by whoever did that."""
+        for name in names:
+            type_ = operation.properties[name]
+            settled = self._types.for_value(type_, operation.operands[0], operation)
+            self.set_property(operation, name, settled)
+
+    def set_property(self, operation: Operation, name: str, attribute: Attribute) -> None:
+        """Note that a property changes, if it does."""
+        if operation.properties[name] != attribute:
+            self._properties.append((operation, name, attribute))
+
+    def _refuse_encodings(self, operation: Operation) -> None:
+        for name, attribute in operation.properties.items():
+            if name.endswith("encoding") and self._types.needs_settling(attribute):
+                raise OperationError(
+                    operation,
+                    f"may not be about a tensor whose layout is a device's: {name} is {attribute}",
+                )
+
+    # Dispatches
+
+    def _plan_dispatch(self, operation: Operation) -> None:
+        kernels = {
+            index: kernel
+            for index, entry in enumerate(entry_points(operation))
+            if (kernel := self._kernels.of_entry_point(entry, operation)) is not None
+        }
+        if operation.name == "stream.tensor.dispatch":
+            self._plan_dispatch_types(operation, tuple(kernels.values()))
+        targets = self._types.targets(operation)
+        for index, kernel in kernels.items():
+            bindings = tuple(
+                self._binding_type(operation, argument, subspan)
+                for argument, subspan in kernel.bindings
+            )
+            self._variants.add(kernel, targets, bindings, operation, index)
+
+    def _plan_dispatch_types(self, operation: Operation, kernels: tuple[Kernel, ...]) -> None:
+        """Settle the tensor types of a dispatch that still names them."""
+        operands = cast(ArrayAttr[Attribute], operation.properties["operand_encodings"]).data
+        results = cast(ArrayAttr[Attribute], operation.properties["result_encodings"]).data
+        settled = {
+            "operand_encodings": [
+                self._operand_type(operation, index, type_) for index, type_ in enumerate(operands)
+            ],
+            "result_encodings": [
+                self._result_type(operation, index, type_) for index, type_ in enumerate(results)
+            ],
+        }
+        for name, types in settled.items():
+            self.set_property(operation, name, ArrayAttr(types))
+        untied = [t for i, t in enumerate(results) if tied_value(operation, i) is None]
+        for kernel in kernels:
+            readable = {argument for argument, _ in kernel.bindings}
+            for index, type_ in enumerate((*operands, *untied)):
+                if self._types.needs_settling(type_) and index not in readable:
+                    raise OperationError(
+                        operation,
+                        f"gives {kernel.export.sym_name} an encoded tensor, but the kernel does "
+                        f"not read argument #{index} as a type that carries an encoding: its "
+                        "layout would be lost",
+                    )
+
+    def _binding_type(self, operation: Operation, argument: int, subspan: Operation) -> Attribute:
+        """The settled tensor type of a binding."""
+        tensor = bound_tensor(subspan)
+        if tensor is None:
+            raise OperationError(subspan, "does not read a tensor")
+        operands = len(dispatched_values(operation))
+        if argument < operands:
+            return self._operand_type(operation, argument, tensor)
+        return self._result_type(operation, self._untied_result(operation, argument), tensor)
+
+    def _operand_type(self, operation: Operation, index: int, type_: Attribute) -> Attribute:
+        value = dispatched_values(operation)[index]
+        return self._types.for_value(type_, value, operation)
+
+    def _result_type(self, operation: Operation, index: int, type_: Attribute) -> Attribute:
+        if not self._types.needs_settling(type_):
+            return type_
+        if (tied := tied_value(operation, index)) is not None:
+            return self._types.for_value(type_, tied, operation)
+        return self._types.for_affinity(type_, required_affinity(operation), operation)
+
+    def _untied_result(self, operation: Operation, argument: int) -> int:
+        """Which result a kernel's argument stands for: results tied to operands have none."""
+        untied = [
+            index for index in range(len(operation.results)) if tied_value(operation, index) is None
+        ]
+        position = argument - len(dispatched_values(operation))
+        if position >= len(untied):
+            raise OperationError(
+                operation,
+                f"has {len(dispatched_values(operation))} operands and {len(untied)} results of "
+                f"its own, but its kernel takes an argument #{argument}",
+            )
+        return untied[position]
+
+
+Rule = Callable[[Planner, Operation], None]
+
+
+def _result_here(planner: Planner, operation: Operation) -> None:
+    planner.settle_where_it_runs(operation, "result_encoding")
+
+
+def _encode(planner: Planner, operation: Operation) -> None:
+    """The source is read as it was laid out, wherever that was; the result is laid out here."""
+    planner.settle_as_operand(operation, ("source_encoding",))
+    planner.settle_where_it_runs(operation, "result_encoding")
+
+
+RULES: dict[str, Rule] = {
+    "stream.tensor.clone": lambda planner, operation: planner.settle_as_operand(
+        operation, ("source_encoding", "result_encoding")
+    ),
+    "stream.tensor.empty": _result_here,
+    "stream.tensor.encode": _encode,
+    "stream.tensor.fill": lambda planner, operation: planner.settle_as_operand(
+        operation, ("target_encoding",)
+    ),
+    "stream.tensor.sizeof": lambda planner, operation: planner.settle_where_it_runs(
+        operation, "encoding"
+    ),
+    "stream.tensor.splat": _result_here,
+}
+"""Tensor operations that may have encodings, and whose layout each of their tensors has.
+
+Others work on elements by their position, and so on tensors without an encoding only."""
