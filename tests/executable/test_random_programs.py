@@ -23,11 +23,12 @@ from mesh_opt.interpreter.run import (
 )
 from mesh_opt.passes.registry import all_passes
 from mesh_opt.passes.sharding.shard_partition import ShardPartitionPass
+from mesh_opt.tools.parsing import parse_module
+from mesh_opt.tools.source import Source
 from program_operations import OPERATIONS
 from program_writer import Value, Writer
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.parser import Parser
 
 COUNT = int(os.environ.get("MESH_OPT_RANDOM_PROGRAMS", "100"))
 FAILING = os.environ.get("MESH_OPT_FAILING_PROGRAM")
@@ -60,7 +61,7 @@ def programs(draw: st.DrawFn) -> str:
 def parse(text: str) -> tuple[Context, ModuleOp]:
     context = Context()
     register_dialects(context)
-    module = Parser(context, text).parse_module()
+    module = parse_module(context, Source(text, "<test>"))
     module.verify()
     return context, module
 

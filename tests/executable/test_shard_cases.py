@@ -18,10 +18,11 @@ from mesh_opt.interpreter.run import (
 )
 from mesh_opt.interpreter.values import dtype_of
 from mesh_opt.passes.registry import all_passes
+from mesh_opt.tools.parsing import parse_module
+from mesh_opt.tools.source import Source
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
 from xdsl.ir import Attribute
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 CASES = Path(__file__).parents[1] / "cases" / "shard"
@@ -34,7 +35,7 @@ DYNAMIC_SIZE = 6
 def parse(text: str) -> tuple[Context, ModuleOp]:
     context = Context()
     register_dialects(context)
-    module = Parser(context, text).parse_module()
+    module = parse_module(context, Source(text, "<test>"))
     module.verify()
     return context, module
 
