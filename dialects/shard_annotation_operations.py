@@ -207,9 +207,12 @@ class ShardingDefinition(OnGrid, ABC):
 
     def check_tensor(self, tensor_type: Attribute) -> None:
         """Check that this sharding means something for tensors of a type."""
-        check_sharding_of_tensor(
-            tensor_type, self.resolve_grid(), self.axes, self.halos, self.offsets, self.partial
-        )
+        grid, halos, offsets = self.resolve_grid(), self.halos, self.offsets
+        if halos or offsets:
+            # Their rules for tensors build on those for shardings, and in a graph region the
+            # sharding may come later, where nothing has checked it yet.
+            self.verify_on_grid(grid)
+        check_sharding_of_tensor(tensor_type, grid, self.axes, halos, offsets, self.partial)
 
 
 class GetShardingDefinition(IRDLOperation, ABC):

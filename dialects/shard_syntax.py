@@ -174,23 +174,25 @@ def parse_index_list(parser: Parser) -> tuple[list[int], list[UnresolvedOperand]
 def print_index_list(
     printer: Printer, numbers: Sequence[int], operands: Sequence[SSAValue]
 ) -> None:
-    """Print static numbers with the operands in their holes."""
+    """Print static numbers with the operands in their holes, `?` where one is missing."""
     remaining = iter(operands)
 
     def element(number: int) -> None:
-        if number == DYNAMIC_INDEX:
-            printer.print_ssa_value(next(remaining))
-        else:
+        if number != DYNAMIC_INDEX:
             printer.print_int(number)
+        elif (operand := next(remaining, None)) is not None:
+            printer.print_ssa_value(operand)
+        else:
+            printer.print_string("?")
 
     with printer.in_square_brackets():
         printer.print_list(numbers, element)
 
 
 def mixed_list(numbers: Sequence[int], operands: Sequence[SSAValue]) -> tuple[int | SSAValue, ...]:
-    """The numbers, with the operands in the holes."""
+    """The numbers, with the operands in the holes. A hole without one, an error, stays a hole."""
     remaining = iter(operands)
-    return tuple(next(remaining) if n == DYNAMIC_INDEX else n for n in numbers)
+    return tuple(next(remaining, n) if n == DYNAMIC_INDEX else n for n in numbers)
 
 
 def split_list(mixed: Sequence[int | SSAValue]) -> tuple[list[int], list[SSAValue]]:

@@ -299,3 +299,24 @@ func.func @f(%t: tensor<8x16xf32>, %r: tensor<f32>) {
   %b = shard.shard %r to %got : tensor<f32>
   return
 }
+
+// -----
+
+// Upstream accepts this.
+// A sharding may come after its use in a graph region.
+shard.grid @g(shape = 2)
+func.func private @t() -> tensor<8xf32>
+%t = func.call @t() : () -> tensor<8xf32>
+// expected-error @+1 {{0-based grid axis index 7 is out of bounds.}}
+%a = shard.shard %t to %s : tensor<8xf32>
+%s = shard.sharding @g split_axes = [[7]] halo_sizes = [1, 1] : !shard.sharding
+
+// -----
+
+// Upstream crashes on this.
+shard.grid @g(shape = 2x4)
+func.func @f(%t: tensor<8x16xf32>) {
+  // expected-error @+1 {{halo_sizes has 0 dynamic operands, expected 1}}
+  %s = "shard.sharding"() <{grid = @g, split_axes = #shard<axisarray[[0]]>, static_halo_sizes = array<i64: 1, -9223372036854775808>, operandSegmentSizes = array<i32: 0, 0>}> : () -> !shard.sharding
+  return
+}
