@@ -12,14 +12,14 @@ import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from .options import UsageError
 from .run_options import RunOptions, help_text, parse_arguments, wants_help
-from .source import Source
+from .usage_error import UsageError
 
 if TYPE_CHECKING:
     from ..api import Function, Program
     from ..interpreter.values import Array
     from ..sharding.grid import Grid
+    from .source import Source
 
 
 def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
@@ -72,6 +72,8 @@ def _describe(problem: Exception) -> str:
 
 def read_text(path: str) -> Source:
     """The program in a file. Raises UsageError."""
+    from .source import Source
+
     try:
         with open(path, "rb") as file:
             return Source(file.read().decode("utf-8"), path)
@@ -83,6 +85,7 @@ def read_text(path: str) -> Source:
 
 def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
     from ..api import BACKENDS, compile
+    from .source import Source
 
     if options.backend not in BACKENDS:
         raise UsageError(

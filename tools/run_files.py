@@ -20,7 +20,7 @@ from ..interpreter.values import (
     static_shape,
     wrap,
 )
-from .options import UsageError
+from .usage_error import UsageError
 from .value_text import TextError, parse_raw, parse_value
 
 

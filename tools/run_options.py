@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from .options import UsageError
+from .usage_error import UsageError
 
 DESCRIPTION = """\
 Run a function of an MLIR program on the CPU. A program with a `shard` grid that has been
