@@ -10,6 +10,7 @@ K, or the next power of two where the size is known to be less.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import cast
 
 from xdsl.builder import Builder
@@ -152,11 +153,8 @@ class Respelling:
             for group in (operation.properties, operation.attributes):
                 for name, attribute in group.items():
                     group[name] = self._attribute(attribute, operation)
-            values = [*operation.results]
-            for region in operation.regions:
-                for block in region.blocks:
-                    values += block.args
-            for value in values:
+            arguments = (block.args for region in operation.regions for block in region.blocks)
+            for value in chain(operation.results, *arguments):
                 type_ = self._attribute(value.type, operation)
                 if type_ is not value.type:
                     Rewriter.replace_value_with_new_type(value, type_)
@@ -189,7 +187,7 @@ class Respelling:
             sizes = []
         elif not sizes:
             builder = Builder(InsertPoint.before(operation))
-            for index, size in enumerate(cast(Tensor, operation.result.type).get_shape()):
+            for index, size in enumerate(operation.result.type.get_shape()):
                 if size == DYNAMIC_INDEX:
                     position = constant_index(index, builder)
                     sizes.append(builder.insert(DimOp(operation.source, position)).result)
@@ -258,11 +256,10 @@ class Respelling:
             sizes = NoneAttr()
             if isinstance(slots, ArrayAttr):
                 index = encoding.operand_index.value.data
-                own = slots.data[index]
-                if isinstance(own, ArrayAttr) and len(own.data) == 2:
-                    broadcast = cast(ArrayAttr[AffineMapAttr], own).data[1]
-                firsts = [s.data[0] if isinstance(s, ArrayAttr) else s for s in slots.data]
-                slots = ArrayAttr[Attribute](firsts)
+                own = _maps(slots.data[index])
+                if len(own) == 2 and isinstance(own[1], AffineMapAttr):
+                    broadcast = own[1]
+                slots = ArrayAttr[Attribute]([_maps(slot)[0] for slot in slots.data])
         return EncodingAttr.new(
             [
                 encoding.operand_index,
@@ -276,6 +273,11 @@ class Respelling:
                 encoding.targets,
             ]
         )
+
+
+def _maps(slot: Attribute) -> tuple[Attribute, ...]:
+    """The maps in one place of `user_indexing_maps`: one, or several to compose."""
+    return cast(ArrayAttr[Attribute], slot).data if isinstance(slot, ArrayAttr) else (slot,)
 
 
 def _rounding(encoding: EncodingAttr) -> DenseArrayBase | None:

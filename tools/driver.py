@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TextIO, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import ParseError
 
 from ..dialects.diagnostics import OperationError, Remark, remarks_to
-from ..dialects.printing import PrintOptions, Spelling
+from ..dialects.printing import Spelling
 from ..dialects.registry import register_dialects
 from .diagnostics import (
     Diagnostic,
@@ -27,14 +27,15 @@ from .diagnostics import (
     render,
 )
 from .limits import deep_recursion
-from .observers import IrPrinting, Timing, VerifyingEach, WhatToPrint
 from .options import Options
 from .parsing import parse_module
 from .pass_manager import InternalFault, Observer, PassFailure, Step, describe_steps, run_steps
 from .printing import print_operation
-from .reproducer import write_reproducer
 from .source import Source
 from .verification import verification_errors
+
+if TYPE_CHECKING:
+    from .observers import Timing
 
 
 class Driver:
@@ -47,7 +48,7 @@ class Driver:
         self._steps = steps
         self._whole = whole
         self._stderr = stderr
-        self._timing = Timing() if options.mlir_timing else None
+        self._timing = _new_timing() if options.mlir_timing else None
         self.diagnostics: list[Diagnostic] = []
 
     @property
@@ -82,6 +83,8 @@ class Driver:
             module = self._read(context, source)
         if module is None or not self._run(context, module, source):
             return None
+        if not self._respell(module):
+            return None
         with self._stage("Output"):
             return self.print_ir(module) + "\n"
 
@@ -92,7 +95,6 @@ class Driver:
             generic=self._options.mlir_print_op_generic,
             locations=self._options.mlir_print_debuginfo,
             elide_larger=self._options.mlir_elide_elementsattrs_if_larger,
-            options=PrintOptions(spelling=cast(Spelling, self._options.spelling)),
         )
 
     def _read(self, context: Context, source: Source) -> ModuleOp | None:
@@ -109,6 +111,19 @@ class Driver:
         if self._options.verify_roundtrip and not self._survives_roundtrip(context, module):
             return None
         return module
+
+    def _respell(self, module: ModuleOp) -> bool:
+        """Give the encoding dialects the names that were asked for."""
+        if self._options.spelling == "as-read":
+            return True
+        from ..dialects.spelling import respell
+
+        try:
+            respell(module, cast(Spelling, self._options.spelling))
+        except OperationError as failure:
+            self.report(from_operation_error(failure))
+            return False
+        return True
 
     def _verify(self, module: ModuleOp) -> bool:
         failures = list(verification_errors(module))
@@ -154,6 +169,10 @@ class Driver:
 
     def _observers(self) -> list[Observer]:
         options = self._options
+        if not options.watches_passes:
+            return []
+        from .observers import IrPrinting, VerifyingEach, WhatToPrint
+
         observers: list[Observer] = []
         wanted = WhatToPrint(
             before=frozenset(options.mlir_print_ir_before),
@@ -189,6 +208,8 @@ class Driver:
             self._write_reproducer(source, self._options.mlir_pass_pipeline_crash_reproducer)
 
     def _write_reproducer(self, source: Source, path: str | None) -> None:
+        from .reproducer import write_reproducer
+
         try:
             written = write_reproducer(source.content, describe_steps(self._steps), path)
         except OSError as failure:
@@ -218,6 +239,12 @@ class Driver:
 
         with remarks_to(sink):
             yield
+
+
+def _new_timing() -> Timing:
+    from .observers import Timing
+
+    return Timing()
 
 
 def new_context(allow_unregistered: bool = False) -> Context:

@@ -12,10 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .pass_options import did_you_mean
-
-
-class UsageError(Exception):
-    """The command line asks for something that does not exist or makes no sense."""
+from .usage_error import UsageError
 
 
 def _flag(help_text: str, *, default: bool = False, names: tuple[str, ...] = ()) -> Any:
@@ -77,7 +74,9 @@ class Options:
     allow_unregistered_dialect: bool = _flag("read operations and attributes of unknown dialects")
     no_implicit_module: bool = _flag("do not put operations at the top level into a module")
     remarks: tuple[str, ...] = _many("print what passes decided, by category, or all")
-    spelling: str = _choice("names of the encoding dialects in the output", "today", "2024")
+    spelling: str = _choice(
+        "names of the encoding dialects in the output", "as-read", "today", "2024"
+    )
 
     mlir_print_op_generic: bool = _flag("print the generic form", names=("print-op-generic",))
     mlir_print_debuginfo: bool = _flag("print locations", names=("print-debuginfo",))
@@ -100,6 +99,20 @@ class Options:
         "write a reproducer here if a pass fails"
     )
     mlir_generate_reproducer: str | None = _value("write a reproducer here in any case")
+
+    @property
+    def watches_passes(self) -> bool:
+        """Whether anything is to be done before or after single passes."""
+        return bool(
+            self.verify_each
+            or self.mlir_timing
+            or self.mlir_print_ir_before
+            or self.mlir_print_ir_after
+            or self.mlir_print_ir_before_all
+            or self.mlir_print_ir_after_all
+            or self.mlir_print_ir_after_change
+            or self.mlir_print_ir_after_failure
+        )
 
 
 def _fields() -> dict[str, dataclasses.Field[Any]]:
@@ -173,7 +186,8 @@ def _set(
             text = _required(name, value, rest)
             choices: tuple[str, ...] = field.metadata["choices"]
             if text not in choices:
-                raise UsageError(f"option '--{name}' is {' or '.join(choices)}, not '{text}'")
+                listing = f"{', '.join(choices[:-1])} or {choices[-1]}"
+                raise UsageError(f"option '--{name}' is {listing}, not '{text}'")
             values[field.name] = text
         case _:
             values[field.name] = _required(name, value, rest)

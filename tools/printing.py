@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.printer import Printer
 
-from ..dialects.printing import PrintOptions, printing_with
 from .limits import deep_recursion
 from .mended_forms import PRINTERS
 
@@ -70,10 +69,9 @@ def print_operation(
     generic: bool = False,
     locations: bool = False,
     elide_larger: int | None = None,
-    options: PrintOptions | None = None,
 ) -> str:
     """The text of an operation, without a newline at its end."""
     printer = ModulePrinter(generic=generic, locations=locations, elide_larger=elide_larger)
-    with deep_recursion(), printing_with(options or PrintOptions()):
+    with deep_recursion():
         printer.print_op(operation)
     return printer.text
