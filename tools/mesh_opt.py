@@ -16,12 +16,10 @@ from ..dialects.registry import all_dialects
 from ..passes.registry import all_passes
 from .diagnostics import Place, error, render
 from .driver import Driver
-from .expectations import check_expectations
 from .options import Options, UsageError, help_text, parse_command_line
 from .pass_manager import Step, build_root_steps, build_steps, describe_steps
 from .pass_options import PassTable
 from .pipeline import PassEntry, PipelineError, parse_options, parse_pipeline
-from .reproducer import stored_pipeline
 from .source import Source, split_source
 
 VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
@@ -67,13 +65,15 @@ def main_console() -> None:
     try:
         code = main(sys.argv[1:], sys.stdin, sys.stdout, sys.stderr)
         sys.stdout.flush()
+        sys.stderr.flush()
     except BrokenPipeError:
         # Whoever read our output has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except KeyboardInterrupt:
         code = 130
-    sys.exit(code)
+    # Taking modules and IR apart at exit takes longer than reading a small program.
+    os._exit(code)
 
 
 def _information(options: Options, passes: PassTable) -> str | None:
@@ -112,6 +112,8 @@ def _steps(options: Options, whole: Source, passes: PassTable) -> tuple[Step, ..
     """The passes to run, however they were asked for."""
     pipelines = [text for text in (options.pass_pipeline, options.passes) if text is not None]
     if options.run_reproducer:
+        from .reproducer import stored_pipeline
+
         stored = stored_pipeline(whole.content)
         if stored is None:
             raise UsageError(f"'{options.input}' stores no pipeline to run")
@@ -142,6 +144,8 @@ def _process(
         seen = len(driver.diagnostics)
         outputs.append(driver.process(piece) or "")
         if options.verify_diagnostics:
+            from .expectations import check_expectations
+
             for diagnostic in check_expectations(piece, driver.diagnostics[seen:]):
                 stderr.write(render(diagnostic, [whole]))
                 surprises = True
