@@ -20,6 +20,8 @@ from ..dialects.structured import StructuredView, structured_view
 from ..interpreter.attributes import integer_list
 from .code import Term
 from .scalars import is_scalar_operation, write_scalar_operation
+from .tosa_expressions import ELEMENTWISE, MOVEMENTS
+from .tosa_expressions import write_elementwise as write_tosa_elementwise
 from .writer import FlatIndices, Indices, KernelWriter, shape_of
 
 Rule = Callable[[KernelWriter, Operation, int, Indices], Term]
@@ -308,10 +310,7 @@ def _splat(writer: KernelWriter, op: Operation, number: int, indices: Indices) -
 
 def _empty(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
     """Whatever the element is; zero is as good as anything."""
-    element = writer.element_of(op.results[0])
-    if element.is_float:
-        return writer.code.float_constant(0.0, element.register)
-    return writer.code.integer_constant(0, element.name)
+    return writer.zero(op.results[0])
 
 
 def _generate(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
@@ -433,6 +432,8 @@ RESHAPES = frozenset(
 """Operations whose result has its operand's elements in the same row-major order."""
 
 RULES: dict[str, Rule] = {
+    **MOVEMENTS,
+    **dict.fromkeys(ELEMENTWISE, write_tosa_elementwise),
     **dict.fromkeys(RESHAPES, _reshape),
     "linalg.pack": _pack,
     "linalg.unpack": _unpack,
@@ -455,6 +456,7 @@ FREE = frozenset(
         *RESHAPES,
         *("tensor.cast", "tensor.concat", "tensor.empty", "tensor.extract_slice"),
         *("tensor.splat", "tensor.bitcast"),
+        *("tosa.concat", "tosa.reverse", "tosa.slice", "tosa.transpose"),
     )
 )
 """Operations that only say where an element comes from, and cost nothing to repeat."""

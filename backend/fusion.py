@@ -20,7 +20,9 @@ from ..interpreter.values import element_type
 from .elements import element_of
 from .expressions import FREE, RESHAPES, RULES, Access, loop_positions, unit_reshape
 from .scalars import is_scalar_operation
-from .writer import BODY_OPERATIONS, constant_attribute, shape_of, splat_value
+from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_broadcast, is_pointwise_tosa, is_read
+from .tosa_kernels import TOSA_KERNELS, has_tosa_kernel
+from .writer import BODY_OPERATIONS, CONSTANTS, constant_attribute, shape_of, splat_value
 
 LARGEST_GROUP = 48
 """Operations computed on the way in one kernel: beyond that, compile time outweighs traffic."""
@@ -58,6 +60,8 @@ def is_pointwise(operation: Operation) -> bool:
     name = operation.name
     if name in RESHAPES:
         return _is_unit_reshape(operation)
+    if name.startswith("tosa."):
+        return is_pointwise_tosa(operation)
     if name in RULES:
         return True
     if is_scalar_operation(name):
@@ -87,6 +91,7 @@ def is_kernel(operation: Operation) -> bool:
         return False
     known = (
         operation.name in KERNEL_ONLY
+        or has_tosa_kernel(operation)
         or is_pointwise(operation)
         or structured_view(operation) is not None
     )
@@ -96,11 +101,18 @@ def is_kernel(operation: Operation) -> bool:
 def _has_known_elements(operation: Operation) -> bool:
     """Whether kernels hold the elements of all operands and results."""
     try:
-        for value in (*operation.operands, *operation.results):
+        for value in (*_read_operands(operation), *operation.results):
             element_of(element_type(value.type), operation)
     except OperationError:
         return False
     return True
+
+
+def _read_operands(operation: Operation) -> Sequence[SSAValue]:
+    """The operands whose elements or numbers kernels read."""
+    if operation.name.startswith("tosa."):
+        return [each for each in operation.operands if is_read(operation, each)]
+    return operation.operands
 
 
 def _has_known_bodies(operation: Operation) -> bool:
@@ -152,6 +164,8 @@ _ONCE_OPERANDS = {
     **dict.fromkeys(
         (*RESHAPES, "tensor.extract_slice", "tensor.concat", "tensor.pad"), Access.ONCE
     ),
+    **dict.fromkeys(MOVEMENTS, Access.ONCE),
+    "tosa.tile": Access.MANY,
     "linalg.pack": Access.ONCE,
     "linalg.unpack": Access.ONCE,
     "tensor.insert_slice": Access.ONCE,
@@ -164,8 +178,13 @@ def _accesses(operation: Operation) -> Sequence[tuple[SSAValue, Access]]:
     pairs: list[tuple[SSAValue, Access]] = []
     if view is None:
         default = _ONCE_OPERANDS.get(operation.name, Access.SAME)
-        default = Access.MANY if operation.name in KERNEL_ONLY else default
-        pairs.extend((operand, default) for operand in operation.operands)
+        if operation.name in KERNEL_ONLY or operation.name in TOSA_KERNELS:
+            default = Access.MANY
+        for operand in _read_operands(operation):
+            is_repeated = operation.name in ELEMENTWISE and is_broadcast(
+                shape_of(operand), shape_of(operation.results[0])
+            )
+            pairs.append((operand, Access.MANY if is_repeated else default))
     else:
         for operand, affine_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
             if isinstance(operand.type, TensorType):
@@ -212,7 +231,7 @@ def plan_block(block: Block) -> FusionPlan:
             )
 
     for operation in reversed(list(block.ops)):
-        if operation.name == "arith.constant":
+        if operation.name in CONSTANTS:
             # Kernels hold numbers themselves; other constants are arrays of the host's.
             result = operation.results[0]
             is_array = result in demands and not _is_number(result)

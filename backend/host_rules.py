@@ -15,7 +15,7 @@ from .collective_rules import COLLECTIVE_RULES
 from .expressions import RESHAPES, attribute_integers, kept_dimensions, operand_segments
 from .kernels import write_kernel, write_slice_update
 from .tensors import Tensor
-from .writer import DYNAMIC, shape_of
+from .writer import CONSTANTS, DYNAMIC, shape_of
 
 if TYPE_CHECKING:
     from .recorder import RecordingFrame
@@ -148,7 +148,8 @@ def _stored(value: object) -> bool:
 HOST_RULES: dict[str, HostRule] = {
     **dict.fromkeys(RESHAPES, _reshape),
     **COLLECTIVE_RULES,
-    "arith.constant": _constant,
+    **dict.fromkeys(CONSTANTS, _constant),
+    "tosa.identity": _pass_on,
     "mesh.shard": _pass_on,
     "shard.shard": _pass_on,
     "tensor.cast": _pass_on,

@@ -28,6 +28,8 @@ from .expressions import (
 )
 from .fusion import is_pointwise, is_pointwise_view
 from .scalars import is_scalar_operation
+from .tosa_expressions import ELEMENTWISE, is_read
+from .tosa_kernels import has_tosa_kernel, write_tosa_kernel
 from .writer import FlatIndices, Indices, KernelText, KernelWriter, TileCount, shape_of
 
 FLAT_CHUNK = 4096
@@ -47,6 +49,8 @@ def write_kernel(
     writer = KernelWriter(operation, tuple(results), is_inline)
     if operation.name == "linalg.softmax":
         return writer.finish(_write_softmax(writer, operation))
+    if has_tosa_kernel(operation):
+        return writer.finish(write_tosa_kernel(writer, operation))
     if is_pointwise(operation):
         return writer.finish(_write_pointwise(writer))
     view = structured_view(operation)
@@ -157,6 +161,14 @@ def is_flat(value: SSAValue, is_inline: Callable[[SSAValue], bool], root: bool =
         return True
     if is_scalar_operation(operation.name) or operation.name == "tensor.bitcast":
         return all(is_flat(operand, is_inline) for operand in operation.operands)
+    if operation.name in ELEMENTWISE:
+        shape = shape_of(value)
+        return all(
+            (shape_of(operand) == shape or all(size == 1 for size in shape_of(operand)))
+            and is_flat(operand, is_inline)
+            for operand in operation.operands
+            if is_read(operation, operand)
+        )
     if operation.name in ("tensor.empty", "tensor.splat"):
         return True
     if operation.name == "tensor.cast":

@@ -63,7 +63,7 @@ class RecordedProgram(Program):
         """The value of an `arith.constant`."""
         array = self._arrays.get(operation)
         if array is None:
-            array = constant_array(operation, operation.get_attr_or_prop("value"))
+            array = constant_array(operation, constant_attribute(operation.results[0]))
             self._arrays[operation] = array
         return array
 

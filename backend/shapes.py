@@ -18,6 +18,8 @@ from .expressions import (
     operand_segments,
 )
 from .scalars import is_scalar_operation
+from .tosa_expressions import ELEMENTWISE, is_read
+from .tosa_kernels import TOSA_KERNELS
 from .writer import shape_of
 
 Shape = tuple[int, ...]
@@ -75,6 +77,11 @@ class ShapeResolver:
             return (*shapes[0][:axis], total, *shapes[0][axis + 1 :])
         if name in ("tensor.insert_slice", "tensor.insert", "linalg.pack", "linalg.unpack"):
             return self.shape(operation.operands[1])
+        if name in ELEMENTWISE:
+            shapes = [self.shape(each) for each in operation.operands if is_read(operation, each)]
+            return tuple(max(sizes) for sizes in zip(*shapes, strict=True))
+        if name in TOSA_KERNELS:
+            return self._combined(operation)
         if name in RESHAPES:
             return self._reshaped(operation, static)
         view = structured_view(operation)
@@ -97,6 +104,13 @@ class ShapeResolver:
             self._number(next(remaining)) if each == DYNAMIC_INDEX else each
             for each in attribute_integers(operation, name)
         )
+
+    def _combined(self, operation: Operation) -> Shape:
+        first = self.shape(operation.operands[0])
+        if operation.name == "tosa.matmul":
+            return (*first[:2], self.shape(operation.operands[1])[2])
+        axis = attribute_integer(operation, "axis")
+        return (*first[:axis], 1, *first[axis + 1 :])
 
     def _padded(self, operation: Operation) -> Shape:
         source, low, high = operand_segments(operation)

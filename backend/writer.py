@@ -108,9 +108,21 @@ def tensor_element(value: SSAValue) -> Attribute:
 def constant_attribute(value: SSAValue) -> Attribute | None:
     """What a value is, if it is a constant."""
     owner = value.owner
-    if isinstance(owner, Operation) and owner.name == "arith.constant":
-        return owner.get_attr_or_prop("value")
-    return None
+    if not isinstance(owner, Operation):
+        return None
+    names = CONSTANTS.get(owner.name)
+    if names is None:
+        return None
+    found = (owner.get_attr_or_prop(name) for name in names)
+    return next((attribute for attribute in found if attribute is not None), None)
+
+
+CONSTANTS = {
+    "arith.constant": ("value",),
+    "tosa.const": ("values", "value"),
+    "tosa.const_shape": ("values", "value"),
+}
+"""Operations that are constants, and the attribute that holds the value."""
 
 
 @dataclass
@@ -225,6 +237,13 @@ class KernelWriter:
         if isinstance(value.type, IndexType):
             return self.constant(Number(value))
         return self.load(value, 0)
+
+    def zero(self, value: SSAValue) -> Term:
+        """A zero of a tensor's element type."""
+        element = self.element_of(value)
+        if element.is_float:
+            return self.code.float_constant(0.0, element.register)
+        return self.code.integer_constant(0, element.name)
 
     # Bodies -----------------------------------------------------------------------------------
 
