@@ -285,6 +285,9 @@ class ShardShapeOp(NamedResults):
             raise VerifyException(
                 f"has {len(self.results)} results, expected one for each of {len(self.shape)} sizes"
             )
+        for size in self.shape.get_values():
+            if size < 0 and size != DYNAMIC_INDEX:
+                raise VerifyException(f"sizes must not be negative, got {size}")
 
 
 @irdl_op_definition

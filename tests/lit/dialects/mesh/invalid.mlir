@@ -112,3 +112,11 @@ func.func @f(%t: tensor<8xf32>) {
   %r = mesh.all_gather %t on @m grid_axes = [0] gather_axis = 0 : tensor<8xf32> -> tensor<16xf32>
   return
 }
+
+// -----
+
+func.func @f(%s: !mesh.sharding, %i: index) {
+  // expected-error @+1 {{sizes must not be negative, got -8}}
+  %r = "mesh.shard_shape"(%s, %i) <{shape = array<i64: -8>}> : (!mesh.sharding, index) -> index
+  return
+}
