@@ -19,6 +19,18 @@ def _convert_sdy_to_shard() -> type[ModulePass]:
     return ConvertSdyToShardPass
 
 
+def _iree_stream_encode_device_tensors() -> type[ModulePass]:
+    from .stream.encode_device_tensors import EncodeDeviceTensorsPass
+
+    return EncodeDeviceTensorsPass
+
+
+def _iree_stream_encode_host_tensors() -> type[ModulePass]:
+    from .stream.encode_host_tensors import EncodeHostTensorsPass
+
+    return EncodeHostTensorsPass
+
+
 def _iree_stream_specialize_encodings() -> type[ModulePass]:
     from .stream.specialize_encodings import SpecializeEncodingsPass
 
@@ -70,6 +82,10 @@ def _spmd() -> type[ModulePass]:
 OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "convert-mesh-to-shard": _convert_mesh_to_shard,
     "convert-sdy-to-shard": _convert_sdy_to_shard,
+    "encode-device-tensors": _iree_stream_encode_device_tensors,
+    "encode-host-tensors": _iree_stream_encode_host_tensors,
+    "iree-stream-encode-device-tensors": _iree_stream_encode_device_tensors,
+    "iree-stream-encode-host-tensors": _iree_stream_encode_host_tensors,
     "iree-stream-specialize-encodings": _iree_stream_specialize_encodings,
     "mesh-spmdization": _shard_partition,
     "shard-complete": _shard_complete,

@@ -1,0 +1,93 @@
+"""Give kernels the element types that tensors have in memory.
+
+A boolean is stored in a byte and an odd width in the next power of two of bits. Bindings get the
+stored element types; what a kernel loads is truncated to what it computes with, and what it stores
+is widened.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.arith import ExtUIOp, TruncIOp
+from xdsl.dialects.builtin import IntegerType, ModuleOp, TensorType
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...dialects.dispatch_tensors import DispatchTensor
+from ...dialects.encoding_interfaces import Tensor, tensor_encoding
+from ...dialects.iree_encoding_layouts import PackedStorageAttr
+from ...dialects.tensor_shapes import element_of
+from ...tiling.element_types import ElementKind
+
+LOADS = ("iree_tensor_ext.dispatch.tensor.load", "flow.dispatch.tensor.load")
+STORES = ("iree_tensor_ext.dispatch.tensor.store", "flow.dispatch.tensor.store")
+
+
+@dataclass(frozen=True)
+class EncodeDeviceTensorsPass(ModulePass):
+    """Give bindings of kernels the element types of memory."""
+
+    name = "iree-stream-encode-device-tensors"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for executable in op.body.block.ops:
+            if executable.name == "stream.executable":
+                for operation in tuple(executable.walk()):
+                    _encode(operation)
+
+
+def _encode(operation: Operation) -> None:
+    if operation.name == "stream.binding.subspan":
+        bound = operation.results[0].type
+        if isinstance(bound, DispatchTensor):
+            stored = stored_type(bound.bound_type)
+            if stored != bound.bound_type:
+                new = bound.new([bound.access, stored])
+                Rewriter.replace_value_with_new_type(operation.results[0], new)
+    elif operation.name in LOADS:
+        _encode_load(operation)
+    elif operation.name in STORES:
+        _encode_store(operation)
+
+
+def stored_type(type_: Attribute) -> Attribute:
+    """A tensor type with the element type that it has in memory."""
+    if not isinstance(type_, TensorType):
+        return type_
+    tensor = cast(Tensor, type_)
+    element = element_of(tensor)
+    if element.kind is not ElementKind.INTEGER or element.bits == element.storage_bits:
+        return tensor
+    if isinstance(tensor_encoding(tensor), PackedStorageAttr):
+        return tensor
+    bits = element.storage_bits
+    return TensorType(IntegerType(bits), tensor.shape, tensor.encoding)
+
+
+def _encode_load(operation: Operation) -> None:
+    """Load what is stored, then truncate."""
+    result = operation.results[0]
+    wanted = result.type
+    stored = stored_type(wanted)
+    if stored == wanted:
+        return
+    result = Rewriter.replace_value_with_new_type(result, stored)
+    builder = Builder(InsertPoint.after(operation))
+    truncated = builder.insert(TruncIOp.create(operands=[result], result_types=[wanted]))
+    result.replace_uses_with_if(truncated.result, lambda use: use.operation is not truncated)
+
+
+def _encode_store(operation: Operation) -> None:
+    """Widen, then store."""
+    value = operation.operands[0]
+    stored = stored_type(value.type)
+    if stored == value.type:
+        return
+    builder = Builder(InsertPoint.before(operation))
+    widened = builder.insert(ExtUIOp.create(operands=[value], result_types=[stored]))
+    operation.operands[0] = widened.result

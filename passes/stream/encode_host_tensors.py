@@ -1,0 +1,385 @@
+"""Replace tensors by bytes in host programs: sizes become arithmetic, tensor operations async ones.
+
+Where a device may be one of several targets a tensor takes the largest of their sizes. Sizes that
+are known become constants. Operations that move elements by position work on tensors in row-major
+order only; `stream.tensor.import`, `export`, `encode` and `trace` stay, with their sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.arith import BitcastOp, ExtUIOp, IndexCastOp, OrIOp, ShLIOp
+from xdsl.dialects.arith import ConstantOp as ArithConstantOp
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    TensorType,
+    i1,
+    i8,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...dialects.diagnostics import OperationError
+from ...dialects.encoding_interfaces import (
+    EncodingError,
+    Tensor,
+    storage_formula_of,
+    tensor_encoding,
+)
+from ...dialects.resource_syntax import RESOURCE
+from ...dialects.size_arithmetic import emit_largest, emit_size
+from ...dialects.stream_async import (
+    AsyncAllocaOp,
+    AsyncCloneOp,
+    AsyncConstantOp,
+    AsyncDispatchOp,
+    AsyncFillOp,
+    AsyncLoadOp,
+    AsyncSliceOp,
+    AsyncSplatOp,
+    AsyncStoreOp,
+    AsyncUpdateOp,
+)
+from ...dialects.stream_tensor import (
+    TensorCloneOp,
+    TensorConstantOp,
+    TensorDispatchOp,
+    TensorEmptyOp,
+    TensorFillOp,
+    TensorLoadOp,
+    TensorSizeOfOp,
+    TensorSliceOp,
+    TensorSplatOp,
+    TensorStoreOp,
+    TensorUpdateOp,
+)
+from ...dialects.tensor_shapes import element_named, element_of, shape_of
+from ...tiling.element_types import ElementKind
+from .index_amounts import (
+    Amount,
+    add,
+    as_value,
+    bytes_of,
+    known,
+    multiply,
+    row_major_position,
+)
+from .layout_origin import host_operations
+
+LARGEST_PATTERN = 64
+"""Bits of the widest pattern that a device can write over and over."""
+
+
+@dataclass(frozen=True)
+class EncodeHostTensorsPass(ModulePass):
+    """Turn tensor sizes and tensor operations of the host into bytes."""
+
+    name = "iree-stream-encode-host-tensors"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for operation in tuple(host_operations(op)):
+            rule = RULES.get(operation.name)
+            if rule is None:
+                continue
+            builder = Builder(InsertPoint.before(operation))
+            try:
+                results = rule(operation, builder)
+            except EncodingError as error:
+                raise OperationError(operation, str(error)) from error
+            Rewriter.replace_op(operation, [], results)
+
+
+# Sizes and ranges
+
+
+def storage_size(tensor: Tensor, dims: Sequence[SSAValue], builder: Builder) -> SSAValue:
+    """The bytes of a tensor as a value: the largest that any target may need."""
+    formulas = storage_formula_of(tensor)
+    if all(formula.is_static for formula in formulas):
+        return as_value(max(formula.evaluate() for formula in formulas), builder)
+    return emit_largest([emit_size(formula, dims, builder) for formula in formulas], builder)
+
+
+def ranked(operation: Operation, type_: Attribute) -> Tensor:
+    """A ranked tensor; an error at the operation for other types."""
+    if not isinstance(type_, TensorType):
+        raise OperationError(operation, f"expects a ranked tensor, found {type_}")
+    return cast(Tensor, type_)
+
+
+def plain_tensor(operation: Operation, type_: Attribute) -> Tensor:
+    """A tensor whose elements can be found by position; an error at the operation for others."""
+    tensor = ranked(operation, type_)
+    encoding = tensor_encoding(tensor)
+    if encoding is not None and not encoding.is_identity(tensor):
+        raise OperationError(
+            operation, f"cannot find elements by position in a tensor of encoding {encoding}"
+        )
+    return tensor
+
+
+def sizes_of(tensor: Tensor, dims: Sequence[SSAValue]) -> list[Amount]:
+    """All sizes of a tensor, given those of its dynamic dimensions."""
+    rest = iter(dims)
+    return [known(next(rest)) if size is None else size for size in shape_of(tensor)]
+
+
+def byte_offset(
+    tensor: Tensor, dims: Sequence[SSAValue], indices: Sequence[SSAValue], builder: Builder
+) -> Amount:
+    """Where in a row-major tensor the element at `indices` starts. No indices: at the start."""
+    if not indices:
+        return 0
+    amounts = [known(index) for index in indices]
+    position = row_major_position(amounts, sizes_of(tensor, dims), builder)
+    return bytes_of(position, element_of(tensor).storage_bits, builder, round_up=False)
+
+
+def byte_length(tensor: Tensor, lengths: Sequence[SSAValue], builder: Builder) -> Amount:
+    """The bytes of a part of a row-major tensor that has these lengths."""
+    elements: Amount = 1
+    for length in lengths:
+        elements = multiply(elements, known(length), builder)
+    return bytes_of(elements, element_of(tensor).storage_bits, builder, round_up=True)
+
+
+def pattern(value: SSAValue, operation: Operation, builder: Builder) -> SSAValue:
+    """The bits of a value, as an integer of 8, 16, 32 or 64 of them, as they are stored."""
+    element = element_named(value.type)
+    bits = element.storage_bits
+    if element.kind is ElementKind.COMPLEX or bits > LARGEST_PATTERN:
+        raise OperationError(
+            operation,
+            f"has unsupported pattern type {value.type}: only patterns of at most "
+            f"{LARGEST_PATTERN} bits can be written over and over; a new builtin is required",
+        )
+    if isinstance(value.type, IndexType):
+        return builder.insert(IndexCastOp(value, i64)).result
+    if element.is_float:
+        value = builder.insert(BitcastOp(value, IntegerType(element.bits))).result
+    stored = IntegerType(max(bits, 8))
+    if value.type != stored:
+        value = builder.insert(ExtUIOp(value, stored)).result
+    while bits < 8:
+        # Several elements to a byte: the same bits again, further up.
+        shift = builder.insert(ArithConstantOp(IntegerAttr(bits, i8))).result
+        higher = builder.insert(ShLIOp(value, shift)).result
+        value = builder.insert(OrIOp(value, higher)).result
+        bits *= 2
+    return value
+
+
+# Operations
+
+
+def _placed(operation: Operation, **properties: Attribute) -> dict[str, Attribute]:
+    """The properties of an operation that runs where another one did."""
+    affinity = operation.properties.get("affinity")
+    return properties if affinity is None else {"affinity": affinity, **properties}
+
+
+Results = Sequence[SSAValue]
+
+
+def _size_of(operation: Operation, builder: Builder) -> Results:
+    op = cast(TensorSizeOfOp, operation)
+    return [storage_size(ranked(op, op.encoding), tuple(op.encoding_dims), builder)]
+
+
+def _empty(operation: Operation, builder: Builder) -> Results:
+    op = cast(TensorEmptyOp, operation)
+    new = AsyncAllocaOp.create(
+        operands=[op.result_size], result_types=[op.result.type], properties=_placed(op)
+    )
+    return builder.insert(new).results
+
+
+def _constant(operation: Operation, builder: Builder) -> Results:
+    op = cast(TensorConstantOp, operation)
+    tensor = plain_tensor(op, op.result_encoding)
+    new = AsyncConstantOp.create(
+        operands=[storage_size(tensor, tuple(op.result_encoding_dims), builder)],
+        result_types=[op.result.type],
+        properties=_placed(op, value=_stored_constant(op.value)),
+    )
+    return builder.insert(new).results
+
+
+def _stored_constant(value: Attribute) -> Attribute:
+    """Constant contents as they are stored: a boolean takes a byte."""
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        return value
+    constant = cast(DenseIntOrFPElementsAttr, value)
+    type_ = cast(Tensor, constant.type)
+    if type_.element_type != i1:
+        return constant
+    numbers = [int(bool(number)) for number in constant.get_values()]
+    return DenseIntOrFPElementsAttr.from_list(TensorType(i8, type_.shape), numbers)
+
+
+def _splat(operation: Operation, builder: Builder) -> Results:
+    op = cast(TensorSplatOp, operation)
+    new = AsyncSplatOp.create(
+        operands=[pattern(op.value, op, builder), op.result_size],
+        result_types=[op.result.type],
+        properties=_placed(op),
+    )
+    return builder.insert(new).results
+
+
+def _clone(operation: Operation, builder: Builder) -> Results:
+    op = cast(TensorCloneOp, operation)
+    new = AsyncCloneOp.create(
+        operands=[op.source, op.source_size, op.result_size],
+        result_types=[op.result.type],
+        properties=_placed(op),
+    )
+    return builder.insert(new).results
+
+
+def _slice(operation: Operation, builder: Builder) -> Results:
+    op = cast(TensorSliceOp, operation)
+    tensor = plain_tensor(op, op.source_encoding)
+    plain_tensor(op, op.result_encoding)
+    dims = tuple(op.source_encoding_dims)
+    start = byte_offset(tensor, dims, tuple(op.start_indices), builder)
+    end = add(start, known(op.result_size), builder)
+    new = AsyncSliceOp.create(
+        operands=[
+            op.source,
+            op.source_size,
+            as_value(start, builder),
+            as_value(end, builder),
+            op.result_size,
+        ],
+        result_types=[op.result.type],
+        properties=_placed(op),
+    )
+    return builder.insert(new).results
+
+
+def _fill(operation: Operation, builder: Builder) -> Results:
+    op = cast(TensorFillOp, operation)
+    start: Amount = 0
+    length: Amount = known(op.target_size)
+    if op.lengths:
+        tensor = plain_tensor(op, op.target_encoding)
+        dims = tuple(op.target_encoding_dims)
+        start = byte_offset(tensor, dims, tuple(op.start_indices), builder)
+        length = byte_length(tensor, tuple(op.lengths), builder)
+    new = AsyncFillOp.create(
+        operands=[
+            op.target,
+            op.target_size,
+            as_value(start, builder),
+            as_value(add(start, length, builder), builder),
+            as_value(length, builder),
+            pattern(op.value, op, builder),
+        ],
+        result_types=[op.result.type],
+        properties=_placed(op),
+    )
+    return builder.insert(new).results
+
+
+def _update(operation: Operation, builder: Builder) -> Results:
+    op = cast(TensorUpdateOp, operation)
+    tensor = plain_tensor(op, op.target_encoding)
+    plain_tensor(op, op.update_encoding)
+    dims = tuple(op.target_encoding_dims)
+    start = byte_offset(tensor, dims, tuple(op.start_indices), builder)
+    end = add(start, known(op.update_size), builder)
+    new = AsyncUpdateOp.create(
+        operands=[
+            op.target,
+            op.target_size,
+            as_value(start, builder),
+            as_value(end, builder),
+            op.update,
+            op.update_size,
+        ],
+        result_types=[op.result.type],
+        properties=_placed(op),
+    )
+    return builder.insert(new).results
+
+
+def _load(operation: Operation, builder: Builder) -> Results:
+    op = cast(TensorLoadOp, operation)
+    tensor = plain_tensor(op, op.source_encoding)
+    offset = byte_offset(tensor, tuple(op.source_encoding_dims), tuple(op.indices), builder)
+    new = AsyncLoadOp.create(
+        operands=[op.source, op.source_size, as_value(offset, builder)],
+        result_types=[op.result.type],
+    )
+    return builder.insert(new).results
+
+
+def _store(operation: Operation, builder: Builder) -> Results:
+    op = cast(TensorStoreOp, operation)
+    tensor = plain_tensor(op, op.target_encoding)
+    offset = byte_offset(tensor, tuple(op.target_encoding_dims), tuple(op.indices), builder)
+    new = AsyncStoreOp.create(
+        operands=[op.target, op.target_size, as_value(offset, builder), op.value],
+        result_types=[op.result.type],
+    )
+    return builder.insert(new).results
+
+
+def _dispatch(operation: Operation, builder: Builder) -> Results:
+    """All of each resource is given to the kernel."""
+    op = cast(TensorDispatchOp, operation)
+    for type_ in (*op.operand_encodings, *op.result_encodings):
+        encoding = tensor_encoding(type_)
+        if encoding is not None and not encoding.is_resolved:
+            raise OperationError(op, f"the layout of {type_} is not settled")
+    resources = sum(value.type.name == RESOURCE for value in op.mixed_operands)
+    start = as_value(0, builder)
+    new = AsyncDispatchOp.build(
+        operands=[
+            tuple(op.workload),
+            tuple(op.mixed_operands),
+            tuple(op.operand_sizes),
+            [start] * resources,
+            tuple(op.operand_sizes),
+            tuple(op.operand_sizes),
+            tuple(op.result_sizes),
+        ],
+        result_types=[tuple(result.type for result in op.results_)],
+        properties=_placed(
+            op,
+            entry_points=op.entry_points,
+            **({} if op.tied_operands is None else {"tied_operands": op.tied_operands}),
+        ),
+        attributes=dict(op.attributes),
+    )
+    return builder.insert(new).results
+
+
+Rule = Callable[[Operation, Builder], Results]
+
+RULES: dict[str, Rule] = {
+    "stream.tensor.clone": _clone,
+    "stream.tensor.constant": _constant,
+    "stream.tensor.dispatch": _dispatch,
+    "stream.tensor.empty": _empty,
+    "stream.tensor.fill": _fill,
+    "stream.tensor.load": _load,
+    "stream.tensor.sizeof": _size_of,
+    "stream.tensor.slice": _slice,
+    "stream.tensor.splat": _splat,
+    "stream.tensor.store": _store,
+    "stream.tensor.update": _update,
+}
+"""What each tensor operation becomes, by name."""
