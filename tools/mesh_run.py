@@ -155,13 +155,13 @@ def _write_results(
     from .run_files import write_archive, write_array
     from .value_text import format_result
 
-    if not options.outputs:
+    if not options.outputs and not options.expected_outputs:
         for index, (array, value_type) in enumerate(
             zip(results, function.result_types, strict=True)
         ):
             stdout.write(format_result(index, array, value_type, options.maximal_elements) + "\n")
         return
-    if options.outputs[0].endswith(".npz") and len(options.outputs) == 1:
+    if len(options.outputs) == 1 and options.outputs[0].endswith(".npz"):
         write_archive(options.outputs[0].lstrip("@+"), results)
         return
     if len(options.outputs) > len(results):

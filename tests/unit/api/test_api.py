@@ -1,0 +1,155 @@
+"""The Python face: compile, call, look at the stages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mesh_opt.api import (
+    CompilationError,
+    ExecutionError,
+    InputError,
+    Program,
+    compile,
+)
+from mesh_opt.passes.registry import all_passes
+from mesh_opt.sharding.grid import Grid
+from mesh_opt.tools.driver import new_context
+from mesh_opt.tools.parsing import parse_module
+from mesh_opt.tools.source import Source
+
+ROOT = Path(__file__).parents[3]
+EXAMPLE = ROOT / "examples" / "mlp_dp_tp.mlir"
+
+PROGRAM = """
+func.func @scale(%x: tensor<2xf32>, %s: f32) -> tensor<2xf32> {
+  %e = tensor.empty() : tensor<2xf32>
+  %f = linalg.fill ins(%s : f32) outs(%e : tensor<2xf32>) -> tensor<2xf32>
+  %y = linalg.mul ins(%x, %f : tensor<2xf32>, tensor<2xf32>) outs(%e : tensor<2xf32>)
+      -> tensor<2xf32>
+  return %y : tensor<2xf32>
+}
+func.func @both(%x: i32) -> (i32, i32) {
+  return %x, %x : i32, i32
+}
+func.func @nothing() { return }
+func.func @divide(%x: i32, %y: i32) -> i32 {
+  %z = arith.divsi %x, %y : i32
+  return %z : i32
+}
+"""
+
+
+def _inputs(program: Program) -> list[Any]:
+    generator = np.random.default_rng(5)
+    types: list[Any] = program.mlp.argument_types
+    return [generator.standard_normal(t.get_shape()).astype(np.float32) for t in types]
+
+
+def test_calls() -> None:
+    program = compile(PROGRAM)
+    assert program.functions == ["scale", "both", "nothing", "divide"]
+    x = np.float32([1, 2])
+    assert program["scale"](x, np.float32(3)).tolist() == [3, 6]
+    # Python numbers and lists are converted.
+    assert program.scale([1, 2], 3).tolist() == [3, 6]
+    assert program.both(7) == (7, 7)
+    assert program.nothing() is None
+    assert "scale" in dir(program)
+
+
+def test_sources() -> None:
+    module = parse_module(new_context(), Source(PROGRAM, "test"))
+    before = str(module)
+    assert compile(module).both(1) == (1, 1)
+    assert str(module) == before
+    assert compile(EXAMPLE).functions == ["mlp"]
+    assert compile(str(EXAMPLE)).functions == ["mlp"]
+    with pytest.raises(FileNotFoundError):
+        compile("nowhere.mlir")
+
+
+def test_partitioned_functions_take_and_return_global_arrays() -> None:
+    program = compile(EXAMPLE, pipeline="spmd")
+    assert program.mlp.grid == Grid("devices", (2, 2))
+    assert [str(t) for t in program.mlp.result_types] == ["tensor<8x16xf32>"]
+    inputs = _inputs(program)
+    result = program.mlp(*inputs)
+    np.testing.assert_allclose(result, compile(EXAMPLE).mlp(*inputs), rtol=1e-4, atol=1e-5)
+    (difference,) = program.mlp.check(*inputs)
+    assert difference.agrees
+
+
+def test_stages() -> None:
+    program = compile(EXAMPLE, pipeline="builtin.module(sharding-propagation,shard-partition)")
+    names = [stage.name for stage in program.stages]
+    assert names == ["input", "sharding-propagation", "shard-partition"]
+    assert "shard.all_reduce" not in program.stages[0].text
+    assert "shard.all_reduce" in program.stages[-1].text
+    # Every stage is a program that can be read again.
+    for stage in program.stages:
+        assert compile(stage.text).functions == ["mlp"]
+    assert compile(EXAMPLE, stages=False).stages == ()
+
+
+def test_pipelines_of_pass_objects() -> None:
+    passes = [all_passes()[name]()() for name in ("sharding-propagation", "shard-partition")]
+    assert compile(EXAMPLE, pipeline=passes).mlp.grid is not None
+
+
+def test_backends() -> None:
+    program = compile(EXAMPLE, pipeline="spmd", backend="numba")
+    inputs = _inputs(program)
+    np.testing.assert_allclose(
+        program.mlp(*inputs), program.mlp.run(inputs, "interpreter")[0], rtol=1e-4, atol=1e-5
+    )
+    with pytest.raises(ValueError, match="there is no backend 'gpu'; there are interpreter"):
+        compile(EXAMPLE, backend="gpu")
+
+
+def test_open_grids() -> None:
+    text = """
+    shard.grid @g(shape = ?)
+    func.func @f(%x: tensor<1xf32>) -> tensor<1xf32> {
+      %r = shard.all_reduce %x on @g grid_axes = [0] : tensor<1xf32> -> tensor<1xf32>
+      return %r : tensor<1xf32>
+    }"""
+    assert compile(text, grid=Grid("g", (3,))).f([2]).tolist() == [6]
+    with pytest.raises(InputError, match="extents"):
+        compile(text).f([2])
+
+
+def test_inputs_that_do_not_fit() -> None:
+    program = compile(PROGRAM)
+    with pytest.raises(InputError, match="@scale takes 2 inputs, got 1"):
+        program.scale([1, 2])
+    with pytest.raises(InputError, match="input 0 is of float64, expected tensor<2xf32>"):
+        program.scale(np.zeros(2), 1)
+    with pytest.raises(InputError, match="input 0 has shape 3"):
+        program.scale([1, 2, 3], 1)
+    with pytest.raises(InputError, match="input 0 is of float64, expected i32"):
+        program.both(1.5)
+
+
+def test_functions_that_there_are_not() -> None:
+    program = compile(PROGRAM)
+    with pytest.raises(KeyError, match="there is no function @nope; the module has @scale"):
+        program["nope"]
+    with pytest.raises(AttributeError, match="there is no function @nope"):
+        _ = program.nope
+
+
+def test_errors_have_places() -> None:
+    with pytest.raises(CompilationError, match=r"<string>:1:25: error: .*undefined value '%x'"):
+        compile("func.func @f() { return %x : i32 }")
+    with pytest.raises(CompilationError, match=r"<string>:3:16: error: 'arith.addi' op "):
+        compile(
+            "func.func @f(%x: f32) {\n %c = arith.constant 1 : i32\n          %y = "
+            '"arith.addi"(%x, %c) : (f32, i32) -> i32\n return }'
+        )
+    with pytest.raises(CompilationError, match=r"pass-pipeline:1:1: error: .*'nope'"):
+        compile(PROGRAM, pipeline="nope")
+    with pytest.raises(ExecutionError, match=r"<string>:14:8: error: 'arith.divsi' op divides by"):
+        compile(PROGRAM).divide(1, 0)
