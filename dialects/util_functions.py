@@ -113,18 +113,23 @@ class FuncOp(IRDLOperation):
         result_attributes: list[DictionaryAttr] = []
         ties: list[int] = []
 
-        def parse_result() -> None:
+        def parse_result_type() -> None:
             ties.append(parse_tie(parser, names))
             if ties[-1] != UNTIED and parser.parse_optional_keyword("as") is None:
                 results.append(types[ties[-1]])
             else:
                 results.append(parser.parse_type())
+
+        def parse_result() -> None:
+            parse_result_type()
             result_attributes.append(parse_attributes())
 
         if parser.parse_optional_punctuation("->") is not None:
             delimiter = parser.Delimiter.PAREN
             if parser.parse_optional_comma_separated_list(delimiter, parse_result) is None:
-                parse_result()
+                # Without parentheses a brace opens the body, not attributes of the result.
+                parse_result_type()
+                result_attributes.append(EMPTY)
         attributes = parser.parse_optional_attr_dict_with_keyword(SIGNATURE)
         body = parser.parse_optional_region(arguments)
         properties: dict[str, Attribute | None] = {
