@@ -169,6 +169,12 @@ class CompiledProgram:
             outputs = [list(each) for each in zip(*everywhere, strict=True)]
             return gathered(target, results, outputs, grid)
 
+    def close(self) -> None:
+        """End the devices' threads."""
+        for group in self._groups.values():
+            group.close()
+        self._groups.clear()
+
     @property
     def statistics(self) -> list[Statistics]:
         """Of each device's last run: commands and bytes."""

@@ -10,12 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from conformance import check
+from mesh_opt.runtime.threads import ThreadGroup
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
-
-from conformance import check  # noqa: E402
-from mesh_opt.runtime.threads import ThreadGroup  # noqa: E402
+HELPERS = Path(__file__).parents[2] / "helpers"
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
@@ -48,6 +46,6 @@ def run_ranks(count: int, *command: str, timeout: float = 120) -> subprocess.Com
 
 @pytest.mark.parametrize("count", [2, 3, 4])
 def test_mpi(count: int) -> None:
-    done = run_ranks(count, str(HERE / "mpi_conformance.py"))
+    done = run_ranks(count, str(HELPERS / "mpi_conformance.py"))
     assert done.returncode == 0, done.stderr[-3000:]
     assert "conforms" in done.stdout

@@ -1,0 +1,52 @@
+"""Random programs mean the same in the numba backend, whole and partitioned over threads.
+
+20 programs, or as many as MESH_OPT_RANDOM_BACKEND_PROGRAMS says.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from mesh_opt.backend.compile import compile_program
+from mesh_opt.interpreter.run import run
+from mesh_opt.passes.registry import all_passes
+
+SPECIFICATION = spec_from_file_location(
+    "random_programs", Path(__file__).with_name("test_random_programs.py")
+)
+assert SPECIFICATION is not None and SPECIFICATION.loader is not None
+random_programs = module_from_spec(SPECIFICATION)
+SPECIFICATION.loader.exec_module(random_programs)
+
+COUNT = int(os.environ.get("MESH_OPT_RANDOM_BACKEND_PROGRAMS", "20"))
+
+
+def check(text: str) -> None:
+    context, module = random_programs.parse(text)
+    inputs = random_programs.random_inputs(module)
+    expected = run(module, "main", inputs)
+    results = {"whole": compile_program(module).run("main", inputs)}
+    all_passes()["spmd"]()().apply(context, module)
+    partitioned = compile_program(module)
+    results["partitioned"] = partitioned.run_partitioned("main", inputs)
+    results["replayed"] = partitioned.run_partitioned("main", inputs)
+    partitioned.close()
+    for name, found in results.items():
+        for got, wanted in zip(found, expected, strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-9, err_msg=name + text)
+
+
+@settings(
+    max_examples=COUNT,
+    deadline=None,
+    database=None,
+    derandomize=COUNT <= 20,
+    suppress_health_check=list(HealthCheck),
+)
+@given(random_programs.programs())
+def test_random_programs(text: str) -> None:
+    check(text)
