@@ -212,7 +212,7 @@ class NamedStructuredOp(StructuredOp):
         try:
             body = cls.new_body(inputs, outputs, properties)
         except BodyError as error:
-            parser.raise_error(f"'{cls.name}' {error}", position)
+            parser.raise_error(f"'{cls.name}' op {error}", position)
         cls.add_default_maps(properties, outputs)
         properties["operandSegmentSizes"] = segment_sizes(len(inputs), len(outputs))
         return cls.create(

@@ -36,7 +36,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from .linalg_named_ops import IteratorType
 from .reading import element_type, integers
-from .structured import StructuredView, structured_view
+from .structured import StructuredView, given_maps, structured_view
 
 # Attributes --------------------------------------------------------------------------------------
 
@@ -265,9 +265,15 @@ class StructuredOp(IRDLOperation):
 def verify_structured(operation: Operation, input_count: int) -> None:
     """Check what all structured operations have in common; messages are MLIR's."""
     verify_destinations(operation, input_count)
+    maps = given_maps(operation)
+    if maps is not None and len(maps) != len(operation.operands):
+        raise VerifyException(
+            f"expected the number of indexing_map ({len(maps)}) to be equal to the number of "
+            f"input/output operands ({len(operation.operands)})"
+        )
     view = structured_view(operation)
     if view is None:
-        raise VerifyException("has no indexing maps that fit its operands")
+        raise VerifyException("has no loops, maps and body that fit its operands")
     _verify_maps(view)
     _verify_shapes(view)
     verify_body(operation, view.body, len(view.outputs))
@@ -298,11 +304,6 @@ def verify_destinations(operation: Operation, input_count: int) -> None:
 def _verify_maps(view: StructuredView) -> None:
     loops = len(view.iterators)
     operands = (*view.inputs, *view.outputs)
-    if len(view.maps) != len(operands):
-        raise VerifyException(
-            f"expected the number of indexing_map ({len(view.maps)}) to be equal to the number "
-            f"of input/output operands ({len(operands)})"
-        )
     for index, (operand, indexing_map) in enumerate(zip(operands, view.maps, strict=True)):
         if indexing_map.num_symbols:
             raise VerifyException(f"unexpected symbols in indexing_map #{index}")

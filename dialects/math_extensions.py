@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from xdsl.dialects.arith import FastMathFlagsAttr
-from xdsl.dialects.builtin import TensorType, VectorType, i1
+from xdsl.dialects.builtin import i1
 from xdsl.dialects.math import FloatingPointLikeUnaryMathOperation, Math
-from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .extension import extended
-from .syntax import ATTRIBUTES, Operand, Parsed, Syntax, SyntaxOperation, Type, print_pieces
+from .reading import with_element
+from .syntax import ATTRIBUTES, Operand, Parsed, Syntax, SyntaxOperation, Type
 
 _NONE = FastMathFlagsAttr("none")
 
@@ -50,16 +57,7 @@ class _FastMath:
 _FAST_MATH = _FastMath()
 
 
-def _boolean_of(value_type: Attribute) -> Attribute:
-    """i1, or a tensor or vector of i1 of the same shape."""
-    if isinstance(value_type, TensorType):
-        return TensorType(i1, value_type.get_shape())
-    if isinstance(value_type, VectorType):
-        return VectorType(i1, value_type.get_shape())
-    return i1
-
-
-class _ClassificationOp(SyntaxOperation):
+class _ClassificationOp(IRDLOperation):
     """Base of the questions about a float."""
 
     operand = operand_def()
@@ -68,32 +66,33 @@ class _ClassificationOp(SyntaxOperation):
 
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = (" ", Operand("operand"), _FAST_MATH, ATTRIBUTES, " : ")
-
     @classmethod
-    def parse(cls, parser: Parser) -> SyntaxOperation:
+    def parse(cls, parser: Parser) -> Self:
         unresolved = parser.parse_unresolved_operand()
-        parsed = Parsed()
-        _FAST_MATH.parse(parser, parsed)
         attributes = parser.parse_optional_attr_dict()
+        flags = attributes.pop("fastmath", _NONE)
         parser.parse_punctuation(":")
         operand = parser.resolve_operand(unresolved, parser.parse_type())
         return cls.create(
             operands=[operand],
-            result_types=[_boolean_of(operand.type)],
-            properties=parsed.attributes,
+            result_types=[with_element(operand.type, i1)],
+            properties={"fastmath": flags},
             attributes=attributes,
         )
 
     def print(self, printer: Printer) -> None:
-        print_pieces(printer, self, self.SYNTAX)
+        printer.print_string(" ")
+        printer.print_ssa_value(self.operand)
+        flags = {} if self.fastmath == _NONE else {"fastmath": self.fastmath}
+        printer.print_op_attributes({**flags, **self.attributes})
+        printer.print_string(" : ")
         printer.print_attribute(self.operand.type)
 
     def verify_(self) -> None:
-        if self.result.type != _boolean_of(self.operand.type):
+        wanted = with_element(self.operand.type, i1)
+        if self.result.type != wanted:
             raise VerifyException(
-                f"expected a result of type '{_boolean_of(self.operand.type)}', but found "
-                f"'{self.result.type}'"
+                f"expected a result of type '{wanted}', but found '{self.result.type}'"
             )
 
 

@@ -202,8 +202,6 @@ def parse_mesh(parser: AttrParser) -> Mesh:
             devices = parser.parse_comma_separated_list(
                 parser.Delimiter.SQUARE, parser.parse_integer
             )
-    if devices == list(range(len(devices))) and axes:
-        devices = []
     mesh = Mesh(tuple(axes), tuple(devices))
     fault = mesh.fault()
     if fault is not None:

@@ -1,0 +1,202 @@
+// RUN: mesh-opt %s --split-input-file --verify-diagnostics
+
+// Shardings that their mesh or their tensor cannot have.
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+sdy.mesh @one = <[], device_ids=[0]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{'sdy.sharding_constraint' op duplicate axis ref: "a"}}
+  %r = sdy.sharding_constraint %x <@m, [{"a"}, {"a"}]> : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+sdy.mesh @one = <[], device_ids=[0]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{'sdy.sharding_constraint' op unknown axis name: "z"}}
+  %r = sdy.sharding_constraint %x <@m, [{"z"}, {}]> : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+sdy.mesh @one = <[], device_ids=[0]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{'sdy.sharding_constraint' op sharding doesn't match tensor rank: 1 != 2}}
+  %r = sdy.sharding_constraint %x <@m, [{}]> : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+sdy.mesh @one = <[], device_ids=[0]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{'sdy.sharding_constraint' op duplicate axis ref: "a"}}
+  %r = sdy.sharding_constraint %x <@m, [{"a"}, {}], replicated={"a"}> : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+sdy.mesh @one = <[], device_ids=[0]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{'sdy.sharding_constraint' op unknown mesh: @other}}
+  %r = sdy.sharding_constraint %x <@other, [{"a"}, {}]> : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+sdy.mesh @one = <[], device_ids=[0]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{'sdy.sharding_constraint' op sub-axis next pre-size 3 doesn't divide the size of the full axis 4: "b":(1)3}}
+  %r = sdy.sharding_constraint %x <@m, [{"b":(1)3}, {}]> : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+sdy.mesh @one = <[], device_ids=[0]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{'sdy.sharding_constraint' op sub-axis size is equal to the full axis size: "b":(1)4}}
+  %r = sdy.sharding_constraint %x <@m, [{"b":(1)4}, {}]> : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+sdy.mesh @one = <[], device_ids=[0]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{'sdy.sharding_constraint' op two consecutive sub-axes can be merged: "b":(1)2, "b":(2)2}}
+  %r = sdy.sharding_constraint %x <@m, [{"b":(1)2, "b":(2)2}, {}]> : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+sdy.mesh @one = <[], device_ids=[0]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{'sdy.sharding_constraint' op overlapping axis refs: "b", "b":(1)2}}
+  %r = sdy.sharding_constraint %x <@m, [{"b"}, {"b":(1)2}]> : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+sdy.mesh @one = <[], device_ids=[0]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{'sdy.sharding_constraint' op dim 1 is empty and closed but has a priority}}
+  %r = sdy.sharding_constraint %x <@m, [{}, {}p0]> : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+sdy.mesh @one = <[], device_ids=[0]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{'sdy.sharding_constraint' op non-empty sharding for a mesh of one device}}
+  %r = sdy.sharding_constraint %x <@one, [{"a"}, {}]> : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+sdy.mesh @one = <[], device_ids=[0]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{expected '?' once, at the end of a dimension's axes}}
+  %r = sdy.sharding_constraint %x <@m, [{?, "a"}, {}]> : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+sdy.mesh @one = <[], device_ids=[0]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{expected a priority such as p1, got x1}}
+  %r = sdy.sharding_constraint %x <@m, [{"a"}x1, {}]> : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+sdy.mesh @one = <[], device_ids=[0]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{'sdy.sharding_constraint' op sub-axis size must be greater than 1: "b":(1)1}}
+  %r = sdy.sharding_constraint %x <@m, [{"b":(1)1}, {}]> : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+sdy.mesh @one = <[], device_ids=[0]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{'sdy.manual_computation' op expected value 0 inside to have shape [4, 8] after in_shardings, got [8, 8]}}
+  %r = sdy.manual_computation(%x) in_shardings=[<@m, [{"a"}, {}]>] out_shardings=[<@m, [{"a"}, {}]>] manual_axes={"a"} (%y: tensor<8x8xf32>) {
+    sdy.return %y : tensor<8x8xf32>
+  } : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+sdy.mesh @one = <[], device_ids=[0]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{'sdy.manual_computation' op number of in_shardings (0), values outside (1) and inside (1) must be equal}}
+  %r = sdy.manual_computation(%x) in_shardings=[] out_shardings=[<@m, [{"a"}, {}]>] manual_axes={"a"} (%y: tensor<4x8xf32>) {
+    sdy.return %y : tensor<4x8xf32>
+  } : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+sdy.mesh @one = <[], device_ids=[0]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{'sdy.manual_computation' op unknown manual axis "c"}}
+  %r = sdy.manual_computation(%x) in_shardings=[<@m, [{"a"}, {}]>] out_shardings=[<@m, [{"a"}, {}]>] manual_axes={"c"} (%y: tensor<4x8xf32>) {
+    sdy.return %y : tensor<4x8xf32>
+  } : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{duplicate axis name: "a"}}
+sdy.mesh @q = <["a"=2, "a"=4]>
+
+// -----
+
+// expected-error @+1 {{axis size must be at least 1, got: 0}}
+sdy.mesh @q = <["a"=0]>
+
+// -----
+
+// expected-error @+1 {{sorted device ids must be iota(product(axes)), got: 0, 0}}
+sdy.mesh @q = <["a"=2], device_ids=[0, 0]>
+
+// -----
+
+// expected-error @+1 {{total product of axis sizes must match total number of device ids, got: 2 != 3}}
+sdy.mesh @q = <["a"=2], device_ids=[0, 1, 2]>
+
+// -----
+
+// expected-error @+1 {{device id must be non-negative, got: -1}}
+sdy.mesh @q = <["a"=2], device_ids=[-1, 1]>

@@ -1,0 +1,53 @@
+// RUN: mesh-opt %s | mesh-opt | filecheck %s
+// RUN: mesh-opt %s --mlir-print-op-generic | mesh-opt | filecheck %s
+
+// Meshes, shardings and computations by Shardy.
+
+// CHECK: sdy.mesh @m = <["a"=2, "b"=4]>
+// CHECK: sdy.mesh @m2 = <[]>
+// CHECK: sdy.mesh @m3 = <["a"=8], device_ids=[7, 6, 5, 4, 3, 2, 1, 0]>
+// CHECK: sdy.mesh @m4 = <[], device_ids=[0]>
+sdy.mesh @m = <["a"=2, "b"=4]>
+sdy.mesh @m2 = <[]>
+sdy.mesh @m3 = <["a"=8], device_ids=[7, 6, 5, 4, 3, 2, 1, 0]>
+sdy.mesh @m4 = <[], device_ids=[0]>
+// CHECK-LABEL: func.func @f
+// CHECK-NEXT: %1 = sdy.sharding_constraint %0 <@m, [{"a"}, {?}]> {foo = 3 : i32} : tensor<8x8xf32>
+// CHECK-NEXT: %x = sdy.sharding_constraint %0 <mesh<["a"=2, "b"=4], device_ids=[1, 0, 2, 3, 4, 5, 6, 7]>, [{"a"}, {?}]> {foo = 3 : i32} : tensor<8x8xf32>
+// CHECK-NEXT: %2 = sdy.reshard %1 <@m, [{}, {"b"}]> : tensor<8x8xf32>
+// CHECK-NEXT: sdy.sharding_group %2 group_id=21 : tensor<8x8xf32>
+// CHECK-NEXT: %3 = sdy.propagation_barrier %2 allowed_direction=FORWARD : tensor<8x8xf32>
+// CHECK-NEXT: %4 = sdy.manual_computation(%0) in_shardings=[<@m, [{"a"}, {}]>] out_shardings=[<@m, [{"a"}, {}]>] manual_axes={"a"} (%arg0: tensor<4x8xf32>) {
+// CHECK-NEXT: sdy.return %arg0 : tensor<4x8xf32>
+// CHECK-NEXT: } : (tensor<8x8xf32>) -> tensor<8x8xf32>
+// CHECK-NEXT: %5 = sdy.named_computation<"foo">(%0) in_shardings=[<@m, [{"a"}, {}]>] out_shardings=[<@m, [{"a"}, {}]>] (%arg0_1: tensor<8x8xf32>) {
+// CHECK-NEXT: sdy.return %arg0_1 : tensor<8x8xf32>
+// CHECK-NEXT: } : (tensor<8x8xf32>) -> tensor<8x8xf32>
+// CHECK-NEXT: %6, %7 = sdy.manual_computation(%0, %0) in_shardings=[<@m, [{"a"}, {}]>, <@m, [{"a"}, {}]>] out_shardings=[<@m, [{"a"}, {}]>, <@m, [{"a"}, {}]>] manual_axes={"a", "b"} (%arg0_2: tensor<4x8xf32>, %arg1: tensor<4x8xf32>) {
+// CHECK-NEXT: sdy.return %arg0_2, %arg1 : tensor<4x8xf32>, tensor<4x8xf32>
+// CHECK-NEXT: } : (tensor<8x8xf32>, tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
+// CHECK-NEXT: sdy.manual_computation() in_shardings=[] out_shardings=[] manual_axes={} () {
+// CHECK-NEXT: sdy.return
+// CHECK-NEXT: } : () -> ()
+// CHECK-NEXT: {{(func\.)?}}return
+// CHECK-NEXT: }
+func.func @f(%0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"b":(2)2, ?}, {?}p3], replicated={"a"}, unreduced={"b":(1)2}>}) {
+  %1 = sdy.sharding_constraint %0 <@m, [{"a"}, {?}]> {foo = 3 : i32} : tensor<8x8xf32>
+  %x = sdy.sharding_constraint %0 <mesh<["a"=2, "b"=4], device_ids=[1, 0, 2, 3, 4, 5, 6, 7]>, [{"a"}, {?}]> {foo = 3 : i32} : tensor<8x8xf32>
+  %2 = sdy.reshard %1 <@m, [{}, {"b"}]> : tensor<8x8xf32>
+  sdy.sharding_group %2 group_id=21 : tensor<8x8xf32>
+  %3 = sdy.propagation_barrier %2 allowed_direction=FORWARD : tensor<8x8xf32>
+  %4 = sdy.manual_computation(%0) in_shardings=[<@m, [{"a"}, {}]>] out_shardings=[<@m, [{"a"}, {}]>] manual_axes={"a"} (%arg0: tensor<4x8xf32>) {
+    sdy.return %arg0 : tensor<4x8xf32>
+  } : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %5 = sdy.named_computation<"foo">(%0) in_shardings=[<@m, [{"a"}, {}]>] out_shardings=[<@m, [{"a"}, {}]>] (%arg0: tensor<8x8xf32>) {
+    sdy.return %arg0 : tensor<8x8xf32>
+  } : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %6:2 = sdy.manual_computation(%0, %0) in_shardings=[<@m, [{"a"}, {}]>, <@m, [{"a"}, {}]>] out_shardings=[<@m, [{"a"}, {}]>, <@m, [{"a"}, {}]>] manual_axes={"a", "b"} (%arg0: tensor<4x8xf32>, %arg1: tensor<4x8xf32>) {
+    sdy.return %arg0, %arg1 : tensor<4x8xf32>, tensor<4x8xf32>
+  } : (tensor<8x8xf32>, tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
+  sdy.manual_computation() in_shardings=[] out_shardings=[] manual_axes={} () {
+    sdy.return
+  } : () -> ()
+  return
+}
