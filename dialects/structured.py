@@ -23,7 +23,7 @@ from .linalg_bodies import BodyError, body_template
 from .linalg_named_ops import NAMED_OPS, BodyKind, IteratorType, NamedOp
 from .reading import attribute, element_type, integers
 
-__all__ = ["IteratorType", "StructuredView", "structured_view"]
+__all__ = ["STRUCTURED_OPERATIONS", "IteratorType", "StructuredView", "structured_view"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,3 +260,6 @@ _READERS: dict[str, Callable[[Operation], StructuredView | None]] = {
     "linalg.reduce": _read_reduce,
     "linalg.transpose": _read_transpose,
 }
+
+STRUCTURED_OPERATIONS = frozenset(_READERS)
+"""The names of the operations that may have a view."""

@@ -40,6 +40,10 @@ class Creation:
     emitter: Emitter
     sharding: Sharding | None = None
 
+    def annotated(self, sharding: Sharding | None) -> Creation:
+        """The same, said to be placed."""
+        return Creation(self.result, self.operation, self.emitter, sharding)
+
 
 def emit_creation(
     partitioner: Partitioner, creation: Creation, target: Sharding | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, SSAValue
@@ -32,6 +33,7 @@ def with_shape(
     return TensorType(tensor_type.element_type, extents, tensor_type.encoding)
 
 
+@lru_cache(maxsize=4096)
 def local_type(
     tensor_type: TensorType[Attribute], sharding: Sharding | None
 ) -> TensorType[Attribute]:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from xdsl.ir import Operation
 
-from ...dialects.diagnostics import OperationError
 from ...sharding.factor_placement import without_new_partials
-from ...sharding.local_shape import offset_errors
-from ...sharding.sharding import Sharding
-from .annotations import GET_SHARDING, SHARD, SHARDING, annotation_of
+from .annotations import GET_SHARDING, SHARD, SHARDING
 from .partition_registry import partitions
-from .partitioner import Partitioner, normal, shape
+from .partitioner import Partitioner, normal
 
 
 @partitions(SHARDING, GET_SHARDING)
@@ -23,21 +18,20 @@ def sharding(partitioner: Partitioner, operation: Operation) -> None:
 @partitions(SHARD)
 def shard(partitioner: Partitioner, operation: Operation) -> None:
     """The value as its producer is said to leave it, or as users are said to want it."""
-    annotation = annotation_of(operation, partitioner.grids)
-    source, result, target = annotation.source, annotation.result, annotation.sharding
-    wrong = offset_errors(shape(source), target)
-    if wrong is not None:
-        raise OperationError(operation, f"cannot place {source.type}: {wrong}")
+    source, result = operation.operands[0], operation.results[0]
+    target, _ = partitioner.annotations.of(operation)
     partitioner.rename(result, source)
     creation = partitioner.creation_of(source)
     if creation is not None:
         hint = normal(target.without_partials())
-        partitioner.create(result, replace(creation, sharding=hint))
+        partitioner.create(result, creation.annotated(hint))
         return
-    held = partitioner.sharding_of(source) or Sharding.replicated(target.grid, target.rank)
-    if held.grid == target.grid:
-        target = without_new_partials(held, target)
-    else:
+    held = partitioner.sharding_of(source)
+    if held == target:
+        return
+    if held is None or held.grid != target.grid:
         target = target.without_partials()
+    else:
+        target = without_new_partials(held, target)
     value = partitioner.demand(source, target)
     partitioner.place(result, value, target)

@@ -7,11 +7,12 @@ split, its results are partial and are finished by a collective.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...dialects.structured import STRUCTURED_OPERATIONS
 from ...sharding.factor_placement import (
     Assignment,
     Participant,
@@ -25,8 +26,10 @@ from ...sharding.sharding import Axes, Sharding
 from .annotations import SHARD, SHARDING
 from .local_types import local_type, ranked, shape_of_type
 from .partitioner import Partitioner, shape
-from .reductions import finish_result, reduction_kinds
+from .reductions import finish_result, with_kinds
+from .rules.combiners import Combiner, combiner_of
 from .rules.registry import factor_rule
+from .rules.rule_cache import OWN_BODIES, operation_key
 
 UNKNOWN_ELEMENT_BYTES = 8
 
@@ -39,35 +42,26 @@ class SpreadOperation:
     grid: Grid
     rule: FactorRule
     assignment: Assignment
+    operand_shardings: tuple[Sharding, ...]
+    """Where each operand is needed."""
+    result_shardings: tuple[Sharding, ...]
+    """Where each result comes out, apart from pending reductions."""
+    result_types: tuple[Attribute, ...]
+    """The local types of the results."""
+    combiners: tuple[Combiner | None, ...]
+    """What combines partial values of each result, where the operation reduces at all."""
+    is_split: bool
+    """Whether any factor is split."""
+    reduces: bool
+    """Whether results are partial."""
 
     def axes(self, factor: int) -> Axes:
         """The axes that split a factor."""
         return self.assignment[factor][0]
 
-    def operand_sharding(self, index: int) -> Sharding:
-        """Where an operand is needed."""
-        return placement(self.grid, self.rule.operands[index], self.assignment)
-
-    def result_sharding(self, index: int) -> Sharding:
-        """Where a result comes out, apart from pending reductions."""
-        return placement(self.grid, self.rule.results[index], self.assignment)
-
     def loop_sharding(self, factor: int) -> Sharding:
         """A factor as if it were the only dimension of a tensor."""
         return placement(self.grid, ((factor,),), self.assignment)
-
-    @property
-    def is_split(self) -> bool:
-        """Whether any factor is split."""
-        return any(axes for axes, _ in self.assignment)
-
-    @property
-    def reduces(self) -> bool:
-        """Whether results are partial."""
-        return any(
-            axes and factor.kind is FactorKind.REDUCTION
-            for factor, (axes, _) in zip(self.rule.factors, self.assignment, strict=True)
-        )
 
 
 Emit = Callable[[Partitioner, SpreadOperation, list[SSAValue]], Operation]
@@ -101,7 +95,7 @@ def spread_by_rule(
         run_whole(partitioner, operation)
         return
     operands = [
-        partitioner.value(operand, spread.operand_sharding(index))
+        partitioner.value(operand, spread.operand_shardings[index])
         for index, operand in enumerate(operation.operands)
     ]
     made = (emit or copy_local)(partitioner, spread, operands)
@@ -117,34 +111,84 @@ def spread_by_rule(
 def choose(
     partitioner: Partitioner, operation: Operation, allowed: Callable[[Factor, bool], bool]
 ) -> SpreadOperation | None:
-    """Decide how an operation is spread; `None` if it has no rule or nothing to be spread by."""
+    """Decide how an operation is spread; `None` if it has no rule or nothing to be spread by.
+
+    Operations that look alike, with operands placed alike, are spread alike.
+    """
+    wanted = [
+        None if ranked(result) is None else partitioner.wanted(result)
+        for result in operation.results
+    ]
+    held = [
+        None if ranked(operand) is None else partitioner.sharding_of(operand)
+        for operand in operation.operands
+    ]
+    grid = next((sharding.grid for sharding in (*wanted, *held) if sharding is not None), None)
+    if grid is None:
+        return None
+    free = [
+        ranked(operand) is not None and partitioner.creation_of(operand) is not None
+        for operand in operation.operands
+    ]
+    key = (operation_key(operation), *wanted, None, *held, None, *free)
+    decisions = partitioner.decisions
+    if key not in decisions:
+        decisions[key] = _decide(operation, grid, wanted, held, free, allowed)
+    found = decisions[key]
+    return None if found is None else replace(found, operation=operation)
+
+
+def _decide(
+    operation: Operation,
+    grid: Grid,
+    wanted: Sequence[Sharding | None],
+    held: Sequence[Sharding | None],
+    free: Sequence[bool],
+    allowed: Callable[[Factor, bool], bool],
+) -> SpreadOperation | None:
     rule = factor_rule(operation)
     if rule is None or not rule.factors:
         return None
+    combiners: tuple[Combiner | None, ...] = (None,) * len(operation.results)
+    if any(factor.kind is FactorKind.REDUCTION for factor in rule.factors):
+        combiners = tuple(
+            None if ranked(result) is None else combiner_of(operation, index)
+            for index, result in enumerate(operation.results)
+        )
+        rule = with_kinds(operation, rule, combiners)
     results = [
-        _participant(result, factors, partitioner.wanted(result))
-        for result, factors in zip(operation.results, rule.results, strict=True)
+        _participant(result, factors, sharding)
+        for result, factors, sharding in zip(operation.results, rule.results, wanted, strict=True)
     ]
     operands = [
-        None
-        if ranked(operand) is None
-        else _participant(
-            operand,
-            factors,
-            partitioner.sharding_of(operand),
-            free=partitioner.creation_of(operand) is not None,
+        _participant(operand, factors, sharding, is_free)
+        for operand, factors, sharding, is_free in zip(
+            operation.operands, rule.operands, held, free, strict=True
         )
-        for operand, factors in zip(operation.operands, rule.operands, strict=True)
     ]
-    grid = next(
-        (p.sharding.grid for p in (*results, *operands) if p is not None and p.sharding), None
-    )
-    if grid is None:
-        return None
-    rule = reduction_kinds(operation, rule)
     restriction = _restriction(grid, rule, allowed)
     assignment = Spread(grid, rule, operands, results, restriction).choose()
-    return SpreadOperation(operation, grid, rule, assignment)
+    placed = tuple(placement(grid, factors, assignment) for factors in rule.results)
+    return SpreadOperation(
+        operation,
+        grid,
+        rule,
+        assignment,
+        operand_shardings=tuple(placement(grid, factors, assignment) for factors in rule.operands),
+        result_shardings=placed,
+        result_types=tuple(
+            result.type
+            if (value_type := ranked(result)) is None
+            else local_type(value_type, sharding)
+            for result, sharding in zip(operation.results, placed, strict=True)
+        ),
+        combiners=combiners,
+        is_split=any(axes for axes, _ in assignment),
+        reduces=any(
+            axes and factor.kind is FactorKind.REDUCTION
+            for factor, (axes, _) in zip(rule.factors, assignment, strict=True)
+        ),
+    )
 
 
 def _restriction(
@@ -181,14 +225,7 @@ def copy_local(
     properties: Mapping[str, Attribute] | None = None,
 ) -> Operation:
     """A copy of an operation on local operands, with local result types."""
-    operation = spread.operation
-    types = [
-        local_type(value_type, spread.result_sharding(index))
-        if (value_type := ranked(result)) is not None
-        else result.type
-        for index, result in enumerate(operation.results)
-    ]
-    return copy_with(partitioner, operation, operands, types, properties)
+    return copy_with(partitioner, spread.operation, operands, spread.result_types, properties)
 
 
 def copy_with(
@@ -205,9 +242,11 @@ def copy_with(
     mapper: dict[SSAValue, SSAValue] = {}
     blocks: dict[Block, Block] = {}
     regions: list[Region] = []
+    synthesised = operation.name in STRUCTURED_OPERATIONS and operation.name not in OWN_BODIES
     for region in operation.regions:
-        for value in captured(region):
-            mapper[value] = partitioner.value(value)
+        if not synthesised:
+            for value in captured(region):
+                mapper[value] = partitioner.value(value)
         copy = Region()
         region.clone_into(copy, None, mapper, blocks)
         regions.append(copy)
@@ -222,7 +261,8 @@ def copy_with(
     )
     for old, new in zip(operation.results, made.results, strict=True):
         new.name_hint = old.name_hint
-    _forget_annotations(regions)
+    if not synthesised:
+        _forget_annotations(regions)
     return made
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.ir import Operation
 
-from ...dialects.structured import structured_view
+from ...dialects.structured import STRUCTURED_OPERATIONS
 
 if TYPE_CHECKING:
     from .partitioner import Partitioner
@@ -57,4 +57,4 @@ def find_handler(operation: Operation) -> Handler:
     found = _HANDLERS.get(operation.name)
     if found is not None:
         return found
-    return _defaults[structured_view(operation) is not None]
+    return _defaults[operation.name in STRUCTURED_OPERATIONS]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
@@ -12,6 +13,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerType,
     TensorType,
+    i32,
     i64,
 )
 from xdsl.ir import Operation, SSAValue
@@ -46,7 +48,7 @@ def _expand(
     whole = ranked(operation.results[0])
     groups = reassociation(operation)
     assert whole is not None and groups is not None
-    sharding = spread.result_sharding(0)
+    sharding = spread.result_shardings[0]
     found = local_type(whole, sharding)
     group_of = {d: index for index, group in enumerate(groups) for d in group}
     given = iter(operands[1:])
@@ -85,10 +87,8 @@ def _reshape(
 ) -> Operation:
     whole, shape_type = ranked(spread.operation.results[0]), ranked(operands[1])
     assert whole is not None and shape_type is not None
-    extents = local_type(whole, spread.result_sharding(0)).get_shape()
-    element = shape_type.element_type
-    assert isinstance(element, IntegerType | IndexType)
-    held = TensorType(element, [len(extents)])
+    extents = local_type(whole, spread.result_shardings[0]).get_shape()
+    held = TensorType(cast(IntegerType | IndexType, shape_type.element_type), [len(extents)])
     values = DenseIntOrFPElementsAttr.from_list(held, list(extents))
     constant = partitioner.emitter.help(arith.ConstantOp(values))
     return copy_local(partitioner, spread, [operands[0], constant])
@@ -123,7 +123,7 @@ def _with_shape_operand(
     whole = ranked(spread.operation.results[0])
     maker = operands[index].owner
     assert whole is not None and isinstance(maker, Operation)
-    extents = local_type(whole, spread.result_sharding(0)).get_shape()
+    extents = local_type(whole, spread.result_shardings[0]).get_shape()
     if maker.name == "tosa.const_shape" and DYNAMIC_INDEX not in extents:
         held = TensorType(IndexType(), [len(extents)])
         values = DenseIntOrFPElementsAttr.from_list(held, list(extents))
@@ -171,7 +171,7 @@ def _with_local_sizes(
     before the operands of the lists.
     """
     operation, emitter = spread.operation, partitioner.emitter
-    sharding = spread.operand_sharding(full)
+    sharding = spread.operand_shardings[full]
     lists = _lists(operation, operands[tensors:])
     sizes = list(lists[1])
     for dimension, axes in enumerate(sharding.dimension_axes):
@@ -189,10 +189,10 @@ def _with_local_sizes(
         dynamic += values
     old = operation.properties.get("operandSegmentSizes")
     if isinstance(old, DenseArrayBase):
-        properties["operandSegmentSizes"] = DenseArrayBase.from_list(old.elt_type, counts)
+        properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, counts)
     whole = ranked(operation.results[0])
     assert whole is not None
-    found = local_type(whole, spread.result_sharding(0))
+    found = local_type(whole, spread.result_shardings[0])
     return copy_with(partitioner, operation, [*operands[:tensors], *dynamic], [found], properties)
 
 
@@ -223,7 +223,7 @@ def _with_shifted_body(
     result = operation.results[0]
     whole = ranked(result)
     assert whole is not None
-    sharding = spread.result_sharding(0)
+    sharding = spread.result_shardings[0]
     starts: list[Size] = []
     sizes: list[SSAValue] = []
     given = iter(operands)

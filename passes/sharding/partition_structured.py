@@ -19,7 +19,7 @@ from .partition_by_rule import (
 )
 from .partitioner import Partitioner
 from .reductions import combine, counts_initial_value, finish_result, splat_like
-from .rules.combiners import Combiner, combiner_of
+from .rules.combiners import Combiner
 from .windows import fetch_windows, loop_start, windows_of
 
 
@@ -40,8 +40,8 @@ def structured(partitioner: Partitioner, operation: Operation) -> None:
         operands.append(_input(partitioner, spread, index, value))
     later: dict[int, Combiner] = {}
     for index, value in enumerate(view.outputs):
-        sharding = spread.operand_sharding(len(view.inputs) + index)
-        combiner = combiner_of(operation, index) if spread.reduces else None
+        sharding = spread.operand_shardings[len(view.inputs) + index]
+        combiner = spread.combiners[index] if spread.reduces else None
         if combiner is not None and counts_initial_value(combiner, partitioner, value):
             later[index] = combiner
             operands.append(_neutral(partitioner, value, spread, index, combiner))
@@ -73,7 +73,7 @@ def _input(
     if ranked(value) is None:
         return partitioner.scalar(value)
     windows = windows_of(spread, index)
-    sharding = spread.operand_sharding(index)
+    sharding = spread.operand_shardings[index]
     if not windows:
         return partitioner.demand(value, sharding)
     return fetch_windows(partitioner, spread, value, sharding, windows)
@@ -89,7 +89,7 @@ def _neutral(
     """A local destination of neutral elements."""
     tensor_type = ranked(value)
     assert tensor_type is not None
-    sharding = spread.result_sharding(index)
+    sharding = spread.result_shardings[index]
     found = local_type(tensor_type, sharding)
     emitter = partitioner.emitter
     if found.has_static_shape():

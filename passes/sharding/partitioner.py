@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
@@ -21,13 +22,16 @@ from ...dialects.shard import AllReduceOp
 from ...sharding.factor_placement import without_new_partials
 from ...sharding.local_shape import explicit_borders, halo
 from ...sharding.sharding import Sharding
-from .annotations import GET_SHARDING, SHARD, SHARDING, GridTable, annotation_of, tensor_shape
+from .annotations import GET_SHARDING, SHARD, SHARDING, tensor_shape
 from .creations import Creation, emit_creation
 from .emit_reshard import emit_reshard, shard_interval
 from .emitter import INDEX, Emitter, Size
 from .local_types import ranked
 from .partition_registry import Handler, find_handler
 from .signatures import Signature, Signatures
+
+if TYPE_CHECKING:
+    from .partition_by_rule import SpreadOperation
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +49,9 @@ Dimension = tuple[SSAValue, int]
 class Partitioner:
     """Emits one device's program of a function, operation by operation."""
 
-    def __init__(self, signatures: Signatures, grids: GridTable) -> None:
+    def __init__(self, signatures: Signatures) -> None:
         self.signatures = signatures
-        self.grids = grids
+        self.annotations = signatures.annotations
         self.emitter = Emitter(Block())
         self.signature: Signature | None = None
         """What the function that is being emitted takes and returns."""
@@ -55,6 +59,8 @@ class Partitioner:
         self._scalars: dict[SSAValue, SSAValue] = {}
         self._same_size: dict[Dimension, Dimension | SSAValue] = {}
         self._local_extents: dict[object, tuple[Emitter, SSAValue, int]] = {}
+        self.decisions: dict[object, SpreadOperation | None] = {}
+        """How operations are spread, by what they are and where their operands are."""
         self.blocks: dict[Block, Block] = {}
         """Blocks of the source program that may be branched to, and the emitted ones."""
 
@@ -182,10 +188,10 @@ class Partitioner:
         for_users: Sharding | None = None
         for use in result.uses:
             if use.operation.name == SHARD and use.index == 0:
-                annotation = annotation_of(use.operation, self.grids)
-                if not annotation.for_users:
-                    return annotation.sharding
-                for_users = for_users or annotation.sharding
+                sharding, is_for_users = self.annotations.of(use.operation)
+                if not is_for_users:
+                    return sharding
+                for_users = for_users or sharding
         return for_users
 
     # Sizes

@@ -7,6 +7,7 @@ which drops NaNs) is gathered and combined locally.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -34,7 +35,7 @@ from ...sharding.sharding import Axes, ReductionKind, Sharding
 from .creations import splat_of
 from .emitter import Emitter
 from .local_types import ranked, shape_of_type, with_shape
-from .rules.combiners import Combiner, combiner_of
+from .rules.combiners import Combiner
 
 if TYPE_CHECKING:
     from .partition_by_rule import SpreadOperation
@@ -72,23 +73,19 @@ def is_bit(element_type: Attribute) -> bool:
     return bits(element_type) == 1
 
 
-def reduction_kinds(operation: Operation, rule: FactorRule) -> FactorRule:
+def with_kinds(
+    operation: Operation, rule: FactorRule, combiners: Sequence[Combiner | None]
+) -> FactorRule:
     """The rule with the collectives that are used for each result's element type."""
     kinds: list[ReductionKind | None] = []
-    changed = False
-    for index, result in enumerate(operation.results):
+    for result, combiner in zip(operation.results, combiners, strict=True):
         tensor_type = ranked(result)
-        combiner = combiner_of(operation, index) if tensor_type is not None else None
-        kind = None if combiner is None else combiner.kind
-        if combiner is not None and tensor_type is not None:
-            if is_bit(tensor_type.element_type):
-                kind = _ON_BITS.get(combiner.operation, combiner.kind)
-            else:
-                kind = _UNSIGNED.get(combiner.operation, combiner.kind)
-        changed = changed or combiner is not None
-        kinds.append(kind)
-    if not changed:
-        return rule
+        if combiner is None or tensor_type is None:
+            kinds.append(None)
+        elif is_bit(tensor_type.element_type):
+            kinds.append(_ON_BITS.get(combiner.operation, combiner.kind))
+        else:
+            kinds.append(_UNSIGNED.get(combiner.operation, combiner.kind))
     factors = tuple(
         replace(factor, reductions=tuple(kinds)) if factor.kind is FactorKind.REDUCTION else factor
         for factor in rule.factors
@@ -102,12 +99,12 @@ def finish_result(
     """Record a result of a spread operation, its pending reductions done as they are wanted."""
     operation = spread.operation
     result = operation.results[index]
-    made = spread.result_sharding(index)
+    made = spread.result_shardings[index]
     partials, group = pending_reductions(spread.grid, spread.rule, spread.assignment, index)
     if not partials and not group:
         partitioner.place(result, value, made)
         return
-    combiner = combiner_of(operation, index)
+    combiner = spread.combiners[index]
     if combiner is None:
         raise OperationError(
             operation, f"is split along a reduction, but partial results #{index} do not combine"

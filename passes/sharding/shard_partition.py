@@ -8,6 +8,9 @@ lead from one placement to another. Functions without annotations stay as they a
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -19,7 +22,6 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects.boundary import Boundary, set_argument_boundary, set_result_boundary
 from ...sharding.sharding import Sharding
-from .annotations import GridTable
 from .emitter import Emitter
 from .local_types import local_type, ranked
 from .partition_control_flow import local_of
@@ -55,18 +57,30 @@ def partition_module(module: ModuleOp, global_abi: bool = False) -> None:
 
     Raises OperationError where an annotation cannot be followed.
     """
-    grids = GridTable()
-    signatures = Signatures(module, grids, global_abi)
-    emitted = [
-        (function, _emit_function(function, signatures, grids))
-        for function in signatures.in_call_order()
-    ]
-    for function, region in emitted:
-        _replace_body(function, region, signatures)
+    with _without_garbage_collection():
+        signatures = Signatures(module, global_abi)
+        emitted = [
+            (function, _emit_function(function, signatures))
+            for function in signatures.in_call_order()
+        ]
+        for function, region in emitted:
+            _replace_body(function, region, signatures)
 
 
-def _emit_function(function: FuncOp, signatures: Signatures, grids: GridTable) -> Region:
-    partitioner = Partitioner(signatures, grids)
+@contextmanager
+def _without_garbage_collection() -> Generator[None, None, None]:
+    """Emission makes many objects and hardly any garbage: the collector only costs time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _emit_function(function: FuncOp, signatures: Signatures) -> Region:
+    partitioner = Partitioner(signatures)
     partitioner.signature = signatures.of(function)
     order = _reachable(function.body)
     emitters: dict[Block, Emitter] = {}

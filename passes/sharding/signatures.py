@@ -9,8 +9,35 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.diagnostics import OperationError
+from ...sharding.local_shape import offset_errors
 from ...sharding.sharding import Sharding
-from .annotations import SHARD, GridTable, annotation_of
+from .annotations import SHARD, GridTable, annotation_of, tensor_shape
+
+
+class Annotations:
+    """What annotations say, each read once for tensors of one shape."""
+
+    def __init__(self) -> None:
+        self._grids = GridTable()
+        self._known: dict[tuple[SSAValue, int, bool], tuple[Sharding, bool]] = {}
+
+    def of(self, operation: Operation) -> tuple[Sharding, bool]:
+        """The sharding that a `shard.shard` gives, and whether it speaks about users.
+
+        Raises OperationError where the sharding does not suit the tensor.
+        """
+        tensor, sharding = operation.operands
+        key = (sharding, id(tensor.type), "annotate_for_users" in operation.properties)
+        found = self._known.get(key)
+        if found is None:
+            annotation = annotation_of(operation, self._grids)
+            wrong = offset_errors(tensor_shape(tensor) or (), annotation.sharding)
+            if wrong is not None:
+                raise OperationError(operation, f"cannot place {tensor.type}: {wrong}")
+            found = self._known[key] = annotation.sharding, annotation.for_users
+        return found
+
 
 Placements = tuple[Sharding | None, ...]
 
@@ -32,8 +59,8 @@ class Signatures:
     `global_abi`: public functions keep their types, and split and join their values inside.
     """
 
-    def __init__(self, module: ModuleOp, grids: GridTable, global_abi: bool) -> None:
-        self._grids = grids
+    def __init__(self, module: ModuleOp, global_abi: bool) -> None:
+        self.annotations = Annotations()
         self._global_abi = global_abi
         self._functions: dict[str, FuncOp] = {}
         self._calls: dict[FuncOp, list[FuncOp]] = {}
@@ -125,7 +152,7 @@ class Signatures:
     def _annotated_by(self, value: SSAValue) -> Sharding | None:
         owner = value.owner
         if isinstance(owner, Operation) and owner.name == SHARD:
-            return annotation_of(owner, self._grids).sharding.without_partials()
+            return self.annotations.of(owner)[0].without_partials()
         return None
 
     def _annotated_as(self, argument: SSAValue) -> Sharding | None:
@@ -136,9 +163,9 @@ class Signatures:
         for_users: Sharding | None = None
         for use in argument.uses:
             if use.operation.name == SHARD and use.index == 0:
-                annotation = annotation_of(use.operation, self._grids)
-                sharding = replace(annotation.sharding, partials=(), halos=())
-                if not annotation.for_users:
+                annotated, is_for_users = self.annotations.of(use.operation)
+                sharding = replace(annotated, partials=(), halos=())
+                if not is_for_users:
                     return sharding
                 for_users = for_users or sharding
         return for_users

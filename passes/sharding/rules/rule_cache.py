@@ -38,6 +38,24 @@ def body_key(operation: Operation) -> tuple[object, ...]:
     return tuple(key)
 
 
+def operation_key(operation: Operation) -> tuple[object, ...]:
+    """What an operation does apart from where its operands come from.
+
+    Valid only as long as the program does not change: types count by identity.
+    """
+    return (
+        operation.name,
+        *(id(operand.type) for operand in operation.operands),
+        None,
+        *(id(result.type) for result in operation.results),
+        None,
+        *operation.properties.values(),
+        None,
+        *operation.attributes.values(),
+        *(body_key(operation) if body_matters(operation) else ()),
+    )
+
+
 class RuleCache:
     """Gives equal rules as one object, so that what is derived from a rule can be kept too.
 
@@ -55,16 +73,7 @@ class RuleCache:
 
     def rule_of(self, operation: Operation) -> FactorRule | None:
         """The rule of an operation, as `factor_rule` gives it."""
-        key = (
-            operation.name,
-            *(id(operand.type) for operand in operation.operands),
-            None,
-            *(id(result.type) for result in operation.results),
-            None,
-            *(id(attribute) for attribute in operation.properties.values()),
-            *(id(attribute) for attribute in operation.attributes.values()),
-            *(body_key(operation) if body_matters(operation) else ()),
-        )
+        key = operation_key(operation)
         if key not in self._by_operation:
             rule = factor_rule(operation)
             self._by_operation[key] = None if rule is None else self.intern(rule)
