@@ -32,13 +32,18 @@ PLAN_LIMIT = 4096
 class PlannedTensor:
     """An operand as it comes, or a result as it is wanted.
 
-    `axes` is `None` for a tensor that costs nothing to have in any placement. `explicit`: the
-    program says that the operation itself sees the tensor so. `width` is bytes per element.
+    - `axes` is `None` for a tensor that costs nothing to have in any placement;
+    - `explicit`: the program says that the operation itself sees the tensor so;
+    - `width`: bytes per element;
+    - `copies`: other placements that the tensor has been brought to already;
+    - `sharers`: how many operations like this one have the operand, and would share a copy.
     """
 
     axes: DimensionAxes | None
     explicit: bool = False
     width: float = 4.0
+    copies: tuple[DimensionAxes, ...] = ()
+    sharers: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,8 @@ class Plan:
     results: tuple[DimensionAxes, ...]
     reduced: Axes
     bytes_sent: float
+    bytes_before: float
+    """Those of `bytes_sent` that bring the operands in place."""
 
 
 def choose_plan(
@@ -83,7 +90,11 @@ def _proposals(
     results: Sequence[PlannedTensor],
     extents: Sequence[int],
 ) -> list[list[Axes]]:
-    """For each factor the axes that tensors propose, and none at all, without duplicates."""
+    """For each factor the axes that tensors propose, and none at all, without duplicates.
+
+    Axes that would split a reduction are proposed for the factors of the results as well: moving
+    the operands may be less than reducing the results.
+    """
     proposals: list[dict[Axes, None]] = [{} for _ in rule.factors]
     for tensor, known in zip((*rule.operands, *rule.results), (*operands, *results), strict=True):
         if known.axes is None:
@@ -91,6 +102,18 @@ def _proposals(
         for factor, axes in enumerate(project(tensor, known.axes, rule, extents).axes):
             if axes and rule.factors[factor].kind is not FactorKind.NEED_REPLICATION:
                 proposals[factor].setdefault(axes)
+    reducing = [
+        axes
+        for factor, found in zip(rule.factors, proposals, strict=True)
+        if factor.kind is FactorKind.REDUCTION
+        for axes in found
+    ]
+    for factor, found in zip(rule.factors, proposals, strict=True):
+        if factor.kind is FactorKind.PASS_THROUGH:
+            for axes in reducing:
+                for before in (*found, ()):
+                    if not set(before) & set(axes):
+                        found.setdefault((*before, *axes))
     limit, result = PLAN_LIMIT, list[list[Axes]]()
     for found in proposals:
         limit //= len(found) + 1
@@ -134,26 +157,24 @@ def _plan(
     needed, made = tuple(placed[: len(rule.operands)]), tuple(placed[len(rule.operands) :])
     sent = 0.0
     for tensor, known, axes in zip(rule.operands, operands, needed, strict=True):
-        if known.axes is not None and known.axes != axes:
-            sent += reshard_bytes(known.axes, axes, _bytes(tensor, known.width, rule), extents)
-    reduced = tuple(
-        axis
-        for factor, axes in zip(rule.factors, assignment, strict=True)
-        if factor.kind is FactorKind.REDUCTION
-        for axis in axes
-    )
+        if known.axes is not None and known.axes != axes and axes not in known.copies:
+            size = tensor_bytes(tensor, known.width, rule)
+            sent += reshard_bytes(known.axes, axes, size, extents) / known.sharers
+    reduced = _reduced_axes(rule, assignment)
+    before = sent
     for index, (tensor, known, axes) in enumerate(zip(rule.results, results, made, strict=True)):
-        size = _bytes(tensor, known.width, rule)
-        sent += _result_bytes(rule, assignment, index, axes, known.axes, size, extents)
-    return Plan(assignment, needed, made, reduced, sent)
+        size = tensor_bytes(tensor, known.width, rule)
+        sent += result_bytes(rule, assignment, index, axes, known.axes, size, extents)
+    return Plan(assignment, needed, made, reduced, sent, before)
 
 
-def _bytes(tensor: Sequence[Sequence[int]], width: float, rule: FactorRule) -> float:
+def tensor_bytes(tensor: Sequence[Sequence[int]], width: float, rule: FactorRule) -> float:
+    """The size of a whole tensor, from the sizes of its factors."""
     sizes = [rule.factors[factor].size for dimension in tensor for factor in dimension]
     return width * prod(known_extents(sizes))
 
 
-def _result_bytes(
+def result_bytes(
     rule: FactorRule,
     assignment: Sequence[Axes],
     index: int,
@@ -163,25 +184,53 @@ def _result_bytes(
     extents: Sequence[int],
 ) -> float:
     """What it takes to finish a result and to bring it to where it is wanted."""
-    held, sent = local_size(size, made, extents), 0.0
-    target = made if wanted is None else wanted
-    splits = {axis: dimension for dimension, axes in enumerate(target) for axis in axes}
+    held = local_size(size, made, extents)
+    if wanted is None:
+        return finishing_bytes(rule, assignment, index, held, frozenset(), extents)
+    splits = {axis: dimension for dimension, axes in enumerate(wanted) for axis in axes}
+    sent = finishing_bytes(rule, assignment, index, held, frozenset(splits), extents)
     reached = [list(axes) for axes in made]
+    for axis in _reduced_axes(rule, assignment):
+        if axis in splits:
+            reached[splits[axis]].append(axis)
+    return sent + reshard_bytes(tuple(map(tuple, reached)), wanted, size, extents)
+
+
+def _reduced_axes(rule: FactorRule, assignment: Sequence[Axes]) -> Axes:
+    return tuple(
+        axis
+        for factor, axes in zip(rule.factors, assignment, strict=True)
+        if factor.kind is FactorKind.REDUCTION
+        for axis in axes
+    )
+
+
+def finishing_bytes(
+    rule: FactorRule,
+    assignment: Sequence[Axes],
+    index: int,
+    held: float,
+    scattered: frozenset[int],
+    extents: Sequence[int],
+) -> float:
+    """What it takes to reduce a result of which each process holds `held` bytes.
+
+    Along the axes in `scattered` each process needs a part of it only.
+    """
+    sent = 0.0
     for factor, axes in zip(rule.factors, assignment, strict=True):
         if factor.kind is not FactorKind.REDUCTION:
             continue
         for axis in axes:
             n = extents[axis]
             if factor.reductions[index] in (ReductionKind.GENERIC, None):
+                # No collective combines so: all partial results are gathered.
                 sent += all_gather_bytes(held * n, n)
-            elif axis in splits:
+            elif axis in scattered:
                 sent += reduce_scatter_bytes(held, n)
                 held /= n
-                reached[splits[axis]].append(axis)
             else:
                 sent += all_reduce_bytes(held, n)
-    if wanted is not None:
-        sent += reshard_bytes(tuple(map(tuple, reached)), wanted, size, extents)
     return sent
 
 
@@ -209,7 +258,7 @@ def _rank(
     )
     parts = prod(extents[axis] for axes in plan.factor_axes for axis in axes)
     memory = sum(
-        local_size(_bytes(tensor, known.width, rule), axes, extents)
+        local_size(tensor_bytes(tensor, known.width, rule), axes, extents)
         for tensor, known, axes in zip(
             (*rule.operands, *rule.results),
             (*operands, *results),
@@ -217,4 +266,5 @@ def _rank(
             strict=True,
         )
     )
-    return (broken, -parts, plan.bytes_sent, memory)
+    # What it takes to bring results where they are wanted may turn out not to be needed.
+    return (broken, -parts, plan.bytes_sent, plan.bytes_before, memory)

@@ -9,12 +9,15 @@ from __future__ import annotations
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ...dialects.diagnostics import Note, remark
+from ...sharding.plan import extends
 from ...sharding.propagation import OperationNode, Origin
 from ...sharding.sharding import Sharding
 from .annotations import SHARD
 from .graph import ShardingGraph
+from .placement import Placement
 
 CATEGORY = "sharding"
+"""The category of remarks about where tensors are."""
 
 
 def explain_shardings(graph: ShardingGraph) -> None:
@@ -30,6 +33,26 @@ def explain_shardings(graph: ShardingGraph) -> None:
         ]
         why = ", as annotated" if node in graph.pinned else ""
         remark(CATEGORY, operation, f"{_name_of(value)} is placed {sharding}{why}", notes)
+
+
+def explain_resharding(placement: Placement) -> None:
+    """One remark per operand that loses, and one per operation that is not split at all."""
+    for operation in placement.whole:
+        remark(CATEGORY, operation, "has no factor rule: its operands and results are replicated")
+    for entry, plan in placement.plans:
+        operation = entry.operation
+        for index, (value, wanted) in enumerate(
+            zip(operation.operands, plan.operands, strict=True)
+        ):
+            found = placement.definitions.get(value)
+            if found is None or extends(wanted, found.dimension_axes):
+                continue
+            remark(
+                CATEGORY,
+                operation,
+                f"operand {index} is resharded from {found} to {Sharding(found.grid, wanted)}",
+                [Note(f"the chosen plan sends {plan.bytes_sent:.0f} bytes per process")],
+            )
 
 
 def _place_of(value: SSAValue) -> Operation | None:

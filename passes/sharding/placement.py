@@ -7,22 +7,21 @@ values are made the way their users want them, from the last to the first.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.diagnostics import Note, remark, remarks_wanted
 from ...dialects.structured import element_type
 from ...sharding.cost import known_extents
 from ...sharding.factors import FactorKind, FactorRule
 from ...sharding.grid import Grid
-from ...sharding.plan import Plan, PlannedTensor, choose_plan, extends
+from ...sharding.plan import Plan, PlannedTensor, choose_plan
 from ...sharding.projection import DimensionAxes, back, project
 from ...sharding.sharding import Sharding
 from .annotations import tensor_shape
-from .explain import CATEGORY
 from .graph import Entry, EntryKind, ShardingGraph, is_tensor
 
 
@@ -46,6 +45,10 @@ class Placement:
     """How users want values, in program order."""
     free: list[Entry] = field(default_factory=list[Entry])
     """The makers of free values, in program order."""
+    whole: list[Operation] = field(default_factory=list[Operation])
+    """Operations of which nothing is known, and which are not split therefore."""
+    plans: list[tuple[Entry, Plan]] = field(default_factory=list["tuple[Entry, Plan]"])
+    """How operations with a rule are computed, in program order."""
 
 
 class Placer:
@@ -62,6 +65,13 @@ class Placer:
         self._shardings: dict[tuple[str, DimensionAxes], Sharding] = {}
         self._default_grid = next((grid for grid in graph.grids if grid is not None), None)
         self._wanted: dict[SSAValue, list[PlacedUse]] = self._placement.uses
+        self._copies: dict[SSAValue, tuple[DimensionAxes, ...]] = {}
+        self._sharers = Counter(
+            (value, id(entry.rule), index)
+            for entry in graph.entries
+            if entry.kind is EntryKind.RULED
+            for index, value in enumerate(entry.operation.operands)
+        )
 
     def place(self) -> Placement:
         """The placement of the whole graph."""
@@ -123,6 +133,11 @@ class Placer:
             # Nobody splits it, and now somebody wants to know: it is whole everywhere.
             self._placement.definitions[value] = self._replicated(value, sharding.grid)
 
+    def _remember_copy(self, value: SSAValue, axes: DimensionAxes) -> None:
+        copies = self._copies.get(value, ())
+        if axes not in copies:
+            self._copies[value] = (*copies, axes)
+
     def _captured(self, entry: Entry, grid: Grid) -> None:
         for inner, index in entry.captures:
             value = inner.operands[index]
@@ -152,20 +167,24 @@ class Placer:
         grid = self._grid_at(operation)
         if grid is None:
             return
-        operands = tuple(self._incoming(value, grid) for value in operation.operands)
+        operands = tuple(
+            self._incoming(value, grid, self._sharers[value, id(rule), index])
+            for index, value in enumerate(operation.operands)
+        )
         results = tuple(self._outgoing(value, grid) for value in operation.results)
         key = (id(rule), grid.name, operands, results)
         plan = self._plans.get(key)
         if plan is None:
             plan = choose_plan(rule, operands, results, known_extents(grid.shape))
             self._plans[key] = plan
-        if remarks_wanted():
-            self._explain(operation, plan)
+        self._placement.plans.append((entry, plan))
         offsets = self._offsets(operation, rule, plan)
         for index, value in enumerate(operation.operands):
             if is_tensor(value):
                 sharding = self._planned(grid, plan.operands[index], rule.operands[index], offsets)
                 self._use(operation, index, sharding)
+                if plan.operands[index] != operands[index].axes:
+                    self._remember_copy(value, plan.operands[index])
         for index, value in enumerate(operation.results):
             if value in self._graph.values:
                 self._placement.definitions[value] = self._planned(
@@ -173,8 +192,8 @@ class Placer:
                 )
         self._captured(entry, grid)
 
-    def _incoming(self, value: SSAValue, grid: Grid) -> PlannedTensor:
-        """How an operand comes."""
+    def _incoming(self, value: SSAValue, grid: Grid, sharers: int) -> PlannedTensor:
+        """How an operand comes, which `sharers` operations like this one have."""
         sharding = self._placement.definitions.get(value)
         if not is_tensor(value) or value not in self._graph.values:
             return PlannedTensor(None)
@@ -184,7 +203,8 @@ class Placer:
         node = self._graph.values[value]
         pinned = self._graph.pinned.get(node)
         demanded = pinned is not None and pinned.for_users and pinned.result is value
-        return PlannedTensor(sharding.dimension_axes, demanded, width)
+        copies = self._copies.get(value, ())
+        return PlannedTensor(sharding.dimension_axes, demanded, width, copies, sharers)
 
     def _outgoing(self, value: SSAValue, grid: Grid) -> PlannedTensor:
         """How a result is wanted."""
@@ -193,7 +213,8 @@ class Placer:
             return PlannedTensor(None)
         width = element_bytes(value)
         if self._graph.grids[node] != grid:
-            return PlannedTensor(None, False, width)
+            # Nobody has asked for it to be split, so to split it is not for nothing.
+            return PlannedTensor(((),) * rank_of(value), False, width)
         return PlannedTensor(self._graph.tensors[node].axes, node in self._graph.pinned, width)
 
     def _planned(
@@ -232,16 +253,9 @@ class Placer:
     def _whole(self, entry: Entry) -> None:
         operation = entry.operation
         grid = self._grid_at(operation)
-        split = any(
-            sharding is not None and not sharding.is_replicated
-            for sharding in map(self._placement.definitions.get, operation.operands)
-        )
         if grid is None:
             return
-        if split or not self._complete:
-            remark(
-                CATEGORY, operation, "has no factor rule: its operands and results are replicated"
-            )
+        self._placement.whole.append(operation)
         for index, value in enumerate(operation.operands):
             if is_tensor(value):
                 self._use(operation, index, self._replicated(value, grid))
@@ -291,21 +305,6 @@ class Placer:
             for index, value in enumerate(entry.operation.operands)
             if is_tensor(value)
         )
-
-    # Explanations.
-
-    def _explain(self, operation: Operation, plan: Plan) -> None:
-        for index, value in enumerate(operation.operands):
-            sharding = self._placement.definitions.get(value)
-            if sharding is None or extends(plan.operands[index], sharding.dimension_axes):
-                continue
-            remark(
-                CATEGORY,
-                operation,
-                f"operand {index} is resharded from {sharding} to "
-                f"{self.sharding(sharding.grid, plan.operands[index])}",
-                [Note(f"the chosen plan sends {plan.bytes_sent:.0f} bytes per process")],
-            )
 
 
 def rank_of(value: SSAValue) -> int:

@@ -20,7 +20,7 @@ from ...sharding.grid import Grid
 from ...sharding.propagation import OperationNode, Propagation
 from ...sharding.refinement import Refinement
 from .annotation_writer import AnnotationWriter
-from .explain import explain_shardings
+from .explain import explain_resharding, explain_shardings
 from .finer_grids import (
     annotate_on_finer_grid,
     coarsen_nodes,
@@ -28,7 +28,7 @@ from .finer_grids import (
     refinement_for,
 )
 from .graph import ShardingGraph, build_graph
-from .placement import Placer
+from .improvement import TableState, best_placement
 
 Traversal = Literal["forward", "backward", "forward-backward", "backward-forward"]
 
@@ -41,20 +41,22 @@ _PASSES: dict[str, tuple[Direction, ...]] = {
 
 
 def propagated_graph(
-    module: ModuleOp, passes: tuple[Direction, ...] = (Direction.BOTH,)
-) -> ShardingGraph:
-    """The graph of a module with what propagation finds.
+    module: ModuleOp, passes: tuple[Direction, ...]
+) -> tuple[ShardingGraph, TableState]:
+    """The graph of a module with what propagation finds, and its table as it was before.
 
     Where tensors end up along parts of grid axes, the module's annotations are moved to a finer
     grid first.
     """
     graph = build_graph(module)
+    start = TableState.of(graph)
     refinement = propagate(graph, passes)
     while refinement is not None:
         annotate_on_finer_grid(graph, refinement)
         graph = build_graph(module)
+        start = TableState.of(graph)
         refinement = propagate(graph, passes)
-    return graph
+    return graph, start
 
 
 def propagate(graph: ShardingGraph, passes: tuple[Direction, ...]) -> Refinement | None:
@@ -115,8 +117,15 @@ class ShardingPropagationPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         passes = (Direction.BOTH,) if self.traversal is None else _PASSES[self.traversal]
-        graph = propagated_graph(op, passes)
+        graph, start = propagated_graph(op, passes)
+        placer, placement = best_placement(graph, start, lambda: _propagate_again(graph, passes))
         if remarks_wanted():
             explain_shardings(graph)
-        placer = Placer(graph, complete=False)
-        AnnotationWriter(graph, placer.place(), placer).write()
+            explain_resharding(placement)
+        AnnotationWriter(graph, placement, placer).write()
+
+
+def _propagate_again(graph: ShardingGraph, passes: tuple[Direction, ...]) -> None:
+    """Propagate over a graph on its own grids, which were fine enough before."""
+    for grid in dict.fromkeys(grid for grid in graph.grids if grid is not None):
+        _propagate_on(graph, grid, grid, passes)

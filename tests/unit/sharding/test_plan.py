@@ -44,11 +44,32 @@ def test_agreement_costs_nothing(matmul: FactorRule) -> None:
     assert chosen.bytes_sent == 0
 
 
-def test_a_split_contraction_is_reduced(matmul: FactorRule) -> None:
-    chosen = plan(matmul, [((), (0,)), ((0,), ())], NONE)
+def test_a_split_contraction_is_reduced(rule: Rules) -> None:
+    thin = rule("[i k], [k j] -> [i j]", i=64, k=64, j=4, reduce="k")
+    chosen = plan(thin, [((), (0,)), ((0,), ())], NONE)
     assert chosen.reduced == (0,)
     assert chosen.results == (NONE,)
-    assert chosen.bytes_sent == 2 * 64 * 16 * 4 / 2
+    assert chosen.bytes_sent == 2 * 64 * 4 * 4 / 2
+
+
+def test_large_partial_results_are_avoided(rule: Rules) -> None:
+    # Exchanging the rows for columns of a thin operand is less than reducing the product.
+    wide = rule("[i k], [k j] -> [i j]", i=64, k=4, j=64, reduce="k")
+    chosen = plan(wide, [((), (0,)), ((0,), ())], ((0,), ()))
+    assert chosen.reduced == ()
+    assert chosen.operands == (((0,), ()), NONE)
+
+
+def test_a_copy_that_is_there_is_free_and_one_to_share_is_cheap(matmul: FactorRule) -> None:
+    left, right = ((0,), ()), ((), (0,))
+
+    def chosen(operand: PlannedTensor) -> Plan:
+        operands = [operand, PlannedTensor(right)]
+        return choose_plan(matmul, operands, [PlannedTensor(None)], (2,))
+
+    assert chosen(PlannedTensor(left)).operands == (left, NONE)
+    assert chosen(PlannedTensor(left, copies=(NONE,))).operands == (NONE, right)
+    assert chosen(PlannedTensor(left, sharers=8)).operands == (NONE, right)
 
 
 def test_reduce_scatter_costs_half(rule: Rules) -> None:

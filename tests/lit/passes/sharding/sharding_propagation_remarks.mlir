@@ -3,8 +3,8 @@
 // CHECK: 'func.func' op [sharding] argument #0 is placed @g {{\[\[0\], \[\]\]}}, as annotated
 // CHECK: 'linalg.matmul' op [sharding] result #0 is placed @g {{\[\[0\], \[\]\]}}
 // CHECK: note: axis 0 came to dimension 0 through factor 0 (pass-through) of 'linalg.matmul', stage pass-through-factors, aggressive
-// CHECK: 'linalg.matmul' op [sharding] operand 1 is resharded from @g {{\[\[0\], \[\]\]}} to @g {{\[\[\], \[\]\]}}
 // CHECK: 'mylib.mystery' op [sharding] has no factor rule: its operands and results are replicated
+// CHECK: 'linalg.matmul' op [sharding] operand 1 is resharded from @g {{\[\[0\], \[\]\]}} to @g {{\[\[\], \[\]\]}}
 shard.grid @g(shape = 2)
 func.func @f(%x: tensor<64x8xf32>, %w: tensor<8x8xf32>, %i: tensor<64x8xf32>) -> tensor<64x8xf32> {
   %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
