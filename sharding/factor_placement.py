@@ -173,7 +173,11 @@ class Spread:
             if not axes or not factors:
                 continue
             if len(factors) == 1:
-                yield factors[0], (axes, explicit_borders(sharding, dimension))
+                limits = explicit_borders(sharding, dimension)
+                if limits is not None and limits[-1] != self._sizes[factors[0]]:
+                    # A window: what is read has other borders than the loop that reads it.
+                    limits = None
+                yield factors[0], (axes, limits)
             elif explicit_borders(sharding, dimension) is None:
                 yield from self._distribute(factors, axes)
 

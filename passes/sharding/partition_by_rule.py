@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -22,6 +23,7 @@ from ...sharding.factor_placement import (
 )
 from ...sharding.factors import Factor, FactorKind, FactorRule
 from ...sharding.grid import Grid
+from ...sharding.reshard import Split
 from ...sharding.sharding import Axes, Sharding
 from .annotations import SHARD, SHARDING
 from .local_types import local_type, ranked, shape_of_type
@@ -73,20 +75,39 @@ def by_rule(partitioner: Partitioner, operation: Operation) -> None:
     spread_by_rule(partitioner, operation, freely)
 
 
-def freely(factor: Factor, even: bool) -> bool:
-    """What a copy of an operation can be split along: all that needs no neighbours."""
-    return factor.kind in (FactorKind.PASS_THROUGH, FactorKind.REDUCTION)
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What is known of the shards into which a factor would be split."""
+
+    even: bool
+    """They are of one size."""
+    filled: bool
+    """None is empty."""
 
 
-def evenly(factor: Factor, even: bool) -> bool:
+Allowed = Callable[[Factor, Cut], bool]
+"""Whether an operation can be split along a factor like this."""
+
+
+def freely(factor: Factor, cut: Cut) -> bool:
+    """What a copy of an operation can be split along: all that needs no neighbours.
+
+    The reduction of nothing has no value.
+    """
+    return factor.kind is FactorKind.PASS_THROUGH or (
+        factor.kind is FactorKind.REDUCTION and cut.filled
+    )
+
+
+def evenly(factor: Factor, cut: Cut) -> bool:
     """What can be split into shards of one size only."""
-    return even and factor.kind in (FactorKind.PASS_THROUGH, FactorKind.REDUCTION)
+    return cut.even and freely(factor, cut)
 
 
 def spread_by_rule(
     partitioner: Partitioner,
     operation: Operation,
-    allowed: Callable[[Factor, bool], bool],
+    allowed: Allowed,
     emit: Emit | None = None,
 ) -> None:
     """Spread an operation along the factors that are allowed, each with whether it is even."""
@@ -109,7 +130,7 @@ def spread_by_rule(
 
 
 def choose(
-    partitioner: Partitioner, operation: Operation, allowed: Callable[[Factor, bool], bool]
+    partitioner: Partitioner, operation: Operation, allowed: Allowed
 ) -> SpreadOperation | None:
     """Decide how an operation is spread; `None` if it has no rule or nothing to be spread by.
 
@@ -144,7 +165,7 @@ def _decide(
     wanted: Sequence[Sharding | None],
     held: Sequence[Sharding | None],
     free: Sequence[bool],
-    allowed: Callable[[Factor, bool], bool],
+    allowed: Allowed,
 ) -> SpreadOperation | None:
     rule = factor_rule(operation)
     if rule is None or not rule.factors:
@@ -191,15 +212,18 @@ def _decide(
     )
 
 
-def _restriction(
-    grid: Grid, rule: FactorRule, allowed: Callable[[Factor, bool], bool]
-) -> Restriction:
-    def restriction(factor: int, split: tuple[Axes, tuple[int, ...] | None]) -> bool:
+def _restriction(grid: Grid, rule: FactorRule, allowed: Allowed) -> Restriction:
+    def restriction(factor: int, split: Split) -> bool:
         row = rule.factors[factor]
-        axes, borders = split
+        axes, limits = split
         parts = grid.size(axes)
-        even = borders is None and row.size is not None and bool(parts) and row.size % parts == 0
-        return allowed(row, even)
+        if limits is not None:
+            cut = Cut(False, all(start < end for start, end in pairwise(limits)))
+        elif row.size is None or not parts:
+            cut = Cut(False, False)
+        else:
+            cut = Cut(row.size % parts == 0, row.size >= parts)
+        return allowed(row, cut)
 
     return restriction
 

@@ -11,6 +11,7 @@ from ...sharding.factors import Factor, FactorKind
 from .emitter import Size
 from .local_types import local_type, ranked
 from .partition_by_rule import (
+    Cut,
     SpreadOperation,
     choose,
     copy_local,
@@ -23,7 +24,7 @@ from .rules.combiners import Combiner
 from .windows import fetch_windows, loop_start, windows_of
 
 
-def _any_loop(factor: Factor, even: bool) -> bool:
+def _any_loop(factor: Factor, cut: Cut) -> bool:
     return factor.kind is not FactorKind.NEED_REPLICATION
 
 
