@@ -73,7 +73,11 @@ from .shard_group_operations import (
     ReduceScatterDefinition,
 )
 from .shard_neighbor_operations import ShiftDefinition, UpdateHaloDefinition
-from .shard_sharding_checks import check_sharding, check_sharding_of_tensor
+from .shard_sharding_checks import (
+    check_sharding_by_itself,
+    check_sharding_of_tensor,
+    check_sharding_on_grid,
+)
 from .shard_syntax import (
     INDEX,
     Clause,
@@ -215,7 +219,8 @@ class ShardOp(NamedResults):
         if self.shard is not None:
             mesh = resolve_grid(self, self.shard.mesh, MESH_SPELLING)
             axes, partial = self.shard.split_axes.lists(), self.shard.partial
-            check_sharding(mesh, axes, (), (), partial, MESH_SPELLING.word("grid"))
+            check_sharding_by_itself(axes, (), (), partial, "mesh")
+            check_sharding_on_grid(mesh, axes, (), partial, "mesh")
             check_sharding_of_tensor(self.src.type, mesh, axes, (), (), partial)
         elif self.sharding is not None:
             definition = sharding_definition(self.sharding)

@@ -49,9 +49,13 @@ from .shard_attributes import (
     axes_attribute,
     indices_attribute,
 )
-from .shard_checks import check_index_count, check_spelling, show
+from .shard_checks import check_index_count, check_spelling
 from .shard_grid_operations import OnGrid
-from .shard_sharding_checks import check_sharding, check_sharding_of_tensor
+from .shard_sharding_checks import (
+    check_sharding_by_itself,
+    check_sharding_of_tensor,
+    check_sharding_on_grid,
+)
 from .shard_syntax import (
     INDEX,
     Clause,
@@ -190,7 +194,13 @@ class ShardingDefinition(OnGrid, ABC):
         printer.print_string(" : ")
         printer.print_attribute(self.result.type)
 
-    def verify_on_grid(self, grid: Grid) -> None:
+    def verify_(self) -> None:
+        check_spelling(self, self.SPELLING)
+        self.verify_without_grid()
+        self.verify_on_grid(self.resolve_grid())
+
+    def verify_without_grid(self) -> None:
+        """Check what needs no grid."""
         check_index_count(
             "halo_sizes", self.static_halo_sizes.get_values(), self.dynamic_halo_sizes
         )
@@ -201,8 +211,13 @@ class ShardingDefinition(OnGrid, ABC):
         )
         if (self.partial_type is None) != (self.partial_axes is None):
             raise VerifyException("partial_type and partial_axes are given together or not at all")
-        check_sharding(
-            grid, self.axes, self.halos, self.offsets, self.partial, self.SPELLING.word("grid")
+        check_sharding_by_itself(
+            self.axes, self.halos, self.offsets, self.partial, self.SPELLING.word("grid")
+        )
+
+    def verify_on_grid(self, grid: Grid) -> None:
+        check_sharding_on_grid(
+            grid, self.axes, self.offsets, self.partial, self.SPELLING.word("grid")
         )
 
     def check_tensor(self, tensor_type: Attribute) -> None:
@@ -211,6 +226,7 @@ class ShardingDefinition(OnGrid, ABC):
         if halos or offsets:
             # Their rules for tensors build on those for shardings, and in a graph region the
             # sharding may come later, where nothing has checked it yet.
+            self.verify_without_grid()
             self.verify_on_grid(grid)
         check_sharding_of_tensor(tensor_type, grid, self.axes, halos, offsets, self.partial)
 
@@ -368,17 +384,22 @@ class ShardShapeDefinition(NamedResults, ABC):
                 f"{len(self.results)}"
             )
         grid = definition.resolve_grid()
-        if len(self.coordinates) != grid.rank:
+        word = self.SPELLING.word("grid")
+        if len(self.coordinates) > grid.rank:
             raise VerifyException(
-                f"device has {len(self.coordinates)} coordinates, expected {grid.rank}, the rank "
-                f"of {self.SPELLING.word('grid')} @{grid.name}"
+                f"device has {len(self.coordinates)} coordinates, but {word} @{grid.name} has rank "
+                f"{grid.rank}"
             )
-        for coordinate, extent in zip(self.coordinates, grid.shape, strict=True):
+        for axis in (axis for axes in definition.axes for axis in axes):
+            if not 0 <= axis < len(self.coordinates):
+                raise VerifyException(
+                    f"sharding splits along axis {axis}, but device has no coordinate for it"
+                )
+            coordinate, extent = self.coordinates[axis], grid.shape[axis]
             if isinstance(coordinate, int) and extent is not None and coordinate >= extent:
                 raise VerifyException(
-                    f"device {[c if isinstance(c, int) else '?' for c in self.coordinates]} is not "
-                    f"on {self.SPELLING.word('grid')} @{grid.name} of "
-                    f"{' x '.join(show(extent) for extent in grid.shape)}"
+                    f"device coordinate {coordinate} is beyond axis {axis} of {word} @{grid.name}, "
+                    f"which has extent {extent}"
                 )
 
 

@@ -170,17 +170,34 @@ def check_same_element_type(source: Attribute, result: Attribute) -> None:
     if element_type_of(source) != element_type_of(result):
         raise VerifyException(
             "requires the same element type for all operands and results, got "
-            f"{element_type_of(source)} and {element_type_of(result)}"
+            f"{source} and {result}"
         )
 
 
-def check_same_shape(source: Attribute, result: Attribute, allow_dynamic: bool) -> None:
-    """Input and result have one shape, up to sizes known only at run time if those are allowed."""
+def check_all_same_element_type(source: Attribute, result: Attribute) -> None:
+    """The same rule, as upstream words it for operations that single out a device."""
+    if element_type_of(source) != element_type_of(result):
+        raise VerifyException(
+            "failed to verify that all of {input, result} have same element type, got "
+            f"{source} and {result}"
+        )
+
+
+def check_all_same_shape(source: Attribute, result: Attribute) -> None:
+    """Input and result have one shape, in which dynamic sizes are equal only to each other."""
+    if shape_of(source) != shape_of(result):
+        raise VerifyException(
+            f"failed to verify that all of {{input, result}} have same shape, got {source} and "
+            f"{result}"
+        )
+
+
+def check_compatible_shape(source: Attribute, result: Attribute) -> None:
+    """Input and result have one shape, up to sizes known only at run time."""
     before, after = shape_of(source), shape_of(result)
-    agree = len(before) == len(after) and all(
-        a == b or (allow_dynamic and None in (a, b)) for a, b in zip(before, after, strict=True)
-    )
-    if not agree:
+    if len(before) != len(after) or any(
+        None not in (a, b) and a != b for a, b in zip(before, after, strict=True)
+    ):
         raise VerifyException(
             f"requires the same shape for all operands and results, got {source} and {result}"
         )
@@ -217,14 +234,14 @@ def times(size: int | None, group: int | None) -> int | None:
     return None if size is None or group is None else size * group
 
 
-def check_divided(what: str, dimension: int, size: int | None, group: int | None) -> int | None:
+def check_divided(dimension: int, size: int | None, group: int | None) -> int | None:
     """The size of one of `group` equal pieces. They must be equal."""
     if size is None or group is None:
         return None
-    if group == 0 or size % group:
+    if size % group:
         raise VerifyException(
-            f"{what} {dimension} has size {size}, which is not divisible by the number of "
-            f"devices in a group, {group}"
+            f"Operand dimension size {size} is not divisible by collective device group size "
+            f"{group} for tensor axis {dimension}."
         )
     return size // group
 

@@ -46,7 +46,6 @@ from .shard_checks import (
     check_in_group_device,
     check_index_count,
     check_reduction,
-    check_same_element_type,
     check_shape,
     element_type_of,
     shape_of,
@@ -72,6 +71,7 @@ DimensionAttr = IntegerAttr[IndexType]
 
 GRID_AXES = Clause("grid_axes", Form.AXES, optional=True)
 REDUCTION = Clause("reduction", Form.KIND, optional=True)
+SCATTER_AXIS = Clause("scatter_axis", Form.INDEX, synonyms=("scatter_dim",))
 ROOT = Clause("root", Form.INDEX_LIST, dynamic="root_dynamic")
 
 
@@ -177,13 +177,11 @@ def check_same_type_kind(source: Attribute, result: Attribute) -> None:
 
 def check_gathered(operation: Collective, dimension: int, group: int | None) -> None:
     """The result is `group` inputs long in one dimension, and as the input otherwise."""
-    source, result = operation.operands[0].type, operation.results[0].type
-    shape = shape_of(source)
-    check_same_element_type(source, result)
+    shape = shape_of(operation.operands[0].type)
     check_dimension("Gather axis", dimension, len(shape))
     expected = [*shape]
     expected[dimension] = times(shape[dimension], group)
-    check_shape(shape_of(result), tuple(expected))
+    check_shape(shape_of(operation.results[0].type), tuple(expected))
 
 
 def check_divided_type(operation: Collective, what: str, dimension: int, group: int | None) -> None:
@@ -191,7 +189,7 @@ def check_divided_type(operation: Collective, what: str, dimension: int, group: 
     shape = shape_of(operation.operands[0].type)
     check_dimension(what, dimension, len(shape))
     expected = [*shape]
-    expected[dimension] = check_divided(what, dimension, shape[dimension], group)
+    expected[dimension] = check_divided(dimension, shape[dimension], group)
     check_shape(shape_of(operation.results[0].type), tuple(expected))
 
 

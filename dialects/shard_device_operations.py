@@ -30,10 +30,10 @@ from .shard_attributes import (
     indices_attribute,
 )
 from .shard_checks import (
+    check_all_same_element_type,
+    check_all_same_shape,
     check_index_count,
     check_ranked_above_zero,
-    check_same_element_type,
-    check_same_shape,
 )
 from .shard_collective import (
     REDUCTION,
@@ -83,9 +83,9 @@ class BroadcastDefinition(Collective, ABC):
         self.initialize(input, grid, grid_axes, input.type, properties, dynamic)
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
+        check_all_same_element_type(self.input.type, self.result.type)
         check_device(self, "root", self.root, self.root_dynamic, grid)
-        check_same_element_type(self.input.type, self.result.type)
-        check_same_shape(self.input.type, self.result.type, allow_dynamic=False)
+        check_all_same_shape(self.input.type, self.result.type)
 
 
 class GatherDefinition(Collective, ABC):
@@ -123,6 +123,7 @@ class GatherDefinition(Collective, ABC):
         self.initialize(input, grid, grid_axes, result_type, properties, dynamic)
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
+        check_all_same_element_type(self.input.type, self.result.type)
         check_device(self, "root", self.root, self.root_dynamic, grid)
         check_gathered(self, self.gather_axis.value.data, group)
 
@@ -163,7 +164,7 @@ class ReduceDefinition(Collective, ABC):
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_device(self, "root", self.root, self.root_dynamic, grid)
-        check_same_shape(self.input.type, self.result.type, allow_dynamic=False)
+        check_all_same_shape(self.input.type, self.result.type)
         check_reduction_types(self, self.reduction)
 
 
@@ -174,7 +175,10 @@ class ScatterDefinition(Collective, ABC):
     : (tensor<2x2xi8>) -> tensor<1x2xi8>`
     """
 
-    CLAUSES: ClassVar[tuple[Clause, ...]] = (Clause("scatter_axis", Form.INDEX), ROOT)
+    CLAUSES: ClassVar[tuple[Clause, ...]] = (
+        Clause("scatter_axis", Form.INDEX, synonyms=("scatter_dim",)),
+        ROOT,
+    )
     FUNCTION_TYPE: ClassVar[bool] = True
 
     input = operand_def(TENSOR)
@@ -202,8 +206,8 @@ class ScatterDefinition(Collective, ABC):
         self.initialize(input, grid, grid_axes, result_type, properties, dynamic)
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
+        check_all_same_element_type(self.input.type, self.result.type)
         check_device(self, "root", self.root, self.root_dynamic, grid)
-        check_same_element_type(self.input.type, self.result.type)
         check_divided_type(self, "Scatter axis", self.scatter_axis.value.data, group)
 
 
@@ -237,10 +241,10 @@ class SendDefinition(Collective, ABC):
         self.initialize(input, grid, grid_axes, input.type, properties, dynamic)
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
+        check_all_same_element_type(self.input.type, self.result.type)
         check_device(self, "destination", self.destination, self.destination_dynamic, grid)
-        check_same_element_type(self.input.type, self.result.type)
         check_ranked_above_zero(self.input.type)
-        check_same_shape(self.input.type, self.result.type, allow_dynamic=False)
+        check_all_same_shape(self.input.type, self.result.type)
 
 
 class RecvDefinition(Collective, ABC):
@@ -275,10 +279,10 @@ class RecvDefinition(Collective, ABC):
         self.initialize(input, grid, grid_axes, input.type, properties, dynamic)
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
+        check_all_same_element_type(self.input.type, self.result.type)
         if self.source is None:
             check_index_count("source", (), self.source_dynamic)
         else:
             check_device(self, "source", self.source, self.source_dynamic, grid)
-        check_same_element_type(self.input.type, self.result.type)
         check_ranked_above_zero(self.input.type)
-        check_same_shape(self.input.type, self.result.type, allow_dynamic=False)
+        check_all_same_shape(self.input.type, self.result.type)

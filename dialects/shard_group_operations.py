@@ -25,16 +25,16 @@ from .shard_attributes import (
     ReductionKindAttr,
 )
 from .shard_checks import (
+    check_compatible_shape,
     check_dimension,
-    check_divided,
     check_same_element_type,
-    check_same_shape,
     check_shape,
     shape_of,
     times,
 )
 from .shard_collective import (
     REDUCTION,
+    SCATTER_AXIS,
     TENSOR,
     TENSOR_OR_MEMREF,
     Collective,
@@ -79,6 +79,7 @@ class AllGatherDefinition(Collective, ABC):
         )
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
+        check_same_element_type(self.input.type, self.result.type)
         check_gathered(self, self.gather_axis.value.data, group)
 
 
@@ -110,7 +111,7 @@ class AllReduceDefinition(Collective, ABC):
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_same_type_kind(self.input.type, self.result.type)
-        check_same_shape(self.input.type, self.result.type, allow_dynamic=True)
+        check_compatible_shape(self.input.type, self.result.type)
         check_reduction_types(self, self.reduction)
 
 
@@ -185,10 +186,14 @@ class AllToAllDefinition(Collective, ABC):
         check_same_element_type(self.input.type, self.result.type)
         check_dimension("Split axis", split, len(shape))
         check_dimension("Concat axis", concat, len(shape))
-        piece = check_divided("Split axis", split, shape[split], group)
+        size = shape[split]
         expected = [*shape]
+        if size is not None and group is not None and size % group:
+            # Devices receive pieces of different sizes.
+            expected[split] = None
+        elif split != concat:
+            expected[split] = None if size is None or group is None else size // group
         if split != concat:
-            expected[split] = piece
             expected[concat] = times(shape[concat], group)
         check_shape(shape_of(self.result.type), tuple(expected))
 
@@ -202,7 +207,7 @@ class ReduceScatterDefinition(Collective, ABC):
 
     CLAUSES: ClassVar[tuple[Clause, ...]] = (
         REDUCTION,
-        Clause("scatter_axis", Form.INDEX, synonyms=("scatter_dim",)),
+        SCATTER_AXIS,
     )
 
     input = operand_def(TENSOR_OR_MEMREF)

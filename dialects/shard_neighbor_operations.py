@@ -36,10 +36,10 @@ from .shard_attributes import (
     indices_attribute,
 )
 from .shard_checks import (
+    check_compatible_shape,
     check_index_count,
     check_ranked_above_zero,
     check_same_element_type,
-    check_same_shape,
     shape_of,
 )
 from .shard_collective import (
@@ -107,7 +107,7 @@ class ShiftDefinition(Collective, ABC):
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_same_element_type(self.input.type, self.result.type)
         check_ranked_above_zero(self.input.type)
-        check_same_shape(self.input.type, self.result.type, allow_dynamic=True)
+        check_compatible_shape(self.input.type, self.result.type)
         axis = self.shift_axis.value.data
         if axis not in self.axes:
             raise VerifyException(

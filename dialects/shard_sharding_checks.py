@@ -16,15 +16,14 @@ Mixed = Sequence[int | SSAValue]
 """Numbers, and operands that are known at run time."""
 
 
-def check_sharding(
-    grid: Grid,
+def check_sharding_by_itself(
     split_axes: Sequence[Axes],
     halos: Mixed,
     offsets: Mixed,
     partial: tuple[ReductionKind, Axes] | None,
     word: str,
 ) -> None:
-    """Check a sharding on its grid. `word` is what the dialect calls a grid."""
+    """Check what needs no grid. `word` is what the dialect calls a grid."""
     used = [axis for axes in split_axes for axis in axes]
     for axis in used:
         if axis < 0:
@@ -34,18 +33,28 @@ def check_sharding(
             raise VerifyException(
                 f"{word} axis duplicated: {axis} occurs more than once in {shown}"
             )
-    check_axes(used, grid, word)
     if partial is not None:
         kind, axes = partial
         if not axes:
             raise VerifyException("partial needs at least one axis")
         if kind is ReductionKind.GENERIC:
             raise VerifyException("partial cannot be generic: nothing could finish the reduction")
-        check_axes([*used, *axes], grid, word)
     if halos and offsets:
         raise VerifyException("halo sizes and shard offsets are mutually exclusive")
     if halos:
         _check_halos(split_axes, halos)
+
+
+def check_sharding_on_grid(
+    grid: Grid,
+    split_axes: Sequence[Axes],
+    offsets: Mixed,
+    partial: tuple[ReductionKind, Axes] | None,
+    word: str,
+) -> None:
+    """Check a sharding, correct by itself, on its grid."""
+    pending = () if partial is None else partial[1]
+    check_axes([*(axis for axes in split_axes for axis in axes), *pending], grid, word)
     if offsets:
         _check_offsets(grid, split_axes, offsets, word)
 
@@ -65,8 +74,10 @@ def _check_halos(split_axes: Sequence[Axes], halos: Mixed) -> None:
 
 def _check_offsets(grid: Grid, split_axes: Sequence[Axes], offsets: Mixed, word: str) -> None:
     if not grid.is_static:
+        plural = "meshes" if word == "mesh" else f"{word}s"
         raise VerifyException(
-            f"sharded dims offsets are not allowed for a {word} with dynamic shape, @{grid.name}"
+            f"sharded dims offsets are not allowed for device {plural} with dynamic shape, as "
+            f"@{grid.name}"
         )
     expected = sum((grid.size(axes) or 0) + 1 for axes in split_axes if axes)
     if len(offsets) != expected:

@@ -32,6 +32,8 @@ func.func @whole_group(%t: tensor<8x24xf32>, %d: tensor<?x?xf32>, %m: memref<8x2
   %slice_dynamic = mesh.all_slice %d on @g mesh_axes = [1] slice_axis = 0 : tensor<?x?xf32> -> tensor<?x?xf32>
   // CHECK: %all_to_all = mesh.all_to_all %t on @g mesh_axes = [1] split_axis = 1 concat_axis = 0 : tensor<8x24xf32> -> tensor<32x6xf32>
   %all_to_all = mesh.all_to_all %t on @g mesh_axes = [1] split_axis = 1 concat_axis = 0 : tensor<8x24xf32> -> tensor<32x6xf32>
+  // CHECK: %uneven = mesh.all_to_all %t on @g mesh_axes = [2] split_axis = 0 concat_axis = 1 : tensor<8x24xf32> -> tensor<?x72xf32>
+  %uneven = mesh.all_to_all %t on @g mesh_axes = [2] split_axis = 0 concat_axis = 1 : tensor<8x24xf32> -> tensor<?x72xf32>
   // CHECK: %exchange = mesh.all_to_all %t on @g mesh_axes = [1] split_axis = 0 concat_axis = 0 : tensor<8x24xf32> -> tensor<8x24xf32>
   %exchange = mesh.all_to_all %t on @g mesh_axes = [1] split_axis = 0 concat_axis = 0 : tensor<8x24xf32> -> tensor<8x24xf32>
   // CHECK: mesh.reduce_scatter %t on @g mesh_axes = [0] reduction = min scatter_axis = 1 : tensor<8x24xf32> -> tensor<8x12xf64>

@@ -32,6 +32,8 @@ func.func @whole_group(%t: tensor<8x24xf32>, %d: tensor<?x?xf32>, %m: memref<8x2
   %slice_dynamic = shard.all_slice %d on @g grid_axes = [1] slice_axis = 0 : tensor<?x?xf32> -> tensor<?x?xf32>
   // CHECK: %all_to_all = shard.all_to_all %t on @g grid_axes = [1] split_axis = 1 concat_axis = 0 : tensor<8x24xf32> -> tensor<32x6xf32>
   %all_to_all = shard.all_to_all %t on @g grid_axes = [1] split_axis = 1 concat_axis = 0 : tensor<8x24xf32> -> tensor<32x6xf32>
+  // CHECK: %uneven = shard.all_to_all %t on @g grid_axes = [2] split_axis = 0 concat_axis = 1 : tensor<8x24xf32> -> tensor<?x72xf32>
+  %uneven = shard.all_to_all %t on @g grid_axes = [2] split_axis = 0 concat_axis = 1 : tensor<8x24xf32> -> tensor<?x72xf32>
   // CHECK: %exchange = shard.all_to_all %t on @g grid_axes = [1] split_axis = 0 concat_axis = 0 : tensor<8x24xf32> -> tensor<8x24xf32>
   %exchange = shard.all_to_all %t on @g grid_axes = [1] split_axis = 0 concat_axis = 0 : tensor<8x24xf32> -> tensor<8x24xf32>
   // CHECK: shard.reduce_scatter %t on @g grid_axes = [0] reduction =  min scatter_axis = 1 : tensor<8x24xf32> -> tensor<8x12xf64>

@@ -170,7 +170,7 @@ func.func @f(%t: tensor<8x16xf32>) {
 
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<6xf32>) {
-  // expected-error @+1 {{Slice axis 0 has size 6, which is not divisible by the number of devices in a group, 4}}
+  // expected-error @+1 {{Operand dimension size 6 is not divisible by collective device group size 4 for tensor axis 0.}}
   %r = shard.all_slice %t on @g grid_axes = [1] slice_axis = 0 : tensor<6xf32> -> tensor<1xf32>
   return
 }
@@ -204,11 +204,10 @@ func.func @f(%t: tensor<8x16xf32>) {
 
 // -----
 
-// Upstream accepts this.
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<6x4xf32>) {
-  // expected-error @+1 {{Split axis 0 has size 6, which is not divisible by the number of devices in a group, 4}}
-  %r = shard.all_to_all %t on @g grid_axes = [1] split_axis = 0 concat_axis = 1 : tensor<6x4xf32> -> tensor<?x16xf32>
+  // expected-error @+1 {{Dimension size mismatch for result axis 0. Expected dynamic, but got 1.}}
+  %r = shard.all_to_all %t on @g grid_axes = [1] split_axis = 0 concat_axis = 1 : tensor<6x4xf32> -> tensor<1x16xf32>
   return
 }
 
@@ -217,7 +216,7 @@ func.func @f(%t: tensor<6x4xf32>) {
 // Upstream accepts this.
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<6xf32>) {
-  // expected-error @+1 {{Split axis 0 has size 6, which is not divisible by the number of devices in a group, 4}}
+  // expected-error @+1 {{Dimension size mismatch for result axis 0. Expected dynamic, but got 6.}}
   %r = shard.all_to_all %t on @g grid_axes = [1] split_axis = 0 concat_axis = 0 : tensor<6xf32> -> tensor<6xf32>
   return
 }
@@ -272,7 +271,7 @@ func.func @f(%t: tensor<8x16xf32>) {
 
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<8x16xf32>) {
-  // expected-error @+1 {{requires the same shape for all operands and results}}
+  // expected-error @+1 {{failed to verify that all of {input, result} have same shape, got tensor<8x16xf32> and tensor<16x8xf32>}}
   %r = shard.broadcast %t on @g grid_axes = [0] root = [0] : (tensor<8x16xf32>) -> tensor<16x8xf32>
   return
 }
@@ -354,7 +353,7 @@ func.func @f(%t: tensor<8x16xf32>) {
 
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<8x16xf32>) {
-  // expected-error @+1 {{requires the same element type for all operands and results}}
+  // expected-error @+1 {{failed to verify that all of {input, result} have same element type}}
   %r = shard.recv %t on @g grid_axes = [1] : (tensor<8x16xf32>) -> tensor<8x16xf64>
   return
 }

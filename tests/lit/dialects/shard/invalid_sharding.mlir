@@ -11,6 +11,15 @@ func.func @f(%t: tensor<8x16xf32>) {
 
 // -----
 
+// No grid is needed to see this.
+func.func @f(%t: tensor<8x16xf32>) {
+  // expected-error @+1 {{halo sizes must be specified for all split axes. Got 2, expected 4}}
+  %s = shard.sharding @none split_axes = [[0], [1]] halo_sizes = [1, 2] : !shard.sharding
+  return
+}
+
+// -----
+
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<8x16xf32>) {
   // expected-error @+1 {{grid axis duplicated: 0 occurs more than once in [[0], [0]]}}
@@ -144,7 +153,7 @@ func.func @f(%t: tensor<8x16xf32>) {
 
 shard.grid @g(shape = ?)
 func.func @f(%t: tensor<8x16xf32>) {
-  // expected-error @+1 {{sharded dims offsets are not allowed for a grid with dynamic shape}}
+  // expected-error @+1 {{sharded dims offsets are not allowed for device grids with dynamic shape}}
   %s = shard.sharding @g split_axes = [[0]] sharded_dims_offsets = [0, 4, 8] : !shard.sharding
   return
 }
@@ -240,7 +249,18 @@ func.func @f(%s: !shard.sharding) {
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<8x16xf32>) {
   %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
-  // expected-error @+1 {{device has 1 coordinates, expected 2, the rank of grid @g}}
+  // expected-error @+1 {{device has 3 coordinates, but grid @g has rank 2}}
+  %n = shard.shard_shape dims = [8] sharding = %s device = [0, 0, 0] : index
+  return
+}
+
+// -----
+
+// Upstream accepts this.
+shard.grid @g(shape = 2x4)
+func.func @f(%t: tensor<8x16xf32>) {
+  %s = shard.sharding @g split_axes = [[1]] : !shard.sharding
+  // expected-error @+1 {{sharding splits along axis 1, but device has no coordinate for it}}
   %n = shard.shard_shape dims = [8] sharding = %s device = [0] : index
   return
 }
@@ -281,8 +301,8 @@ func.func @f(%s: !shard.sharding) {
 // Upstream accepts this.
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<8x16xf32>) {
-  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
-  // expected-error @+1 {{device [0, 4] is not on grid @g of 2 x 4}}
+  %s = shard.sharding @g split_axes = [[1]] : !shard.sharding
+  // expected-error @+1 {{device coordinate 4 is beyond axis 1 of grid @g, which has extent 4}}
   %n = shard.shard_shape dims = [8] sharding = %s device = [0, 4] : index
   return
 }
