@@ -124,6 +124,7 @@ def load_own_dialects() -> tuple[ModuleType, ...]:
         shard,
         tensor,
         tosa,
+        tosa_data,
         tosa_windows,
     )
 
@@ -140,5 +141,6 @@ def load_own_dialects() -> tuple[ModuleType, ...]:
         shard,
         tensor,
         tosa,
+        tosa_data,
         tosa_windows,
     )

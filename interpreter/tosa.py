@@ -1,7 +1,7 @@
-"""The `tosa` dialect: elementwise operations with broadcasting, reductions, data movement.
+"""The `tosa` dialect: elementwise operations with broadcasting, reductions, products, control.
 
-Dimensions of extent 1 broadcast. The meaning is that of the TOSA 1.0 specification; windows
-(convolutions and pooling) are in `tosa_windows`.
+Dimensions of extent 1 broadcast. The meaning is that of the TOSA 1.0 specification. Data movement
+and shapes are in `tosa_data`, convolutions and pooling in `tosa_windows`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from .arith import (
     width_of,
     wrapped,
 )
-from .attributes import attribute, flag, integer, integers, operation_name, text
+from .attributes import attribute, flag, integer, operation_name, text
 from .constants import constant_array
-from .loops import check_indices
 from .machine import Exit, Frame
 from .math_functions import UNARY, apply_float
 from .registry import Results, Routine, drives, executes, terminates
@@ -367,111 +366,6 @@ def _argmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     if is_narrow_float(value.dtype):
         value = value.astype(np.float32)
     return (np.argmax(value, axis=integer(op, "axis")).astype(dtype_of(op.results[0].type)),)
-
-
-# --------------------------------------------------------------------------------------------
-# Data
-
-
-@executes("tosa.concat")
-def _concat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    axis = integer(op, "axis")
-    rest = {np.shape(each)[:axis] + np.shape(each)[axis + 1 :] for each in operands}
-    if len(rest) > 1:
-        texts = ", ".join(shape_text(np.shape(each)) for each in operands)
-        raise OperationError(op, f"joins {texts} along dimension {axis}")
-    return (np.concatenate(operands, axis=axis),)
-
-
-def _numbers(op: Operation, operands: Sequence[Value], position: int, name: str) -> list[int]:
-    """Numbers that are an operand in TOSA 1.0 and were an attribute before."""
-    if len(operands) > position:
-        return [int(number) for number in np.asarray(operands[position]).reshape(-1)]
-    return list(integers(op, name))
-
-
-@executes("tosa.pad")
-def _pad(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    array = np.asarray(operands[0])
-    widths = np.asarray(operands[1]).reshape(-1, 2).astype(np.int64)
-    if len(operands) > 2:
-        filler: Any = np.asarray(operands[2]).reshape(())
-    else:
-        filler = array.dtype.type(0)
-    if len(widths) != array.ndim or np.any(widths < 0):
-        raise OperationError(op, f"pads {shape_text(array.shape)} by {widths.tolist()}")
-    shape = [n + int(low) + int(high) for n, (low, high) in zip(array.shape, widths, strict=True)]
-    result = np.full(shape, filler, array.dtype)
-    result[
-        tuple(slice(int(w[0]), int(w[0]) + n) for w, n in zip(widths, array.shape, strict=True))
-    ] = array
-    return (result,)
-
-
-@executes("tosa.reshape")
-def _reshape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    array, shape = np.asarray(operands[0]), _numbers(op, operands, 1, "new_shape")
-    try:
-        return (array.reshape(shape),)
-    except ValueError as error:
-        raise OperationError(
-            op, f"reshapes {shape_text(array.shape)} to {shape_text(tuple(shape))}"
-        ) from error
-
-
-@executes("tosa.reverse")
-def _reverse(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (np.flip(operands[0], axis=integer(op, "axis")),)
-
-
-@executes("tosa.slice")
-def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    array = np.asarray(operands[0])
-    starts = _numbers(op, operands, 1, "start")
-    sizes = _numbers(op, operands, 2, "size")
-    sizes = [
-        extent - start if size == -1 else size
-        for size, start, extent in zip(sizes, starts, array.shape, strict=True)
-    ]
-    for axis, (start, size, extent) in enumerate(zip(starts, sizes, array.shape, strict=True)):
-        if start < 0 or size < 0 or start + size > extent:
-            raise OperationError(
-                op, f"takes {size} elements from {start} of dimension {axis} of extent {extent}"
-            )
-    return (array[tuple(slice(s, s + n) for s, n in zip(starts, sizes, strict=True))],)
-
-
-@executes("tosa.tile")
-def _tile(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (np.tile(operands[0], _numbers(op, operands, 1, "multiples")),)
-
-
-@executes("tosa.transpose")
-def _transpose(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    order = _numbers(op, operands, 1, "perms")
-    if sorted(order) != list(range(np.ndim(operands[0]))):
-        raise OperationError(op, f"permutes {np.ndim(operands[0])} dimensions by {order}")
-    return (np.transpose(operands[0], order),)
-
-
-@executes("tosa.gather")
-def _gather(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    values, indices = np.asarray(operands[0]), np.asarray(operands[1]).astype(np.int64)
-    check_indices(op, [indices], (values.shape[1],))
-    return (np.take_along_axis(values, indices[:, :, None], axis=1),)
-
-
-@executes("tosa.scatter")
-def _scatter(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    values, indices, source = operands
-    positions = np.asarray(indices).astype(np.int64)
-    result = np.array(values)
-    check_indices(op, [positions], (result.shape[1],))
-    for row in positions:
-        if len(set(row.tolist())) < len(row):
-            raise OperationError(op, "writes a row twice")
-    result[np.arange(result.shape[0])[:, None], positions] = source
-    return (result,)
 
 
 # --------------------------------------------------------------------------------------------

@@ -1,0 +1,179 @@
+"""The part of the `tosa` dialect that moves data, and arithmetic on shapes.
+
+A shape (`!tosa.shape<n>`) is held as an array of n int64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Operation
+
+from ..dialects.diagnostics import OperationError
+from .attributes import integer, integers, operation_name
+from .loops import check_indices
+from .machine import Frame
+from .registry import Results, executes
+from .values import Array, Value, shape_text
+
+
+@executes("tosa.concat")
+def _concat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    axis = integer(op, "axis")
+    rest = {np.shape(each)[:axis] + np.shape(each)[axis + 1 :] for each in operands}
+    if len(rest) > 1:
+        texts = ", ".join(shape_text(np.shape(each)) for each in operands)
+        raise OperationError(op, f"joins {texts} along dimension {axis}")
+    return (np.concatenate(operands, axis=axis),)
+
+
+def _numbers(op: Operation, operands: Sequence[Value], position: int, name: str) -> list[int]:
+    """Numbers that are an operand in TOSA 1.0 and were an attribute before."""
+    if len(operands) > position:
+        return [int(number) for number in np.asarray(operands[position]).reshape(-1)]
+    return list(integers(op, name))
+
+
+@executes("tosa.pad")
+def _pad(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    array = np.asarray(operands[0])
+    widths = np.asarray(operands[1]).reshape(-1, 2).astype(np.int64)
+    if len(operands) > 2:
+        filler: Any = np.asarray(operands[2]).reshape(())
+    else:
+        filler = array.dtype.type(0)
+    if len(widths) != array.ndim or np.any(widths < 0):
+        raise OperationError(op, f"pads {shape_text(array.shape)} by {widths.tolist()}")
+    shape = [n + int(low) + int(high) for n, (low, high) in zip(array.shape, widths, strict=True)]
+    result = np.full(shape, filler, array.dtype)
+    result[
+        tuple(slice(int(w[0]), int(w[0]) + n) for w, n in zip(widths, array.shape, strict=True))
+    ] = array
+    return (result,)
+
+
+@executes("tosa.reshape")
+def _reshape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    array, shape = np.asarray(operands[0]), _numbers(op, operands, 1, "new_shape")
+    try:
+        return (array.reshape(shape),)
+    except ValueError as error:
+        raise OperationError(
+            op, f"reshapes {shape_text(array.shape)} to {shape_text(tuple(shape))}"
+        ) from error
+
+
+@executes("tosa.reverse")
+def _reverse(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (np.flip(operands[0], axis=integer(op, "axis")),)
+
+
+@executes("tosa.slice")
+def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    array = np.asarray(operands[0])
+    starts = _numbers(op, operands, 1, "start")
+    sizes = _numbers(op, operands, 2, "size")
+    sizes = [
+        extent - start if size == -1 else size
+        for size, start, extent in zip(sizes, starts, array.shape, strict=True)
+    ]
+    for axis, (start, size, extent) in enumerate(zip(starts, sizes, array.shape, strict=True)):
+        if start < 0 or size < 0 or start + size > extent:
+            raise OperationError(
+                op, f"takes {size} elements from {start} of dimension {axis} of extent {extent}"
+            )
+    return (array[tuple(slice(s, s + n) for s, n in zip(starts, sizes, strict=True))],)
+
+
+@executes("tosa.tile")
+def _tile(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (np.tile(operands[0], _numbers(op, operands, 1, "multiples")),)
+
+
+@executes("tosa.transpose")
+def _transpose(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    order = _numbers(op, operands, 1, "perms")
+    if sorted(order) != list(range(np.ndim(operands[0]))):
+        raise OperationError(op, f"permutes {np.ndim(operands[0])} dimensions by {order}")
+    return (np.transpose(operands[0], order),)
+
+
+@executes("tosa.gather")
+def _gather(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    values, indices = np.asarray(operands[0]), np.asarray(operands[1]).astype(np.int64)
+    check_indices(op, [indices], (values.shape[1],))
+    return (np.take_along_axis(values, indices[:, :, None], axis=1),)
+
+
+@executes("tosa.scatter")
+def _scatter(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    values, indices, source = operands
+    positions = np.asarray(indices).astype(np.int64)
+    result = np.array(values)
+    check_indices(op, [positions], (result.shape[1],))
+    for row in positions:
+        if len(set(row.tolist())) < len(row):
+            raise OperationError(op, "writes a row twice")
+    result[np.arange(result.shape[0])[:, None], positions] = source
+    return (result,)
+
+
+# --------------------------------------------------------------------------------------------
+# Shapes
+
+
+_SHAPE_BINARY: dict[str, Callable[[Array, Array], Any]] = {
+    "add_shape": np.add,
+    "div_ceil_shape": lambda left, right: -(-left // right),
+    "div_floor_shape": np.floor_divide,
+    "max_shape": np.maximum,
+    "min_shape": np.minimum,
+    "mod_shape": np.remainder,
+    "mul_shape": np.multiply,
+    "sub_shape": np.subtract,
+}
+
+
+@executes(*(f"tosa.{name}" for name in _SHAPE_BINARY))
+def _shape_binary(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    name = operation_name(op).removeprefix("tosa.")
+    left, right = (np.asarray(operand, np.int64) for operand in operands)
+    if ("div" in name or "mod" in name) and np.any(right <= 0):
+        raise OperationError(op, f"divides by {right.tolist()}")
+    return (np.asarray(_SHAPE_BINARY[name](left, right)),)
+
+
+@executes("tosa.exp2_shape", "tosa.log2_ceil_shape", "tosa.log2_floor_shape")
+def _shape_power(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    name = operation_name(op)
+    numbers = [int(number) for number in operands[0]]
+    if name == "tosa.exp2_shape":
+        results = [1 << number for number in numbers]
+    elif min(numbers, default=1) <= 0:
+        raise OperationError(op, f"takes the logarithm of {numbers}")
+    elif name == "tosa.log2_ceil_shape":
+        results = [(number - 1).bit_length() for number in numbers]
+    else:
+        results = [number.bit_length() - 1 for number in numbers]
+    return (np.asarray(results, np.int64),)
+
+
+@executes("tosa.concat_shape")
+def _concat_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (np.concatenate([np.asarray(operand, np.int64) for operand in operands]),)
+
+
+@executes("tosa.slice_shape")
+def _slice_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    shape, start, size = operands
+    first, count = int(np.asarray(start).reshape(())), int(np.asarray(size).reshape(()))
+    if first < 0 or count < 0 or first + count > len(shape):
+        raise OperationError(op, f"takes {count} numbers from {first} of {len(shape)}")
+    return (np.asarray(shape)[first : first + count],)
+
+
+@executes("tosa.dim")
+def _dim(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (np.asarray([np.shape(operands[0])[integer(op, "axis")]], np.int64),)
