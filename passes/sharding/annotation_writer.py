@@ -107,16 +107,14 @@ class AnnotationWriter:
     ) -> SSAValue:
         """Insert one `shard.shard` into a block and return its result."""
         sharding_value = self._sharding_value(sharding, block, value)
-        operation = ShardOp.create(
-            operands=[value, sharding_value],
-            result_types=[value.type],
-            properties={"annotate_for_users": _UNIT} if for_users else {},
-        )
-        operation.results[0].name_hint = "sharding_annotated"
         owner = value.owner
         near = owner if isinstance(owner, Operation) else before
-        if near is not None:
-            operation.location = near.location
+        operation = ShardOp.create(
+            operands=(value, sharding_value),
+            result_types=(value.type,),
+            properties={"annotate_for_users": _UNIT} if for_users else {},
+            location=None if near is None else near.location,
+        )
         _insert(operation, block, before)
         return operation.results[0]
 
@@ -209,32 +207,31 @@ class AnnotationWriter:
     def _write_free(self, entry: Entry) -> None:
         """Make a free value once for each way in which it is wanted."""
         value = entry.operation.results[0]
-        by_sharding: dict[Sharding, list[PlacedUse]] = {}
-        placed: set[tuple[Operation, int]] = set()
-        for use in self._placement.uses.get(value, []):
-            by_sharding.setdefault(use.sharding, []).append(use)
-            placed.add((use.operation, use.index))
-        if not by_sharding:
+        placed = self._placement.uses.get(value)
+        if not placed:
             return
-        others = any((use.operation, use.index) not in placed for use in value.uses)
-        for position, (sharding, uses) in enumerate(by_sharding.items()):
-            maker = entry.operation
+        by_sharding: dict[int, list[PlacedUse]] = {}
+        for use in placed:
+            by_sharding.setdefault(id(use.sharding), []).append(use)
+        others = sum(1 for _ in value.uses) > len(placed)
+        for position, uses in enumerate(by_sharding.values()):
+            sharding, maker = uses[0].sharding, entry.operation
             if position or others:
                 maker = entry.operation.clone()
                 block = entry.operation.parent
                 assert block is not None
                 block.insert_op_after(maker, entry.operation)
-            made = maker.results[0]
             for index, wanted in self._placer.operands_of_free(entry, sharding):
                 self._placement.uses.setdefault(maker.operands[index], []).append(
                     PlacedUse(maker, index, wanted, maker)
                 )
-            self._write_free_uses(made, sharding, uses)
+            self._write_free_uses(maker.results[0], sharding, uses)
 
     def _write_free_uses(self, value: SSAValue, sharding: Sharding, uses: list[PlacedUse]) -> None:
         """All of these users want a free value in one way: annotate it right where it is made."""
         for use in uses:
-            use.operation.operands[use.index] = value
+            if use.operation.operands[use.index] is not value:
+                use.operation.operands[use.index] = value
         definition = self._definition_of(value, sharding)
         made = definition.owner
         assert isinstance(made, Operation) and made.parent is not None

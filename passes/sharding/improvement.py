@@ -61,12 +61,12 @@ def best_placement(
     """
     placer = Placer(graph, complete=False)
     placement = placer.place()
-    best, state = placement_cost(placement), TableState.of(graph)
     given: dict[int, DimensionAxes] = {}
+    moved = _moved_results(graph, placement)
+    if not moved:
+        return placer, placement
+    best, state = placement_cost(placement), TableState.of(graph)
     for _ in range(ROUNDS):
-        moved = _moved_results(graph, placement)
-        if not moved.keys() - given.keys():
-            break
         given |= moved
         grids = list(graph.grids)
         start.restore(graph)
@@ -81,6 +81,9 @@ def best_placement(
         if cost >= best:
             break
         placer, placement, best, state = candidate, found, cost, TableState.of(graph)
+        moved = _moved_results(graph, placement)
+        if not moved.keys() - given.keys():
+            break
     state.restore(graph)
     return placer, placement
 

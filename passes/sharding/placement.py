@@ -25,7 +25,7 @@ from .annotations import tensor_shape
 from .graph import Entry, EntryKind, ShardingGraph, is_tensor
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PlacedUse:
     """An operand, and how its operation wants it. `anchor`: the operation to reshard before."""
 
@@ -63,6 +63,8 @@ class Placer:
         self._placement = Placement()
         self._plans: dict[object, Plan] = {}
         self._shardings: dict[tuple[str, DimensionAxes], Sharding] = {}
+        self._uneven: dict[object, Sharding] = {}
+        self._free_operands: dict[tuple[int, int], tuple[tuple[int, Sharding], ...]] = {}
         self._default_grid = next((grid for grid in graph.grids if grid is not None), None)
         self._wanted: dict[SSAValue, list[PlacedUse]] = self._placement.uses
         self._copies: dict[SSAValue, tuple[DimensionAxes, ...]] = {}
@@ -167,23 +169,15 @@ class Placer:
         grid = self._grid_at(operation)
         if grid is None:
             return
-        operands = tuple(
-            self._incoming(value, grid, self._sharers[value, id(rule), index])
-            for index, value in enumerate(operation.operands)
-        )
-        results = tuple(self._outgoing(value, grid) for value in operation.results)
-        key = (id(rule), grid.name, operands, results)
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = choose_plan(rule, operands, results, known_extents(grid.shape))
-            self._plans[key] = plan
+        plan = self._plan(operation, rule, grid)
         self._placement.plans.append((entry, plan))
         offsets = self._offsets(operation, rule, plan)
         for index, value in enumerate(operation.operands):
             if is_tensor(value):
                 sharding = self._planned(grid, plan.operands[index], rule.operands[index], offsets)
                 self._use(operation, index, sharding)
-                if plan.operands[index] != operands[index].axes:
+                held = self._placement.definitions.get(value)
+                if held is not None and plan.operands[index] != held.dimension_axes:
                     self._remember_copy(value, plan.operands[index])
         for index, value in enumerate(operation.results):
             if value in self._graph.values:
@@ -191,6 +185,49 @@ class Placer:
                     grid, plan.results[index], rule.results[index], offsets
                 )
         self._captured(entry, grid)
+
+    def _plan(self, operation: Operation, rule: FactorRule, grid: Grid) -> Plan:
+        """The plan of an operation, chosen once for all that look and come alike."""
+        # Shardings are one object each, so identities tell them apart.
+        definitions, values = self._placement.definitions, self._graph.values
+        key = (
+            id(rule),
+            grid.name,
+            *(
+                (id(definitions.get(value)), self._copies.get(value), self._is_demanded(value))
+                if value in values
+                else None
+                for value in operation.operands
+            ),
+            *(
+                self._sharers[value, id(rule), index]
+                for index, value in enumerate(operation.operands)
+            ),
+            *(
+                None if (node := values.get(value)) is None else self._state_of(node)
+                for value in operation.results
+            ),
+        )
+        plan = self._plans.get(key)
+        if plan is None:
+            operands = [
+                self._incoming(value, grid, self._sharers[value, id(rule), index])
+                for index, value in enumerate(operation.operands)
+            ]
+            results = [self._outgoing(value, grid) for value in operation.results]
+            plan = choose_plan(rule, operands, results, known_extents(grid.shape))
+            self._plans[key] = plan
+        return plan
+
+    def _is_demanded(self, value: SSAValue) -> bool:
+        """Whether the program says how users are to see a value."""
+        pinned = self._graph.pinned.get(self._graph.values[value])
+        return pinned is not None and pinned.for_users and pinned.result is value
+
+    def _state_of(self, node: int) -> tuple[object, ...]:
+        """What a plan depends on of a node that a result has."""
+        graph = self._graph
+        return graph.tensors[node].axes, node in graph.pinned, id(graph.grids[node])
 
     def _incoming(self, value: SSAValue, grid: Grid, sharers: int) -> PlannedTensor:
         """How an operand comes, which `sharers` operations like this one have."""
@@ -200,10 +237,8 @@ class Placer:
         width = element_bytes(value)
         if sharding is None or sharding.grid != grid:
             return PlannedTensor(((),) * rank_of(value), False, width)
-        node = self._graph.values[value]
-        pinned = self._graph.pinned.get(node)
-        demanded = pinned is not None and pinned.for_users and pinned.result is value
         copies = self._copies.get(value, ())
+        demanded = self._is_demanded(value)
         return PlannedTensor(sharding.dimension_axes, demanded, width, copies, sharers)
 
     def _outgoing(self, value: SSAValue, grid: Grid) -> PlannedTensor:
@@ -229,7 +264,7 @@ class Placer:
         borders = tuple(
             offsets.get(dimension[0]) if len(dimension) == 1 else None for dimension in factors
         )
-        return Sharding(grid, axes, offsets=borders)
+        return self._uneven.setdefault((axes, borders), Sharding(grid, axes, offsets=borders))
 
     def _offsets(
         self, operation: Operation, rule: FactorRule, plan: Plan
@@ -295,9 +330,12 @@ class Placer:
         """How the maker of a free value needs its tensor operands for a result wanted so."""
         rule = entry.rule
         assert rule is not None
+        known = self._free_operands.get((id(rule), id(wanted)))
+        if known is not None:
+            return known
         extents = known_extents(wanted.grid.shape)
         factor_axes = project(rule.results[0], wanted.dimension_axes, rule, extents).axes
-        return tuple(
+        found = tuple(
             (
                 index,
                 self.sharding(wanted.grid, back(rule.operands[index], factor_axes, rule, extents)),
@@ -305,6 +343,8 @@ class Placer:
             for index, value in enumerate(entry.operation.operands)
             if is_tensor(value)
         )
+        self._free_operands[id(rule), id(wanted)] = found
+        return found
 
 
 def rank_of(value: SSAValue) -> int:
