@@ -172,6 +172,11 @@ def splat_like(emitter: Emitter, value: SSAValue, number: float) -> SSAValue:
         ("scalar", tensor_type.element_type, repr(number)),
         lambda: emitter.help(arith.ConstantOp(scalar)),
     )
+    if tensor_type.has_static_shape():
+        return emitter.once(
+            ("splat", element, tensor_type),
+            lambda: emitter.help(tensor.SplatOp(element, [], tensor_type)),
+        )
     sizes = [
         emitter.index(emitter.dimension(value, dimension))
         for dimension, extent in enumerate(tensor_type.get_shape())
