@@ -1,0 +1,16 @@
+// RUN: mesh-opt %s --verify-roundtrip | filecheck %s
+// RUN: mesh-opt %s --mlir-print-op-generic | mesh-opt | filecheck %s
+
+// Devices, targets and affinities.
+
+// CHECK: util.global private @d = #hal.device.target<"local", {ordinal = 0 : index}, [#hal.executable.target<"vmvx", "vmvx-bytecode-fb", {ukernels = "none"}>, #hal.executable.target<"llvm-cpu", "embedded-elf-x86_64">]> : !hal.device
+// CHECK: util.global private @s = #hal.device.select<[#hal.device.target<"local"> : !hal.device, #hal.device.fallback<@d> : !hal.device, #hal.device.alias<"local"[2], {x = 1 : i32}> : !hal.device, #hal.device.ordinal<3> : !hal.device]> : !hal.device
+// CHECK: util.global private @a = #hal.device.alias<"hip"> : !hal.device
+// CHECK: func.func private @affinities(tensor<4xf32> {iree.abi.affinity = #hal.device.promise<@d>}, tensor<4xf32> {iree.abi.affinity = #hal.device.optimal<[#hal.device.affinity<@d, [0, 1]>, #hal.device.affinity<@s>]>})
+
+builtin.module attributes {stream.affinity.default = #hal.device.affinity<@d>, stream.topology = #hal.device.topology<links = [(@d -> @s = {unified_memory = true, transparent_access = true})]>} {
+  util.global private @d = #hal.device.target<"local", {ordinal = 0 : index}, [#hal.executable.target<"vmvx", "vmvx-bytecode-fb", {ukernels = "none"}>, #hal.executable.target<"llvm-cpu", "embedded-elf-x86_64">]> : !hal.device
+  util.global private @s = #hal.device.select<[#hal.device.target<"local"> : !hal.device, #hal.device.fallback<@d> : !hal.device, #hal.device.alias<"local"[2], {x = 1 : i32}> : !hal.device, #hal.device.ordinal<3> : !hal.device]> : !hal.device
+  util.global private @a = #hal.device.alias<"hip"> : !hal.device
+  func.func private @affinities(tensor<4xf32> {iree.abi.affinity = #hal.device.promise<@d>}, tensor<4xf32> {iree.abi.affinity = #hal.device.optimal<[#hal.device.affinity<@d, [0, 1]>, #hal.device.affinity<@s>]>})
+}

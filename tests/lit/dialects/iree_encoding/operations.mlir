@@ -1,0 +1,20 @@
+// RUN: mesh-opt %s --verify-roundtrip | filecheck %s
+// RUN: mesh-opt %s --mlir-print-op-generic | mesh-opt | filecheck %s
+
+// Encodings are set and taken away.
+
+// CHECK: func.func @f(%t: tensor<?x?xf32>, %m: index, %k: index) {
+// CHECK: %a = iree_encoding.set_encoding %t encoding_dims{%m, %k} : tensor<?x?xf32> -> tensor<?x?xf32, #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iteration_sizes = [?, 33, ?]>>
+// CHECK: %b = iree_encoding.unset_encoding %a encoding_dims{%m, %k} : tensor<?x?xf32, #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iteration_sizes = [?, 33, ?]>> -> tensor<?x?xf32>{%m, %k}
+// CHECK: %c = iree_encoding.set_encoding %t : tensor<?x?xf32> -> tensor<?x?xf32, #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], round_dims_to = array<i64: 32, 32, 32>>>
+// CHECK: %d = iree_encoding.unset_encoding %c : tensor<?x?xf32, #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], round_dims_to = array<i64: 32, 32, 32>>> -> tensor<?x?xf32>
+
+#today = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iteration_sizes = [?, 33, ?]>
+#in_2024 = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], round_dims_to = array<i64: 32, 32, 32>>
+func.func @f(%t: tensor<?x?xf32>, %m: index, %k: index) {
+  %a = iree_encoding.set_encoding %t encoding_dims{%m, %k} : tensor<?x?xf32> -> tensor<?x?xf32, #today>
+  %b = iree_encoding.unset_encoding %a encoding_dims{%m, %k} : tensor<?x?xf32, #today> -> tensor<?x?xf32>{%m, %k}
+  %c = iree_encoding.set_encoding %t : tensor<?x?xf32> -> tensor<?x?xf32, #in_2024>
+  %d = iree_encoding.unset_encoding %c : tensor<?x?xf32, #in_2024> -> tensor<?x?xf32>
+  func.return
+}

@@ -1,0 +1,77 @@
+// RUN: mesh-opt %s --split-input-file --verify-diagnostics
+
+util.func private @f(%n: index) {
+  // expected-error @+1 {{encoding tensor<?x?xf32> has 2 dynamic dimensions, but 1 sizes are given}}
+  %0 = stream.tensor.sizeof tensor<?x?xf32>{%n} : index
+  util.return
+}
+
+// -----
+
+util.func private @f(%r: !stream.resource<*>, %s: index) {
+  // expected-error @+1 {{clones changing tensor encodings are not allowed}}
+  %0 = stream.tensor.clone %r : tensor<4xf32> in !stream.resource<*>{%s} -> tensor<2x2xf32> in !stream.resource<*>{%s}
+  util.return
+}
+
+// -----
+
+util.func private @f(%r: !stream.resource<*>, %s: index) {
+  // expected-error @+1 {{expects the same tensor on both sides}}
+  %0 = stream.tensor.encode %r : tensor<4xf32> in !stream.resource<*>{%s} -> tensor<4xi32, #iree_encoding.testing<>> in !stream.resource<*>{%s}
+  util.return
+}
+
+// -----
+
+util.func private @f(%r: !stream.resource<*>, %q: !stream.resource<*>, %s: index, %v: i32) {
+  // expected-error @+1 {{expected the result to be tied to 'r'}}
+  %0 = stream.async.fill %v, %r[%s to %s for %s] : i32 -> %q as !stream.resource<*>{%s}
+  util.return
+}
+
+// -----
+
+util.func private @f(%r: !stream.resource<*>, %s: index) {
+  // expected-error @+1 {{1 resource operands, but 0 offsets}}
+  %0 = stream.async.dispatch @e::@f(%r) : (!stream.resource<*>{%s}) -> !stream.resource<*>{%s}
+  util.return
+}
+
+// -----
+
+// expected-error @+1 {{expected a lifetime out of *, external, staging, transient, variable, constant, found 'short'}}
+util.func private @f(!stream.resource<short>)
+
+// -----
+
+stream.executable private @e {
+  // expected-error @+1 {{workgroup count region must return the XYZ dimension counts}}
+  stream.executable.export public @f workgroups(%a: index) -> (index, index, index) {
+    stream.return %a : index
+  }
+}
+
+// -----
+
+func.func @f(%a: !stream.binding, %n: index) {
+  // expected-error @+1 {{has 2 dynamic dimensions, but 1 sizes are given}}
+  %0 = stream.binding.subspan %a[%n] : !stream.binding -> !iree_tensor_ext.dispatch.tensor<readonly:tensor<?x?xf32>>{%n}
+  return
+}
+
+// -----
+
+func.func @f(%a: !iree_tensor_ext.dispatch.tensor<writeonly:tensor<4xf32>>) {
+  // expected-error @+1 {{the source is write-only}}
+  %0 = iree_tensor_ext.dispatch.tensor.load %a, offsets = [0], sizes = [4], strides = [1] : !iree_tensor_ext.dispatch.tensor<writeonly:tensor<4xf32>> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: !iree_tensor_ext.dispatch.tensor<readonly:tensor<4xf32>>) {
+  // expected-error @+1 {{expected 1 sizes, found 2}}
+  %0 = iree_tensor_ext.dispatch.tensor.load %a, offsets = [0], sizes = [4, 1], strides = [1] : !iree_tensor_ext.dispatch.tensor<readonly:tensor<4xf32>> -> tensor<4xf32>
+  return
+}
