@@ -43,3 +43,36 @@ def structured(operations: int) -> str:
         count += 8
     lines.append(f"  return {last} : {square}\n}}")
     return "\n".join(lines)
+
+
+def mlp_chain(operations: int, grid: str) -> str:
+    """Layers `x + tanh(x w1) w2` of eight operations each, annotated on the first input only.
+
+    The batch is split along axis 0 of a two-dimensional grid, the hidden dimension along axis 1.
+    """
+    lines = [
+        f"shard.grid @g(shape = {grid})",
+        "func.func @f(%x: tensor<64x64xf32>, %w1: tensor<64x128xf32>, %w2: tensor<128x64xf32>) "
+        "-> tensor<64x64xf32> {",
+        "%rows = shard.sharding @g split_axes = [[0]] : !shard.sharding",
+        "%columns = shard.sharding @g split_axes = [[], [1]] : !shard.sharding",
+        "%p0 = shard.shard %x to %rows : tensor<64x64xf32>",
+        "%v1 = shard.shard %w1 to %columns : tensor<64x128xf32>",
+        "%zero = arith.constant 0.0 : f32",
+    ]
+    narrow, wide = "tensor<64x64xf32>", "tensor<64x128xf32>"
+    layers = operations // 8
+    for i in range(layers):
+        lines += [
+            f"%e{i} = tensor.empty() : {wide}",
+            f"%f{i} = linalg.fill ins(%zero : f32) outs(%e{i} : {wide}) -> {wide}",
+            f"%h{i} = linalg.matmul ins(%p{i}, %v1 : {narrow}, tensor<64x128xf32>) "
+            f"outs(%f{i} : {wide}) -> {wide}",
+            f"%a{i} = math.tanh %h{i} : {wide}",
+            f"%d{i} = tensor.empty() : {narrow}",
+            f"%g{i} = linalg.fill ins(%zero : f32) outs(%d{i} : {narrow}) -> {narrow}",
+            f"%o{i} = linalg.matmul ins(%a{i}, %w2 : {wide}, tensor<128x64xf32>) "
+            f"outs(%g{i} : {narrow}) -> {narrow}",
+            f"%p{i + 1} = arith.addf %o{i}, %p{i} : {narrow}",
+        ]
+    return "\n".join([*lines, f"return %p{layers} : {narrow}", "}", ""])
