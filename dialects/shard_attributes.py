@@ -72,7 +72,8 @@ def print_axes(printer: Printer, axes: AxesAttr) -> None:
 class AxesArrayAttr(ParametrizedAttribute, OpaqueSyntaxAttribute):
     """For each dimension of a tensor the grid axes that split it: `[[0, 1], [], [2]]`.
 
-    The attribute is printed `#shard<axisarray[[0]]>`; `#shard.axisarray<[[0]]>` is read too.
+    The attribute is printed `#shard<axisarray[[0]]>`; `#shard.axisarray<[[0]]>` is read too. No
+    list at all says the same as one empty list, and only the latter is a text that upstream reads.
     """
 
     axes: ArrayAttr[AxesAttr]
@@ -91,7 +92,7 @@ class AxesArrayAttr(ParametrizedAttribute, OpaqueSyntaxAttribute):
         lists = parser.parse_comma_separated_list(
             parser.Delimiter.SQUARE, lambda: parse_axes(parser)
         )
-        return (ArrayAttr(lists),)
+        return (ArrayAttr(lists or [axes_attribute(())]),)
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_square_brackets():
@@ -100,7 +101,8 @@ class AxesArrayAttr(ParametrizedAttribute, OpaqueSyntaxAttribute):
     @classmethod
     def from_lists(cls, lists: Iterable[Iterable[int]]) -> AxesArrayAttr:
         """The attribute for a list of axes per dimension."""
-        return cls.new((ArrayAttr([axes_attribute(axes) for axes in lists]),))
+        attributes = [axes_attribute(axes) for axes in lists]
+        return cls.new((ArrayAttr(attributes or [axes_attribute(())]),))
 
     def lists(self) -> tuple[Axes, ...]:
         """The axes of each dimension."""

@@ -136,10 +136,11 @@ def test_mesh_has_an_operation_for_each_of_shard() -> None:
 
 
 def test_attributes_differ_where_their_contents_do() -> None:
-    lists = [[[0], [1]], [[0], []], [[0]], [[1], [0]], [[0, 1]], []]
+    lists = [[[0], [1]], [[0], []], [[0]], [[1], [0]], [[0, 1]], [[]]]
     assert len({ShardAxesArrayAttr.from_lists(one) for one in lists}) == len(lists)
     assert len({ShardReductionKindAttr.from_kind(kind) for kind in ReductionKind}) == 9
     assert ShardAxesArrayAttr.from_lists([[0]]) == ShardAxesArrayAttr.from_lists(((0,),))
+    assert ShardAxesArrayAttr.from_lists([]) == ShardAxesArrayAttr.from_lists([[]])
     assert ShardAxesArrayAttr.from_lists([[0]]) != MeshAxesArrayAttr.from_lists([[0]])
 
 

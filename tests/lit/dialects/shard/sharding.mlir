@@ -12,8 +12,8 @@ shard.grid @any(shape = ?x4)
 func.func @shardings(%h: i64) {
   // CHECK: %replicated = shard.sharding @g split_axes = {{\[\[}}{{\]\]}} : !shard.sharding
   %replicated = shard.sharding @g split_axes = [[]] : !shard.sharding
-  // CHECK: %of_rank_0 = shard.sharding @g split_axes = {{\[\[}}]] : !shard.sharding
-  %of_rank_0 = shard.sharding @g split_axes = [] : !shard.sharding
+  // CHECK: %without_lists = shard.sharding @g split_axes = {{\[\[}}]] : !shard.sharding
+  %without_lists = shard.sharding @g split_axes = [] : !shard.sharding
   // CHECK: %rows = shard.sharding @g split_axes = {{\[\[}}0{{\]\]}} : !shard.sharding
   %rows = shard.sharding @g split_axes = [[0]] : !shard.sharding
   // CHECK: %spaced = shard.sharding @any split_axes = {{\[\[}}0], [], [1{{\]\]}} : !shard.sharding
