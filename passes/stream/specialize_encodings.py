@@ -139,7 +139,7 @@ class Planner:
                 if self._types.needs_settling(type_) and index not in readable:
                     raise OperationError(
                         operation,
-                        f"gives {kernel.export.sym_name} an encoded tensor, but the kernel does "
+                        f"gives @{kernel.export.sym_name.data} an encoded tensor, but the kernel does "
                         f"not read argument #{index} as a type that carries an encoding: its "
                         "layout would be lost",
                     )

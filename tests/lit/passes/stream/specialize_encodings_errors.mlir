@@ -1,0 +1,177 @@
+// RUN: mesh-opt %s --split-input-file --specialize-encodings --verify-diagnostics
+
+#e = #iree_encoding.testing<>
+util.func public @no_affinity(%s: index) {
+  // expected-error @+1 {{has an encoded tensor but no affinity, and no scope around it has a default (stream.affinity.default): its layout cannot be settled}}
+  %0 = stream.tensor.sizeof tensor<16xf32, #e> : index
+  util.return
+}
+
+// -----
+
+#e = #iree_encoding.testing<>
+util.func public @no_device(%s: index) {
+  // expected-error @+1 {{has an affinity to @a, but the module has no such device}}
+  %0 = stream.tensor.sizeof on(#hal.device.affinity<@a>) tensor<16xf32, #e> : index
+  util.return
+}
+
+// -----
+
+#e = #iree_encoding.testing<>
+// expected-note @+1 {{device @a is defined here}}
+util.global private @a = #hal.device.target<"local"> : !hal.device
+util.func public @no_targets(%s: index) {
+  // expected-error @+1 {{runs on @a, whose executable targets are not known: no layout can be settled for it}}
+  %0 = stream.tensor.sizeof on(#hal.device.affinity<@a>) tensor<16xf32, #e> : index
+  util.return
+}
+
+// -----
+
+#e = #iree_encoding.testing<>
+// expected-error @+1 {{falls back to itself: @a -> @b -> @a}}
+util.global private @a = #hal.device.fallback<@b> : !hal.device
+util.global private @b = #hal.device.fallback<@a> : !hal.device
+util.func public @circle(%s: index) {
+  %0 = stream.tensor.sizeof on(#hal.device.affinity<@a>) tensor<16xf32, #e> : index
+  util.return
+}
+
+// -----
+
+#e = #iree_encoding.testing<>
+util.global private @a = #hal.device.target<"local", [#hal.executable.target<"x", "abc", {iree.encoding.resolver = "junk"}>]> : !hal.device
+util.func public @unknown_solver(%s: index) {
+  // expected-error @+1 {{runs on a target whose iree.encoding.resolver cannot lay out tensors: "junk"}}
+  %0 = stream.tensor.sizeof on(#hal.device.affinity<@a>) tensor<16xf32, #e> : index
+  util.return
+}
+
+// -----
+
+#e = #iree_encoding.testing<>
+util.global private @a = #hal.device.target<"local", [#hal.executable.target<"x", "abc", {iree.encoding.resolver = #iree_encoding.unsupported_resolver}>]> : !hal.device
+util.func public @refusing_solver(%s: index) {
+  // expected-error @+1 {{'iree_encoding.unsupported_resolver' lays out no tensor, and so not tensor<16xf32, #iree_encoding.testing<>>}}
+  %0 = stream.tensor.sizeof on(#hal.device.affinity<@a>) tensor<16xf32, #e> : index
+  util.return
+}
+
+// -----
+
+#e = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]>
+util.global private @a = #hal.device.target<"local", [#hal.executable.target<"llvm-cpu", "elf", {iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>}>]> : !hal.device
+util.func public @no_triple(%s: index) {
+  // expected-error @+1 {{'iree_cpu.cpu_encoding_resolver' needs a target_triple in its configuration}}
+  %0 = stream.tensor.sizeof on(#hal.device.affinity<@a>) tensor<16x4xf32, #e> : index
+  util.return
+}
+
+// -----
+
+#e = #iree_encoding.testing<>
+util.func public @no_such_dialect(%s: index) {
+  // expected-error @+1 {{has an affinity of an unknown kind: #hal.device.target<"local"> : !hal.device}}
+  %0 = stream.tensor.sizeof on(#hal.device.target<"local"> : !hal.device) tensor<16xf32, #e> : index
+  util.return
+}
+
+// -----
+
+#e = #iree_encoding.testing<>
+util.func public @dialect_without_interface(%s: index) {
+  // expected-error @+1 {{has an affinity of dialect 'util', which does not implement AffinityAnalysisDialectInterface}}
+  %0 = stream.tensor.sizeof on(#util.inline.never) tensor<16xf32, #e> : index
+  util.return
+}
+
+// -----
+
+util.func public @dangling_executable(%s: index) {
+  // expected-error @+1 {{dispatches @ex::@f, but the module has no executable @ex}}
+  %0 = stream.async.dispatch @ex::@f() : () -> !stream.resource<*>{%s}
+  util.return
+}
+
+// -----
+
+stream.executable private @ex {
+}
+util.func public @dangling_export(%s: index) {
+  // expected-error @+1 {{dispatches @ex::@f, but @ex has no such export}}
+  %0 = stream.async.dispatch @ex::@f() : () -> !stream.resource<*>{%s}
+  util.return
+}
+
+// -----
+
+stream.executable private @ex {
+  stream.executable.export public @f
+  builtin.module {
+  }
+}
+util.func public @dangling_function(%s: index) {
+  // expected-error @+1 {{needs the function @f, which does not exist}}
+  %0 = stream.async.dispatch @ex::@f() : () -> !stream.resource<*>{%s}
+  util.return
+}
+
+// -----
+
+#e = #iree_encoding.testing<>
+util.global private @a = #hal.device.target<"local", [#hal.executable.target<"x", "abc", {iree.encoding.resolver = #iree_encoding.specialization_resolver<1>}>]> : !hal.device
+util.global private @b = #hal.device.target<"local", [#hal.executable.target<"y", "abc", {iree.encoding.resolver = #iree_encoding.specialization_resolver<2>}>]> : !hal.device
+util.func public @join(%s: index, %p: i1) {
+  // expected-note @+1 {{laid out here for #hal.device.affinity<@a> as #iree_encoding.testing<layouts = [#iree_encoding.specialized<1, tensor<16xf32>>]>}}
+  %0 = stream.tensor.empty on(#hal.device.affinity<@a>) : tensor<16xf32, #e> in !stream.resource<*>{%s}
+  // expected-note @+1 {{laid out here for #hal.device.affinity<@b> as #iree_encoding.testing<layouts = [#iree_encoding.specialized<2, tensor<16xf32>>]>}}
+  %1 = stream.tensor.empty on(#hal.device.affinity<@b>) : tensor<16xf32, #e> in !stream.resource<*>{%s}
+  %2 = arith.select %p, %0, %1 : !stream.resource<*>
+  // expected-error @+1 {{reads encoded tensor<16xf32>, whose layout depends on where it comes from: the devices lay it out differently; decode it before the join}}
+  %3 = stream.tensor.encode on(#hal.device.affinity<@a>) %2 : tensor<16xf32, #e> in !stream.resource<*>{%s} -> tensor<16xf32> in !stream.resource<*>{%s}
+  util.return
+}
+
+// -----
+
+#e = #iree_encoding.testing<>
+util.global private @a = #hal.device.target<"local", [#hal.executable.target<"x", "abc", {iree.encoding.resolver = #iree_encoding.specialization_resolver<1>}>]> : !hal.device
+// expected-note @+1 {{it comes from here}}
+util.func public @from_outside(%r: !stream.resource<*>, %s: index) {
+  // expected-error @+1 {{reads encoded tensor<16xf32>, but nothing tells which device laid it out}}
+  %0 = stream.tensor.encode on(#hal.device.affinity<@a>) %r : tensor<16xf32, #e> in !stream.resource<*>{%s} -> tensor<16xf32> in !stream.resource<*>{%s}
+  util.return
+}
+
+// -----
+
+#e = #iree_encoding.testing<>
+util.global private @a = #hal.device.target<"local", [#hal.executable.target<"x", "abc", {iree.encoding.resolver = #iree_encoding.specialization_resolver<1>}>]> : !hal.device
+util.func public @slice(%s: index, %i: index) {
+  %0 = stream.tensor.empty on(#hal.device.affinity<@a>) : tensor<16xf32, #e> in !stream.resource<*>{%s}
+  // expected-error @+1 {{may not be about a tensor whose layout is a device's: source_encoding is tensor<16xf32, #iree_encoding.testing<>>}}
+  %1 = stream.tensor.slice on(#hal.device.affinity<@a>) %0[%i for %i] : tensor<16xf32, #e> in !stream.resource<*>{%s} -> tensor<8xf32> in !stream.resource<*>{%s}
+  util.return
+}
+
+// -----
+
+#e = #iree_encoding.testing<>
+util.global private @a = #hal.device.target<"local", [#hal.executable.target<"x", "abc", {iree.encoding.resolver = #iree_encoding.specialization_resolver<1>}>]> : !hal.device
+stream.executable private @ex {
+  stream.executable.export public @f
+  builtin.module {
+    func.func @f(%arg0: !stream.binding, %arg1: !stream.binding) {
+      %c0 = arith.constant 0 : index
+      %1 = stream.binding.subspan %arg0[%c0] : !stream.binding -> memref<16xf32>
+      return
+    }
+  }
+}
+util.func public @layout_lost(%s: index) {
+  %0 = stream.tensor.empty on(#hal.device.affinity<@a>) : tensor<16xf32, #e> in !stream.resource<*>{%s}
+  // expected-error @+1 {{gives @f an encoded tensor, but the kernel does not read argument #0 as a type that carries an encoding: its layout would be lost}}
+  %1 = stream.tensor.dispatch on(#hal.device.affinity<@a>) @ex::@f(%0) : (tensor<16xf32, #e> in !stream.resource<*>{%s}) -> tensor<16xf32, #e> in !stream.resource<*>{%s}
+  util.return
+}
