@@ -164,25 +164,18 @@ def _extract_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Re
     array = np.asarray(source)
     parts, sizes = _read_slice(op, array.shape, groups)
     taken = np.broadcast_to(array[parts], sizes)
-    return (taken.reshape(_reduced(op, sizes, static_shape(op.results[0].type) or ())),)
+    return (taken.reshape([sizes[axis] for axis in kept_axes(op)]),)
 
 
-def _reduced(op: Operation, sizes: Sequence[int], expected: Sequence[int]) -> tuple[int, ...]:
-    """The sizes of a slice without the extents of 1 that the result's type drops."""
+def kept_axes(op: Operation) -> list[int]:
+    """The dimensions of a slice that its result has: its type may drop static extents of 1."""
+    sizes = [max(size, -1) for size in integers(op, "static_sizes")]
+    expected = [max(extent, -1) for extent in static_shape(op.results[0].type) or ()]
     kept: list[int] = []
-    wanted = list(expected)
-    spare = len(sizes) - len(expected)
-    for size in sizes:
-        if (
-            wanted
-            and (wanted[0] in (size, -1) or wanted[0] < 0)
-            and not (size == 1 and wanted[0] < 0 and spare > 0 and len(wanted) < len(sizes))
-        ):
-            kept.append(size)
-            wanted.pop(0)
-        elif size == 1 and spare > 0:
-            spare -= 1
-        else:
+    for axis, size in enumerate(sizes):
+        if len(kept) < len(expected) and size == expected[len(kept)]:
+            kept.append(axis)
+        elif size != 1:
             break
     if len(kept) != len(expected):
         raise OperationError(
@@ -190,7 +183,7 @@ def _reduced(op: Operation, sizes: Sequence[int], expected: Sequence[int]) -> tu
             f"has a slice of shape {shape_text(tuple(sizes))}, which does not reduce to"
             f" {shape_text(tuple(expected))}",
         )
-    return tuple(kept)
+    return kept
 
 
 @executes("tensor.insert_slice", "tensor.parallel_insert_slice")

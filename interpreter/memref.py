@@ -1,0 +1,185 @@
+"""The `memref` dialect: arrays that are written in place, and views of them.
+
+A memref is a NumPy array that operations may write to; a subview is a view of the same memory.
+What is freed is marked, and touching it again is an error. Layouts and memory spaces of types
+have no influence: an index means the same element under any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Operation
+
+from ..dialects.diagnostics import OperationError
+from .attributes import (
+    attribute,
+    integer_lists,
+    mixed,
+    operand_groups,
+    operation_name,
+    symbol,
+)
+from .constants import constant_array
+from .loops import check_indices
+from .machine import Exit, Frame
+from .registry import Results, Routine, drives, executes, terminates
+from .tensor import filled_shape, kept_axes, slice_of
+from .values import Array, Value, dtype_of, shape_fits, shape_text, static_shape, undefined
+
+terminates("memref.alloca_scope.return")
+
+_FREED = "memref.freed"
+_GLOBALS = "memref.globals"
+
+
+@executes("memref.alloc", "memref.alloca")
+def _alloc(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    sizes = operand_groups(op, operands)[0]
+    result_type = op.results[0].type
+    return (undefined(filled_shape(op, result_type, sizes), result_type),)
+
+
+@executes("memref.dealloc")
+def _dealloc(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    root = _root(operands[0])
+    freed: dict[int, Array] = frame.device.memory.setdefault(_FREED, {})
+    _check_alive(op, operands[0], frame)
+    # Kept, so that no other array gets its identity.
+    freed[id(root)] = root
+    return ()
+
+
+def _root(array: Array) -> Array:
+    """The array that owns the memory of a view."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _check_alive(op: Operation, array: Array, frame: Frame) -> None:
+    if id(_root(array)) in frame.device.memory.get(_FREED, {}):
+        raise OperationError(op, "uses memory that has been freed")
+
+
+@executes("memref.load")
+def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    array, *indices = operands
+    _check_alive(op, array, frame)
+    check_indices(op, indices, array.shape)
+    return (np.asarray(array[tuple(indices)]).copy(),)
+
+
+@executes("memref.store")
+def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    value, array, *indices = operands
+    _check_alive(op, array, frame)
+    check_indices(op, indices, array.shape)
+    array[tuple(indices)] = value
+    return ()
+
+
+@executes("memref.copy")
+def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, target = operands
+    _check_alive(op, source, frame)
+    _check_alive(op, target, frame)
+    if source.shape != target.shape:
+        raise OperationError(op, f"copies {shape_text(source.shape)} to {shape_text(target.shape)}")
+    target[...] = source
+    return ()
+
+
+@executes("memref.cast", "memref.memory_space_cast", "memref.assume_alignment")
+def _cast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    if not op.results:
+        return ()
+    expected = static_shape(op.results[0].type)
+    if expected is not None and not shape_fits(operands[0].shape, expected):
+        raise OperationError(
+            op, f"casts shape {shape_text(operands[0].shape)} to {op.results[0].type}"
+        )
+    return (operands[0],)
+
+
+@executes("memref.rank")
+def _rank(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (np.int64(operands[0].ndim),)
+
+
+@executes("memref.subview")
+def _subview(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (source,), *groups = operand_groups(op, operands)
+    _check_alive(op, source, frame)
+    offsets, sizes, strides = (
+        mixed(op, name, dynamic)
+        for name, dynamic in zip(
+            ("static_offsets", "static_sizes", "static_strides"), groups, strict=True
+        )
+    )
+    taken = source[slice_of(op, source.shape, offsets, sizes, strides)]
+    kept = kept_axes(op)
+    dropped = tuple(axis for axis in range(len(sizes)) if axis not in kept)
+    return (np.squeeze(taken, axis=dropped),)
+
+
+@executes("memref.collapse_shape", "memref.expand_shape")
+def _reassociate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source = operands[0]
+    _check_alive(op, source, frame)
+    groups = integer_lists(op, "reassociation")
+    if operation_name(op) == "memref.collapse_shape":
+        shape = [prod(source.shape[axis] for axis in group) for group in groups]
+    else:
+        shape = list(mixed(op, "static_output_shape", operands[1:]))
+    view = source.view()
+    try:
+        view.shape = tuple(shape)
+    except (AttributeError, ValueError) as error:
+        raise OperationError(
+            op, f"cannot see memory of shape {shape_text(source.shape)} as {tuple(shape)}"
+        ) from error
+    return (view,)
+
+
+@executes("memref.global")
+def _global(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return ()
+
+
+@executes("memref.get_global")
+def _get_global(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    name = symbol(op, "name")
+    known: dict[str, Array] = frame.device.memory.setdefault(_GLOBALS, {})
+    if name not in known:
+        definition = frame.device.program.lookup(op, name)
+        if definition is None:
+            raise OperationError(op, f"names the global @{name}, which is not defined")
+        value = attribute(definition, "initial_value")
+        value_type = op.results[0].type
+        if value is None or isinstance(value, UnitAttr):
+            known[name] = undefined(static_shape(value_type) or (), value_type)
+        else:
+            known[name] = np.array(constant_array(definition, value), dtype_of(value_type))
+    return (known[name],)
+
+
+@drives("memref.alloca_scope")
+def _alloca_scope(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    exit_: Exit = yield frame.run_region(op.regions[0], ())
+    return exit_.values
+
+
+@executes("bufferization.to_tensor")
+def _to_tensor(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    # A tensor is a value: later writes to the memory must not change it.
+    _check_alive(op, operands[0], frame)
+    return (np.array(operands[0]),)
+
+
+@executes("bufferization.to_buffer", "bufferization.to_memref")
+def _to_buffer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (np.array(operands[0]),)
