@@ -181,3 +181,44 @@ def test_upstream_refuses_at_the_same_line(mlir_opt: Callable[..., str], text: s
         return
     places = re.findall(r"^<stdin>:(\d+):\d+: error:", str(refusal.value), flags=re.MULTILINE)
     assert str(expected) in places
+
+
+AGREED_FOLDS = f"""
+shard.grid @g(shape = 2x4)
+func.func @alone(%t: {T}) -> ({", ".join([T] * 9)}, tensor<8x24xf64>) {{
+  %0 = shard.all_reduce %t on @g : {TYPES}{T}
+  %1 = shard.all_gather %t on @g gather_axis = 0 : {TYPES}{T}
+  %2 = shard.all_slice %t on @g slice_axis = 0 : {TYPES}{T}
+  %3 = shard.all_to_all %t on @g split_axis = 0 concat_axis = 0 : {TYPES}{T}
+  %4 = shard.broadcast %t on @g root = [] : ({T}) -> {T}
+  %5 = shard.gather %t on @g gather_axis = 0 root = [] : ({T}) -> {T}
+  %6 = shard.reduce_scatter %t on @g scatter_axis = 0 : {TYPES}{T}
+  %7 = shard.send %t on @g destination = [] : ({T}) -> {T}
+  %8 = shard.recv %t on @g : ({T}) -> {T}
+  %9 = shard.all_reduce %t on @g : {TYPES}tensor<8x24xf64>
+  return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9 : {", ".join([T] * 9)}, tensor<8x24xf64>
+}}
+func.func @shardings(%h: i64) -> ({", ".join(["!shard.sharding"] * 4)}) {{
+  %c0 = arith.constant 0 : i64
+  %c3 = arith.constant 3 : i64
+  %halo = shard.sharding @g split_axes = [[0], [1]] halo_sizes = [%c3, %c0, %h, 1]
+    : !shard.sharding
+  %none = shard.sharding @g split_axes = [[0], []] halo_sizes = [0, %c0] : !shard.sharding
+  %even = shard.sharding @g split_axes = [[0]] sharded_dims_offsets = [0, %c3, 6]
+    : !shard.sharding
+  %uneven = shard.sharding @g split_axes = [[0]] sharded_dims_offsets = [0, %c3, 8]
+    : !shard.sharding
+  return %halo, %none, %even, %uneven : {", ".join(["!shard.sharding"] * 4)}
+}}
+func.func @annotations(%t: {T}) -> ({T}, {T}) {{
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %0 = shard.shard %t to %s : {T}
+  %1 = shard.shard %t to %s : {T}
+  return %0, %1 : {T}, {T}
+}}
+"""
+
+
+def test_canonical_forms_are_upstreams_where_we_agree(mlir_opt: Callable[..., str]) -> None:
+    ours = mesh_opt(AGREED_FOLDS, "--canonicalize")
+    assert mlir_opt(ours) == mlir_opt(AGREED_FOLDS, "--canonicalize")
