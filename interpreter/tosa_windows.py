@@ -1,4 +1,4 @@
-"""Convolutions and pooling of the `tosa` dialect, on views of all windows."""
+"""Convolutions, pooling and Fourier transforms of the `tosa` dialect, on views of all windows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from xdsl.ir import Operation
 
 from ..dialects.diagnostics import OperationError
-from .attributes import integers, operation_name, text
+from .attributes import flag, integers, operation_name, text
 from .machine import Frame
 from .registry import Results, executes
 from .tosa import centred, narrowed
@@ -54,10 +54,7 @@ def _convolution(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
         total = product.reshape(*product.shape[:3], -1)
     else:
         total = np.einsum("nyxcij,oijc->nyxo", views, weights, optimize=True)
-    bias = np.asarray(operands[2])
-    width = integer_width(op.operands[2].type)
-    wide = bias.astype(total.dtype) if width is None else signed(bias, width).astype(np.int64)
-    return (narrowed(total + wide, op.results[0].type),)
+    return (narrowed(total + _wide_bias(op, operands, total), op.results[0].type),)
 
 
 @executes("tosa.max_pool2d")
@@ -83,3 +80,75 @@ def _average_pool(op: Operation, operands: Sequence[Value], frame: Frame) -> Res
     result = np.floor_divide(2 * total + counts, 2 * counts)
     zero = np.asarray(operands[2]).reshape(()) if len(operands) > 2 else 0
     return (narrowed(result + np.int64(zero), op.results[0].type),)
+
+
+@executes("tosa.conv3d")
+def _convolution_3d(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, weights = centred(op, operands, 0, 3), centred(op, operands, 1, 4)
+    pad, strides = integers(op, "pad"), integers(op, "stride")
+    dilations = integers(op, "dilation") or (1, 1, 1)
+    padded = np.pad(source, ((0, 0), pad[:2], pad[2:4], pad[4:], (0, 0)))
+    kernel = weights.shape[1:4]
+    reach = [(size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True)]
+    if any(n < size for n, size in zip(padded.shape[1:4], reach, strict=True)):
+        raise OperationError(op, f"has a window of {reach}, larger than its padded input")
+    views = sliding_window_view(padded, reach, axis=(1, 2, 3))
+    steps = tuple(slice(None, None, step) for step in strides)
+    spread = tuple(slice(None, None, step) for step in dilations)
+    views = views[(slice(None), *steps, slice(None), *spread)]
+    total = np.einsum("ndyxcijk,oijkc->ndyxo", views, weights, optimize=True)
+    return (narrowed(total + _wide_bias(op, operands, total), op.results[0].type),)
+
+
+@executes("tosa.transpose_conv2d")
+def _transposed_convolution(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, weights = centred(op, operands, 0, 3), centred(op, operands, 1, 4)
+    top, bottom, left, right = integers(op, "out_pad")
+    step_y, step_x = integers(op, "stride")
+    batch, height, width, _ = source.shape
+    outputs, kernel_y, kernel_x, _ = weights.shape
+    shape = (
+        batch,
+        (height - 1) * step_y + kernel_y,
+        (width - 1) * step_x + kernel_x,
+        outputs,
+    )
+    total = np.zeros(shape, source.dtype)
+    for i in range(kernel_y):
+        for j in range(kernel_x):
+            spread = total[:, i : i + height * step_y : step_y, j : j + width * step_x : step_x]
+            spread[:, :height, :width] += source @ weights[:, i, j].T
+    # Positive padding adds rows and columns of bias at the edges, negative padding crops.
+    widths = ((0, 0), (max(top, 0), max(bottom, 0)), (max(left, 0), max(right, 0)), (0, 0))
+    grown = np.pad(total, widths)
+    cropped = grown[
+        :,
+        max(-top, 0) : grown.shape[1] - max(-bottom, 0),
+        max(-left, 0) : grown.shape[2] - max(-right, 0),
+    ]
+    return (narrowed(cropped + _wide_bias(op, operands, total), op.results[0].type),)
+
+
+def _wide_bias(op: Operation, operands: Sequence[Value], total: Array) -> Array:
+    bias = np.asarray(operands[2])
+    width = integer_width(op.operands[2].type)
+    return bias.astype(total.dtype) if width is None else signed(bias, width).astype(np.int64)
+
+
+@executes("tosa.rfft2d")
+def _real_fourier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    spectrum = np.fft.rfft2(np.asarray(operands[0]), axes=(1, 2))
+    dtype = np.asarray(operands[0]).dtype
+    return spectrum.real.astype(dtype), spectrum.imag.astype(dtype)
+
+
+@executes("tosa.fft2d")
+def _fourier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    real, imaginary = (np.asarray(operand) for operand in operands)
+    number = real + 1j * imaginary
+    if flag(op, "inverse"):
+        # Without the division by the number of points, which the operation does not do.
+        spectrum = np.fft.ifft2(number, axes=(1, 2), norm="forward")
+    else:
+        spectrum = np.fft.fft2(number, axes=(1, 2))
+    return spectrum.real.astype(real.dtype), spectrum.imag.astype(real.dtype)

@@ -367,3 +367,62 @@ def test_control_flow(execute: Any) -> None:
     powers, count = execute(text, np.bool_(True), x)
     np.testing.assert_allclose(powers, np.exp(x), rtol=1e-6)
     assert count == 6
+
+
+def test_convolutions_of_other_kinds(call: Any) -> None:
+    zero = np.zeros(1, np.float32)
+    x, w, bias = _random(1, 4, 5, 6, 2), _random(3, 2, 2, 3, 2, seed=1), _random(3, seed=2)
+    lists = (
+        "pad = array<i64: 0, 1, 1, 1, 0, 0>, stride = array<i64: 1, 2, 3>,"
+        " dilation = array<i64: 1, 2, 1>, acc_type = f32"
+    )
+    padded = np.pad(x, ((0, 0), (0, 1), (1, 1), (0, 0), (0, 0)))
+    expected = np.zeros((1, 4, 3, 2, 3)) + bias
+    for d, y, z, i, j, k in np.ndindex(4, 3, 2, 2, 2, 3):
+        expected[0, d, y, z] += w[:, i, j, k] @ padded[0, d + i, y * 2 + j * 2, z * 3 + k]
+    out = np.zeros(expected.shape, np.float32)
+    result = call("conv3d", [x, w, bias, zero, zero], out, f"<{{{lists}}}>")
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
+
+    x, w = _random(1, 3, 2, 2), _random(3, 2, 3, 2, seed=1)
+    full = np.zeros((1, 3 * 2, 2 * 1 + 2, 3))
+    for y, z, i, j in np.ndindex(3, 2, 2, 3):
+        full[0, y * 2 + i, z * 1 + j] += w[:, i, j] @ x[0, y, z]
+    expected = np.pad(full, ((0, 0), (1, 0), (0, 0), (0, 0)))[:, :, 1:] + bias
+    lists = "out_pad = array<i64: 1, 0, -1, 0>, stride = array<i64: 2, 1>, acc_type = f32"
+    out = np.zeros(expected.shape, np.float32)
+    result = call("transpose_conv2d", [x, w, bias, zero, zero], out, f"<{{{lists}}}>")
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_fourier_transforms(execute: Any) -> None:
+    text = """
+    func.func @f(%x: tensor<1x4x8xf32>)
+        -> (tensor<1x4x5xf32>, tensor<1x4x5xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) {
+      %z = arith.constant dense<0.0> : tensor<1x4x8xf32>
+      %0, %1 = "tosa.rfft2d"(%x) : (tensor<1x4x8xf32>) -> (tensor<1x4x5xf32>, tensor<1x4x5xf32>)
+      %2, %3 = "tosa.fft2d"(%x, %z) <{inverse = true}>
+          : (tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>)
+      return %0, %1, %2, %3 : tensor<1x4x5xf32>, tensor<1x4x5xf32>, tensor<1x4x8xf32>,
+          tensor<1x4x8xf32>
+    }"""
+    x = _random(1, 4, 8)
+    real, imaginary, back, rest = execute(text, x)
+    np.testing.assert_allclose(real + 1j * imaginary, np.fft.rfft2(x), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(back + 1j * rest, np.fft.ifft2(x) * 32, rtol=1e-4, atol=1e-4)
+
+
+def test_shape_arithmetic(execute: Any) -> None:
+    text = """
+    func.func @f(%x: tensor<?x3xf32>) -> tensor<?x?xf32> {
+      %n = "tosa.dim"(%x) <{axis = 0 : i32}> : (tensor<?x3xf32>) -> !tosa.shape<1>
+      %two = "tosa.const_shape"() <{values = dense<2> : tensor<1xindex>}> : () -> !tosa.shape<1>
+      %three = "tosa.const_shape"() <{values = dense<3> : tensor<1xindex>}> : () -> !tosa.shape<1>
+      %a = "tosa.mul_shape"(%n, %three) : (!tosa.shape<1>, !tosa.shape<1>) -> !tosa.shape<1>
+      %b = "tosa.div_floor_shape"(%a, %two) : (!tosa.shape<1>, !tosa.shape<1>) -> !tosa.shape<1>
+      %s = "tosa.concat_shape"(%two, %b) : (!tosa.shape<1>, !tosa.shape<1>) -> !tosa.shape<2>
+      %r = "tosa.reshape"(%x, %s) : (tensor<?x3xf32>, !tosa.shape<2>) -> tensor<?x?xf32>
+      return %r : tensor<?x?xf32>
+    }"""
+    x = _random(4, 3)
+    np.testing.assert_array_equal(execute(text, x)[0], x.reshape(2, 6))
