@@ -24,8 +24,9 @@ from ...sharding.factor_placement import (
 from ...sharding.factors import Factor, FactorKind, FactorRule
 from ...sharding.grid import Grid
 from ...sharding.reshard import Split
-from ...sharding.sharding import Axes, Sharding
+from ...sharding.sharding import Axes, Partial, Sharding
 from .annotations import SHARD, SHARDING
+from .linear import carried_partials
 from .local_types import local_type, ranked, shape_of_type
 from .partitioner import Partitioner, shape
 from .reductions import finish_result, with_kinds
@@ -53,9 +54,11 @@ class SpreadOperation:
     combiners: tuple[Combiner | None, ...]
     """What combines partial values of each result, where the operation reduces at all."""
     is_split: bool
-    """Whether any factor is split."""
+    """Whether any factor is split, or a reduction is carried on."""
     reduces: bool
-    """Whether results are partial."""
+    """Whether results are partial because a reduction is split."""
+    carried: tuple[Partial, ...] = ()
+    """Reductions that operands still await, and so do the results."""
 
     def axes(self, factor: int) -> Axes:
         """The axes that split a factor."""
@@ -170,6 +173,10 @@ def _decide(
     rule = factor_rule(operation)
     if rule is None or not rule.factors:
         return None
+    carried, carriers = carried_partials(operation, held)
+    if any(factor.kind is FactorKind.REDUCTION for factor in rule.factors):
+        carried, carriers = (), ()
+    waiting = {axis for partial in carried for axis in partial.axes}
     combiners: tuple[Combiner | None, ...] = (None,) * len(operation.results)
     if any(factor.kind is FactorKind.REDUCTION for factor in rule.factors):
         combiners = tuple(
@@ -178,16 +185,21 @@ def _decide(
         )
         rule = with_kinds(operation, rule, combiners)
     results = [
-        _participant(result, factors, sharding)
+        _participant(result, factors, sharding if not carried else _finished(sharding))
         for result, factors, sharding in zip(operation.results, rule.results, wanted, strict=True)
     ]
     operands = [
-        _participant(operand, factors, sharding, is_free)
-        for operand, factors, sharding, is_free in zip(
-            operation.operands, rule.operands, held, free, strict=True
+        _participant(
+            operand,
+            factors,
+            _finished(sharding) if index in carriers else sharding,
+            is_free,
+        )
+        for index, (operand, factors, sharding, is_free) in enumerate(
+            zip(operation.operands, rule.operands, held, free, strict=True)
         )
     ]
-    restriction = _restriction(grid, rule, allowed)
+    restriction = _restriction(grid, rule, allowed, waiting)
     assignment = Spread(grid, rule, operands, results, restriction).choose()
     placed = tuple(placement(grid, factors, assignment) for factors in rule.results)
     return SpreadOperation(
@@ -195,7 +207,10 @@ def _decide(
         grid,
         rule,
         assignment,
-        operand_shardings=tuple(placement(grid, factors, assignment) for factors in rule.operands),
+        operand_shardings=tuple(
+            _awaiting(placement(grid, factors, assignment), carried if index in carriers else ())
+            for index, factors in enumerate(rule.operands)
+        ),
         result_shardings=placed,
         result_types=tuple(
             result.type
@@ -204,18 +219,30 @@ def _decide(
             for result, sharding in zip(operation.results, placed, strict=True)
         ),
         combiners=combiners,
-        is_split=any(axes for axes, _ in assignment),
+        is_split=bool(carried) or any(axes for axes, _ in assignment),
         reduces=any(
             axes and factor.kind is FactorKind.REDUCTION
             for factor, (axes, _) in zip(rule.factors, assignment, strict=True)
         ),
+        carried=carried,
     )
 
 
-def _restriction(grid: Grid, rule: FactorRule, allowed: Allowed) -> Restriction:
+def _finished(sharding: Sharding | None) -> Sharding | None:
+    return None if sharding is None else sharding.without_partials()
+
+
+def _awaiting(sharding: Sharding, partials: tuple[Partial, ...]) -> Sharding:
+    """The sharding with reductions pending."""
+    return replace(sharding, partials=partials) if partials else sharding
+
+
+def _restriction(grid: Grid, rule: FactorRule, allowed: Allowed, waiting: set[int]) -> Restriction:
     def restriction(factor: int, split: Split) -> bool:
         row = rule.factors[factor]
         axes, limits = split
+        if not waiting.isdisjoint(axes):
+            return False
         parts = grid.size(axes)
         if limits is not None:
             cut = Cut(False, all(start < end for start, end in pairwise(limits)))

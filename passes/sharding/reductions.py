@@ -101,6 +101,8 @@ def finish_result(
     result = operation.results[index]
     made = spread.result_shardings[index]
     partials, group = pending_reductions(spread.grid, spread.rule, spread.assignment, index)
+    if spread.carried:
+        made = replace(made, partials=spread.carried)
     if not partials and not group:
         partitioner.place(result, value, made)
         return

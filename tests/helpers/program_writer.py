@@ -87,6 +87,9 @@ class Writer:
                 lists[place].append(axis)
         text = ", ".join(str(entry) for entry in lists) or "[]"
         extra = ""
+        free = [axis for axis in axes if not any(axis in entry for entry in lists)]
+        if free and self.chance(2):
+            extra = f" partial = sum{free}"
         if self.chance(8) and any(lists):
             offsets: list[int] = []
             for size, entry in zip(shape, lists, strict=True):
@@ -94,14 +97,14 @@ class Writer:
                     parts = prod(self.grid[axis] for axis in entry)
                     inner = sorted(self.data.draw(st.integers(0, size)) for _ in range(parts - 1))
                     offsets += [0, *inner, size]
-            extra = f" sharded_dims_offsets = {offsets}"
+            extra += f" sharded_dims_offsets = {offsets}"
         elif self.chance(8) and any(lists):
             halos: list[int] = []
             for size, entry in zip(shape, lists, strict=True):
                 if entry:
                     least = size // prod(self.grid[axis] for axis in entry)
                     halos += [self.data.draw(st.integers(0, min(2, least))) for _ in range(2)]
-            extra = f" halo_sizes = {halos}"
+            extra += f" halo_sizes = {halos}"
         name = self.fresh()
         self.emit(f"{name} = shard.sharding @g split_axes = [{text}]{extra} : !shard.sharding")
         return name
