@@ -165,6 +165,7 @@ _PRIMITIVE_SOURCES = (
     "emission_floats",
     "emission_integers",
     "emission_values",
+    "microkernels",
     "primitives",
 )
 """What the names in a function's text mean is said here."""

@@ -90,34 +90,27 @@ def _write_pointwise(writer: KernelWriter) -> TileCount:
     from .expressions import write_element
 
     code = writer.code
-    first = writer.results[0]
-    shape = writer.shape(first)
+    results = [each for each in writer.results if isinstance(each, SSAValue)]
+    shape = writer.shape(results[0])
 
     def store_all(indices: Indices, position: Term) -> None:
-        elements = [write_element(writer, result, indices) for result in writer.results]
-        for result, element in zip(writer.results, elements, strict=True):
+        elements = [write_element(writer, result, indices) for result in results]
+        for result, element in zip(results, elements, strict=True):
             writer.store(result, position, element)
 
-    if all(is_flat(result, writer.is_inline, root=True) for result in writer.results):
+    if all(is_flat(result, writer.is_inline, root=True) for result in results):
         size = code.product(shape)
         with code.loop("first", "last") as tile:
             start = code.multiply(tile, FLAT_CHUNK)
             stop = code.minimum(code.add(start, FLAT_CHUNK), size)
             with code.loop(start, stop) as position:
                 store_all(FlatIndices.at(position, len(shape)), position)
-        return _tiles(size, FLAT_CHUNK, shape)
+        return TileCount(((shape, FLAT_CHUNK),))
 
     def inner(indices: Indices) -> None:
         store_all(indices, code.linear(indices, shape))
 
     return write_tiled_loops(code, shape, inner)
-
-
-def _tiles(size: Term, chunk: int, shape: Indices) -> TileCount:
-    """Tiles of a flat range; with unknown sizes, at least as many as there are chunks."""
-    if isinstance(size, int):
-        return TileCount(((size, chunk),))
-    return TileCount((*((each, 1) for each in shape[:-1]), (shape[-1], chunk)))
 
 
 def write_tiled_loops(code: Code, sizes: Indices, inner: Callable[[Indices], None]) -> TileCount:
@@ -149,7 +142,7 @@ def write_tiled_loops(code: Code, sizes: Indices, inner: Callable[[Indices], Non
             start[cut[0]] = code.floor_divide(tile, sizes[cut[1]])
             start[cut[1]] = code.modulo(tile, sizes[cut[1]])
         nest(0, tuple(start))
-    return TileCount(tuple((sizes[dimension], 1) for dimension in cut))
+    return TileCount(tuple(((sizes[dimension],), 1) for dimension in cut))
 
 
 def is_flat(value: SSAValue, is_inline: Callable[[SSAValue], bool], root: bool = False) -> bool:
@@ -192,6 +185,23 @@ def is_flat(value: SSAValue, is_inline: Callable[[SSAValue], bool], root: bool =
     )
 
 
+def loop_sizes(writer: KernelWriter, view: StructuredView) -> Indices:
+    """The trip counts of a structured operation's loops, numbers where any operand tells one."""
+    sizes: list[Term | None] = [None] * len(view.iterators)
+    for operand, affine_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
+        shape = writer.shape(operand) if affine_map.results else ()
+        for size, expression in zip(shape, affine_map.results, strict=True):
+            if not isinstance(expression, AffineDimExpr):
+                continue
+            known = sizes[expression.position]
+            if known is None or (isinstance(size, int) and not isinstance(known, int)):
+                sizes[expression.position] = size
+    found = [size for size in sizes if size is not None]
+    if len(found) != len(sizes):
+        raise OperationError(view.operation, "has a loop whose size no operand tells")
+    return tuple(found)
+
+
 # Reductions -----------------------------------------------------------------------------------
 
 
@@ -209,27 +219,12 @@ class ReductionLoops:
         self.code = writer.code
         self.view = view
         self.operands = (*view.inputs, *view.outputs)
-        self.sizes = self._sizes()
+        self.sizes = loop_sizes(writer, view)
         self.reductions = view.reduction_loops
         self.parallels = tuple(
             loop for loop in range(len(view.iterators)) if loop not in self.reductions
         )
         self.forms = reduction_forms(view)
-
-    def _sizes(self) -> Indices:
-        sizes: list[Term | None] = [None] * len(self.view.iterators)
-        for operand, affine_map in zip(self.operands, self.view.maps, strict=True):
-            shape = self.writer.shape(operand) if affine_map.results else ()
-            for size, expression in zip(shape, affine_map.results, strict=True):
-                if not isinstance(expression, AffineDimExpr):
-                    continue
-                known = sizes[expression.position]
-                if known is None or (isinstance(size, int) and not isinstance(known, int)):
-                    sizes[expression.position] = size
-        found = [size for size in sizes if size is not None]
-        if len(found) != len(sizes):
-            raise OperationError(self.view.operation, "has a loop whose size no operand tells")
-        return tuple(found)
 
     def write(self) -> TileCount:
         """Write the loops in the better order."""
@@ -347,7 +342,7 @@ class ReductionLoops:
                 start = code.multiply(tile, COLUMN_CHUNK)
                 stop = code.minimum(code.add(start, COLUMN_CHUNK), size)
                 rows([0] * len(self.sizes), start, stop)
-            return TileCount(((size, COLUMN_CHUNK),))
+            return TileCount((((size,), COLUMN_CHUNK),))
 
         def inner(indices: Indices) -> None:
             rows(self._at(outer, indices), 0, size)

@@ -18,6 +18,7 @@ from numba import extending, types
 from .elements import Element, element_by_name
 from .emission import OPERATIONS
 from .emission_values import from_storage, to_storage
+from .microkernels import emit_tile
 
 Emit = Callable[..., Any]
 
@@ -39,6 +40,12 @@ def primitive(name: str) -> Any:
         return _memory_primitive(
             operation, element_by_name(element_names[0]), int(element_names[1])
         )
+    if operation == "scratch":
+        return _scratch(element_by_name(element_names[0]), int(element_names[1]))
+    if operation == "microkernel":
+        rows, columns = (int(each) for each in element_names[1:])
+        emit_on_addresses = emit_tile(element_by_name(element_names[0]), rows, columns)
+        return _intrinsic([types.int64] * 4, types.boolean, emit_on_addresses)
     elements = tuple(element_by_name(each) for each in element_names)
     signature, emit = OPERATIONS[operation]
     arguments, result = signature(*elements)
@@ -75,7 +82,24 @@ def _intrinsic(arguments: Sequence[Any], result: Any, emit: Emit) -> Any:
         return signature, generate
 
     make: Any = extending.intrinsic
-    return make((nullary, unary, binary, ternary)[len(arguments)])
+
+    def quaternary(typingctx: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+        return signature, generate
+
+    return make((nullary, unary, binary, ternary, quaternary)[len(arguments)])
+
+
+def _scratch(element: Element, count: int) -> Any:
+    """The address of memory for `count` elements on the stack, at a multiple of 64 bytes."""
+    kind = ir.ArrayType(ir.IntType(8), count * element.storage_bytes)
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        with builder.goto_entry_block():
+            memory = builder.alloca(kind)
+            memory.align = 64
+        return builder.ptrtoint(memory, ir.IntType(64))
+
+    return _intrinsic([], types.int64, emit)
 
 
 _ALIAS_SCOPES = 32

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, cast
 
 import numpy as np
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
 
 from ..dialects.diagnostics import OperationError, remark
 from ..interpreter.attributes import operation_name, symbol
@@ -25,12 +27,13 @@ from ..runtime.buffers import Buffer, Storage
 from ..runtime.commands import AnyCommand, Command, CommandBuffer, Place
 from ..runtime.communicator import Communicator
 from ..sharding.grid import Grid
+from .contractions import SMALLEST_PRODUCT, PackedProduct
 from .fusion import captured
 from .native_kernel import compile_kernel
 from .schedule import Schedule, Step, schedule_block
 from .shapes import Shape, ShapeResolver
 from .tensors import Array, Tensor
-from .writer import Dimension, KernelText, constant_attribute
+from .writer import Bound, Dimension, KernelText, constant_attribute
 
 LARGEST_RECORDING = 200_000
 """Commands after which what is recorded is run, so that an endless loop does not fill memory."""
@@ -290,15 +293,47 @@ class RecordingFrame(Frame):
         return Exit(end, results)
 
     def _record_kernel(self, step: Step, kernel: KernelText) -> None:
-        reads = [self.tensor(value) for value in kernel.reads]
-        constants = self.constants(kernel)
-        writes = [
-            self.recorder.new_tensor(self.resolver.shape(value), dtype_of(value.type))
-            for value in kernel.writes
-        ]
-        self.recorder.run_kernel(kernel, reads, writes, constants, step.operation)
-        for value, tensor in zip(kernel.writes, writes, strict=True):
-            self.bind(value, tensor)
+        bound: dict[Bound, Tensor] = {}
+        for value in kernel.writes:
+            if isinstance(value, SSAValue):
+                shape = self.resolver.shape(value)
+                bound[value] = self.recorder.new_tensor(shape, dtype_of(value.type))
+        product = step.product
+        if product is not None and self._is_large(product):
+            sizes = product.panel_sizes(self._loop_sizes(product))
+            for panels, size in zip(product.panels, sizes, strict=True):
+                bound[panels] = self.recorder.new_tensor((size,), product.contraction.element.dtype)
+            kernels = [product.left, product.right, product.multiply]
+        else:
+            kernels = [kernel]
+        for each in kernels:
+            self._dispatch(each, bound, step.operation)
+        for value in kernel.writes:
+            if isinstance(value, SSAValue):
+                self.bind(value, bound[value])
+
+    def _dispatch(
+        self, kernel: KernelText, bound: dict[Bound, Tensor], operation: Operation
+    ) -> None:
+        for value in kernel.reads:
+            if isinstance(value, SSAValue) and value not in bound:
+                bound[value] = self.tensor(value)
+        reads = [bound[value] for value in kernel.reads]
+        writes = [bound[value] for value in kernel.writes]
+        self.recorder.run_kernel(kernel, reads, writes, self.constants(kernel), operation)
+
+    def _is_large(self, product: PackedProduct) -> bool:
+        return prod(self._loop_sizes(product)) >= SMALLEST_PRODUCT
+
+    def _loop_sizes(self, product: PackedProduct) -> list[int]:
+        """The trip counts of a product's loops."""
+        view = product.contraction.view
+        sizes = [0] * len(view.iterators)
+        for operand, affine_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
+            for size, each in zip(self.resolver.shape(operand), affine_map.results, strict=True):
+                if isinstance(each, AffineDimExpr):
+                    sizes[each.position] = size
+        return sizes
 
     def _record_host(self, operation: Operation) -> Routine:
         from .host_rules import HOST_RULES

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from .fusion import captured, plan_block
+from ..dialects.structured import structured_view
+from ..interpreter.values import element_type
+from .contractions import PackedProduct, contraction_of
+from .elements import Element, element_of
+from .fusion import captured, is_pointwise, plan_block
 from .kernels import write_kernel
 from .writer import KernelText, Number
 
@@ -16,11 +20,13 @@ from .writer import KernelText, Number
 class Step:
     """One operation: by a kernel if there is one, else by the host.
 
+    `product` is another way to the kernel's result that is better where the sizes are large.
     `dead` are the values that nothing reads after it.
     """
 
     operation: Operation
     kernel: KernelText | None
+    product: PackedProduct | None
     dead: tuple[SSAValue, ...]
 
 
@@ -51,12 +57,29 @@ def schedule_block(block: Block, is_terminator: Callable[[str], bool]) -> Schedu
     dead = _dead_after(block, steps)
     return Schedule(
         tuple(
-            Step(operation, kernel, tuple(dead.get(position, ())))
+            Step(
+                operation,
+                kernel,
+                _product(operation, plan.inline.__contains__) if kernel else None,
+                tuple(dead.get(position, ())),
+            )
             for position, (operation, kernel) in enumerate(steps)
         ),
         terminator,
         tuple(value for value in _defined(block) if not _escapes(value, block)),
     )
+
+
+def _product(operation: Operation, is_inline: Callable[[SSAValue], bool]) -> PackedProduct | None:
+    view = structured_view(operation)
+    if view is None or is_pointwise(operation):
+        return None
+
+    def element(value: SSAValue) -> Element:
+        return element_of(element_type(value.type), operation)
+
+    contraction = contraction_of(view, element)
+    return None if contraction is None else PackedProduct(contraction, is_inline)
 
 
 def _defined(block: Block) -> list[SSAValue]:
@@ -70,7 +93,8 @@ def _reads(operation: Operation, kernel: KernelText | None) -> Sequence[SSAValue
         constant.value if isinstance(constant, Number) else constant.tensor
         for constant in kernel.constants
     ]
-    return [*kernel.reads, *constants]
+    reads = [each for each in kernel.reads if isinstance(each, SSAValue)]
+    return [*reads, *constants]
 
 
 def _dead_after(
@@ -81,7 +105,7 @@ def _dead_after(
         for value in _reads(operation, kernel):
             if value in last:
                 last[value] = position
-        for result in kernel.writes if kernel else operation.results:
+        for result in operation.results:
             last.setdefault(result, position)
     kept = set(block.last_op.operands) if block.last_op else set[SSAValue]()
     dead: dict[int, list[SSAValue]] = {}

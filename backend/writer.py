@@ -58,6 +58,17 @@ class Number:
 Constant = Dimension | Number
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Panels:
+    """A packed operand, which only the kernels of one product know."""
+
+    name: str
+
+
+Bound = SSAValue | Panels
+"""What a kernel is bound to."""
+
+
 @dataclass
 class KernelText:
     """A finished kernel, apart from any one use of it.
@@ -71,24 +82,26 @@ class KernelText:
 
     function: ast.FunctionDef
     primitives: frozenset[str]
-    reads: tuple[SSAValue, ...]
-    writes: tuple[SSAValue, ...]
+    reads: tuple[Bound, ...]
+    writes: tuple[Bound, ...]
     constants: tuple[Constant, ...]
     tiles: TileCount
 
 
 @dataclass(frozen=True, slots=True)
 class TileCount:
-    """The product of `ceil(size / chunk)`; a size is a number or the position of a constant."""
+    """The product of `ceil(product of sizes / chunk)`; sizes are numbers or constants by name."""
 
-    factors: tuple[tuple[int | str, int], ...] = ()
+    factors: tuple[tuple[tuple[Term, ...], int], ...] = ()
 
     def evaluate(self, constants: Sequence[int]) -> int:
         """The count for the values of the kernel's constants."""
         count = 1
-        for size, chunk in self.factors:
-            known = size if isinstance(size, int) else constants[int(size[1:])]
-            count *= -(-known // chunk)
+        for sizes, chunk in self.factors:
+            product = 1
+            for size in sizes:
+                product *= size if isinstance(size, int) else constants[int(size[1:])]
+            count *= -(-product // chunk)
         return count
 
 
@@ -133,10 +146,10 @@ class KernelWriter:
     """
 
     operation: Operation
-    results: tuple[SSAValue, ...]
+    results: tuple[Bound, ...]
     is_inline: Callable[[SSAValue], bool]
     code: Code = field(default_factory=Code)
-    _bindings: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    _bindings: dict[Bound, int] = field(default_factory=dict[Bound, int])
     _constants: dict[Constant, int] = field(default_factory=dict[Constant, int])
 
     def __post_init__(self) -> None:
@@ -182,7 +195,11 @@ class KernelWriter:
 
     # Elements ---------------------------------------------------------------------------------
 
-    def _binding(self, value: SSAValue) -> int:
+    def address(self, bound: Bound) -> str:
+        """The variable of a binding's address."""
+        return f"b{self._binding(bound)}"
+
+    def _binding(self, value: Bound) -> int:
         return self._bindings.setdefault(value, len(self._bindings))
 
     def load(self, value: SSAValue, position: Term) -> Term:

@@ -244,6 +244,54 @@ def test_matmul(left: str, result: str) -> None:
     check(matmul(left, result))
 
 
+LARGE = {
+    "edges": ("61x83xf32 mk", "83x70xf32 kn", "61x70xf32 mn"),
+    "transposed": ("70x64xf32 mk", "70x64xf32 nk", "70x70xf32 nm"),
+    "left_by_columns": ("83x61xf64 km", "83x70xf64 kn", "61x70xf64 mn"),
+    "batched": ("3x40x50xf32 bmk", "3x50x60xf32 bkn", "3x40x60xf32 bmn"),
+    "rows_of_two_loops": ("5x13x70xf32 amk", "70x66xf32 kn", "5x13x66xf32 amn"),
+    "depth_of_two_loops": ("65x8x9xf32 mak", "8x9x66xf32 akn", "65x66xf32 mn"),
+    "dynamic": ("?x80xf32 mk", "80x?xf32 kn", "?x?xf32 mn"),
+}
+"""Types of two operands and the result, each with its loops."""
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_product(name: str) -> None:
+    """Products that are packed and multiplied in registers, added to what is there."""
+    tensors = [f"tensor<{each.split()[0]}>" for each in LARGE[name]]
+    used = [each.split()[1] for each in LARGE[name]]
+    element = "f64" if "f64" in tensors[0] else "f32"
+    names = [*used[2], *(each for each in used[0] if each not in used[2])]
+    iterators = ", ".join('"parallel"' if each in used[2] else '"reduction"' for each in names)
+    loops = ", ".join(names)
+    maps = ", ".join(f"affine_map<({loops}) -> ({', '.join(each)})>" for each in used)
+    body = f"""
+  %0 = linalg.generic {{indexing_maps = [{maps}], iterator_types = [{iterators}]}}
+      ins(%a0, %a1 : {tensors[0]}, {tensors[1]}) outs(%a2 : {tensors[2]}) {{
+    ^bb0(%x: {element}, %y: {element}, %o: {element}):
+      %p = arith.mulf %x, %y : {element}
+      %s = arith.addf %o, %p : {element}
+      linalg.yield %s : {element}
+  }} -> {tensors[2]}
+  return %0 : {tensors[2]}"""
+    inputs = None
+    if name == "dynamic":
+        rng = np.random.default_rng(1)
+        shapes = [(67, 80), (80, 69), (67, 69)]
+        inputs = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+    check(function(tensors, tensors[2], body), inputs)
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+def test_large_product_of_narrow_floats(element: str) -> None:
+    text = matmul(element, "f32")
+    for size, larger in (("7", "67"), ("9", "69"), ("33", "73")):
+        text = text.replace(f"tensor<{size}x", f"tensor<{larger}x")
+    text = text.replace("x9x", "x69x").replace("x33x", "x73x")
+    check(text)
+
+
 PROGRAMS: dict[str, str] = {
     "row_sum": """
 func.func @main(%a: tensor<5x37xf32>) -> tensor<5xf32> {
