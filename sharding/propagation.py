@@ -141,15 +141,33 @@ class Propagation:
         self._operations = operations
         self._extents = tuple(extents)
         self._explain = explain
-        self._classes = [classify(node.rule, node.operands) for node in operations]
+        self._classes: dict[tuple[int, ...], RuleClass] = {}
+        # Operations of one kind may be propagated in the same directions: the kind is a number.
+        kinds: dict[tuple[int, RuleClass, bool], int] = {}
+        self._examples: list[tuple[FactorRule, RuleClass, bool]] = []
+        self._kinds: list[int] = []
+        for node in operations:
+            rule_class = self._class_of(node)
+            key = (id(node.rule), rule_class, node.single_use)
+            if key not in kinds:
+                kinds[key] = len(kinds)
+                self._examples.append((node.rule, rule_class, node.single_use))
+            self._kinds.append(kinds[key])
         self._at: list[list[int]] = [[] for _ in tensors]
         for index, node in enumerate(operations):
             for tensor in {*node.operands, *node.results} - {None}:
                 assert tensor is not None
                 self._at[tensor].append(index)
         self._unsettled: set[int] = set()
+        self._turn = 0
         self._steps: dict[object, StepResult] = {}
-        self._directions: dict[object, tuple[Direction, ...]] = {}
+
+    def _class_of(self, node: OperationNode) -> RuleClass:
+        key = (id(node.rule), *(slot is None for slot in node.operands))
+        known = self._classes.get(key)
+        if known is None:
+            known = self._classes[key] = classify(node.rule, node.operands)
+        return known
 
     def run(
         self,
@@ -187,6 +205,7 @@ class Propagation:
             fresh = start if turn == turns[0] else list(later)
             touched = {op for index in fresh for op in self._at[index]}
             for direction in passes:
+                self._turn = direction.value
                 for stage in stages:
                     for aggressive in (False, True):
                         self._fixpoint(touched | self._unsettled, stage, aggressive, direction)
@@ -195,36 +214,46 @@ class Propagation:
     def _fixpoint(
         self, start: Iterable[int], stage: Stage, aggressive: bool, allowed: Direction
     ) -> None:
+        directions = [
+            directions_of(rule, rule_class, single_use, stage, allowed)
+            for rule, rule_class, single_use in self._examples
+        ]
         queue = deque(sorted(start))
         queued = set(queue)
         while queue:
             index = queue.popleft()
             queued.discard(index)
-            for tensor in self._visit(index, stage, aggressive, allowed):
+            step = self._step(index, directions[self._kinds[index]], aggressive, stage)
+            for tensor in self._take(index, step, stage, aggressive):
                 for other in self._at[tensor]:
                     if other != index and other not in queued:
                         queued.add(other)
                         queue.append(other)
 
-    def _visit(self, index: int, stage: Stage, aggressive: bool, allowed: Direction) -> list[int]:
-        """Take one step at an operation and return the tensors that it changed."""
-        node = self._operations[index]
-        slots, tensors = (*node.operands, *node.results), self._tensors
+    def _step(
+        self, index: int, directions: tuple[Direction, ...], aggressive: bool, stage: Stage
+    ) -> StepResult:
+        """What one step at an operation comes to, worked out once for all that look alike."""
+        node, tensors = self._operations[index], self._tensors
         state = tuple(
             None if slot is None else (tensors[slot].axes, tensors[slot].open_dimensions)
-            for slot in slots
+            for slot in (*node.operands, *node.results)
         )
-        directions = self._directions_at(index, stage, allowed)
-        key = (id(node.rule), directions, aggressive, state)
+        key = (self._kinds[index], stage.value, aggressive, self._turn, state)
         step = self._steps.get(key)
         if step is None:
             step = self._steps[key] = self._compute(node, state, directions, aggressive)
+        return step
+
+    def _take(self, index: int, step: StepResult, stage: Stage, aggressive: bool) -> list[int]:
+        """Give the tensors of an operation what a step says, and return those that changed."""
         if step.agreed:
             self._unsettled.discard(index)
         else:
             self._unsettled.add(index)
         changed: list[int] = []
-        present = (slot for slot in slots if slot is not None)
+        node = self._operations[index]
+        present = (slot for slot in (*node.operands, *node.results) if slot is not None)
         for slot, axes in zip(present, step.axes, strict=True):
             tensor = self._tensors[slot]
             before = tensor.axes
@@ -237,17 +266,6 @@ class Propagation:
                 if self._explain:
                     tensor.origins.append(Origin(index, stage, aggressive, before, axes))
         return changed
-
-    def _directions_at(self, index: int, stage: Stage, allowed: Direction) -> tuple[Direction, ...]:
-        node = self._operations[index]
-        rule_class = self._classes[index]
-        key = (id(node.rule), rule_class, node.single_use, stage, allowed)
-        found = self._directions.get(key)
-        if found is None:
-            found = self._directions[key] = directions_of(
-                node.rule, rule_class, node.single_use, stage, allowed
-            )
-        return found
 
     def _compute(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
 from xdsl.ir import Operation
 
@@ -23,11 +25,7 @@ class CallGraph:
         self._calls: dict[Operation, list[Operation]] = {}
         callers: dict[Operation, list[Operation]] = {}
         annotated: list[Operation] = []
-        bodies = [
-            operation
-            for operation in module.walk()
-            if operation.name == FUNCTION and operation.regions[0].blocks
-        ]
+        bodies = list(_functions_in(module))
         for function in bodies:
             name = function.properties.get("sym_name")
             if isinstance(name, StringAttr):
@@ -72,3 +70,14 @@ class CallGraph:
         """The first call of a function from an active one."""
         calls = self._calls.get(function)
         return calls[0] if calls else None
+
+
+def _functions_in(operation: Operation) -> Iterator[Operation]:
+    """The functions with bodies in a module and in modules inside of it, in program order."""
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.ops:
+                if inner.name != FUNCTION:
+                    yield from _functions_in(inner)
+                elif inner.regions[0].blocks:
+                    yield inner
