@@ -141,6 +141,9 @@ def find_function(program: Program, name: str) -> Operation:
     """A function by name. Raises InputError if there is none, or none with a body."""
     found = program.lookup(program.module, name)
     if found is None:
+        inner = (op for op in functions(program.module) if symbol_name(op) == name)
+        found = next(inner, None)
+    if found is None:
         known = ", ".join(f"@{each}" for each in public_functions(program.module))
         raise InputError(f"there is no function @{name}; the module has {known or 'none'}")
     if not found.regions or not found.regions[0].blocks:

@@ -57,10 +57,11 @@ def main_console() -> None:
 
 def _describe(problem: Exception) -> str:
     from ..api import CompilationError, ExecutionError, InputError
+    from ..interpreter.values import UnsupportedType
 
     if isinstance(problem, CompilationError | ExecutionError):
         return f"{problem}\n"
-    if isinstance(problem, InputError):
+    if isinstance(problem, InputError | UnsupportedType):
         return f"mesh-run: {problem}\n"
     if isinstance(problem, MemoryError):
         return f"mesh-run: out of memory: {problem}\n"
@@ -227,7 +228,7 @@ def _check(
 ) -> bool:
     """Compare with what the reference interpreter made of the program before partitioning."""
     from ..interpreter.compare import compare, tolerance
-    from ..interpreter.values import is_number
+    from ..interpreter.values import count_undefined, is_number
 
     agrees = True
     for index, (actual, wanted) in enumerate(zip(results, expected, strict=True)):
@@ -242,9 +243,11 @@ def _check(
             absolute, relative = tolerance(actual.dtype, options.tolerance)
         bound = f"{absolute:g} + {relative:g} relative" if absolute or relative else "none"
         verdict = "agree" if difference.agrees else f"DISAGREE at {list(difference.index)}"
+        unknown = count_undefined(wanted) if is_number(wanted) else 0
+        remark = f"; {unknown} elements are undefined" if unknown else ""
         stdout.write(
             f"CHECK result[{index}]: {verdict}; maximal difference {difference.absolute:.3g}"
-            f" absolute, {difference.relative:.3g} relative (allowed: {bound})\n"
+            f" absolute, {difference.relative:.3g} relative (allowed: {bound}){remark}\n"
         )
         agrees = agrees and difference.agrees
     devices = function.grid.device_count() if function.grid is not None else 1

@@ -187,3 +187,19 @@ def test_small_elements_bear_the_rounding_of_large_ones() -> None:
     # One large element is not typical, and hides nothing.
     expected = np.float32([1e30, *range(20)])
     assert not compare(expected + np.float32([0] * 20 + [1]), expected).agrees
+
+
+def test_annotations_of_older_and_other_dialects() -> None:
+    text = """
+    sdy.mesh @m = <["x"=2]>
+    mesh.mesh @g(shape = 2)
+    module @inner {
+      func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+        %0 = sdy.sharding_constraint %x <@m, [{"x"}]> : tensor<4xf32>
+        %s = mesh.sharding @g split_axes = [[0]] : !mesh.sharding
+        %1 = mesh.shard %0 to %s : tensor<4xf32>
+        return %1 : tensor<4xf32>
+      }
+    }"""
+    x = np.arange(4, dtype=np.float32)
+    np.testing.assert_array_equal(run(_module(text), "f", [x])[0], x)

@@ -1,0 +1,33 @@
+"""The `sdy` dialect: its annotations say where values should lie, and change none.
+
+`sdy.manual_computation` is not here: its body is the program of one device, which has a meaning
+only after conversion to `shard`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation
+
+from .machine import Exit, Frame
+from .registry import Results, Routine, drives, executes, terminates
+from .values import Value
+
+terminates("sdy.return")
+
+
+@executes("sdy.propagation_barrier", "sdy.reshard", "sdy.sharding_constraint")
+def _identity(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return operands
+
+
+@executes("sdy.mesh", "sdy.sharding_group")
+def _remark(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return ()
+
+
+@drives("sdy.named_computation")
+def _named_computation(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    exit_: Exit = yield frame.run_region(op.regions[0], operands)
+    return exit_.values
