@@ -21,11 +21,12 @@ from mesh_opt.passes.registry import all_passes
 from mesh_opt.tools.parsing import parse_module
 from mesh_opt.tools.source import Source
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, ShapedType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-CASES = Path(__file__).parents[1] / "cases" / "shard"
+FOLDER = Path(__file__).parents[1] / "cases"
+CASES = sorted(FOLDER.glob("shard/*.mlir")) + sorted(FOLDER.glob("partition/*.mlir"))
 MEANINGLESS = {"70_axis_out_of_range": "grid axis index 5 is out of bounds"}
 """Cases that no program can mean, with a part of the message."""
 
@@ -43,7 +44,7 @@ def parse(text: str) -> tuple[Context, ModuleOp]:
 def random_array(value_type: Attribute, generator: np.random.Generator) -> np.ndarray:
     """Small numbers of an element type; indices are not negative."""
     shape: list[int] = []
-    if isinstance(value_type, TensorType):
+    if isinstance(value_type, ShapedType):
         shape = [DYNAMIC_SIZE if n == DYNAMIC_INDEX else n for n in value_type.get_shape()]
     dtype = dtype_of(value_type)
     if dtype == np.bool_:
@@ -80,7 +81,7 @@ def check(text: str, *passes: str) -> None:
 
 
 @pytest.mark.parametrize("passes", [("spmd",), ("shard-partition",)], ids=["spmd", "alone"])
-@pytest.mark.parametrize("case", sorted(CASES.glob("*.mlir")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
 def test_case(case: Path, passes: tuple[str, ...]) -> None:
     if case.stem in MEANINGLESS:
         with pytest.raises(VerifyException, match=MEANINGLESS[case.stem]):

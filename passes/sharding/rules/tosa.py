@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
 
 from ....sharding.factors import FactorRule
-from .builder import RuleBuilder, elementwise_rule, integer, shape_of
+from .builder import RuleBuilder, attribute, elementwise_rule, integer, shape_of
 from .combiners import combiner_of
 from .registry import rule
 
@@ -26,9 +27,14 @@ def elementwise(operation: Operation) -> FactorRule | None:
     return elementwise_rule(operation)
 
 
+def _is_true(operation: Operation, name: str) -> bool:
+    found = attribute(operation, name)
+    return isinstance(found, IntegerAttr) and bool(found.value.data)
+
+
 @rule(*(f"tosa.{name}" for name in LEADING_OPERANDS))
 def elementwise_with_parameters(operation: Operation) -> FactorRule | None:
-    """Elementwise in the leading operands only."""
+    """Elementwise in the leading operands only; what is given per channel follows the channels."""
     count = LEADING_OPERANDS[operation.name.removeprefix("tosa.")]
     shape = shape_of(operation.results[0])
     if shape is None:
@@ -47,6 +53,9 @@ def elementwise_with_parameters(operation: Operation) -> FactorRule | None:
                 for factor, extent, full in zip(factors, extents, shape, strict=True)
             ],
         )
+    if operation.name == "tosa.rescale" and _is_true(operation, "per_channel"):
+        builder.operand(1, 0, factors[-1])
+        builder.operand(2, 0, factors[-1])
     return builder.build()
 
 
