@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from xdsl.dialect_interfaces import DialectInterface
 from xdsl.dialects.builtin import ModuleOp
@@ -76,9 +77,14 @@ class TensorPhase(OpTrait):
     """An operation on resources that still stand for tensors: encodings matter to it."""
 
 
+@lru_cache(maxsize=1024)
+def _affinity_interface(operation: type[Operation]) -> AffinityOpInterface | None:
+    return operation.get_trait(AffinityOpInterface)
+
+
 def own_affinity(operation: Operation) -> Attribute | None:
     """The affinity that an operation itself bears."""
-    interface = operation.get_trait(AffinityOpInterface)
+    interface = _affinity_interface(type(operation))
     if interface is not None and (affinity := interface.get(operation)) is not None:
         return affinity
     return operation.attributes.get(AFFINITY)

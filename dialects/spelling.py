@@ -87,8 +87,13 @@ BASELINE_ROUNDING = 32
 def spelling_of(module: ModuleOp) -> Spelling:
     """The spelling that a module is in; today's if nothing tells."""
     seen: set[Attribute] = set()
+    identities: set[int] = set()
     for operation in module.walk():
         for attribute in _attributes_of(operation):
+            # Hashing is dear; most attributes are the very object that was seen before.
+            if id(attribute) in identities:
+                continue
+            identities.add(id(attribute))
             for nested in _nested(attribute, seen):
                 if _spelling_of_attribute(nested) == "2024":
                     return "2024"

@@ -17,6 +17,7 @@ from ...dialects.affinity import (
     affinity_of,
 )
 from ...dialects.diagnostics import OperationError
+from .attribute_numbers import AttributeNumbers
 
 
 def required_affinity(operation: Operation) -> Attribute:
@@ -38,13 +39,18 @@ class AffinityAnalysis:
         self._context = context
         self._module = module
         self._resolvers: dict[str, TargetResolver] = {}
+        self._numbers = AttributeNumbers()
+        self._targets: dict[int, tuple[TargetSolver, ...]] = {}
 
     def targets(self, affinity: Attribute, operation: Operation) -> tuple[TargetSolver, ...]:
         """All targets that an affinity of an operation may mean, each once, at least one."""
-        dialect = Dialect.split_name(affinity.name)[0]
-        if dialect not in self._resolvers:
-            self._resolvers[dialect] = self._resolver_of(dialect, operation)
-        return self._resolvers[dialect](affinity, operation)
+        number = self._numbers.number(affinity)
+        if number not in self._targets:
+            dialect = Dialect.split_name(affinity.name)[0]
+            if dialect not in self._resolvers:
+                self._resolvers[dialect] = self._resolver_of(dialect, operation)
+            self._targets[number] = self._resolvers[dialect](affinity, operation)
+        return self._targets[number]
 
     def _resolver_of(self, name: str, operation: Operation) -> TargetResolver:
         if self._resolvers:

@@ -6,7 +6,7 @@ kernel in it. Dispatches with equal keys share a variant, whatever devices they 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -17,6 +17,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...dialects.affinity import TargetSolver
 from ...dialects.encoding_interfaces import EncodingTypeInterface, tensor_encoding
 from ...dialects.stream_executables import ExecutableExportOp, ExecutableOp
+from .attribute_numbers import AttributeNumbers
 from .kernels import Kernel
 
 
@@ -24,9 +25,11 @@ from .kernels import Kernel
 class VariantKey:
     """What tells one variant of a kernel from another."""
 
-    targets: Hashable
-    """What the code is compiled for; a number for kernels that are the same for all targets."""
-    bindings: tuple[Attribute, ...]
+    targets: tuple[int, ...]
+    """Numbers of what the code is compiled for."""
+    types: tuple[int, ...]
+    """Numbers of the types below."""
+    bindings: tuple[Attribute, ...] = field(compare=False)
     """The settled tensor types of the kernel's encoded subspans, in the kernel's order."""
 
 
@@ -44,6 +47,7 @@ class VariantPlan:
 
     def __init__(self) -> None:
         self._variants: dict[Kernel, dict[VariantKey, Variant]] = {}
+        self._numbers = AttributeNumbers()
         self._groups: dict[Kernel, list[dict[str, set[Attribute]]]] = {}
         """Of kernels without encodings: targets by format that may be in one executable."""
 
@@ -57,9 +61,11 @@ class VariantPlan:
     ) -> None:
         """A dispatch needs a kernel for some targets, with bindings of these types."""
         if bindings:
-            key = VariantKey(tuple(target.target for target in targets), bindings)
+            number = self._numbers.number
+            compiled_for = tuple(number(target.target) for target in targets)
+            key = VariantKey(compiled_for, tuple(map(number, bindings)), bindings)
         else:
-            key = VariantKey(self._group(kernel, targets), ())
+            key = VariantKey((self._group(kernel, targets),), (), ())
         variants = self._variants.setdefault(kernel, {})
         variants.setdefault(key, Variant(key)).sites.append((dispatch, entry))
 

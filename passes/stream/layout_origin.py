@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.affinity import AFFINITY, affinity_of
 from ...dialects.resource_syntax import RESOURCE, UNTIED, ties_of
+from .attribute_numbers import AttributeNumbers
 
 ABI_AFFINITY = "iree.abi.affinity"
 
@@ -28,7 +29,9 @@ ABI_AFFINITY = "iree.abi.affinity"
 class Origin:
     """Who laid a value out. Two origins of one affinity are the same: the layouts are."""
 
-    affinity: Attribute | None
+    number: int
+    """The same for equal affinities."""
+    affinity: Attribute | None = field(compare=False)
     """For which device, `None` if nothing in the program tells."""
     operation: Operation = field(compare=False)
     """One operation that did it, to name in errors."""
@@ -52,7 +55,7 @@ class LayoutOrigins:
     def of(self, value: SSAValue) -> tuple[Origin, ...]:
         """The origins of a value, in a fixed order; empty for what is no resource."""
         origins = self._state.values.get(value, NOWHERE)
-        return tuple(sorted(origins, key=lambda origin: str(origin.affinity)))
+        return tuple(sorted(origins, key=lambda origin: origin.number))
 
 
 def host_operations(module: ModuleOp) -> Iterator[Operation]:
@@ -74,6 +77,13 @@ class State:
         """What each function returns."""
         self.functions = {symbol(f, "sym_name"): f for f in operations if f.name in FUNCTIONS}
         self.called = {symbol(call, "callee") for call in operations if call.name in CALLS}
+
+        self._numbers = AttributeNumbers()
+
+    def origin(self, affinity: Attribute | None, operation: Operation) -> Origins:
+        """The origin of what an operation lays out for an affinity."""
+        number = -1 if affinity is None else self._numbers.number(affinity)
+        return frozenset({Origin(number, affinity, operation)})
 
     def get(self, value: SSAValue) -> Origins:
         return self.values.get(value, NOWHERE)
@@ -124,7 +134,7 @@ def _produce(state: State, operation: Operation) -> None:
         if tied is not None:
             state.add(result, state.get(tied))
         elif result not in state.values:
-            state.add(result, frozenset({Origin(affinity_of(operation), operation)}))
+            state.add(result, state.origin(affinity_of(operation), operation))
 
 
 def _same_layout(state: State, operation: Operation) -> None:
@@ -143,7 +153,7 @@ def _transfer(state: State, operation: Operation) -> None:
         properties = operation.properties
         known = properties.get("source_affinity") or properties.get("target_affinity")
         known = known or affinity_of(operation)
-        origins = frozenset({Origin(known, operation)})
+        origins = state.origin(known, operation)
     state.add(operation.results[0], origins)
 
 
@@ -151,7 +161,7 @@ def _define_global(state: State, operation: Operation) -> None:
     """A global that starts with constant contents is laid out where it is."""
     if operation.properties.get("initial_value") is not None:
         place = operation.attributes.get(AFFINITY) or affinity_of(operation)
-        state.add_global(symbol(operation, "sym_name"), frozenset({Origin(place, operation)}))
+        state.add_global(symbol(operation, "sym_name"), state.origin(place, operation))
 
 
 def _store_global(state: State, operation: Operation) -> None:
@@ -172,7 +182,7 @@ def _enter_function(state: State, operation: Operation) -> None:
     for index, argument in enumerate(block.args):
         if argument.type.name == RESOURCE and argument not in state.values:
             place = _argument_affinity(operation, index) or affinity_of(operation)
-            state.add(argument, frozenset({Origin(place, operation)}))
+            state.add(argument, state.origin(place, operation))
 
 
 def _argument_affinity(function: Operation, index: int) -> Attribute | None:

@@ -20,6 +20,7 @@ from ...dialects.encoding_interfaces import (
 from ...dialects.iree_encoding_layouts import IdentityAttr, LayoutAttr
 from ...dialects.printing import Spelling
 from .affinity_analysis import AffinityAnalysis
+from .attribute_numbers import AttributeNumbers
 from .layout_origin import LayoutOrigins, Origin
 
 CATEGORY = "encoding"
@@ -28,9 +29,9 @@ CATEGORY = "encoding"
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What became of an encoding: itself with layouts, or nothing, and why if it was dropped."""
+    """What became of a type: its encoding has layouts or is gone, and why if it was dropped."""
 
-    encoding: TensorEncoding | None
+    type: Attribute
     dropped: str = ""
 
 
@@ -43,7 +44,8 @@ class SettledTypes:
         self._affinities = affinities
         self._origins = origins
         self._spelling: Spelling = spelling
-        self._settled: dict[tuple[Attribute, Attribute], Settled] = {}
+        self._numbers = AttributeNumbers()
+        self._settled: dict[tuple[int, int], Settled] = {}
         self._remarked: set[tuple[Operation, str]] = set()
 
     def needs_settling(self, type_: Attribute) -> bool:
@@ -61,7 +63,7 @@ class SettledTypes:
         settled = self._settle(tensor, affinity, operation)
         if settled.dropped:
             self._tell(operation, f"encoding of {_short(tensor)} dropped: {settled.dropped}")
-        return with_encoding(tensor, settled.encoding)
+        return settled.type
 
     def for_value(self, type_: Attribute, value: SSAValue, operation: Operation) -> Attribute:
         """The type as whoever laid a value out did it."""
@@ -74,6 +76,8 @@ class SettledTypes:
                 f"reads {_short(cast(Tensor, type_))}, but nothing tells which device laid it out",
                 [Note("it comes from here", o.operation) for o in origins if o.affinity is None],
             )
+        if len(origins) == 1:
+            return self.for_affinity(type_, cast(Attribute, origins[0].affinity), operation)
         types = {
             origin: self.for_affinity(type_, cast(Attribute, origin.affinity), operation)
             for origin in origins
@@ -99,7 +103,7 @@ class SettledTypes:
             return ()
 
     def _settle(self, tensor: Tensor, affinity: Attribute, operation: Operation) -> Settled:
-        key = tensor, affinity
+        key = self._numbers.number(tensor), self._numbers.number(affinity)
         if key not in self._settled:
             self._settled[key] = self._settle_new(tensor, affinity, operation)
         return self._settled[key]
@@ -109,16 +113,15 @@ class SettledTypes:
         targets = self._affinities.targets(affinity, operation)
         solvers = tuple(dict.fromkeys(target.solver for target in targets))
         try:
-            settled = encoding.resolve(tensor, solvers, self._spelling)
-            if settled is None:
-                return Settled(None, f"a target of {affinity} offers no solver")
-            layouts = settled.layouts()
-            if len(layouts) > 1 and self._disagree(with_encoding(tensor, settled)):
+            resolved = encoding.resolve(tensor, solvers, self._spelling)
+            settled = with_encoding(tensor, resolved)
+            if resolved is None:
+                return Settled(settled, f"a target of {affinity} offers no solver")
+            if len(resolved.layouts()) > 1 and self._disagree(settled):
                 reason = f"the targets of {affinity} want different layouts"
-                return Settled(self._cancelled(), reason)
-            if settled.is_identity(tensor):
-                reason = f"{affinity} has no tiles for it, or no solver"
-                return Settled(settled, reason)
+                return Settled(with_encoding(tensor, self._cancelled()), reason)
+            if resolved.is_identity(tensor):
+                return Settled(settled, f"{affinity} has no tiles for it, or no solver")
         except EncodingError as error:
             raise OperationError(
                 operation, f"failed to resolve the layout of {tensor}: {error}"

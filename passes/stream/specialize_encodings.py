@@ -58,12 +58,10 @@ class Planner:
         """Note the changes that one operation of the host program needs."""
         if operation.name in DISPATCHES:
             self._plan_dispatch(operation)
+        elif (rule := RULES.get(operation.name)) is not None:
+            rule(self, operation)
         elif operation.has_trait(TensorPhase):
-            rule = RULES.get(operation.name)
-            if rule is None:
-                self._refuse_encodings(operation)
-            else:
-                rule(self, operation)
+            self._refuse_encodings(operation)
 
     def apply(self, module: ModuleOp) -> None:
         """Change the module as planned."""
@@ -139,9 +137,9 @@ class Planner:
                 if self._types.needs_settling(type_) and index not in readable:
                     raise OperationError(
                         operation,
-                        f"gives @{kernel.export.sym_name.data} an encoded tensor, but the kernel does "
-                        f"not read argument #{index} as a type that carries an encoding: its "
-                        "layout would be lost",
+                        f"gives @{kernel.export.sym_name.data} an encoded tensor, but the kernel "
+                        f"does not read argument #{index} as a type that carries an encoding: "
+                        "its layout would be lost",
                     )
 
     def _binding_type(self, operation: Operation, argument: int, subspan: Operation) -> Attribute:

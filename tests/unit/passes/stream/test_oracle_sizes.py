@@ -45,11 +45,11 @@ def encoding(row: dict[str, str], spelling: str) -> str:
 def program(rows: list[dict[str, str]], spelling: str) -> str:
     targets = json.loads((DATA / "encoding_targets.json").read_text())
     lines: list[str] = []
-    for name, (backend, format_, configuration) in targets.items():
+    for name, (backend, format_, dictionary) in targets.items():
+        target = f'#hal.executable.target<"{backend}", "{format_}", {dictionary}>'
         if spelling == "2024":
-            configuration = configuration.replace("iree.encoding.resolver", "encoding_solver")
-            configuration = configuration.replace("_encoding_resolver", "_encoding_solver")
-        target = f'#hal.executable.target<"{backend}", "{format_}", {configuration}>'
+            target = target.replace("iree.encoding.resolver", "encoding_solver")
+            target = target.replace("_encoding_resolver", "_encoding_solver")
         device = f'#hal.device.target<"local", [{target}]> : !hal.device'
         lines.append(f"util.global private @{name} = {device}")
     lines.append("util.func public @sizes() {")
