@@ -14,7 +14,8 @@ from xdsl.context import Context
 
 TEXT = """
 shard.grid @g(shape = ?x2)
-func.func @f(%x: tensor<7x8xf32>, %w: tensor<8x6xf32>, %c: tensor<10xf32>, %k: tensor<3xf32>) -> (tensor<7x6xf32>, tensor<8xf32>) {
+func.func @f(%x: tensor<7x8xf32>, %w: tensor<8x6xf32>, %c: tensor<10xf32>, %k: tensor<3xf32>)
+    -> (tensor<7x6xf32>, tensor<8xf32>) {
   %a = shard.sharding @g split_axes = [[0]] : !shard.sharding
   %b = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
   %d = shard.sharding @g split_axes = [[1], [0]] : !shard.sharding
@@ -23,16 +24,18 @@ func.func @f(%x: tensor<7x8xf32>, %w: tensor<8x6xf32>, %c: tensor<10xf32>, %k: t
   %z = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<7x6xf32>
   %f = linalg.fill ins(%z : f32) outs(%e : tensor<7x6xf32>) -> tensor<7x6xf32>
-  %m = linalg.matmul ins(%xs, %w : tensor<7x8xf32>, tensor<8x6xf32>) outs(%f : tensor<7x6xf32>) -> tensor<7x6xf32>
+  %m = linalg.matmul ins(%xs, %w : tensor<7x8xf32>, tensor<8x6xf32>)
+    outs(%f : tensor<7x6xf32>) -> tensor<7x6xf32>
   %ms = shard.shard %m to %a : tensor<7x6xf32>
   %t = math.tanh %ms : tensor<7x6xf32>
   %ts = shard.shard %t to %d : tensor<7x6xf32>
   %cs = shard.shard %c to %e0 annotate_for_users : tensor<10xf32>
   %e1 = tensor.empty() : tensor<8xf32>
   %f1 = linalg.fill ins(%z : f32) outs(%e1 : tensor<8xf32>) -> tensor<8xf32>
-  %r = linalg.conv_1d ins(%cs, %k : tensor<10xf32>, tensor<3xf32>) outs(%f1 : tensor<8xf32>) -> tensor<8xf32>
+  %r = linalg.conv_1d ins(%cs, %k : tensor<10xf32>, tensor<3xf32>)
+    outs(%f1 : tensor<8xf32>) -> tensor<8xf32>
   return %ts, %r : tensor<7x6xf32>, tensor<8xf32>
-}'
+}
 """
 
 

@@ -1,0 +1,49 @@
+"""mlir-opt reads the partitioned programs, and lowers what it can of their collectives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from mesh_opt.dialects.registry import register_dialects
+from mesh_opt.passes.registry import all_passes
+from mesh_opt.tools.parsing import parse_module
+from mesh_opt.tools.source import Source
+from xdsl.context import Context
+
+FOLDER = Path(__file__).parents[1] / "cases"
+CASES = [
+    path
+    for path in (*sorted(FOLDER.glob("shard/*.mlir")), *sorted(FOLDER.glob("partition/*.mlir")))
+    if path.stem != "70_axis_out_of_range"
+]
+
+
+def partitioned(path: Path, *passes: str) -> str:
+    context = Context()
+    register_dialects(context)
+    module = parse_module(context, Source(path.read_text(), path.name))
+    for name in passes:
+        all_passes()[name]()().apply(context, module)
+    return str(module)
+
+
+@pytest.mark.parametrize("name", ["spmd", "shard-partition"])
+def test_output_parses(mlir_opt: Callable[..., str], name: str) -> None:
+    separator = "\n// -----\n"
+    text = separator.join(partitioned(path, name) for path in CASES)
+    mlir_opt(text, "--split-input-file")
+
+
+LOWERED = ["03_mlp_megatron_hints_w", "08_reduce_sum", "09_reduce_max", "24_conv_spatial"]
+"""Cases whose collectives are all-reduces and halo updates, which mlir-opt 22 lowers to MPI."""
+
+
+@pytest.mark.parametrize("case", LOWERED)
+def test_lowers_to_mpi(mlir_opt: Callable[..., str], case: str) -> None:
+    text = partitioned(FOLDER / "shard" / f"{case}.mlir", "spmd")
+    assert "shard.all_reduce" in text or "shard.update_halo" in text
+    lowered = mlir_opt(text, "--convert-shard-to-mpi")
+    assert "mpi." in lowered
+    assert "shard.all_reduce" not in lowered and "shard.update_halo" not in lowered
