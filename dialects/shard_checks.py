@@ -206,7 +206,7 @@ def check_compatible_shape(source: Attribute, result: Attribute) -> None:
 def check_ranked_above_zero(source: Attribute) -> None:
     """Upstream gives some collectives no meaning on tensors of rank 0."""
     if not shape_of(source):
-        raise VerifyException(f"operand #0 must be a non-0-ranked tensor, got {source}")
+        raise VerifyException(f"operand #0 must be non-0-ranked, got {source}")
 
 
 def check_shape(found: Shape, expected: Shape) -> None:

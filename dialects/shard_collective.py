@@ -45,6 +45,7 @@ from .shard_checks import (
     check_divided,
     check_in_group_device,
     check_index_count,
+    check_ranked_above_zero,
     check_reduction,
     check_shape,
     element_type_of,
@@ -81,6 +82,8 @@ class Collective(OnGrid, ABC):
     CLAUSES: ClassVar[tuple[Clause, ...]]
     FUNCTION_TYPE: ClassVar[bool] = False
     """Whether the types are written `(T, index) -> U`, or else `T -> U`."""
+    TAKES_SCALARS: ClassVar[bool] = False
+    """Whether tensors of rank 0 take part, as they do where nothing is cut or joined."""
 
     grid_axes = prop_def(AxesAttr, default_value=axes_attribute(()))
 
@@ -155,6 +158,8 @@ class Collective(OnGrid, ABC):
             printer.print_attribute(self.results[0].type)
 
     def verify_on_grid(self, grid: Grid) -> None:
+        if not self.TAKES_SCALARS:
+            check_ranked_above_zero(self.operands[0].type)
         check_axes(self.axes, grid, self.SPELLING.word("grid"))
         self.verify_in_groups(grid, grid.size(self.axes))
 

@@ -33,7 +33,6 @@ from .shard_checks import (
     check_all_same_element_type,
     check_all_same_shape,
     check_index_count,
-    check_ranked_above_zero,
 )
 from .shard_collective import (
     REDUCTION,
@@ -63,6 +62,7 @@ class BroadcastDefinition(Collective, ABC):
 
     CLAUSES: ClassVar[tuple[Clause, ...]] = (ROOT,)
     FUNCTION_TYPE: ClassVar[bool] = True
+    TAKES_SCALARS: ClassVar[bool] = True
 
     input = operand_def(TENSOR)
     root_dynamic = var_operand_def(IndexType)
@@ -137,6 +137,7 @@ class ReduceDefinition(Collective, ABC):
 
     CLAUSES: ClassVar[tuple[Clause, ...]] = (REDUCTION, ROOT)
     FUNCTION_TYPE: ClassVar[bool] = True
+    TAKES_SCALARS: ClassVar[bool] = True
 
     input = operand_def(TENSOR)
     root_dynamic = var_operand_def(IndexType)
@@ -243,7 +244,6 @@ class SendDefinition(Collective, ABC):
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_all_same_element_type(self.input.type, self.result.type)
         check_device(self, "destination", self.destination, self.destination_dynamic, grid)
-        check_ranked_above_zero(self.input.type)
         check_all_same_shape(self.input.type, self.result.type)
 
 
@@ -284,5 +284,4 @@ class RecvDefinition(Collective, ABC):
             check_index_count("source", (), self.source_dynamic)
         else:
             check_device(self, "source", self.source, self.source_dynamic, grid)
-        check_ranked_above_zero(self.input.type)
         check_all_same_shape(self.input.type, self.result.type)

@@ -91,6 +91,7 @@ class AllReduceDefinition(Collective, ABC):
     """
 
     CLAUSES: ClassVar[tuple[Clause, ...]] = (REDUCTION,)
+    TAKES_SCALARS: ClassVar[bool] = True
 
     input = operand_def(TENSOR_OR_MEMREF)
     reduction = prop_def(BaseAttr(ReductionKindAttr))

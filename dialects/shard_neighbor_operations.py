@@ -106,7 +106,6 @@ class ShiftDefinition(Collective, ABC):
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_same_element_type(self.input.type, self.result.type)
-        check_ranked_above_zero(self.input.type)
         check_compatible_shape(self.input.type, self.result.type)
         axis = self.shift_axis.value.data
         if axis not in self.axes:
