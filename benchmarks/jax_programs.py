@@ -1,0 +1,255 @@
+"""Small annotated JAX programs, and what Shardy and XLA make of them, as JSON.
+
+Runs in a Python that has JAX, apart from the package: `python jax_programs.py TOKENS...`. For each
+program and number of tokens it prints the program as linalg with `sdy` shardings, and the KiB
+that each device sends by ring algorithms after Shardy's partitioner and after XLA's.
+
+The mesh is dp=2 x tp=4, everything is f32.
+"""
+
+# pyright: basic
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import sys
+from math import prod
+
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax._src.interpreters import mlir as jax_mlir
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+from jaxlib.mlir import ir
+from jaxlib.mlir.passmanager import PassManager
+
+SIZES = {"dp": 2, "tp": 4}
+WIDTH, HIDDEN, BATCH, HEADS, VOCABULARY = 128, 512, 4, 8, 1024
+MESH = Mesh(np.array(jax.devices()).reshape(2, 4), tuple(SIZES))
+LINALG = "builtin.module(inline,symbol-dce,stablehlo-legalize-to-linalg,canonicalize)"
+SHARDY = (
+    "builtin.module(inline,symbol-dce,sdy-propagation-pipeline,"
+    "func.func(sdy-insert-explicit-reshards{enable-full-version=true}),canonicalize,"
+    "func.func(sdy-reshard-to-collectives),canonicalize)"
+)
+
+
+def f32(*shape):
+    return jax.ShapeDtypeStruct(shape, jnp.float32)
+
+
+def i32(*shape):
+    return jax.ShapeDtypeStruct(shape, jnp.int32)
+
+
+def mlp(x, w1, w2):
+    return jax.nn.gelu(x @ w1) @ w2
+
+
+def mlp_bias(x, w1, b1, w2, b2):
+    return jax.nn.gelu(x @ w1 + b1) @ w2 + b2
+
+
+def train(w1, w2, x, y):
+    def loss(weights):
+        return jnp.mean((mlp(x, *weights) - y) ** 2)
+
+    d1, d2 = jax.grad(loss)((w1, w2))
+    return w1 - 0.1 * d1, w2 - 0.1 * d2
+
+
+def attention(x, wq, wk, wv, wo):
+    batch, tokens, width = x.shape
+
+    def heads(y):
+        return y.reshape(batch, tokens, HEADS, width // HEADS).transpose(0, 2, 1, 3)
+
+    q, k, v = heads(x @ wq), heads(x @ wk), heads(x @ wv)
+    scores = jax.nn.softmax(q @ k.transpose(0, 1, 3, 2) / np.sqrt(width // HEADS), axis=-1)
+    return (scores @ v).transpose(0, 2, 1, 3).reshape(batch, tokens, width) @ wo
+
+
+def layernorm(x, gain, bias):
+    mean = x.mean(-1, keepdims=True)
+    variance = ((x - mean) ** 2).mean(-1, keepdims=True)
+    return (x - mean) / jnp.sqrt(variance + 1e-5) * gain + bias
+
+
+def block(x, wq, wk, wv, wo, g1, b1, g2, b2, w1, w2):
+    x = x + attention(layernorm(x, g1, b1), wq, wk, wv, wo)
+    return x + mlp(layernorm(x, g2, b2), w1, w2)
+
+
+def cross_entropy(x, w, y):
+    logits = x @ w
+    logits = logits - jax.lax.stop_gradient(logits.max(-1, keepdims=True))
+    logs = logits - jnp.log(jnp.exp(logits).sum(-1, keepdims=True))
+    return -(logs * jax.nn.one_hot(y, w.shape[1])).sum(-1)
+
+
+def programs(tokens):
+    """Name -> (function, shapes, shardings of arguments, sharding of the result)."""
+    x, w1, w2 = f32(tokens, WIDTH), f32(WIDTH, HIDDEN), f32(HIDDEN, WIDTH)
+    batch, square, row = f32(BATCH, tokens, WIDTH), f32(WIDTH, WIDTH), f32(WIDTH)
+    columns, rows, both = P(None, "tp"), P("tp"), P(("dp", "tp"))
+    mlp_args, attention_args = (x, w1, w2), (batch, *(square,) * 4)
+    megatron = (columns, columns, columns, rows)
+    block_args = (*attention_args, row, row, row, row, w1, w2)
+    block_weights = (*megatron, P(), P(), P(), P(), columns, rows)
+    steps = (w1, w2, x, x)
+    return {
+        "mlp_dp": (mlp, mlp_args, (P("dp"), P(), P()), None),
+        "mlp_megatron": (mlp, mlp_args, (P(), columns, rows), None),
+        "mlp_w1_only": (mlp, mlp_args, (None, columns, None), None),
+        "mlp_dp_tp": (mlp, mlp_args, (P("dp"), columns, rows), None),
+        "mlp_dp_tp_seqout": (mlp, mlp_args, (P("dp"), columns, rows), both),
+        "mlp_fsdp": (mlp, mlp_args, (both, both, both), both),
+        "mlp_2d_weights": (mlp, mlp_args, (P("dp"), P("dp", "tp"), P("tp", "dp")), P("dp")),
+        "mlp_contract": (mlp, mlp_args, (columns, rows, P()), None),
+        "mlp_conflict": (mlp, mlp_args, (rows, columns, P()), None),
+        "mlp_out_repl": (mlp, mlp_args, (P("dp"), columns, rows), P()),
+        "mlp_bias": (
+            mlp_bias,
+            (x, w1, f32(HIDDEN), w2, row),
+            (P("dp"), columns, None, rows, None),
+            None,
+        ),
+        "mlp_train_dp": (train, steps, (P(), P(), P("dp"), P("dp")), None),
+        "mlp_train_dp_tp": (train, steps, (columns, rows, P("dp"), P("dp")), None),
+        "mlp_train_zero": (train, steps, (P("dp"), P("dp"), P("dp"), P("dp")), None),
+        "attn_heads": (attention, attention_args, (P("dp"), *megatron), None),
+        "attn_wq_only": (attention, attention_args, (P("dp"), columns, None, None, None), None),
+        "attn_seq": (attention, attention_args, (P("dp", "tp"), P(), P(), P(), P()), None),
+        "attn_x_hidden": (
+            attention,
+            attention_args,
+            (P("dp", None, "tp"), None, None, None, None),
+            None,
+        ),
+        "attn_fsdp": (attention, attention_args, (P("dp"),) * 5, None),
+        "block_dp_tp": (block, block_args, (P("dp"), *block_weights), None),
+        "block_seqpar": (block, block_args, (P("dp", "tp"), *block_weights), P("dp", "tp")),
+        "layernorm_hidden": (layernorm, (x, row, row), (P("dp", "tp"), None, None), None),
+        "softmax_hidden": (lambda x: jax.nn.softmax(x, -1), (x,), (P("dp", "tp"),), None),
+        "embed_vocab": (
+            lambda table, index: table[index],
+            (f32(VOCABULARY, WIDTH), i32(tokens)),
+            (rows, P("dp")),
+            None,
+        ),
+        "xent_vocab": (
+            cross_entropy,
+            (x, f32(WIDTH, VOCABULARY), i32(tokens)),
+            (P("dp"), columns, P("dp")),
+            None,
+        ),
+        "transpose": (lambda x: x.T, (f32(256, 512),), (P("dp", "tp"),), P("dp", "tp")),
+        "reshard_row_col": (lambda x: x * 2, (f32(256, 512),), (rows,), columns),
+        "reshape_split": (
+            lambda x: x.reshape(2, 4, tokens // 8, WIDTH) * 2,
+            (x,),
+            (both,),
+            None,
+        ),
+    }
+
+
+def lower(function, shapes, arguments, result):
+    shardings = tuple(None if each is None else NamedSharding(MESH, each) for each in arguments)
+    options = {} if result is None else {"out_shardings": NamedSharding(MESH, result)}
+    return jax.jit(function, in_shardings=shardings, **options).lower(*shapes)
+
+
+def run_passes(lowered, pipeline):
+    context = jax_mlir.make_ir_context()
+    importlib.import_module("jaxlib.mlir._mlir_libs._mosaic_gpu_ext").register_inliner_extensions(
+        context
+    )
+    with context:
+        module = ir.Module.parse(str(lowered.compiler_ir()))
+        PassManager.parse(pipeline).run(module.operation)
+        return str(module)
+
+
+def sent(kind, held, n):
+    """Bytes that one device sends; `held` is what it has afterwards."""
+    share = (n - 1) / n
+    return {
+        "all_gather": held * share,
+        "all_reduce": 2 * held * share,
+        "reduce_scatter": held * n * share,
+        "all_to_all": held * share,
+        "collective_permute": held,
+        "all_slice": 0,
+    }[kind]
+
+
+def axes_in(text):
+    return [
+        int(part) if part else SIZES[name]
+        for name, part in re.findall(r'"(\w+)"(?::\(\d+\)(\d+))?', text)
+    ]
+
+
+def shardy_bytes(text):
+    total = 0.0
+    pattern = r"= sdy\.(all_gather|all_reduce|reduce_scatter|all_to_all|collective_permute)\b"
+    for line in text.splitlines():
+        found = re.search(pattern, line)
+        types = re.findall(r"tensor<((?:\d+x)*)[fi]32>", line)
+        if found is None or not types:
+            continue
+        before, after = line.split("out_sharding")
+        size = 4 * prod(int(n) for n in types[-1].split("x") if n)
+        held = size / prod(axes_in(after.split("]>")[0]))
+        total += sent(found.group(1), held, prod(axes_in(before)))
+    return total
+
+
+def group_size(line):
+    if found := re.search(r"replica_groups=\{\{([\d,]+)\}", line):
+        return found.group(1).count(",") + 1
+    if found := re.search(r"replica_groups=\[\d+,(\d+)\]", line):
+        return int(found.group(1))
+    if found := re.search(r"replica_groups=mesh\[([^\]]*)\](?:, device_ids=\S+)? \{(.*?)\}", line):
+        sizes = dict(re.findall(r"'(\w+)'=(\d+)", found.group(1)))
+        used = re.findall(r"'(\w+)'(?::\(\d+\)(\d+))?", found.group(2))
+        return prod(int(part or sizes[name]) for name, part in used)
+    return 8
+
+
+def xla_bytes(text):
+    total = 0.0
+    kinds = "all-gather|all-reduce|reduce-scatter|all-to-all|collective-permute"
+    for line in text.splitlines():
+        found = re.search(rf"= (\(?[^=]*?) ({kinds})(?:-start)?\(", line)
+        if found is None:
+            continue
+        shapes = re.findall(r"[fsu]32\[([\d,]*)\]", found.group(1))
+        held = sum(4 * prod(int(n) for n in shape.split(",") if n) for shape in shapes)
+        total += sent(found.group(2).replace("-", "_"), held, group_size(line))
+    return total
+
+
+def main():
+    importlib.import_module("jaxlib.mlir._mlir_libs._stablehlo").register_stablehlo_passes()
+    result = {}
+    for tokens in map(int, sys.argv[1:]):
+        for name, program in programs(tokens).items():
+            lowered = lower(*program)
+            result[f"{name}/{tokens}"] = {
+                "linalg": run_passes(lowered, LINALG),
+                "shardy": shardy_bytes(run_passes(lowered, SHARDY)) / 1024,
+                "xla": xla_bytes(lowered.compile().as_text()) / 1024,
+            }
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""On small JAX programs we send no more bytes than the better of Shardy and XLA."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from mesh_opt.benchmarks.sharding_choices import our_kibibytes
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "jax_programs.py"
+FEWER = {"block_seqpar", "mlp_fsdp", "attn_x_hidden"}
+MORE = {
+    "embed_vocab": "a table is gathered where Shardy looks up what is there and sums",
+    "transpose": "the exchange of blocks takes three steps instead of two",
+}
+"""Programs for which we send more, and why."""
+
+
+@pytest.fixture(scope="module")
+def figures(peers_python: Callable[[str], str]) -> dict[str, dict[str, str | float]]:
+    path = str(SCRIPT)
+    script = f"import runpy, sys; sys.argv = ['', '64']; runpy.run_path({path!r}, None, '__main__')"
+    return json.loads(peers_python(script))
+
+
+def test_all_programs_are_there(figures: dict[str, dict[str, str | float]]) -> None:
+    names = {key.partition("/")[0] for key in figures}
+    assert len(names) == 28
+    assert names > FEWER | MORE.keys()
+
+
+def test_no_program_sends_more(figures: dict[str, dict[str, str | float]]) -> None:
+    for key, found in figures.items():
+        name = key.partition("/")[0]
+        best = min(float(found["shardy"]), float(found["xla"]))
+        ours = our_kibibytes(str(found["linalg"]))
+        if name not in MORE:
+            assert ours <= best * 1.001, (name, ours, best)
+        if name in FEWER:
+            assert ours < best * 0.999, (name, ours, best)
