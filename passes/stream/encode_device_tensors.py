@@ -12,17 +12,20 @@ from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.arith import ExtUIOp, TruncIOp
 from xdsl.dialects.builtin import IntegerType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...dialects.arith_extensions import ExtendedArith
 from ...dialects.dispatch_tensors import DispatchTensor
 from ...dialects.encoding_interfaces import Tensor, tensor_encoding
 from ...dialects.iree_encoding_layouts import PackedStorageAttr
 from ...dialects.tensor_shapes import element_of
 from ...tiling.element_types import ElementKind
+
+CONVERSIONS = {operation.name: operation for operation in ExtendedArith.operations}
+"""Conversions that take tensors as well as numbers, by name."""
 
 LOADS = ("iree_tensor_ext.dispatch.tensor.load", "flow.dispatch.tensor.load")
 STORES = ("iree_tensor_ext.dispatch.tensor.store", "flow.dispatch.tensor.store")
@@ -78,8 +81,10 @@ def _encode_load(operation: Operation) -> None:
         return
     result = Rewriter.replace_value_with_new_type(result, stored)
     builder = Builder(InsertPoint.after(operation))
-    truncated = builder.insert(TruncIOp.create(operands=[result], result_types=[wanted]))
-    result.replace_uses_with_if(truncated.result, lambda use: use.operation is not truncated)
+    truncated = builder.insert(
+        CONVERSIONS["arith.trunci"].create(operands=[result], result_types=[wanted])
+    )
+    result.replace_uses_with_if(truncated.results[0], lambda use: use.operation is not truncated)
 
 
 def _encode_store(operation: Operation) -> None:
@@ -89,5 +94,7 @@ def _encode_store(operation: Operation) -> None:
     if stored == value.type:
         return
     builder = Builder(InsertPoint.before(operation))
-    widened = builder.insert(ExtUIOp.create(operands=[value], result_types=[stored]))
-    operation.operands[0] = widened.result
+    widened = builder.insert(
+        CONVERSIONS["arith.extui"].create(operands=[value], result_types=[stored])
+    )
+    operation.operands[0] = widened.results[0]

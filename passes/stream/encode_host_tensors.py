@@ -32,7 +32,6 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.diagnostics import OperationError
 from ...dialects.encoding_interfaces import (
-    EncodingError,
     Tensor,
     storage_formula_of,
     tensor_encoding,
@@ -95,7 +94,8 @@ class EncodeHostTensorsPass(ModulePass):
             builder = Builder(InsertPoint.before(operation))
             try:
                 results = rule(operation, builder)
-            except EncodingError as error:
+            except ValueError as error:
+                # An encoding that is not settled, a size that overflows, an unknown element type.
                 raise OperationError(operation, str(error)) from error
             Rewriter.replace_op(operation, [], results)
 

@@ -122,7 +122,8 @@ class SettledTypes:
                 return Settled(with_encoding(tensor, self._cancelled()), reason)
             if resolved.is_identity(tensor):
                 return Settled(settled, f"{affinity} has no tiles for it, or no solver")
-        except EncodingError as error:
+        except ValueError as error:
+            # The solver refuses, or the tensor has no size: each says so in its own way.
             raise OperationError(
                 operation, f"failed to resolve the layout of {tensor}: {error}"
             ) from error

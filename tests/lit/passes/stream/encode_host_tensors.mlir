@@ -1,0 +1,79 @@
+// RUN: mesh-opt %s --split-input-file --encode-host-tensors | filecheck %s
+
+// Sizes: the largest of the layouts; constants where shapes are static; unknown sizes in a
+// formula, tiles first and bytes last.
+
+// CHECK-LABEL: util.func public @sizes
+// CHECK: arith.constant 256 : index
+// CHECK: arith.constant 481 : index
+// CHECK: arith.constant 2048 : index
+// CHECK: arith.constant 5120 : index
+// CHECK: arith.constant 17039360 : index
+// CHECK: arith.constant 2 : index
+// CHECK: %[[FOUR:.*]] = arith.constant 40 : index
+// CHECK: arith.muli %m, %[[FOUR]] overflow<nsw> : index
+// CHECK: %[[T:.*]] = arith.constant 16 : index
+// CHECK: %[[A:.*]] = arith.ceildivsi %m, %[[T]] : index
+// CHECK: %[[U:.*]] = arith.constant 2 : index
+// CHECK: %[[B:.*]] = arith.ceildivsi %n, %[[U]] : index
+// CHECK: %[[C:.*]] = arith.muli %[[A]], %[[B]] overflow<nsw> : index
+// CHECK: %[[BYTES:.*]] = arith.constant 128 : index
+// CHECK: %[[ONE:.*]] = arith.muli %[[C]], %[[BYTES]] overflow<nsw> : index
+// CHECK: arith.maxui %[[ONE]], %{{.*}} : index
+// CHECK: arith.ceildivui
+#tiled = #iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0, 1], innerTileSizes = [16, 2], outerDimsPerm = [0, 1]}}>
+#other = #iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0, 1], innerTileSizes = [8, 4], outerDimsPerm = [0, 1]}}>
+util.func public @sizes(%m: index, %n: index) {
+  %0 = stream.tensor.sizeof tensor<16x16xi1> : index
+  %1 = stream.tensor.sizeof tensor<31x31xi4> : index
+  %2 = stream.tensor.sizeof tensor<16x16xcomplex<f32>> : index
+  %3 = stream.tensor.sizeof tensor<17x40xf32, #iree_encoding.layout<[#tiled, #other]>> : index
+  %4 = stream.tensor.sizeof tensor<2048x4096xf16, #iree_encoding.layout<[#iree_encoding.padding<[0, 64]>]>> : index
+  %5 = stream.tensor.sizeof tensor<3x3xi1, #iree_encoding.packed_storage> : index
+  %6 = stream.tensor.sizeof tensor<?x10xf32>{%m} : index
+  %7 = stream.tensor.sizeof tensor<?x?xf32, #iree_encoding.layout<[#tiled, #other]>>{%m, %n} : index
+  %8 = stream.tensor.sizeof tensor<?xi4>{%m} : index
+  util.return
+}
+
+// -----
+
+// Operations on tensors become operations on bytes, in the same place.
+
+// CHECK-LABEL: util.func public @operations
+// CHECK: stream.async.alloca on(#hal.device.affinity<@d>) : !stream.resource<*>{%s}
+// CHECK: stream.async.constant on(#hal.device.affinity<@d>) : !stream.resource<constant>{%{{.*}}} = dense<[1, 0, 1]> : tensor<3xi8>
+// CHECK: arith.bitcast %f : f32 to i32
+// CHECK: stream.async.splat on(#hal.device.affinity<@d>) %{{.*}} : i32 -> !stream.resource<*>{%s}
+// CHECK: arith.extui %nibble : i4 to i8
+// CHECK: arith.shli
+// CHECK: %[[BYTE:.*]] = arith.ori
+// CHECK: stream.async.splat %[[BYTE]] : i8 -> !stream.resource<*>{%s}
+// CHECK: stream.async.clone on(#hal.device.affinity<@d>)
+// CHECK: arith.constant 24 : index
+// CHECK: stream.async.slice on(#hal.device.affinity<@d>) %{{.*}}[%{{.*}} to %{{.*}}]
+// CHECK: stream.async.fill on(#hal.device.affinity<@d>) %{{.*}}, %{{.*}}[%{{.*}} to %s for %s] : i32
+// CHECK: stream.async.update on(#hal.device.affinity<@d>)
+// CHECK: stream.async.load %staging[%{{.*}}] : !stream.resource<staging>{%s} -> f32
+// CHECK: stream.async.store
+// CHECK: stream.async.dispatch on(#hal.device.affinity<@d>) @ex::@f[%n](%{{.*}}[%[[ZERO:.*]] to %s for %s], %n) : (!stream.resource<*>{%s}, index) -> !stream.resource<*>{%s}
+// CHECK: stream.tensor.encode
+// CHECK: stream.tensor.export
+util.func public @operations(%s: index, %n: index, %f: f32, %nibble: i4, %staging: !stream.resource<staging>) -> !hal.buffer_view {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %0 = stream.tensor.empty on(#hal.device.affinity<@d>) : tensor<4x4xf32> in !stream.resource<*>{%s}
+  %1 = stream.tensor.constant on(#hal.device.affinity<@d>) : tensor<3xi1> in !stream.resource<constant> = dense<[true, false, true]> : tensor<3xi1>
+  %2 = stream.tensor.splat on(#hal.device.affinity<@d>) %f : f32 -> tensor<4x4xf32> in !stream.resource<*>{%s}
+  %3 = stream.tensor.splat %nibble : i4 -> tensor<4x4xi4> in !stream.resource<*>{%s}
+  %4 = stream.tensor.clone on(#hal.device.affinity<@d>) %2 : tensor<4x4xf32> in !stream.resource<*>{%s} -> tensor<4x4xf32> in !stream.resource<*>{%s}
+  %5 = stream.tensor.slice on(#hal.device.affinity<@d>) %4[%c1, %c2 for %c1, %c2] : tensor<4x4xf32> in !stream.resource<*>{%s} -> tensor<1x2xf32> in !stream.resource<*>{%s}
+  %6 = stream.tensor.fill on(#hal.device.affinity<@d>) %f, %4 : f32 -> tensor<4x4xf32> in %4 as !stream.resource<*>{%s}
+  %7 = stream.tensor.update on(#hal.device.affinity<@d>) %5, %6[%c1, %c2] : tensor<1x2xf32> in !stream.resource<*>{%s} -> tensor<4x4xf32> in %6 as !stream.resource<*>{%s}
+  %8 = stream.tensor.load %staging[%n] : tensor<4xf32> in !stream.resource<staging>{%s} -> f32
+  %9 = stream.tensor.store %8, %staging[%n] : f32 -> tensor<4xf32> in %staging as !stream.resource<staging>{%s}
+  %10 = stream.tensor.dispatch on(#hal.device.affinity<@d>) @ex::@f[%n](%7, %n) : (tensor<4x4xf32> in !stream.resource<*>{%s}, index) -> tensor<4x4xf32> in !stream.resource<*>{%s}
+  %11 = stream.tensor.encode on(#hal.device.affinity<@d>) %10 : tensor<4x4xf32> in !stream.resource<*>{%s} -> tensor<4x4xf32, #iree_encoding.identity> in !stream.resource<*>{%s}
+  %12 = stream.tensor.export on(#hal.device.affinity<@d>) %11 : tensor<4x4xf32, #iree_encoding.identity> in !stream.resource<*>{%s} -> !hal.buffer_view
+  util.return %12 : !hal.buffer_view
+}

@@ -1,0 +1,40 @@
+// RUN: mesh-opt %s --split-input-file --encode-host-tensors --verify-diagnostics
+
+util.func public @open() {
+  // expected-error @+1 {{the layout of tensor<4xf32, #iree_encoding.testing<>> is not settled}}
+  %0 = stream.tensor.sizeof tensor<4xf32, #iree_encoding.testing<>> : index
+  util.return
+}
+
+// -----
+
+util.func public @without_a_size() {
+  // expected-error @+1 {{'iree_encoding.specialized' is for tests only and has no layout}}
+  %0 = stream.tensor.sizeof tensor<4xf32, #iree_encoding.testing<layouts = [#iree_encoding.specialized<1>]>> : index
+  util.return
+}
+
+// -----
+
+util.func public @overflow() {
+  // expected-error @+1 {{a tensor of 18446744073709551616 bytes exceeds 9223372036854775807}}
+  %0 = stream.tensor.sizeof tensor<4294967296x1073741824xf32> : index
+  util.return
+}
+
+// -----
+
+util.func public @wide_pattern(%v: complex<f64>, %s: index) {
+  // expected-error @+1 {{has unsupported pattern type complex<f64>}}
+  %0 = stream.tensor.splat %v : complex<f64> -> tensor<4xcomplex<f64>> in !stream.resource<*>{%s}
+  util.return
+}
+
+// -----
+
+#tiled = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0], innerTileSizes = [16], outerDimsPerm = [0]}}>]>
+util.func public @element_of_tile(%r: !stream.resource<staging>, %s: index) {
+  // expected-error @+1 {{cannot find elements by position in a tensor of encoding}}
+  %0 = stream.tensor.load %r[%s] : tensor<4xf32, #tiled> in !stream.resource<staging>{%s} -> f32
+  util.return
+}
