@@ -16,6 +16,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..sharding.grid import Grid
@@ -65,14 +66,18 @@ def _replace_in_kind(operation: Operation, new: Operation, rewriter: PatternRewr
 
 
 class FoldCollectiveOfOneDevice(RewritePattern):
-    """A collective in groups of one device gives the device its input."""
+    """A collective in groups of one device gives the device its input.
+
+    Messages to oneself only where upstream says so, without axes: what is sent and what is
+    received are tensors of two operations.
+    """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, Collective) or isinstance(op, ShiftDefinition):
             return
         if op.operands[0].type != op.results[0].type:
             return
-        grid = _known_grid(op) if op.axes else None
+        grid = _known_grid(op) if op.axes and op.has_trait(Pure) else None
         if not op.axes or (grid is not None and grid.size(op.axes) == 1):
             rewriter.replace(op, (), (op.operands[0],))
 

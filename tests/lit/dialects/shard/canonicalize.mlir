@@ -4,6 +4,7 @@ shard.grid @g(shape = 2x4x1)
 shard.grid @any(shape = 2x?)
 
 // CHECK-LABEL: func.func @groups_of_one
+// CHECK-NEXT:    %to_itself = shard.send %t on @g grid_axes = [2] destination = [0] : (tensor<8xf32>) -> tensor<8xf32>
 // CHECK-NEXT:    %recv = shard.recv %t on @g grid_axes = [0] : (tensor<8xf32>) -> tensor<8xf32>
 // CHECK-NEXT:    %widened = shard.all_reduce %t on @g : tensor<8xf32> -> tensor<8xf64>
 // CHECK-NEXT:    func.return %t, %t, %t, %t, %t, %t, %t, %t, %t, %widened
@@ -17,6 +18,7 @@ func.func @groups_of_one(%t: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, te
   %6 = shard.reduce %t on @g grid_axes = [2] root = [0] : (tensor<8xf32>) -> tensor<8xf32>
   %7 = shard.reduce_scatter %t on @g scatter_axis = 0 : tensor<8xf32> -> tensor<8xf32>
   %8 = shard.send %t on @g destination = [] : (tensor<8xf32>) -> tensor<8xf32>
+  %to_itself = shard.send %t on @g grid_axes = [2] destination = [0] : (tensor<8xf32>) -> tensor<8xf32>
   %recv = shard.recv %t on @g grid_axes = [0] : (tensor<8xf32>) -> tensor<8xf32>
   %widened = shard.all_reduce %t on @g : tensor<8xf32> -> tensor<8xf64>
   return %0, %1, %2, %3, %4, %5, %6, %7, %8, %widened : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf64>
