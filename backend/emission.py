@@ -13,6 +13,7 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from . import emission_floats as floats
+from . import emission_functions as functions
 from . import emission_integers as integers
 from .elements import Element
 from .emission_values import Emit, constant
@@ -128,14 +129,23 @@ OPERATIONS: dict[str, tuple[Signature, Emit]] = {
     "fma": (_ternary, floats.llvm_float("fma")),
     "clampf": (_ternary, floats.rounded(floats.clamp)),
     "rsqrt": (_unary, floats.rounded(floats.reciprocal_root)),
-    "sigmoid": (_unary, floats.rounded(floats.sigmoid)),
+    **{
+        name: (_unary, floats.rounded(functions.vectorisable(floats.libm_function(name), own)))
+        for name, own in (
+            ("exp", functions.exp),
+            ("log", functions.log),
+            ("tanh", functions.tanh),
+            ("erf", functions.erf),
+        )
+    },
+    "sigmoid": (_unary, floats.rounded(functions.vectorisable(floats.sigmoid, functions.sigmoid))),
     "powf": (_binary, floats.libm_float("pow")),
     "fpowi": (_float_and_integer, floats.integer_power),
     **{
         name: (_unary, floats.libm_float(name))
         for name in (
-            *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "erf", "erfc"),
-            *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"),
+            *("exp2", "expm1", "log2", "log10", "log1p", "cbrt", "erfc"),
+            *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh"),
             *("asinh", "acosh", "atanh"),
         )
     },

@@ -9,6 +9,7 @@ from llvmlite import ir
 from .elements import Element
 from .emission_values import (
     Builder,
+    Compute,
     Emit,
     Value,
     float_type,
@@ -60,12 +61,18 @@ def libm(builder: Builder, name: str, values: Sequence[Value]) -> Value:
     return builder.call(function, values)
 
 
-def libm_float(name: str) -> Emit:
+def libm_function(name: str) -> Compute:
+    """A function of the C library."""
 
-    def emit(builder: Builder, *values: Value) -> Value:
+    def compute(builder: Builder, *values: Value) -> Value:
         return libm(builder, name, values)
 
-    return rounded(emit)
+    return compute
+
+
+def libm_float(name: str) -> Emit:
+    """A function of the C library, rounded."""
+    return rounded(libm_function(name))
 
 
 def reciprocal_root(builder: Builder, value: Value) -> Value:

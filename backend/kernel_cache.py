@@ -163,6 +163,7 @@ _PRIMITIVE_SOURCES = (
     "elements",
     "emission",
     "emission_floats",
+    "emission_functions",
     "emission_integers",
     "emission_values",
     "microkernels",

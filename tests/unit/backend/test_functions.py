@@ -1,0 +1,40 @@
+"""Elementary functions of generated kernels are right to a few units in the last place."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from mesh_opt import api
+from mesh_opt.backend.compile import compile_program
+from scipy import special
+
+FUNCTIONS = {
+    "exp": (np.exp, np.linspace(-105, 90, 20011)),
+    "log": (np.log, np.concatenate([np.geomspace(1e-44, 3e38, 20011), [0.0, -1.0]])),
+    "tanh": (np.tanh, np.linspace(-12, 12, 20011)),
+    "erf": (special.erf, np.linspace(-6, 6, 20011)),
+}
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_function(name: str) -> None:
+    reference, points = FUNCTIONS[name]
+    inputs = np.concatenate([points, SPECIAL]).astype(np.float32)
+    kind = f"tensor<{len(inputs)}xf32>"
+    text = f"""
+func.func @main(%a: {kind}) -> {kind} {{
+  %0 = math.{name} %a : {kind}
+  return %0 : {kind}
+}}"""
+    (found,) = compile_program(api.compile(text, stages=False).module).run("main", [inputs])
+    with np.errstate(all="ignore"):
+        wanted = reference(inputs.astype(np.float64))
+        exact = wanted.astype(np.float32)
+        unit = np.spacing(np.abs(exact))
+        error = np.abs(found.astype(np.float64) - wanted) / unit
+    is_plain = np.isfinite(exact)
+    assert np.array_equal(np.isnan(found), np.isnan(exact))
+    assert np.array_equal(found[np.isinf(exact)], exact[np.isinf(exact)])
+    worst = np.argmax(np.where(is_plain, error, 0))
+    assert error[worst] < 4, (inputs[worst], found[worst], wanted[worst])
