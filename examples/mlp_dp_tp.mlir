@@ -5,7 +5,7 @@
 // second product, which end up on both devices along axis 1, are added by one collective.
 //
 //   mesh-opt examples/mlp_dp_tp.mlir --spmd
-//   mesh-opt examples/mlp_dp_tp.mlir --spmd | mesh-run - --check --random-inputs=0
+//   mesh-opt examples/mlp_dp_tp.mlir --spmd | mesh-run - --random-inputs=0 --check=examples/mlp_dp_tp.mlir
 
 #rows_and_columns = affine_map<(i, j) -> (i, j)>
 #columns = affine_map<(i, j) -> (j)>
