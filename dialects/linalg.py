@@ -39,7 +39,7 @@ from .linalg_base import (
     segment_sizes,
     tensor_types,
 )
-from .linalg_bodies import BodyError, clone_body
+from .linalg_bodies import BodyError, body_template, clone_body
 from .linalg_body_ops import IndexOp, YieldOp
 from .linalg_named_ops import NAMED_OPS, BodyKind, IteratorType, NamedOp
 from .linalg_packing import PackOp, SoftmaxOp, UnpackOp
@@ -171,6 +171,16 @@ class NamedStructuredOp(StructuredOp):
         Raises `BodyError` if the number of operands is wrong or the operation is not defined on
         their elements.
         """
+        return clone_body(*cls.computation(inputs, outputs, properties))
+
+    @classmethod
+    def computation(
+        cls,
+        inputs: Sequence[SSAValue],
+        outputs: Sequence[SSAValue],
+        properties: Mapping[str, Attribute],
+    ) -> tuple[NamedOp, tuple[Attribute, ...], str, bool]:
+        """What the body depends on: the arguments of `body_template`."""
         row = cls.row_for(properties)
         if (len(inputs), len(outputs)) != (row.input_count, 1):
             raise BodyError(
@@ -178,8 +188,19 @@ class NamedStructuredOp(StructuredOp):
                 f"{len(outputs)}"
             )
         types = tuple(element_type(value.type) for value in (*inputs, *outputs))
-        unsigned = "cast_unsigned" in str(properties.get("cast", ""))
-        return clone_body(row, types, unsigned=unsigned)
+        return row, types, "", "cast_unsigned" in str(properties.get("cast", ""))
+
+    def prints_generically(self) -> bool:
+        """Whether the body is not the one of the name, so that the short form would lose it.
+
+        Only the generic form can give an operation such a body.
+        """
+        try:
+            computation = self.computation(self.inputs, self.outputs, self.properties)
+            expected = body_template(*computation).parent
+        except BodyError:
+            return True
+        return expected is None or not self.body.is_structurally_equivalent(expected)
 
     @classmethod
     def row_for(cls, properties: Mapping[str, Attribute]) -> NamedOp:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from io import StringIO
 from typing import cast
 
@@ -14,7 +15,11 @@ from .mended_forms import PRINTERS
 
 
 class ModulePrinter(Printer):
-    """Prints into a text in memory."""
+    """Prints into a text in memory.
+
+    An operation may have a method `prints_generically() -> bool`: it tells that the custom form
+    would lose something of this one.
+    """
 
     def __init__(
         self,
@@ -43,8 +48,18 @@ class ModulePrinter(Printer):
 
     def print_op(self, op: Operation) -> None:
         """Print one operation, with the mended form where there is one."""
-        mended = None if self.print_generic_format else PRINTERS.get(op.name)
-        if mended is None or not mended(self, op):
+        if self.print_generic_format:
+            super().print_op(op)
+            return
+        mended = PRINTERS.get(op.name)
+        if mended is not None and mended(self, op):
+            return
+        loses: Callable[[], bool] | None = getattr(op, "prints_generically", None)
+        if loses is not None and loses():
+            self.print_generic_format = True
+            super().print_op(op)
+            self.print_generic_format = False
+        else:
             super().print_op(op)
 
     def print_attribute(self, attribute: Attribute) -> None:
