@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from mesh_opt.tools.run_lines import run_test
 
 
