@@ -83,6 +83,10 @@ class Driver:
             module = self._read(context, source)
         if module is None or not self._run(context, module, source):
             return None
+        if self._options.shard_cost_report:
+            from ..passes.sharding.cost_report import render_report
+
+            self._stderr.write(render_report(module))
         if not self._respell(module):
             return None
         with self._stage("Output"):

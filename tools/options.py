@@ -89,6 +89,9 @@ class Options:
     mlir_print_ir_after_all: bool = _flag("print the IR after every pass")
     mlir_print_ir_after_change: bool = _flag("after a pass, print the IR only if it changed")
     mlir_print_ir_after_failure: bool = _flag("after a pass, print the IR only if it failed")
+    shard_cost_report: bool = _flag(
+        "report on standard error what each function of the output costs one device"
+    )
     mlir_timing: bool = _flag("report on standard error where the time went")
 
     verify_each: bool = _flag("verify the IR after every pass")

@@ -93,19 +93,15 @@ def _simplify_block(block: Block, known: Known) -> bool:
     for operation in list(block.ops):
         if operation.regions:
             changed = _simplify_regions(operation, known) or changed
-        if operation.name in PURE_COLLECTIVES or operation.name in PURE_QUERIES:
-            key = _key(operation)
-            earlier = known.get(key)
-            if earlier is not None:
-                _replace(operation, list(earlier.results))
-                changed = True
-                continue
-            known[key] = operation
         rule = _RULES.get(operation.name)
-        if rule is not None:
-            value = rule(operation)
-            if value is not None:
-                _replace(operation, [value])
+        value = None if rule is None else rule(operation)
+        if value is not None:
+            _replace(operation, [value])
+            changed = True
+        elif operation.name in PURE_COLLECTIVES or operation.name in PURE_QUERIES:
+            earlier = known.setdefault(_key(operation), operation)
+            if earlier is not operation:
+                _replace(operation, list(earlier.results))
                 changed = True
     return changed
 

@@ -1,0 +1,344 @@
+"""What a partitioned program costs one device: collectives, bytes sent, work and memory.
+
+The numbers are counted from the program, not measured:
+
+- bytes sent are those of ring algorithms (`sharding/reshard_steps.py`);
+- work is the number of scalar `arith` and `math` operations other than constants, comparisons and
+  conversions that loop nests and elementwise operations run;
+- peak memory is that of tensors that are still to be read, at the moment when they are most. An
+  operation writes into its destination if nobody else reads that; `tensor.empty` holds nothing.
+
+Loops count as often as they turn if that is known, else once. What has a size that is known only
+at run time is not counted, and the report says how many operations that were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    FixedBitwidthType,
+    ModuleOp,
+    SymbolRefAttr,
+    TensorType,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.boundary import find_grid
+from ...dialects.shard_attributes import AxesArrayAttr
+from ...dialects.structured import StructuredView, structured_view
+from ...sharding.reshard_steps import all_reduce_fraction, exchange_fraction, gather_fraction
+from .collectives import (
+    PURE_COLLECTIVES,
+    SEND,
+    axes_of,
+    grid_name,
+)
+from .local_types import ranked
+from .partitioner import constant_index
+
+_FREE = frozenset(
+    """
+    arith.bitcast arith.cmpf arith.cmpi arith.constant arith.extf arith.extsi arith.extui
+    arith.fptosi arith.fptoui arith.index_cast arith.index_castui arith.select arith.sitofp
+    arith.truncf arith.trunci arith.uitofp tosa.cast tosa.const tosa.identity tosa.select
+    """.split()
+)
+"""Elementwise operations that move, compare or convert."""
+
+_TOSA_WORK = frozenset(
+    """
+    abs add arithmetic_right_shift bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clz
+    cos erf exp floor intdiv log logical_left_shift logical_right_shift maximum minimum mul negate
+    pow reciprocal rescale rsqrt sigmoid sin sub tanh
+    """.split()
+)
+
+
+@dataclass(slots=True)
+class Cost:
+    """What a stretch of a program costs one device."""
+
+    collectives: dict[tuple[str, str], tuple[int, float]] = field(
+        default_factory=dict[tuple[str, str], tuple[int, float]]
+    )
+    """By name and axes: how often, and the bytes that it sends in all."""
+    work: float = 0.0
+    """Scalar operations."""
+    peak: int = 0
+    """Bytes."""
+    uncounted: int = 0
+    """Operations with sizes that are known only at run time."""
+
+    @property
+    def sent(self) -> float:
+        """Bytes that a device sends."""
+        return sum(sent for _, sent in self.collectives.values())
+
+    def add(self, other: Cost, times: int = 1) -> None:
+        """Add what another stretch costs, apart from memory."""
+        for key, (count, sent) in other.collectives.items():
+            old_count, old_sent = self.collectives.get(key, (0, 0.0))
+            self.collectives[key] = old_count + times * count, old_sent + times * sent
+        self.work += times * other.work
+        self.uncounted += other.uncounted
+
+
+def render_report(module: ModuleOp) -> str:
+    """The costs of every function of a module, as text."""
+    counter = _Counter(module)
+    parts: list[str] = []
+    for function in counter.functions.values():
+        if not function.is_declaration:
+            parts.append(_render(function.sym_name.data, counter.function(function)))
+    return "\n".join(parts)
+
+
+def _render(name: str, cost: Cost) -> str:
+    lines = [f"@{name}, for one device:"]
+    for (collective, axes), (count, sent) in sorted(cost.collectives.items()):
+        lines.append(f"  {count:6} x {collective} over {axes}: {sent:.0f} bytes sent")
+    lines.append(f"  bytes sent     {cost.sent:.0f}")
+    lines.append(f"  operations     {cost.work:.0f}")
+    lines.append(f"  peak memory    {cost.peak} bytes")
+    if cost.uncounted:
+        lines.append(f"  not counted    {cost.uncounted} operations of sizes not known here")
+    return "\n".join(lines) + "\n"
+
+
+def function_cost(function: FuncOp) -> Cost:
+    """What one call of a function costs one device."""
+    module = function
+    while (parent := module.parent_op()) is not None:
+        module = parent
+    return _Counter(module).function(function)
+
+
+class _Counter:
+    """Costs of the functions of a module, each counted once."""
+
+    def __init__(self, module: Operation) -> None:
+        self.functions = {
+            operation.sym_name.data: operation
+            for operation in module.walk()
+            if isinstance(operation, FuncOp)
+        }
+        self._known: dict[FuncOp, Cost] = {}
+
+    def function(self, function: FuncOp) -> Cost:
+        """What one call costs; a recursive call inside counts as nothing."""
+        found = self._known.get(function)
+        if found is None:
+            self._known[function] = Cost()
+            found = Cost()
+            for block in function.body.blocks:
+                cost = self._block(block)
+                found.add(cost)
+                found.peak = max(found.peak, cost.peak)
+            self._known[function] = found
+        return found
+
+    def _block(self, block: Block) -> Cost:
+        total = Cost()
+        operations = list(block.ops)
+        last_use = _last_uses(block, operations)
+        # Whoever calls holds the arguments to the end.
+        live: dict[SSAValue, int] = {argument: _bytes(argument) for argument in block.args}
+        total.peak = sum(live.values())
+        for index, operation in enumerate(operations):
+            inner = self._operation(operation)
+            total.add(inner)
+            dying = [
+                operand
+                for operand in set(operation.operands)
+                if last_use.get(operand) == index and operand in live and operand.owner is not block
+            ]
+            view = structured_view(operation)
+            for operand in () if view is None else view.outputs:
+                if operand in dying:
+                    del live[operand]
+                    dying.remove(operand)
+            for result in operation.results:
+                live[result] = 0 if operation.name == "tensor.empty" else _bytes(result)
+            total.peak = max(total.peak, sum(live.values()) + inner.peak)
+            for operand in dying:
+                del live[operand]
+            for result in operation.results:
+                if result.first_use is None:
+                    del live[result]
+        return total
+
+    def _operation(self, operation: Operation) -> Cost:
+        cost = Cost()
+        if operation.name in PURE_COLLECTIVES or operation.name == SEND:
+            self._collective(operation, cost)
+            return cost
+        if operation.name == "func.call":
+            symbol = operation.get_attr_or_prop("callee")
+            name = symbol.string_value() if isinstance(symbol, SymbolRefAttr) else ""
+            callee = self.functions.get(name)
+            if callee is not None and not callee.is_declaration:
+                called = self.function(callee)
+                cost.add(called)
+                cost.peak = max(0, called.peak - sum(map(_bytes, operation.operands)))
+            return cost
+        view = structured_view(operation)
+        if view is not None:
+            _count_loops(view, cost)
+            return cost
+        if operation.regions:
+            times = _turns(operation)
+            for region in operation.regions:
+                for block in region.blocks:
+                    inner = self._block(block)
+                    cost.add(inner, times)
+                    cost.peak = max(cost.peak, inner.peak)
+            return cost
+        _count_elements(operation, cost)
+        return cost
+
+    def _collective(self, operation: Operation, cost: Cost) -> None:
+        grid = find_grid(operation, grid_name(operation))
+        held = operation.operands[0]
+        size = _bytes(held)
+        axes = _axes(operation)
+        group = None if grid is None else grid.size(axes)
+        if grid is None or group is None or not _is_static(held):
+            cost.uncounted += 1
+            sent = 0.0
+        else:
+            sent = _sent(operation, size, group)
+        extents = "x".join("?" if grid is None else str(grid.shape[a] or "?") for a in axes)
+        where = f"@{grid_name(operation)}{list(axes)} ({extents or 1})"
+        cost.collectives[operation.name, where] = (1, sent)
+
+
+def _axes(operation: Operation) -> Sequence[int]:
+    split = operation.get_attr_or_prop("split_axes")
+    if isinstance(split, AxesArrayAttr):
+        return tuple(axis for axes in split.lists() for axis in axes)
+    return axes_of(operation)
+
+
+def _sent(operation: Operation, size: int, group: int) -> float:
+    """The bytes that a device sends in a collective on operands of `size` bytes."""
+    match operation.name:
+        case "shard.all_gather" | "shard.gather":
+            return size * gather_fraction(group)
+        case "shard.all_reduce":
+            return size * all_reduce_fraction(group)
+        case "shard.reduce_scatter" | "shard.all_to_all" | "shard.reduce" | "shard.scatter":
+            return size * exchange_fraction(group)
+        case "shard.broadcast":
+            return 2 * size * exchange_fraction(group)
+        case "shard.send" | "shard.shift":
+            return float(size)
+        case "shard.update_halo":
+            return _halo_bytes(operation, size)
+        case _:
+            return 0.0
+
+
+def _halo_bytes(operation: Operation, size: int) -> float:
+    held = operation.operands[0].type
+    split = operation.get_attr_or_prop("split_axes")
+    widths = operation.get_attr_or_prop("static_halo_sizes")
+    if (
+        not isinstance(held, TensorType)
+        or not isinstance(split, AxesArrayAttr)
+        or not isinstance(widths, DenseArrayBase)
+    ):
+        return 0.0
+    numbers = [int(width) for width in widths.get_values()]
+    dimensions = [d for d, axes in enumerate(split.lists()) if axes]
+    shape = held.get_shape()
+    return sum(
+        size * (numbers[2 * place] + numbers[2 * place + 1]) / shape[dimension]
+        for place, dimension in enumerate(dimensions)
+        if 2 * place + 1 < len(numbers) and shape[dimension]
+    )
+
+
+def _is_static(value: SSAValue) -> bool:
+    value_type = value.type
+    return isinstance(value_type, TensorType) and DYNAMIC_INDEX not in value_type.get_shape()
+
+
+def _bytes(value: SSAValue) -> int:
+    """The size of a tensor of known shape, 0 for anything else."""
+    value_type = ranked(value)
+    if value_type is None or not value_type.has_static_shape():
+        return 0
+    shape, element = value_type.get_shape(), value_type.element_type
+    return prod(shape) * (element.size if isinstance(element, FixedBitwidthType) else 8)
+
+
+def _last_uses(block: Block, operations: Sequence[Operation]) -> dict[SSAValue, int]:
+    """For each value that operations of a block read, the index of the last that does."""
+    last: dict[SSAValue, int] = {}
+    for index, operation in enumerate(operations):
+        for inner in operation.walk():
+            for operand in inner.operands:
+                last[operand] = index
+    return last
+
+
+def _turns(operation: Operation) -> int:
+    """How often the body of a loop runs, 1 where that is not known."""
+    if operation.name != "scf.for":
+        return 1
+    bounds = [constant_index(bound) for bound in operation.operands[:3]]
+    low, high, step = bounds
+    if low is None or high is None or not step:
+        return 1
+    return max(0, -(-(high - low) // step))
+
+
+def _count_loops(view: StructuredView, cost: Cost) -> None:
+    sizes = [size for size in view.loop_sizes() if size is not None]
+    if len(sizes) != len(view.iterators):
+        cost.uncounted += 1
+        return
+    scalar = sum(
+        1
+        for inner in view.body.walk()
+        if inner.name.startswith(("arith.", "math.")) and inner.name not in _FREE
+    )
+    cost.work += scalar * prod(sizes)
+
+
+def _count_elements(operation: Operation, cost: Cost) -> None:
+    dialect, _, name = operation.name.partition(".")
+    if operation.name in _FREE or not operation.results:
+        return
+    result = operation.results[0]
+    if not isinstance(result.type, TensorType):
+        return
+    if dialect in ("arith", "math") or (dialect == "tosa" and name in _TOSA_WORK):
+        counted, factor = result, 1
+    elif dialect == "tosa" and name.startswith("reduce_"):
+        counted, factor = operation.operands[0], 1
+    elif operation.name == "tosa.matmul":
+        counted, factor = result, 2 * max(1, _extent(operation.operands[0], 2))
+    elif operation.name in ("tosa.conv2d", "tosa.conv3d"):
+        weight = operation.operands[1].type
+        inner = weight.get_shape()[1:] if isinstance(weight, TensorType) else ()
+        counted, factor = result, 2 * max(1, prod(inner))
+    else:
+        return
+    if not _is_static(counted):
+        cost.uncounted += 1
+        return
+    counted_type = counted.type
+    assert isinstance(counted_type, TensorType)
+    cost.work += factor * prod(counted_type.get_shape())
+
+
+def _extent(value: SSAValue, dimension: int) -> int:
+    value_type = value.type
+    return value_type.get_shape()[dimension] if isinstance(value_type, TensorType) else 0

@@ -1,0 +1,100 @@
+"""The costs of one device are counted right."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from mesh_opt.dialects.registry import register_dialects
+from mesh_opt.passes.sharding.cost_report import Cost, function_cost, render_report
+from mesh_opt.tools.mesh_opt import main
+from mesh_opt.tools.parsing import parse_module
+from mesh_opt.tools.source import Source
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+PROGRAM = """
+shard.grid @g(shape = 2x4)
+func.func @main(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) -> tensor<4x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<4x6xf32>, tensor<6x8xf32>)
+    outs(%f : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %r = shard.all_reduce %m on @g grid_axes = [1] : tensor<4x8xf32> -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+"""
+
+LOOP = """
+shard.grid @g(shape = 2x4)
+func.func private @inner(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %y = math.exp %x : tensor<4x6xf32>
+  %z = shard.all_gather %y on @g grid_axes = [0] gather_axis = 0
+    : tensor<4x6xf32> -> tensor<8x6xf32>
+  %s = shard.all_slice %z on @g grid_axes = [0] slice_axis = 0
+    : tensor<8x6xf32> -> tensor<4x6xf32>
+  return %s : tensor<4x6xf32>
+}
+func.func @main(%x: tensor<4x6xf32>, %n: index) -> tensor<4x6xf32> {
+  %low = arith.constant 1 : index
+  %high = arith.constant 8 : index
+  %step = arith.constant 3 : index
+  %r = scf.for %i = %low to %high step %step iter_args(%y = %x) -> (tensor<4x6xf32>) {
+    %z = call @inner(%y) : (tensor<4x6xf32>) -> tensor<4x6xf32>
+    scf.yield %z : tensor<4x6xf32>
+  }
+  return %r : tensor<4x6xf32>
+}
+"""
+
+
+def parse(text: str) -> ModuleOp:
+    context = Context()
+    register_dialects(context)
+    return parse_module(context, Source(text, "program"))
+
+
+def cost_of(text: str) -> Cost:
+    for operation in parse(text).walk():
+        if isinstance(operation, FuncOp) and operation.sym_name.data == "main":
+            return function_cost(operation)
+    raise AssertionError("no @main")
+
+
+def test_matmul_and_reduction() -> None:
+    cost = cost_of(PROGRAM)
+    assert cost.work == 2 * 4 * 6 * 8
+    # A ring over 4 devices passes 3/4 of the result around twice.
+    assert cost.sent == pytest.approx(2 * 3 / 4 * 4 * 8 * 4)
+    # Arguments, the result of the matmul in its destination's place, and the reduced result.
+    assert cost.peak == 4 * (24 + 48 + 32 + 32)
+
+
+def test_loops_and_calls_are_multiplied() -> None:
+    cost = cost_of(LOOP)
+    assert cost.work == 3 * 24
+    assert cost.sent == pytest.approx(3 * 96)
+    assert {name: count for (name, _), (count, _) in cost.collectives.items()} == {
+        "shard.all_gather": 3,
+        "shard.all_slice": 3,
+    }
+
+
+def test_sizes_known_at_run_time_are_not_counted() -> None:
+    cost = cost_of(
+        PROGRAM.replace("4x6", "?x6")
+        .replace("4x8", "?x8")
+        .replace("empty()", "empty(%n)")
+        .replace("(%x:", "(%n: index, %x:")
+    )
+    assert cost.work == 0
+    assert cost.uncounted == 3
+
+
+def test_report_is_printed_on_standard_error() -> None:
+    output, errors = io.StringIO(), io.StringIO()
+    assert main(["--shard-cost-report"], io.StringIO(PROGRAM), output, errors) == 0
+    assert "1 x shard.all_reduce over @g[1] (4): 192 bytes sent" in errors.getvalue()
+    assert errors.getvalue() == render_report(parse(PROGRAM))
