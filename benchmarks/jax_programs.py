@@ -13,6 +13,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import random
 import re
 import sys
 from math import prod
@@ -160,6 +161,50 @@ def programs(tokens):
     }
 
 
+def random_program(seed):
+    """A few operations on a few matrices, with some of the arguments annotated."""
+    generator = random.Random(seed)
+    extents = (8, 16, 64)
+    shapes = [tuple(generator.choices(extents, k=2)) for _ in range(generator.randint(2, 4))]
+    steps = [(generator.random(), generator.random(), generator.random()) for _ in range(6)]
+
+    def function(*arguments):
+        values = list(arguments)
+        for kind, first, second in steps:
+            a = values[int(first * len(values))]
+            b = values[int(second * len(values))]
+            if kind < 0.35 and a.ndim == 2 and b.ndim == 2 and a.shape[1] == b.shape[0]:
+                values.append(a @ b / a.shape[1])
+            elif kind < 0.35 and a.ndim == 2 and b.ndim == 2 and a.shape[0] == b.shape[0]:
+                values.append(a.T @ b / a.shape[0])
+            elif kind < 0.55 and a.shape == b.shape:
+                values.append(a + b)
+            elif kind < 0.65:
+                values.append(jnp.tanh(a))
+            elif kind < 0.75 and a.ndim == 2:
+                values.append(a.T)
+            elif kind < 0.85 and a.ndim == 2:
+                values.append(a - a.max(1, keepdims=True))
+            elif kind < 0.92 and a.ndim == 2:
+                values.append(a.sum(0))
+            elif a.ndim == 2:
+                values.append(a.reshape(2, a.shape[0] // 2, a.shape[1]).sum(1))
+        return values[-1]
+
+    def sharding(shape):
+        if generator.random() < 0.3:
+            return None
+        axes = [[], []]
+        for name in generator.sample(sorted(SIZES), k=2):
+            place = generator.randrange(3)
+            if place < 2 and shape[place] % prod(SIZES[n] for n in (*axes[place], name)) == 0:
+                axes[place].append(name)
+        return P(*(tuple(each) or None for each in axes))
+
+    given = tuple(sharding(shape) for shape in shapes)
+    return function, tuple(f32(*shape) for shape in shapes), given, None
+
+
 def lower(function, shapes, arguments, result):
     shardings = tuple(None if each is None else NamedSharding(MESH, each) for each in arguments)
     options = {} if result is None else {"out_shardings": NamedSharding(MESH, result)}
@@ -237,17 +282,30 @@ def xla_bytes(text):
     return total
 
 
+def figures(program, *, with_xla=True):
+    lowered = lower(*program)
+    found = {
+        "linalg": run_passes(lowered, LINALG),
+        "shardy": shardy_bytes(run_passes(lowered, SHARDY)) / 1024,
+    }
+    if with_xla:
+        found["xla"] = xla_bytes(lowered.compile().as_text()) / 1024
+    return found
+
+
 def main():
+    """Arguments: numbers of tokens; or `random`, the first seed and how many."""
     importlib.import_module("jaxlib.mlir._mlir_libs._stablehlo").register_stablehlo_passes()
-    result = {}
-    for tokens in map(int, sys.argv[1:]):
-        for name, program in programs(tokens).items():
-            lowered = lower(*program)
-            result[f"{name}/{tokens}"] = {
-                "linalg": run_passes(lowered, LINALG),
-                "shardy": shardy_bytes(run_passes(lowered, SHARDY)) / 1024,
-                "xla": xla_bytes(lowered.compile().as_text()) / 1024,
-            }
+    if sys.argv[1] == "random":
+        first, count = map(int, sys.argv[2:])
+        seeds = range(first, first + count)
+        print(json.dumps({n: figures(random_program(n), with_xla=False) for n in seeds}))
+        return
+    result = {
+        f"{name}/{tokens}": figures(program)
+        for tokens in map(int, sys.argv[1:])
+        for name, program in programs(tokens).items()
+    }
     print(json.dumps(result))
 
 
