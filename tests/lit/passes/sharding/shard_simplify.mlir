@@ -153,3 +153,12 @@ func.func @message(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = shard.recv %s on @g grid_axes = [0] source = [0] : (tensor<4xf32>) -> tensor<4xf32>
   return %x : tensor<4xf32>
 }
+
+// CHECK-LABEL: func.func @inverse_twice(%y: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+// CHECK-NEXT:  func.return %y, %y : tensor<8x8xf32>, tensor<8x8xf32>
+func.func @inverse_twice(%y: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %c = shard.all_slice %y on @g grid_axes = [0] slice_axis = 0 : tensor<8x8xf32> -> tensor<4x8xf32>
+  %d = shard.all_gather %c on @g grid_axes = [0] gather_axis = 0 : tensor<4x8xf32> -> tensor<8x8xf32>
+  %e = shard.all_gather %c on @g grid_axes = [0] gather_axis = 0 : tensor<4x8xf32> -> tensor<8x8xf32>
+  return %d, %e : tensor<8x8xf32>, tensor<8x8xf32>
+}
