@@ -50,9 +50,7 @@ class Remark:
 _sink: ContextVar[Callable[[Remark], None] | None] = ContextVar("remark_sink", default=None)
 
 
-def remark(
-    category: str, operation: Operation, message: str, notes: Sequence[Note] = ()
-) -> None:
+def remark(category: str, operation: Operation, message: str, notes: Sequence[Note] = ()) -> None:
     """Report a decision of a pass under a category such as `sharding` or `encoding`."""
     sink = _sink.get()
     if sink is not None:
