@@ -30,6 +30,9 @@ from .registry import (
 from .spmd import Rendezvous
 from .values import UnsupportedType, Value, dtype_of, shape_fits, shape_text, static_shape
 
+_ELEMENTWISE = ("arith.", "complex.", "math.")
+"""Dialects whose operations on tensors want equal shapes."""
+
 
 @dataclass(frozen=True, slots=True)
 class ResultType:
@@ -49,6 +52,8 @@ class Step:
     operands: tuple[SSAValue, ...]
     results: tuple[SSAValue, ...]
     checks: tuple[ResultType | None, ...]
+    alike: tuple[int, ...]
+    """Operands whose shapes must be equal: the tensors of an elementwise operation."""
     dead: tuple[SSAValue, ...]
     """Values whose last use this is."""
     execute: Executor | None
@@ -184,8 +189,10 @@ class Frame:
         values.update(zip(plan.arguments, arguments, strict=True))
         for step in plan.steps:
             operands = [values[operand] for operand in step.operands]
+            if step.alike:
+                _check_alike(step, operands)
             if step.execute is not None:
-                results = step.execute(step.operation, operands, self)
+                results = _executed(step, step.execute, operands, self)
             else:
                 results = yield _driver(step)(step.operation, operands, self)
             if step.results:
@@ -196,6 +203,27 @@ class Frame:
         if end is None:
             return Exit(None, ())
         return Exit(end.operation, [values[operand] for operand in end.operands])
+
+
+def _executed(step: Step, execute: Executor, operands: Sequence[Value], frame: Frame) -> Results:
+    try:
+        return execute(step.operation, operands, frame)
+    except (ArithmeticError, IndexError, TypeError, ValueError) as error:
+        raise OperationError(
+            step.operation, f"cannot be executed on these values: {error}"
+        ) from error
+
+
+def _check_alike(step: Step, operands: Sequence[Value]) -> None:
+    """NumPy would broadcast what the dialect's elementwise operations do not."""
+    first = operands[step.alike[0]].shape
+    for position in step.alike[1:]:
+        if operands[position].shape != first:
+            raise OperationError(
+                step.operation,
+                f"has operands of shapes {shape_text(first)} and"
+                f" {shape_text(operands[position].shape)}",
+            )
 
 
 def _driver(step: Step) -> Driver:
@@ -252,6 +280,7 @@ def _prepare(block: Block) -> Plan:
             tuple(op.operands),
             tuple(op.results),
             tuple(result_check(result.type) for result in op.results),
+            _alike(op, name),
             tuple(dead_after.get(op, ())),
             entry.execute if entry else None,
             entry.drive if entry else None,
@@ -264,10 +293,18 @@ def _prepare(block: Block) -> Plan:
     return Plan(block, tuple(block.args), tuple(steps), terminator)
 
 
+def _alike(op: Operation, name: str) -> tuple[int, ...]:
+    if not name.startswith(_ELEMENTWISE):
+        return ()
+    tensors = [i for i, each in enumerate(op.operands) if isinstance(each.type, ShapedType)]
+    return tuple(tensors) if len(tensors) > 1 else ()
+
+
 def _last_uses(block: Block, operations: Sequence[Operation]) -> dict[Operation, list[SSAValue]]:
     """For each operation the values of this block that nothing after it reads.
 
-    A value read in another block may be read again whenever that block runs: it is kept.
+    A value read in another block may be read again whenever that block runs: it is kept. So is
+    what is no array: it is small, and `shard.get_sharding` asks for it through another value.
     """
     position = {op: index for index, op in enumerate(operations)}
     dead: dict[Operation, list[SSAValue]] = {}
@@ -275,6 +312,8 @@ def _last_uses(block: Block, operations: Sequence[Operation]) -> dict[Operation,
     for index, op in enumerate(operations):
         defined.extend((index, result) for result in op.results)
     for start, value in defined:
+        if result_check(value.type) is None:
+            continue
         last = start
         for use in value.uses:
             reader = block.find_ancestor_op_in_block(use.operation)

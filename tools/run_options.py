@@ -155,8 +155,9 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
     known = _parser().parse_args(["--check=" if word == "--check" else word for word in argv])
     if known.pass_pipeline is not None and known.passes is not None:
         raise UsageError("passes are asked for in more than one way: use one pipeline")
-    if known.output_max_element_count < 0 or known.random_extent < 0:
-        raise UsageError("numbers of elements must not be negative")
+    for name in ("output_max_element_count", "random_extent", "random_inputs"):
+        if (getattr(known, name) or 0) < 0:
+            raise UsageError(f"--{name.replace('_', '-')} must not be negative")
     return RunOptions(
         file=known.file,
         function=known.function.removeprefix("@") if known.function else None,

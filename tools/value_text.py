@@ -7,6 +7,7 @@ shows the bytes, are written as numbers. What is read is more: `f32=2` for scala
 from __future__ import annotations
 
 import re
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ from ..interpreter.values import (
     shape_text,
     static_shape,
 )
+
+MAXIMAL_INPUT = 1 << 34
+"""Elements of an input beyond which its shape is a mistake."""
 
 MAXIMAL_ELEMENTS = 1024
 """How many elements of an array are written unless the user asks for another number."""
@@ -129,7 +133,9 @@ def parse_value(text: str, expected: Attribute) -> Array:
     declared = static_shape(expected)
     if declared is None or not shape_fits(shape, declared):
         raise TextError(f"has shape {shape_text(shape)}, expected {describe(expected)}")
-    count = int(np.prod(shape, dtype=np.int64))
+    count = prod(shape)
+    if count > MAXIMAL_INPUT:
+        raise TextError(f"has {count} elements, more than can be held")
     words = [word for word in _SEPARATORS.split(values) if word]
     if len(words) not in (0, 1, count):
         raise TextError(f"has {len(words)} elements, expected {count} (or one for all)")

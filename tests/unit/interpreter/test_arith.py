@@ -323,3 +323,9 @@ def test_select(execute: Any) -> None:
     inputs = np.float32([1, 2]), np.float32([3, 4])
     assert execute(text, np.bool_(False), *inputs)[0].tolist() == [3, 4]
     assert execute(text, np.bool_(True), *inputs)[0].tolist() == [1, 2]
+
+
+def test_tensors_do_not_broadcast(execute_error: Any) -> None:
+    text = _unary_or_binary("addf", "tensor<?xf32>", "tensor<?xf32>", 2)
+    error = execute_error(text, np.zeros(1, np.float32), np.zeros(3, np.float32))
+    assert "operands of shapes 1 and 3" in error.message

@@ -376,3 +376,18 @@ def test_open_extents_are_those_of_the_run(execute_spmd: Any) -> None:
     assert all((int(extent), float(total[0])) == (3, 3.0) for extent, total in results)
     with pytest.raises(OperationError, match="does not fit"):
         execute_spmd(text, (2, 3), [[np.ones(1, np.float32)]] * 6)
+
+
+def test_the_sharding_of_an_annotated_value(execute_spmd: Any) -> None:
+    text = """
+    shard.grid @g(shape = 2)
+    func.func @f(%x: tensor<7xf32>) -> index {
+      %p = shard.process_multi_index on @g : index
+      %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+      %y = shard.shard %x to %s : tensor<7xf32>
+      %t = shard.get_sharding %y : tensor<7xf32> -> !shard.sharding
+      %n = shard.shard_shape dims = [7] sharding = %t device = [%p] : index
+      return %n : index
+    }"""
+    results = execute_spmd(text, (2,), [[np.zeros(7, np.float32)]] * 2)
+    assert [int(n) for (n,) in results] == [3, 4]
