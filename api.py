@@ -98,11 +98,20 @@ def _run_with_numba(
     return run_partitioned(module, function, inputs, grid)
 
 
+def _run_with_mpi(
+    module: ModuleOp, function: str, inputs: Sequence[Array], grid: Grid | None
+) -> list[Array]:
+    from .backend.compile import run_on_ranks
+
+    return run_on_ranks(module, function, inputs, grid)
+
+
 BACKENDS: dict[str, Backend] = {
     "interpreter": interpreter.run_partitioned,
     "numba": _run_with_numba,
+    "mpi": _run_with_mpi,
 }
-"""What programs can be run with."""
+"""What programs can be run with; `mpi` is for ranks of `mpiexec -n N python -m mpi4py ...`."""
 
 
 class Function:

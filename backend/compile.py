@@ -13,6 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from math import prod
 from weakref import WeakKeyDictionary
 
@@ -22,6 +23,7 @@ from xdsl.ir import Operation
 
 from ..dialects.diagnostics import Note, OperationError
 from ..interpreter.func import run_function
+from ..interpreter.machine import Program
 from ..interpreter.run import (
     InputError,
     argument_types,
@@ -86,6 +88,7 @@ class CompiledProgram:
         self._lock = threading.Lock()
         self._recording_lock = threading.Lock()
         self._last: list[Statistics] = []
+        self._is_shared = False
 
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
         """Run a function on one device; `shard` annotations are identities."""
@@ -161,6 +164,9 @@ class CompiledProgram:
                 raise InputError(
                     f"grid @{grid.name} has {grid.device_count()} devices, but {world.size} run"
                 )
+            if not self._is_shared:
+                _check_same_program(communicator, self._module)
+                self._is_shared = True
             local = scattered(target, arguments, inputs, grid)
             key = tuple(_input_key(array) for each in local for array in each)
             self._last = []
@@ -168,6 +174,11 @@ class CompiledProgram:
             everywhere = [_gather_everywhere(communicator, array) for array in own]
             outputs = [list(each) for each in zip(*everywhere, strict=True)]
             return gathered(target, results, outputs, grid)
+
+    @property
+    def symbols(self) -> Program:
+        """The module as the interpreter reads it."""
+        return self._program
 
     def close(self) -> None:
         """End the devices' threads."""
@@ -239,6 +250,14 @@ def _is_true_everywhere(communicator: Communicator | None, flag: bool) -> bool:
     return all(each == (1,) for each in communicator.exchange(communicator.world, (int(flag),)))
 
 
+def _check_same_program(communicator: Communicator, module: ModuleOp) -> None:
+    """Processes of different programs would wait for each other in vain."""
+    digest = sha256(str(module).encode()).digest()
+    own = (int.from_bytes(digest[:7], "little"),)
+    if any(each != own for each in communicator.exchange(communicator.world, own)):
+        raise InputError("the processes of the grid hold different programs")
+
+
 def _gather_everywhere(communicator: Communicator, array: Array) -> list[Array]:
     """Every process's array, of shapes that may differ."""
     world = communicator.world
@@ -284,11 +303,34 @@ def _on_device(error: OperationError, communicator: Communicator | None) -> Oper
 _compiled: WeakKeyDictionary[ModuleOp, CompiledProgram] = WeakKeyDictionary()
 
 
+def _program(module: ModuleOp) -> CompiledProgram:
+    program = _compiled.get(module)
+    if program is None:
+        program = _compiled[module] = compile_program(module)
+    return program
+
+
+def run_on_ranks(
+    module: ModuleOp, function: str, inputs: Sequence[Array], grid: Grid | None = None
+) -> list[Array]:
+    """Run a function as one of the MPI ranks that all call this; inputs and results are global.
+
+    Raises InputError without mpi4py, and where ranks hold different programs.
+    """
+    try:
+        from ..runtime.mpi import world_communicator
+    except ImportError as error:
+        message = "running on MPI ranks needs mpi4py: pip install 'mesh-opt[mpi]'"
+        raise InputError(message) from error
+    program = _program(module)
+    target = find_function(program.symbols, function)
+    if grid is None and grid_of(module, target) is None:
+        return program.run(function, inputs)
+    return program.run_on(world_communicator(), function, inputs, grid)
+
+
 def run_partitioned(
     module: ModuleOp, function: str, inputs: Sequence[Array], grid: Grid | None = None
 ) -> list[Array]:
     """Run a function of a module that does not change between calls; see `CompiledProgram`."""
-    program = _compiled.get(module)
-    if program is None:
-        program = _compiled[module] = compile_program(module)
-    return program.run_partitioned(function, inputs, grid)
+    return _program(module).run_partitioned(function, inputs, grid)

@@ -15,6 +15,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -267,6 +268,12 @@ class MpiCommunicator(Communicator):
         for wanted, incoming in arrivals:
             result[wanted] = incoming
         return result
+
+
+@cache
+def world_communicator() -> MpiCommunicator:
+    """This process among all ranks."""
+    return MpiCommunicator()
 
 
 def _piece(array: Array, axis: int, group: Group, member: int) -> Array:
