@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, NoneAttr, StringAttr
-from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, NoneAttr, StringAttr, i32
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,
@@ -18,14 +19,23 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import AttrParser
+from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from .dispatch_tensors import Ordinal
-from .hal_buffers import Text
 from .struct_syntax import parse_struct, print_struct
-from .syntax import ATTRIBUTES, Dimensions, Operand, Optional, Syntax, SyntaxOperation, Type
+from .syntax import (
+    ATTRIBUTES,
+    Dimensions,
+    Operand,
+    Optional,
+    Parsed,
+    Syntax,
+    SyntaxOperation,
+    Type,
+    get_attribute,
+)
 from .syntax import AttributeValue as Value
 
 
@@ -101,6 +111,32 @@ class PipelineLayoutAttr(ParametrizedAttribute):
         )
 
 
+DESCRIPTOR_FLAGS = {"ReadOnly": 1, "Indirect": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptorFlags:
+    """`ReadOnly`, or `"ReadOnly|Indirect"`: how a kernel is given a buffer, as a set of bits."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("descriptor_flags",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        position = parser.pos
+        names = parser.parse_identifier_or_str_literal().split("|")
+        if any(name not in DESCRIPTOR_FLAGS for name in names):
+            parser.raise_error(f"expected flags out of {', '.join(DESCRIPTOR_FLAGS)}", position)
+        bits = sum(DESCRIPTOR_FLAGS[name] for name in set(names))
+        parsed.attributes["descriptor_flags"] = IntegerAttr(bits, i32)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        bits = get_attribute(operation, "descriptor_flags")
+        number = bits.value.data if isinstance(bits, IntegerAttr) else 0
+        names = [name for name, bit in DESCRIPTOR_FLAGS.items() if number & bit]
+        printer.print_identifier_or_string_literal("|".join(names))
+
+
 @irdl_op_definition
 class InterfaceBindingSubspanOp(SyntaxOperation):
     """A buffer that the kernel is bound to, from a byte offset on."""
@@ -124,7 +160,7 @@ class InterfaceBindingSubspanOp(SyntaxOperation):
         ")",
         Optional((" alignment(", Ordinal("alignment"), ")"), anchor="alignment"),
         Optional((" offset(", Operand("byte_offset"), ")"), anchor="byte_offset"),
-        Optional((" flags(", Text("descriptor_flags"), ")"), anchor="descriptor_flags"),
+        Optional((" flags(", DescriptorFlags(), ")"), anchor="descriptor_flags"),
         ATTRIBUTES,
         " : ",
         Type("result"),

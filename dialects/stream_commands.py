@@ -101,10 +101,14 @@ class CmdDiscardOp(RangeCommand):
 
 
 @irdl_op_definition
-class CmdFillOp(RangeCommand):
+class CmdFillOp(SyntaxOperation):
     """Write a pattern over and over."""
 
     name = "stream.cmd.fill"
+    target = operand_def(ResourceType)
+    target_size = operand_def(INDEX)
+    target_offset = operand_def(INDEX)
+    target_length = operand_def(INDEX)
     value = operand_def()
 
     SYNTAX: ClassVar[Syntax] = (
