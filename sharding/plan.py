@@ -68,11 +68,19 @@ def choose_plan(
     operands: Sequence[PlannedTensor],
     results: Sequence[PlannedTensor],
     extents: Sequence[int],
+    *,
+    move_reductions: bool = True,
 ) -> Plan:
-    """The best assignment of axes to factors. `extents` are those of the grid."""
+    """The best assignment of axes to factors. `extents` are those of the grid.
+
+    With `move_reductions`, axes that would split a reduction are proposed for the factors of the
+    results as well: moving the operands may be less than reducing the results.
+    """
     proposals = _proposals(rule, operands, results, extents)
+    if move_reductions:
+        _propose_moved_reductions(rule, proposals)
     best: tuple[tuple[float, ...], Plan] | None = None
-    for assignment in _assignments(proposals):
+    for assignment in _assignments(_within_limit(proposals)):
         plan = _plan(rule, assignment, operands, results, extents)
         if plan is None:
             continue
@@ -89,12 +97,8 @@ def _proposals(
     operands: Sequence[PlannedTensor],
     results: Sequence[PlannedTensor],
     extents: Sequence[int],
-) -> list[list[Axes]]:
-    """For each factor the axes that tensors propose, and none at all, without duplicates.
-
-    Axes that would split a reduction are proposed for the factors of the results as well: moving
-    the operands may be less than reducing the results.
-    """
+) -> list[dict[Axes, None]]:
+    """For each factor the axes that tensors propose, without duplicates."""
     proposals: list[dict[Axes, None]] = [{} for _ in rule.factors]
     for tensor, known in zip((*rule.operands, *rule.results), (*operands, *results), strict=True):
         if known.axes is None:
@@ -102,6 +106,10 @@ def _proposals(
         for factor, axes in enumerate(project(tensor, known.axes, rule, extents).axes):
             if axes and rule.factors[factor].kind is not FactorKind.NEED_REPLICATION:
                 proposals[factor].setdefault(axes)
+    return proposals
+
+
+def _propose_moved_reductions(rule: FactorRule, proposals: list[dict[Axes, None]]) -> None:
     reducing = [
         axes
         for factor, found in zip(rule.factors, proposals, strict=True)
@@ -114,6 +122,10 @@ def _proposals(
                 for before in (*found, ()):
                     if not set(before) & set(axes):
                         found.setdefault((*before, *axes))
+
+
+def _within_limit(proposals: Sequence[dict[Axes, None]]) -> list[list[Axes]]:
+    """The proposals and none at all for each factor, as long as there are not too many."""
     limit, result = PLAN_LIMIT, list[list[Axes]]()
     for found in proposals:
         limit //= len(found) + 1

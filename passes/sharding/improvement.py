@@ -8,7 +8,7 @@ kept if it does no more work and sends fewer bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -23,8 +23,8 @@ from .annotations import tensor_shape
 from .graph import Entry, ShardingGraph
 from .placement import Placement, Placer, element_bytes
 
-ROUNDS = 3
-"""How often at most results are taken as given and propagation is done anew."""
+ROUNDS = 4
+"""How many placements are tried at most, each with more results taken as given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,29 @@ class TableState:
         graph.grids[:] = self.grids
 
 
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A placement, what it costs, and the table that it follows."""
+
+    placer: Placer
+    placement: Placement
+    work: float
+    bytes_sent: float
+    state: TableState
+
+    @staticmethod
+    def of(graph: ShardingGraph, *, move_reductions: bool) -> _Candidate:
+        """Place everything in a graph as it is now."""
+        placer = Placer(graph, complete=False, move_reductions=move_reductions)
+        placement = placer.place()
+        work, bytes_sent = placement_cost(placement)
+        return _Candidate(placer, placement, work, bytes_sent, TableState.of(graph))
+
+    def betters(self, other: _Candidate) -> bool:
+        """Fewer bytes, and no more work."""
+        return self.bytes_sent < other.bytes_sent and self.work <= other.work
+
+
 def best_placement(
     graph: ShardingGraph, start: TableState, propagate: Callable[[], None]
 ) -> tuple[Placer, Placement]:
@@ -61,12 +84,30 @@ def best_placement(
     """
     placer = Placer(graph, complete=False)
     placement = placer.place()
-    given: dict[int, DimensionAxes] = {}
-    moved = _moved_results(graph, placement)
-    if not moved:
+    if not _moved_results(graph, placement):
         return placer, placement
-    best, state = placement_cost(placement), TableState.of(graph)
+    propagated = TableState.of(graph)
+    best = _Candidate.of(graph, move_reductions=False)
+    for move_reductions in (False, True):
+        propagated.restore(graph)
+        for candidate in _improvements(graph, start, propagate, move_reductions):
+            if candidate.betters(best):
+                best = candidate
+    best.state.restore(graph)
+    return best.placer, best.placement
+
+
+def _improvements(
+    graph: ShardingGraph, start: TableState, propagate: Callable[[], None], move_reductions: bool
+) -> Iterator[_Candidate]:
+    """Placements in which ever more results of contractions are taken as given."""
+    given: dict[int, DimensionAxes] = {}
     for _ in range(ROUNDS):
+        candidate = _Candidate.of(graph, move_reductions=move_reductions)
+        yield candidate
+        moved = _moved_results(graph, candidate.placement)
+        if not moved.keys() - given.keys():
+            return
         given |= moved
         grids = list(graph.grids)
         start.restore(graph)
@@ -75,17 +116,6 @@ def best_placement(
             graph.tensors[node].open_dimensions = (False,) * len(axes)
             graph.grids[node] = grids[node]
         propagate()
-        candidate = Placer(graph, complete=False)
-        found = candidate.place()
-        cost = placement_cost(found)
-        if cost >= best:
-            break
-        placer, placement, best, state = candidate, found, cost, TableState.of(graph)
-        moved = _moved_results(graph, placement)
-        if not moved.keys() - given.keys():
-            break
-    state.restore(graph)
-    return placer, placement
 
 
 def _moved_results(graph: ShardingGraph, placement: Placement) -> dict[int, DimensionAxes]:

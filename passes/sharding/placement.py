@@ -55,10 +55,14 @@ class Placer:
     """Places everything that a graph relates to a known sharding, or everything there is.
 
     With `complete`, what nobody said anything about is replicated; without, it stays open.
+    `move_reductions` is an option of `choose_plan`.
     """
 
-    def __init__(self, graph: ShardingGraph, *, complete: bool) -> None:
+    def __init__(
+        self, graph: ShardingGraph, *, complete: bool, move_reductions: bool = True
+    ) -> None:
         self._graph = graph
+        self._move_reductions = move_reductions
         self._complete = complete
         self._placement = Placement()
         self._plans: dict[object, Plan] = {}
@@ -215,7 +219,13 @@ class Placer:
                 for index, value in enumerate(operation.operands)
             ]
             results = [self._outgoing(value, grid) for value in operation.results]
-            plan = choose_plan(rule, operands, results, known_extents(grid.shape))
+            plan = choose_plan(
+                rule,
+                operands,
+                results,
+                known_extents(grid.shape),
+                move_reductions=self._move_reductions,
+            )
             self._plans[key] = plan
         return plan
 
