@@ -178,6 +178,10 @@ def _reassociation(operation: Operation) -> None:
             f"expected collapsed rank ({len(small)}) to equal the number of reassociation maps "
             f"({len(groups)})."
         )
+    if not groups:
+        if any(size not in (1, DYNAMIC_INDEX) for size in large):
+            raise VerifyException(f"expected sizes of 1 around rank 0, found ({shape_text(large)})")
+        return
     if [index for group in groups for index in group] != list(range(len(large))):
         raise VerifyException(
             f"expected reassociation maps to name the dimensions 0 to {len(large) - 1} in order"

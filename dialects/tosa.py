@@ -36,6 +36,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from . import tosa_checks as checks
+from . import tosa_window_checks as windows
 from .extension import variant
 from .tosa_attributes import (
     NanMode,
@@ -158,17 +159,17 @@ TOSA_OPS: dict[str, TosaRow] = {
         *_row("scatter", 3, checks.unary),
         *_row("resize", 4, checks.anything, "mode"),
         # Contractions and windows.
-        *_row("matmul", 4, checks.matrix_product),
-        *_row("conv2d conv3d", 5, checks.convolution, "acc_type dilation local_bound pad stride"),
+        *_row("matmul", 4, windows.matrix_product),
+        *_row("conv2d conv3d", 5, windows.convolution, "acc_type dilation local_bound pad stride"),
         *_row(
             "depthwise_conv2d",
             5,
-            checks.depthwise_convolution,
+            windows.depthwise_convolution,
             "acc_type dilation local_bound pad stride",
         ),
         *_row("transpose_conv2d", 5, checks.anything, "acc_type local_bound out_pad stride"),
-        *_row("avg_pool2d", 3, checks.pooling, "acc_type kernel pad stride"),
-        *_row("max_pool2d", 1, checks.pooling, "kernel nan_mode pad stride"),
+        *_row("avg_pool2d", 3, windows.pooling, "acc_type kernel pad stride"),
+        *_row("max_pool2d", 1, windows.pooling, "kernel nan_mode pad stride"),
         *_row("fft2d", 2, checks.anything, "inverse local_bound", 2),
         *_row("rfft2d", 1, checks.anything, "local_bound", 2),
         # Constants, shapes and whatever else.

@@ -38,7 +38,8 @@ def _tensor(value: SSAValue) -> TensorType[Attribute]:
     return cast(TensorType[Attribute], value_type)
 
 
-def _shape(value: SSAValue) -> Shape:
+def shape_of(value: SSAValue) -> Shape:
+    """The sizes of a ranked tensor, negative where dynamic."""
     return tuple(_tensor(value).get_shape())
 
 
@@ -59,18 +60,23 @@ def _axis(operation: Operation) -> int:
     return axis.value.data if isinstance(axis, IntegerAttr) else -1
 
 
-def _agree(left: int, right: int) -> bool:
+def agree(left: int, right: int) -> bool:
+    """Whether two sizes may be one."""
     return left == right or left < 0 or right < 0
 
 
-def _text(shape: Sequence[int], separator: str = ", ") -> str:
+def shape_text(shape: Sequence[int], separator: str = ", ") -> str:
+    """`4, ?`."""
     return separator.join("?" if size < 0 else str(size) for size in shape)
 
 
-def _require_shape(value: SSAValue, expected: Sequence[int], what: str) -> None:
-    shape = _shape(value)
-    if len(shape) != len(expected) or not all(map(_agree, shape, expected)):
-        raise VerifyException(f"expected {what} shape '{_text(expected)}', got '{_text(shape)}'")
+def require_shape(value: SSAValue, expected: Sequence[int], what: str) -> None:
+    """Raise `VerifyException` unless a tensor may have a shape."""
+    shape = shape_of(value)
+    if len(shape) != len(expected) or not all(map(agree, shape, expected)):
+        raise VerifyException(
+            f"expected {what} shape '{shape_text(expected)}', got '{shape_text(shape)}'"
+        )
 
 
 def _require_element(value: SSAValue, expected: Attribute, what: str) -> None:
@@ -85,12 +91,12 @@ def _require_element(value: SSAValue, expected: Attribute, what: str) -> None:
 
 def same_shape(operation: Operation) -> None:
     """The result has the input's shape and maybe other elements."""
-    if not _same(_shape(operation.operands[0]), _shape(operation.results[0])):
+    if not _same(shape_of(operation.operands[0]), shape_of(operation.results[0])):
         raise VerifyException("requires the same shape for all operands and results")
 
 
 def _same(left: Shape, right: Shape) -> bool:
-    return len(left) == len(right) and all(map(_agree, left, right))
+    return len(left) == len(right) and all(map(agree, left, right))
 
 
 def _same_elements(values: Sequence[SSAValue]) -> None:
@@ -105,7 +111,7 @@ def unary(operation: Operation) -> None:
 
 
 def _broadcast(operands: Sequence[SSAValue], result: SSAValue) -> None:
-    shapes = [_shape(operand) for operand in operands]
+    shapes = [shape_of(operand) for operand in operands]
     if len({len(shape) for shape in shapes}) > 1:
         raise VerifyException(
             "operands don't have matching ranks: "
@@ -119,14 +125,14 @@ def _broadcast(operands: Sequence[SSAValue], result: SSAValue) -> None:
         if len(wide) > 1:
             raise VerifyException(
                 "operands don't have broadcast-compatible shapes: "
-                + " and ".join(f"'{_text(shape, 'x')}'" for shape in shapes)
+                + " and ".join(f"'{shape_text(shape, 'x')}'" for shape in shapes)
             )
         unknown = any(size < 0 for size in sizes)
         common.append(wide.pop() if wide else -1 if unknown else 1)
-    if not _same(tuple(common), _shape(result)):
+    if not _same(tuple(common), shape_of(result)):
         raise VerifyException(
-            f"result type '{_text(_shape(result), 'x')}' not broadcast compatible with "
-            f"broadcasted operands's shapes '{_text(common, 'x')}'"
+            f"result type '{shape_text(shape_of(result), 'x')}' not broadcast compatible with "
+            f"broadcasted operands's shapes '{shape_text(common, 'x')}'"
         )
 
 
@@ -162,7 +168,7 @@ def selection(operation: Operation) -> None:
 def zero_points(operation: Operation, first: int) -> None:
     """The operands from `first` on have one element each."""
     for index, value in enumerate(operation.operands[first:], start=first):
-        if _shape(value) not in ((), (1,), (-1,)):
+        if shape_of(value) not in ((), (1,), (-1,)):
             raise VerifyException(
                 f"operand #{index} must be a tensor of one element, but got '{value.type}'"
             )
@@ -195,7 +201,7 @@ def clamping(operation: Operation) -> None:
 
 
 def _valid_axis(operation: Operation, what: str) -> int:
-    axis, rank = _axis(operation), len(_shape(operation.operands[0]))
+    axis, rank = _axis(operation), len(shape_of(operation.operands[0]))
     if axis < 0:
         raise VerifyException(f"{what} axis must not be negative")
     if axis >= max(rank, 1):
@@ -209,24 +215,24 @@ def reduction(operation: Operation) -> None:
     """The result is the input with size 1 along the axis."""
     axis = _valid_axis(operation, "reduce")
     _same_elements((operation.operands[0], operation.results[0]))
-    expected, shape = list(_shape(operation.operands[0])), _shape(operation.results[0])
+    expected, shape = list(shape_of(operation.operands[0])), shape_of(operation.results[0])
     if len(shape) != len(expected):
         raise VerifyException("expect output tensor rank to be equal to input tensor rank")
     if expected:
-        if not _agree(shape[axis], 1):
+        if not agree(shape[axis], 1):
             raise VerifyException(f"expect reduced dimension size to be 1, got {shape[axis]}")
         expected[axis] = 1
-    _require_shape(operation.results[0], expected, "output")
+    require_shape(operation.results[0], expected, "output")
 
 
 def argument_of_maximum(operation: Operation) -> None:
     """The result is the input without the axis, integers."""
     axis = _valid_axis(operation, "argmax")
-    expected = list(_shape(operation.operands[0]))
+    expected = list(shape_of(operation.operands[0]))
     del expected[axis : axis + 1]
     if not isinstance(_element(operation.results[0]), IntegerType):
         raise VerifyException(f"result must be integers, but got '{operation.results[0].type}'")
-    _require_shape(operation.results[0], expected, "output")
+    require_shape(operation.results[0], expected, "output")
 
 
 def reversal(operation: Operation) -> None:
@@ -241,29 +247,29 @@ def concatenation(operation: Operation) -> None:
         raise VerifyException("expected at least one operand")
     axis = _valid_axis(operation, "concat")
     _same_elements((*operation.operands, *operation.results))
-    first = _shape(operation.operands[0])
+    first = shape_of(operation.operands[0])
     total = 0
     for index, operand in enumerate(operation.operands):
-        shape = _shape(operand)
+        shape = shape_of(operand)
         for position, (size, wanted) in enumerate(zip_longest(shape, first)):
             if size is None or wanted is None:
                 raise VerifyException(
                     "expect all operands to have the same rank, but got "
                     f"{len(first)} vs {len(shape)} on operands 0 and {index}"
                 )
-            if position != axis and not _agree(size, wanted):
+            if position != axis and not agree(size, wanted):
                 raise VerifyException(
                     "expect all operand shapes to have the same sizes on non-axis dimensions, "
                     f"but got {size} vs {wanted} at index {position} on operands 0 and {index}"
                 )
         total = -1 if total < 0 or shape[axis] < 0 else total + shape[axis]
-    result = _shape(operation.results[0])
-    if len(result) == len(first) and not _agree(result[axis], total):
+    result = shape_of(operation.results[0])
+    if len(result) == len(first) and not agree(result[axis], total):
         raise VerifyException(
             "requires sum of axis dimensions of input1 equal to output axis dimension, got "
             f"{total} and {result[axis]}"
         )
-    _require_shape(operation.results[0], (*first[:axis], total, *first[axis + 1 :]), "output")
+    require_shape(operation.results[0], (*first[:axis], total, *first[axis + 1 :]), "output")
 
 
 # Moving elements ---------------------------------------------------------------------------------
@@ -272,7 +278,7 @@ def concatenation(operation: Operation) -> None:
 def transposition(operation: Operation) -> None:
     """Output dimension i is input dimension perms[i]."""
     _same_elements((operation.operands[0], operation.results[0]))
-    shape, permutation = _shape(operation.operands[0]), integers(operation.properties["perms"])
+    shape, permutation = shape_of(operation.operands[0]), integers(operation.properties["perms"])
     if len(permutation) != len(shape):
         raise VerifyException(
             f"expected perms attribute to have size {len(shape)} (input rank) but got size "
@@ -280,11 +286,11 @@ def transposition(operation: Operation) -> None:
         )
     if sorted(permutation) != list(range(len(shape))):
         raise VerifyException(f"expected valid permutation indices, got {list(permutation)}")
-    result = _shape(operation.results[0])
+    result = shape_of(operation.results[0])
     if len(result) != len(shape):
         raise VerifyException(f"expected output rank {len(shape)}, got {len(result)}")
     for index, source in enumerate(permutation):
-        if not _agree(result[index], shape[source]):
+        if not agree(result[index], shape[source]):
             raise VerifyException(
                 f"expected output tensor dim {index} to match input dim {source} with value of "
                 f"{shape[source]}"
@@ -303,14 +309,14 @@ def _count(shape: Shape) -> int:
 def reshaping(operation: Operation) -> None:
     """As many elements as before; the shape operand says the result's shape."""
     _same_elements((operation.operands[0], operation.results[0]))
-    before, after = _count(_shape(operation.operands[0])), _count(_shape(operation.results[0]))
-    if not _agree(before, after):
+    before, after = _count(shape_of(operation.operands[0])), _count(shape_of(operation.results[0]))
+    if not agree(before, after):
         raise VerifyException(f"cannot reshape {before} elements into {after}")
     wanted = constant_shape(operation.operands[1])
-    if wanted is not None and not _same(wanted, _shape(operation.results[0])):
+    if wanted is not None and not _same(wanted, shape_of(operation.results[0])):
         raise VerifyException(
-            f"new shape is inconsistent with result shape: '{_text(wanted)}' and "
-            f"'{_text(_shape(operation.results[0]))}'"
+            f"new shape is inconsistent with result shape: '{shape_text(wanted)}' and "
+            f"'{shape_text(shape_of(operation.results[0]))}'"
         )
 
 
@@ -319,7 +325,7 @@ def padding(operation: Operation) -> None:
     source, amounts, value = operation.operands
     _same_elements((source, value, operation.results[0]))
     zero_points(operation, 2)
-    shape = _shape(source)
+    shape = shape_of(source)
     amounts_type = amounts.type
     if isinstance(amounts_type, ShapeType) and amounts_type.rank.data != 2 * len(shape):
         raise VerifyException(
@@ -329,14 +335,14 @@ def padding(operation: Operation) -> None:
     numbers = constant_shape(amounts)
     if numbers is None:
         return
-    result = _shape(operation.results[0])
+    result = shape_of(operation.results[0])
     if len(result) != len(shape):
         raise VerifyException(f"expected output rank {len(shape)}, got {len(result)}")
     for index, size in enumerate(shape):
         before, after = numbers[2 * index : 2 * index + 2]
         if min(before, after) < 0 or size < 0:
             continue
-        if not _agree(result[index], size + before + after):
+        if not agree(result[index], size + before + after):
             raise VerifyException(
                 f"mismatch in output shape at dimension {index}: expected {size} + {before} + "
                 f"{after} = {size + before + after}, but got {result[index]}"
@@ -347,15 +353,15 @@ def slicing(operation: Operation) -> None:
     """The result has the given size and lies inside the input."""
     source, start, size = operation.operands
     _same_elements((source, operation.results[0]))
-    shape, starts, sizes = _shape(source), constant_shape(start), constant_shape(size)
+    shape, starts, sizes = shape_of(source), constant_shape(start), constant_shape(size)
     if sizes is not None:
-        _require_shape(operation.results[0], sizes, "output")
+        require_shape(operation.results[0], sizes, "output")
     if starts is None:
         return
     if len(starts) != len(shape):
         raise VerifyException(f"expected {len(shape)} start positions, got {len(starts)}")
     for index, (first, extent) in enumerate(
-        zip(starts, _shape(operation.results[0]), strict=False)
+        zip(starts, shape_of(operation.results[0]), strict=False)
     ):
         if extent >= 0 and 0 <= shape[index] < first + extent:
             raise VerifyException(
@@ -366,7 +372,7 @@ def slicing(operation: Operation) -> None:
 def tiling(operation: Operation) -> None:
     """Each dimension is repeated as often as the operand says."""
     _same_elements((operation.operands[0], operation.results[0]))
-    multiples, shape = constant_shape(operation.operands[1]), _shape(operation.operands[0])
+    multiples, shape = constant_shape(operation.operands[1]), shape_of(operation.operands[0])
     if multiples is None:
         return
     if len(multiples) != len(shape):
@@ -375,160 +381,27 @@ def tiling(operation: Operation) -> None:
         -1 if size < 0 or times < 0 else size * times
         for size, times in zip(shape, multiples, strict=True)
     ]
-    _require_shape(operation.results[0], expected, "output")
+    require_shape(operation.results[0], expected, "output")
 
 
 def gathering(operation: Operation) -> None:
     """`values` N x K x C at `indices` N x W gives N x W x C."""
-    values, indices = map(_shape, operation.operands)
+    values, indices = map(shape_of, operation.operands)
     if len(values) != 3 or len(indices) != 2:
         raise VerifyException(
             f"expected values of rank 3 and indices of rank 2, got {len(values)} and {len(indices)}"
         )
-    if not _agree(values[0], indices[0]):
+    if not agree(values[0], indices[0]):
         raise VerifyException(
             f"requires indices dimension 0 to have size {values[0]}, got {indices[0]}"
         )
-    result, expected = _shape(operation.results[0]), (values[0], indices[1], values[2])
+    result, expected = shape_of(operation.results[0]), (values[0], indices[1], values[2])
     for index, (size, wanted) in enumerate(zip(result, expected, strict=False)):
-        if not _agree(size, wanted):
+        if not agree(size, wanted):
             raise VerifyException(
                 f"requires output dimension {index} to have size {wanted}, got {size}"
             )
-    _require_shape(operation.results[0], expected, "output")
-
-
-# Contractions and windows ------------------------------------------------------------------------
-
-
-def matrix_product(operation: Operation) -> None:
-    """N x H x C times N x C x W gives N x H x W."""
-    zero_points(operation, 2)
-    left, right = _shape(operation.operands[0]), _shape(operation.operands[1])
-    if len(left) != 3 or len(right) != 3:
-        raise VerifyException(f"expected operands of rank 3, got {len(left)} and {len(right)}")
-    if not _agree(left[0], right[0]) or not _agree(left[2], right[1]):
-        raise VerifyException(
-            f"expected operands N x H x C and N x C x W, got '{_text(left, 'x')}' and "
-            f"'{_text(right, 'x')}'"
-        )
-    batch = left[0] if left[0] >= 0 else right[0]
-    _require_shape(operation.results[0], (batch, left[1], right[2]), "output")
-
-
-def _window_extent(
-    name: str, size: int, kernel: int, stride: int, dilation: int, before: int, after: int
-) -> int:
-    """How many windows fit; they must fit exactly."""
-    if size < 0 or kernel < 0:
-        return -1
-    room = size + before + after - (kernel - 1) * dilation - 1
-    if room % stride:
-        raise VerifyException(
-            f"expected input_{name} - 1 + pads - (kernel_{name} - 1) * dilation to be wholly "
-            f"divisible by its stride, got ({size} - 1 + {before} + {after} - ({kernel} - 1) * "
-            f"{dilation}) / {stride}"
-        )
-    return room // stride + 1
-
-
-_SPATIAL_NAMES = ("depth", "height", "width")
-
-
-def _windows(operation: Operation, sizes: Shape, kernels: Shape) -> list[int]:
-    count = len(sizes)
-    strides = integers(operation.properties["stride"])
-    dilations = integers(operation.properties.get("dilation")) or (1,) * count
-    pads = integers(operation.properties["pad"])
-    for name, numbers, wanted in (
-        ("stride", strides, count),
-        ("dilation", dilations, count),
-        ("pad", pads, 2 * count),
-    ):
-        if len(numbers) != wanted:
-            raise VerifyException(f"expected {wanted} numbers in '{name}', got {len(numbers)}")
-    if min((*strides, *dilations)) < 1 or min(pads) < 0:
-        raise VerifyException("expected positive strides and dilations and no negative padding")
-    return [
-        _window_extent(
-            _SPATIAL_NAMES[3 - count + i],
-            sizes[i],
-            kernels[i],
-            strides[i],
-            dilations[i],
-            pads[2 * i],
-            pads[2 * i + 1],
-        )
-        for i in range(count)
-    ]
-
-
-def _require_windows(operation: Operation, extents: Sequence[int]) -> None:
-    result = _shape(operation.results[0])
-    names = _SPATIAL_NAMES[3 - len(extents) :]
-    for name, extent, size in zip(names, extents, result[1:], strict=False):
-        if not _agree(extent, size):
-            raise VerifyException(
-                f"calculated output {name} did not match expected: calculated={extent}, "
-                f"expected={size}"
-            )
-
-
-def convolution(operation: Operation) -> None:
-    """N x spatial x C with weights F x kernel x C gives N x spatial x F."""
-    zero_points(operation, 3)
-    source, weight, bias = map(_shape, operation.operands[:3])
-    rank = len(source)
-    if rank not in (4, 5) or len(weight) != rank:
-        raise VerifyException(
-            f"expected input and weight of one rank, 4 or 5, got {rank} and {len(weight)}"
-        )
-    extents = _windows(operation, source[1:-1], weight[1:-1])
-    _require_windows(operation, extents)
-    if not _agree(source[-1], weight[-1]):
-        raise VerifyException(
-            f"expected as many input channels in the weight as in the input, got {weight[-1]} "
-            f"and {source[-1]}"
-        )
-    if len(bias) != 1 or (bias[0] != 1 and not _agree(bias[0], weight[0])):
-        raise VerifyException(
-            f"bias channels expected to be equal to output channels ({weight[0]}) or 1, got "
-            f"{_text(bias)}"
-        )
-    _require_shape(operation.results[0], (source[0], *extents, weight[0]), "output")
-
-
-def depthwise_convolution(operation: Operation) -> None:
-    """N x H x W x C with weights KH x KW x C x M gives N x H x W x (C * M)."""
-    zero_points(operation, 3)
-    source, weight = map(_shape, operation.operands[:2])
-    if len(source) != 4 or len(weight) != 4:
-        raise VerifyException(
-            f"expected input and weight of rank 4, got {len(source)} and {len(weight)}"
-        )
-    extents = _windows(operation, source[1:3], weight[:2])
-    _require_windows(operation, extents)
-    if not _agree(source[3], weight[2]):
-        raise VerifyException(
-            f"expected as many channels in the weight as in the input, got {weight[2]} and "
-            f"{source[3]}"
-        )
-    channels = -1 if min(weight[2:]) < 0 else weight[2] * weight[3]
-    _require_shape(operation.results[0], (source[0], *extents, channels), "output")
-
-
-def pooling(operation: Operation) -> None:
-    """N x H x W x C gives N x H' x W' x C."""
-    zero_points(operation, 1)
-    source, kernel = _shape(operation.operands[0]), integers(operation.properties["kernel"])
-    if len(source) != 4 or len(kernel) != 2:
-        raise VerifyException(
-            f"expected an input of rank 4 and a kernel of 2 sizes, got {len(source)} and "
-            f"{len(kernel)}"
-        )
-    extents = _windows(operation, source[1:3], kernel)
-    _require_windows(operation, extents)
-    _require_shape(operation.results[0], (source[0], *extents, source[3]), "output")
+    require_shape(operation.results[0], expected, "output")
 
 
 # Constants ---------------------------------------------------------------------------------------
@@ -539,7 +412,7 @@ def constant(operation: Operation) -> None:
     values = operation.properties["values"]
     values_type: Attribute = getattr(values, "type", operation.results[0].type)
     if isinstance(values_type, TensorType) and not _same(
-        tuple(cast(TensorType[Attribute], values_type).get_shape()), _shape(operation.results[0])
+        tuple(cast(TensorType[Attribute], values_type).get_shape()), shape_of(operation.results[0])
     ):
         raise VerifyException(
             f"failed to verify that all of {{values, output}} have same shape: '{values_type}' "

@@ -268,3 +268,19 @@ func.func @f(%e1: tensor<3x8xf32>) {
   %r = bufferization.alloc_tensor() copy(%e1) : tensor<4x8xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'tensor.collapse_shape' op expected sizes of 1 around rank 0, found (4, 8)}}
+  %r = tensor.collapse_shape %x [] : tensor<4x8xf32> into tensor<f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'tensor.expand_shape' op expected output shape dim 1 to be 4, found 2}}
+  %r = tensor.expand_shape %x [[0], [1, 2]] output_shape [4, 2, 4] : tensor<4x8xf32> into tensor<4x4x2xf32>
+  return
+}

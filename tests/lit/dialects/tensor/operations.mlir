@@ -70,3 +70,16 @@ func.func @pad(%x: tensor<4x8xf32>, %d: tensor<?x8xf32>, %n: index, %z: f32) {
   } : tensor<?x8xf32> to tensor<16x8xf32>
   return
 }
+
+// CHECK-LABEL: func.func @rank_zero
+// CHECK-NEXT: %0 = tensor.expand_shape %s [] output_shape [1, 1] : tensor<f32> into tensor<1x1xf32>
+// CHECK-NEXT: %1 = tensor.collapse_shape %o [] : tensor<1x1xf32> into tensor<f32>
+// CHECK-NEXT: %2 = tensor.expand_shape %d {{\[\[}}0, 1], [2{{\]\]}} output_shape [%n, 2, 4] : tensor<?x4xf32> into tensor<?x2x4xf32>
+// CHECK-NEXT: {{(func\.)?}}return
+// CHECK-NEXT: }
+func.func @rank_zero(%s: tensor<f32>, %o: tensor<1x1xf32>, %d: tensor<?x4xf32>, %n: index) {
+  %0 = tensor.expand_shape %s [] output_shape [1, 1] : tensor<f32> into tensor<1x1xf32>
+  %1 = tensor.collapse_shape %o [] : tensor<1x1xf32> into tensor<f32>
+  %2 = tensor.expand_shape %d [[0, 1], [2]] output_shape [%n, 2, 4] : tensor<?x4xf32> into tensor<?x2x4xf32>
+  return
+}

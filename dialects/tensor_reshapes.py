@@ -1,0 +1,136 @@
+"""`tensor.expand_shape`, whose verifier in xDSL refuses what starts from rank 0."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self, cast
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.utils import parse_dynamic_index_list_without_types, print_dynamic_index_list
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from .reading import integers
+from .tensor_checks import shape_of
+
+
+@irdl_op_definition
+class ExpandShapeOp(IRDLOperation):
+    """A tensor each of whose dimensions is split into several."""
+
+    name = "tensor.expand_shape"
+
+    src = operand_def(TensorType)
+    dynamic_output_shape = var_operand_def(IndexType)
+    reassociation = prop_def(ArrayAttr)
+    static_output_shape = prop_def(DenseArrayBase)
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        src: SSAValue,
+        output_shape: Sequence[int | SSAValue],
+        reassociation: Sequence[Sequence[int]],
+        result_type: Attribute,
+    ) -> None:
+        static = [DYNAMIC_INDEX if isinstance(size, SSAValue) else size for size in output_shape]
+        groups = [ArrayAttr(IntegerAttr(each, i64) for each in group) for group in reassociation]
+        super().__init__(
+            operands=[src, [size for size in output_shape if isinstance(size, SSAValue)]],
+            result_types=[result_type],
+            properties={
+                "reassociation": ArrayAttr(groups),
+                "static_output_shape": DenseArrayBase.from_list(i64, static),
+            },
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        source = parser.parse_unresolved_operand()
+        reassociation = parser.parse_attribute()
+        parser.parse_keyword("output_shape")
+        dynamic, static = parse_dynamic_index_list_without_types(
+            parser, dynamic_index=DYNAMIC_INDEX
+        )
+        index = IndexType()
+        sizes = [parser.resolve_operand(each, index) for each in dynamic]
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        operand = parser.resolve_operand(source, parser.parse_type())
+        parser.parse_keyword("into")
+        return cls.create(
+            operands=(operand, *sizes),
+            result_types=[parser.parse_type()],
+            properties={
+                "reassociation": reassociation,
+                "static_output_shape": DenseArrayBase.from_list(i64, static),
+            },
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        def index(attribute: Attribute) -> None:
+            number = attribute.value.data if isinstance(attribute, IntegerAttr) else attribute
+            printer.print_string(str(number))
+
+        def group(attribute: Attribute) -> None:
+            with printer.in_square_brackets():
+                printer.print_list(cast(ArrayAttr[Attribute], attribute).data, index)
+
+        printer.print_string(" ")
+        printer.print_ssa_value(self.src)
+        printer.print_string(" ")
+        with printer.in_square_brackets():
+            printer.print_list(self.reassociation.data, group)
+        printer.print_string(" output_shape ")
+        print_dynamic_index_list(
+            printer,
+            DYNAMIC_INDEX,
+            self.dynamic_output_shape,
+            integers(self.static_output_shape),
+        )
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.src.type)
+        printer.print_string(" into ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        sizes, shape = integers(self.static_output_shape), shape_of(self.result)
+        if len(sizes) != len(shape):
+            raise VerifyException(
+                "expected number of static shape dims to be equal to the output rank "
+                f"({len(shape)}) but found {len(sizes)} inputs instead"
+            )
+        if sizes.count(DYNAMIC_INDEX) != len(self.dynamic_output_shape):
+            raise VerifyException(
+                f"expected {sizes.count(DYNAMIC_INDEX)} dynamic sizes, found "
+                f"{len(self.dynamic_output_shape)}"
+            )
+        for dimension, (size, extent) in enumerate(zip(sizes, shape, strict=True)):
+            if size >= 0 and extent >= 0 and size != extent:
+                raise VerifyException(
+                    f"expected output shape dim {dimension} to be {extent}, found {size}"
+                )
