@@ -117,6 +117,7 @@ def load_own_dialects() -> tuple[ModuleType, ...]:
         bufferization,
         cf,
         complex_numbers,
+        encodings,
         func,
         linalg,
         math_functions,
@@ -128,6 +129,7 @@ def load_own_dialects() -> tuple[ModuleType, ...]:
         tosa,
         tosa_data,
         tosa_windows,
+        util,
     )
 
     return (
@@ -136,6 +138,7 @@ def load_own_dialects() -> tuple[ModuleType, ...]:
         bufferization,
         cf,
         complex_numbers,
+        encodings,
         func,
         linalg,
         math_functions,
@@ -147,4 +150,5 @@ def load_own_dialects() -> tuple[ModuleType, ...]:
         tosa,
         tosa_data,
         tosa_windows,
+        util,
     )

@@ -1,0 +1,61 @@
+"""Tensor programs with encodings and devices, before layouts are chosen.
+
+An encoding says how a tensor will lie in memory, a transfer where: neither changes the tensor's
+elements. So an encoded tensor is held as the array that it encodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import Operation
+
+from ..dialects.diagnostics import OperationError
+from .attributes import operand_groups
+from .machine import Exit, Frame
+from .registry import Results, Routine, drives, executes, terminates
+from .tensor import filled_shape
+from .values import Value, dtype_of, shape_text
+
+terminates("flow.return")
+
+
+@executes(
+    "flow.tensor.barrier",
+    "flow.tensor.encode",
+    "flow.tensor.transfer",
+    "iree_encoding.set_encoding",
+    "iree_encoding.unset_encoding",
+    "iree_tensor_ext.compute_barrier.end",
+    "iree_tensor_ext.compute_barrier.start",
+)
+def _same_elements(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (operands[0],)
+
+
+@executes("flow.tensor.reshape")
+def _reshape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (source,), _, sizes = operand_groups(op, operands)
+    shape = filled_shape(op, op.results[0].type, sizes)
+    if np.size(source) != int(np.prod(shape, dtype=np.int64)):
+        raise OperationError(op, f"reshapes {shape_text(np.shape(source))} to {shape_text(shape)}")
+    return (np.reshape(source, shape),)
+
+
+@executes("iree_tensor_ext.bitcast")
+def _bitcast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (source,), _, sizes = operand_groups(op, operands)
+    result_type = op.results[0].type
+    raw = np.ascontiguousarray(source).reshape(-1).view(np.uint8)
+    shape = filled_shape(op, result_type, sizes)
+    dtype = dtype_of(result_type)
+    if raw.size != int(np.prod(shape, dtype=np.int64)) * dtype.itemsize:
+        raise OperationError(op, f"sees {raw.size} bytes as {result_type}")
+    return (raw.view(dtype).reshape(shape),)
+
+
+@drives("flow.dispatch.region")
+def _dispatch_region(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    exit_: Exit = yield frame.run_region(op.regions[0], ())
+    return exit_.values

@@ -1,0 +1,127 @@
+"""The `util` dialect: globals with state, initializers, functions of host programs.
+
+A device has globals of its own. They get their values when the first of them is touched: the
+initial values, and then what the module's initializers store, in the order of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import Operation
+
+from ..dialects.diagnostics import OperationError
+from .attributes import attribute, operation_name, required, symbol
+from .constants import constant_array
+from .func import call
+from .machine import Frame
+from .registry import Results, Routine, drives, executes, terminates
+from .values import Value, dtype_of, holds_numbers, static_shape, undefined
+
+terminates("util.return")
+
+_GLOBALS = "util.globals"
+
+
+@executes("util.global", "util.initializer")
+def _definition(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return ()
+
+
+@drives("util.call")
+def _call(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    return (yield call(op, symbol(op, "callee"), operands, frame))
+
+
+@executes("util.optimization_barrier")
+def _barrier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return operands
+
+
+@executes("util.assume.int")
+def _assume(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return operands
+
+
+@executes("util.align")
+def _align(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    value, alignment = (np.asarray(operand) for operand in operands)
+    if np.any(alignment <= 0):
+        raise OperationError(op, f"aligns to {int(alignment)}, which must be positive")
+    return (np.asarray(-(-value // alignment) * alignment),)
+
+
+# --------------------------------------------------------------------------------------------
+# Globals
+
+
+@drives("util.global.load")
+def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    values: dict[Operation, Value] = yield _initialized(frame)
+    definition = _global(op, symbol(op, "global"), frame)
+    if definition not in values:
+        values[definition] = _initial_value(op, definition)
+    return (values[definition],)
+
+
+@drives("util.global.store")
+def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    values: dict[Operation, Value] = yield _initialized(frame)
+    values[_global(op, symbol(op, "global"), frame)] = operands[0]
+    return ()
+
+
+@executes("util.global.address")
+def _address(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (_global(op, symbol(op, "global"), frame),)
+
+
+@drives("util.global.load.indirect")
+def _load_indirect(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    values: dict[Operation, Value] = yield _initialized(frame)
+    definition: Operation = operands[0]
+    if definition not in values:
+        values[definition] = _initial_value(op, definition)
+    return (values[definition],)
+
+
+@drives("util.global.store.indirect")
+def _store_indirect(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    values: dict[Operation, Value] = yield _initialized(frame)
+    values[operands[1]] = operands[0]
+    return ()
+
+
+def _global(op: Operation, name: str, frame: Frame) -> Operation:
+    found = frame.device.program.lookup(op, name)
+    if found is None or operation_name(found) != "util.global":
+        raise OperationError(op, f"names the global @{name}, which is not defined")
+    return found
+
+
+def _initial_value(op: Operation, definition: Operation) -> Value:
+    value, value_type = attribute(definition, "initial_value"), required(definition, "type")
+    if not holds_numbers(value_type):
+        # A device or another thing that programs only pass around.
+        return value if value is not None else definition
+    if value is None:
+        return np.zeros(static_shape(value_type) or (), dtype_of(value_type))
+    if str(value).startswith("#util.uninitialized"):
+        return undefined(static_shape(value_type) or (), value_type)
+    if "parameter.named" in str(value):
+        raise OperationError(
+            op, f"reads the parameter {value}, whose contents the program does not have"
+        )
+    return constant_array(definition, value)
+
+
+def _initialized(frame: Frame) -> Routine:
+    """The values of this device's globals, after all initializers."""
+    memory = frame.device.memory
+    if _GLOBALS not in memory:
+        memory[_GLOBALS] = {}
+        for op in frame.device.program.module.walk():
+            if operation_name(op) == "util.initializer":
+                yield Frame(frame.device).run_region(op.regions[0], ())
+    return memory[_GLOBALS]

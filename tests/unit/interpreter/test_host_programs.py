@@ -1,0 +1,82 @@
+"""Programs with globals, devices and encodings, before layouts are chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mesh_opt.interpreter.machine import Program
+from mesh_opt.interpreter.run import argument_types, find_function, public_functions, run
+from mesh_opt.tools.driver import new_context
+from mesh_opt.tools.parsing import parse_module
+from mesh_opt.tools.source import Source
+
+CASES = Path(__file__).parents[2] / "cases" / "encoding"
+
+
+def test_globals_and_initializers(execute: Any) -> None:
+    text = """
+    util.global private @weight = dense<2.0> : tensor<3xf32>
+    util.global private mutable @count = 5 : i32
+    util.global private mutable @later : i32
+    util.initializer {
+      %0 = util.global.load @count : i32
+      %1 = arith.addi %0, %0 : i32
+      util.global.store %1, @later : i32
+      util.return
+    }
+    util.func private @bump() -> i32 {
+      %0 = util.global.load @count : i32
+      %1 = arith.addi %0, %0 : i32
+      util.global.store %1, @count : i32
+      util.return %1 : i32
+    }
+    util.func public @f(%x: tensor<3xf32>) -> (tensor<3xf32>, i32, i32, i32) {
+      %w = util.global.load @weight : tensor<3xf32>
+      %y = arith.mulf %x, %w : tensor<3xf32>
+      %0 = util.call @bump() : () -> i32
+      %1 = util.call @bump() : () -> i32
+      %2 = util.global.load @later : i32
+      util.return %y, %0, %1, %2 : tensor<3xf32>, i32, i32, i32
+    }"""
+    x = np.float32([1, 2, 3])
+    for _ in range(2):
+        # Every run starts with the initial values.
+        scaled, first, second, later = execute(text, x)
+        np.testing.assert_array_equal(scaled, 2 * x)
+        assert (first, second, later) == (10, 20, 10)
+
+
+def test_parameters_have_no_contents(execute_error: Any) -> None:
+    text = """
+    util.global private @w = #flow.parameter.named<"model"::"w"> : tensor<2xf32>
+    func.func @f() -> tensor<2xf32> {
+      %w = util.global.load @w : tensor<2xf32>
+      return %w : tensor<2xf32>
+    }"""
+    error = execute_error(text)
+    assert error.operation.name == "util.global.load"
+    assert "whose contents the program does not have" in error.message
+
+
+@pytest.mark.parametrize("name", ["c01_homog", "c08_shared_const", "c13_enc_transfer"])
+def test_encodings_and_transfers_change_no_elements(name: str) -> None:
+    text = (CASES / f"{name}.mlir").read_text()
+    results = []
+    for plain in (False, True):
+        module = parse_module(new_context(), Source(text, "case.mlir"))
+        moves = [op for op in module.walk() if op.name == "flow.tensor.transfer"]
+        assert moves
+        for op in moves if plain else ():
+            op.results[0].replace_all_uses_with(op.operands[0])
+            op.detach()
+            op.erase()
+        (name,) = public_functions(module)
+        types = argument_types(find_function(Program(module), name))
+        generator = np.random.default_rng(1)
+        inputs = [generator.standard_normal(t.get_shape()).astype(np.float32) for t in types]
+        results.append(run(module, name, inputs))
+    for with_transfers, without in zip(*results, strict=True):
+        np.testing.assert_array_equal(with_transfers, without)
