@@ -29,6 +29,9 @@ PROGRAMS = [
 REFUSED_HERE = {"70_axis_out_of_range.mlir"}
 """Programs that mlir-opt lets pass and we do not: their shardings cannot mean anything."""
 
+LOST_THERE = {"foreign_body.mlir"}
+"""Programs whose named operations have bodies of their own, which mlir-opt does not print."""
+
 UNKNOWN_THERE = ("sdy.",)
 """Dialects that mlir-opt reads in the generic form only."""
 
@@ -46,8 +49,8 @@ def read(text: str) -> ModuleOp:
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_unchanged(path: Path, mlir_opt: Callable[..., str]) -> None:
-    if path.name in REFUSED_HERE:
-        pytest.skip("refused here, rightly")
+    if path.name in REFUSED_HERE | LOST_THERE:
+        pytest.skip("mlir-opt makes something else of it")
     module = read(path.read_text())
     foreign = any(op.name.startswith(UNKNOWN_THERE) for op in module.walk())
     for generic in (True,) if foreign else (False, True):
