@@ -96,13 +96,16 @@ def check_operation(operation: Operation) -> None:
 
 
 def computes_on_tensors(function: Operation) -> list[Operation]:
-    """The operations of a function that see tensors, without the bodies of structured ones."""
+    """The operations of a function that see tensors, without bodies that run on whole ones."""
     found: list[Operation] = []
     for operation in function.walk():
         if operation is function or operation.name.startswith(("shard.", "tensor.yield")):
             continue
         parent = operation.parent_op()
-        inside = parent is not None and parent.name.startswith(("linalg.", "tensor."))
+        inside = False
+        while parent is not None and parent is not function:
+            inside = inside or parent.name.startswith(("linalg.", "tensor.", "scf.forall"))
+            parent = parent.parent_op()
         if not inside and any(map(is_tensor, (*operation.operands, *operation.results))):
             found.append(operation)
     return found
