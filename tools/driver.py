@@ -30,6 +30,7 @@ from .limits import deep_recursion
 from .options import Options
 from .parsing import parse_module
 from .pass_manager import InternalFault, Observer, PassFailure, Step, describe_steps, run_steps
+from .plugins import PluginContext
 from .printing import print_operation
 from .source import Source
 from .verification import verification_errors
@@ -253,6 +254,6 @@ def _new_timing() -> Timing:
 
 def new_context(allow_unregistered: bool = False) -> Context:
     """A context in which every dialect that our tools read is registered, and none is loaded."""
-    context = Context(allow_unregistered=allow_unregistered)
+    context = PluginContext(allow_unregistered=allow_unregistered)
     register_dialects(context)
     return context

@@ -1,0 +1,1 @@
+"""A target for mesh-opt that lives in a package of its own."""
