@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import count, permutations
-from math import inf
+from math import gcd, inf, prod
 
 from .local_shape import divides, explicit_borders
 from .reshard_steps import (
@@ -48,6 +48,9 @@ Pending = tuple[tuple[ReductionKind, int], ...]
 """Pending reductions as (kind, axis), sorted."""
 Placement = tuple[tuple[Split, ...], Pending]
 """What the search walks over: a sharding without its grid and halos."""
+
+Move = tuple[Step, Placement, float]
+"""A step, the placement after it, and the part of the whole tensor that each process sends."""
 
 STEP_COST = 1e-6
 """What a collective costs beside its bytes, so that of equal sequences the shorter wins.
@@ -158,11 +161,10 @@ def _search(
     start, goal = _placement(source), _placement(target)
     if start == goal:
         return []
-    involved = len(source.used_axes | target.used_axes)
-    for moves in (
-        _Moves(shape, source, target, fix=involved > MOVABLE_AXES),
-        _Moves(shape, source, target, fix=False),
-    ):
+    involved = source.used_axes | target.used_axes
+    in_place = _in_place(source, target) if len(involved) > MOVABLE_AXES else frozenset[int]()
+    for fixed in (in_place, frozenset[int]()):
+        moves = _moves(shape, source, goal, involved, fixed)
         ends = max(moves.local(start), moves.local(goal))
         for most in (ends, inf):
             found = _dijkstra(moves, start, goal, most)
@@ -201,38 +203,88 @@ def _dijkstra(
     return None
 
 
+def _in_place(source: Sharding, target: Sharding) -> frozenset[int]:
+    """The axes that begin the lists of a dimension at both ends."""
+    fixed: set[int] = set()
+    for dimension, (left, right) in enumerate(
+        zip(source.dimension_axes, target.dimension_axes, strict=True)
+    ):
+        if explicit_borders(source, dimension) == explicit_borders(target, dimension):
+            for a, b in zip(left, right, strict=False):
+                if a != b:
+                    break
+                fixed.add(a)
+    return frozenset(fixed)
+
+
+def _moves(
+    shape: tuple[int | None, ...],
+    source: Sharding,
+    goal: Placement,
+    involved: frozenset[int],
+    fixed: frozenset[int],
+) -> _Moves:
+    """The moves of a search; `fixed` axes stay where they are at the source."""
+    extents = tuple(UNKNOWN_EXTENT if e is None else e for e in source.grid.shape)
+    whole = prod(extents)
+    # Only what sizes have in common with numbers of processes matters.
+    sizes = tuple(None if size is None else gcd(size, whole) for size in shape)
+    kept = tuple(sum(axis in fixed for axis in axes) for axes in source.dimension_axes)
+    movable = tuple(sorted(involved - fixed))
+    known = source.grid.is_static
+    uneven = tuple(
+        None if _is_even(split, size, extents, known) else split
+        for split, size in zip(goal[0], sizes, strict=True)
+    )
+    return _Moves.of_kind(extents, known, sizes, kept, movable, uneven)
+
+
+def _is_even(split: Split, size: int | None, extents: Sequence[int], known: bool) -> bool:
+    """Whether the shards of a dimension are of one size, and so can be cut and joined."""
+    axes, borders = split
+    if borders is not None:
+        return False
+    return not axes or (known and divides(size, prod(extents[axis] for axis in axes)))
+
+
 class _Moves:
-    """The steps that can be taken from a placement of one tensor."""
+    """The steps that can be taken from each placement of tensors of one kind.
+
+    They are worked out once, when a search first comes by.
+    """
 
     def __init__(
-        self, shape: tuple[int | None, ...], source: Sharding, target: Sharding, *, fix: bool
+        self,
+        extents: tuple[int, ...],
+        known: bool,
+        sizes: tuple[int | None, ...],
+        kept: tuple[int, ...],
+        axes: Axes,
+        uneven: tuple[Split | None, ...],
     ) -> None:
-        """`fix`: axes that are in place at both ends stay there."""
-        grid = source.grid
-        self._shape = shape
-        self._extents = tuple(UNKNOWN_EXTENT if e is None else e for e in grid.shape)
-        self._known = grid.is_static
-        self._goal, _ = _placement(target)
-        fixed = self._in_place(source, target) if fix else set[int]()
-        involved = source.used_axes | target.used_axes
-        self._kept = tuple(sum(axis in fixed for axis in axes) for axes in source.dimension_axes)
-        self._axes = tuple(sorted(involved - fixed))
+        """`kept` first axes of each dimension stay; `uneven` splits are to be reached at once."""
+        self._extents = extents
+        self._known = known
+        self._sizes = sizes
+        self._kept = kept
+        self._axes = axes
+        self._uneven = uneven
         self._equal: dict[tuple[int, Axes], bool] = {}
         self._locals: dict[Placement, float] = {}
+        self._steps: dict[Placement, list[Move]] = {}
 
     @staticmethod
-    def _in_place(source: Sharding, target: Sharding) -> set[int]:
-        """The axes that begin the lists of a dimension at both ends."""
-        fixed: set[int] = set()
-        for dimension, (left, right) in enumerate(
-            zip(source.dimension_axes, target.dimension_axes, strict=True)
-        ):
-            if explicit_borders(source, dimension) == explicit_borders(target, dimension):
-                for a, b in zip(left, right, strict=False):
-                    if a != b:
-                        break
-                    fixed.add(a)
-        return fixed
+    @lru_cache(maxsize=256)
+    def of_kind(
+        extents: tuple[int, ...],
+        known: bool,
+        sizes: tuple[int | None, ...],
+        kept: tuple[int, ...],
+        axes: Axes,
+        uneven: tuple[Split | None, ...],
+    ) -> _Moves:
+        """The one object for a kind of tensors."""
+        return _Moves(extents, known, sizes, kept, axes, uneven)
 
     def size(self, axes: Axes) -> int:
         """The number of processes along `axes`."""
@@ -258,12 +310,18 @@ class _Moves:
             return False
         known = self._equal.get((dimension, axes))
         if known is None:
-            parts = self.size(axes) if self._known or not axes else None
-            known = self._equal[dimension, axes] = divides(self._shape[dimension], parts)
+            known = _is_even(split, self._sizes[dimension], self._extents, self._known)
+            self._equal[dimension, axes] = known
         return known
 
-    def of(self, placement: Placement) -> Iterator[tuple[Step, Placement, float]]:
-        """(step, placement after it, part of the whole tensor that each process sends)."""
+    def of(self, placement: Placement) -> list[Move]:
+        """Every step from a placement."""
+        found = self._steps.get(placement)
+        if found is None:
+            found = self._steps[placement] = list(self._all(placement))
+        return found
+
+    def _all(self, placement: Placement) -> Iterator[Move]:
         splits, pending = placement
         local = self.local(placement)
         used = {axis for axes, _ in splits for axis in axes} | {axis for _, axis in pending}
@@ -283,26 +341,17 @@ class _Moves:
         """Whether a collective can cut a dimension further, into equal parts."""
         return self.even(dimension, split) and self.even(dimension, (split[0] + axes, None))
 
-    def _slices(
-        self, placement: Placement, dimension: int, free: Axes
-    ) -> Iterator[tuple[Step, Placement, float]]:
+    def _slices(self, placement: Placement, dimension: int, free: Axes) -> Iterator[Move]:
         split = placement[0][dimension]
         for axis in free:
             if self._splittable(dimension, split, (axis,)):
                 after: Split = (*split[0], axis), None
                 yield AllSlice(dimension, (axis,)), self._with(placement, {dimension: after}), 0.0
-        goal = self._goal[dimension]
-        if (
-            not split[0]
-            and goal[0]
-            and not self.even(dimension, goal)
-            and set(goal[0]) <= set(free)
-        ):
+        goal = self._uneven[dimension]
+        if goal is not None and not split[0] and set(goal[0]) <= set(free):
             yield AllSlice(dimension, goal[0]), self._with(placement, {dimension: goal}), 0.0
 
-    def _gathers(
-        self, placement: Placement, dimension: int, local: float
-    ) -> Iterator[tuple[Step, Placement, float]]:
+    def _gathers(self, placement: Placement, dimension: int, local: float) -> Iterator[Move]:
         """Last axes that leave a dimension, for nowhere or for another dimension."""
         split = placement[0][dimension]
         axes = split[0]
@@ -323,9 +372,7 @@ class _Moves:
                         local * exchange_fraction(group),
                     )
 
-    def _reductions(
-        self, placement: Placement, local: float
-    ) -> Iterator[tuple[Step, Placement, float]]:
+    def _reductions(self, placement: Placement, local: float) -> Iterator[Move]:
         splits, pending = placement
         kinds: dict[ReductionKind, list[int]] = {}
         for kind, axis in pending:
@@ -347,9 +394,7 @@ class _Moves:
                                 local * exchange_fraction(group),
                             )
 
-    def _permutations(
-        self, placement: Placement, local: float
-    ) -> Iterator[tuple[Step, Placement, float]]:
+    def _permutations(self, placement: Placement, local: float) -> Iterator[Move]:
         """Placements whose shards are the same, held by other processes."""
         splits, pending = placement
         waiting = {axis for _, axis in pending}
