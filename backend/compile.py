@@ -45,6 +45,7 @@ from ..sharding.grid import Grid
 from .elements import integer_element
 from .recorder import RecordedProgram, Recorder, RecordingFrame
 from .tensors import Array, Tensor
+from .writer import OUT_OF_BOUNDS
 
 __all__ = ["CompiledProgram", "InputError", "compile_program"]
 
@@ -289,6 +290,8 @@ def _located(
     message = f"failed with status {failure.status}"
     if failure.status == TOO_NARROW:
         message = "has a halo that is wider than what the neighbour holds"
+    elif failure.status == OUT_OF_BOUNDS:
+        message = "reads an element at indices that are not in the tensor"
     return _on_device(OperationError(source, message), communicator)
 
 

@@ -18,7 +18,16 @@ from ..dialects.diagnostics import OperationError
 from ..dialects.structured import IteratorType, StructuredView, structured_view
 from ..interpreter.values import element_type
 from .elements import element_of
-from .expressions import FREE, RESHAPES, RULES, Access, loop_positions, unit_reshape
+from .expressions import (
+    FREE,
+    RESHAPES,
+    RULES,
+    Access,
+    attribute_integers,
+    loop_positions,
+    operand_segments,
+    unit_reshape,
+)
 from .scalars import is_scalar_operation
 from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_broadcast, is_pointwise_tosa, is_read
 from .tosa_kernels import TOSA_KERNELS, has_tosa_kernel
@@ -44,12 +53,16 @@ class FusionPlan:
     """What to do with each operation of a block.
 
     - `kernels`: roots, each with the results that its kernel stores;
+    - `groups`: what each root's kernel computes on the way;
     - `inline`: tensors that are computed on the way wherever they are read;
     - `host`: operations that the host program carries out.
     """
 
     kernels: dict[Operation, tuple[SSAValue, ...]] = field(
         default_factory=dict[Operation, tuple[SSAValue, ...]]
+    )
+    groups: dict[Operation, list[Operation]] = field(
+        default_factory=dict[Operation, list[Operation]]
     )
     inline: set[SSAValue] = field(default_factory=set[SSAValue])
     host: set[Operation] = field(default_factory=set[Operation])
@@ -62,6 +75,8 @@ def is_pointwise(operation: Operation) -> bool:
         return _is_unit_reshape(operation)
     if name.startswith("tosa."):
         return is_pointwise_tosa(operation)
+    if name in ("tensor.extract_slice", "tensor.insert_slice"):
+        return _is_known_slice(operation)
     if name in RULES:
         return True
     if is_scalar_operation(name):
@@ -69,6 +84,20 @@ def is_pointwise(operation: Operation) -> bool:
         return isinstance(result_type, TensorType | AnyFloat)
     view = structured_view(operation)
     return view is not None and is_pointwise_view(view)
+
+
+def _is_known_slice(operation: Operation) -> bool:
+    """Whether a slice surely lies inside: the host looks at all others before they are taken."""
+    group = 1 if operation.name == "tensor.extract_slice" else 2
+    if any(operand_segments(operation)[group:]):
+        return False
+    whole = shape_of(operation.operands[group - 1])
+    parts = ("offsets", "sizes", "strides")
+    lists = [attribute_integers(operation, f"static_{part}") for part in parts]
+    return all(
+        0 <= offset <= size and 0 <= offset + (count - 1) * stride < max(size, 1)
+        for size, offset, count, stride in zip(whole, *lists, strict=True)
+    )
 
 
 def is_pointwise_view(view: StructuredView) -> bool:
@@ -222,7 +251,6 @@ def plan_block(block: Block) -> FusionPlan:
     plan = FusionPlan()
     demands: dict[SSAValue, list[Demand]] = {}
     wanted_by_host = set(_read_by_other_blocks(block))
-    group_sizes: dict[Operation, int] = {}
 
     def ask(operation: Operation, roots: dict[Operation, Access]) -> None:
         for operand, own in _accesses(operation):
@@ -247,11 +275,11 @@ def plan_block(block: Block) -> FusionPlan:
         read = [each for each in operation.results if each in demands or each in wanted_by_host]
         if not read:
             continue
-        roots = _inline_roots(operation, demands, wanted_by_host, group_sizes)
+        roots = _inline_roots(operation, demands, wanted_by_host, plan.groups)
         if roots is not None:
             plan.inline.update(operation.results)
             for root in roots:
-                group_sizes[root] = group_sizes.get(root, 0) + 1
+                plan.groups.setdefault(root, []).append(operation)
             ask(operation, roots)
         elif operation.name in VIEWS:
             plan.host.add(operation)
@@ -309,7 +337,7 @@ def _inline_roots(
     operation: Operation,
     demands: dict[SSAValue, list[Demand]],
     wanted_by_host: set[SSAValue],
-    group_sizes: dict[Operation, int],
+    groups: dict[Operation, list[Operation]],
 ) -> dict[Operation, Access] | None:
     """The kernels that compute an operation on the way, or `None` if its results are stored."""
     if not is_pointwise(operation) or any(each in wanted_by_host for each in operation.results):
@@ -318,7 +346,7 @@ def _inline_roots(
     roots: dict[Operation, Access] = {}
     for demand in found:
         roots[demand.root] = max(demand.access, roots.get(demand.root, Access.SAME))
-    if any(group_sizes.get(root, 0) >= LARGEST_GROUP for root in roots):
+    if any(len(groups.get(root, ())) >= LARGEST_GROUP for root in roots):
         return None
     if _is_free(operation):
         return roots

@@ -27,6 +27,7 @@ from ..runtime.buffers import Buffer, Storage
 from ..runtime.commands import AnyCommand, Command, CommandBuffer, Place
 from ..runtime.communicator import Communicator
 from ..sharding.grid import Grid
+from .bounds import check_operation
 from .contractions import SMALLEST_PRODUCT, PackedProduct
 from .fusion import captured
 from .native_kernel import compile_kernel
@@ -293,6 +294,8 @@ class RecordingFrame(Frame):
         return Exit(end, results)
 
     def _record_kernel(self, step: Step, kernel: KernelText) -> None:
+        for operation in step.group:
+            check_operation(operation, self.resolver.shape)
         bound: dict[Bound, Tensor] = {}
         for value in kernel.writes:
             if isinstance(value, SSAValue):

@@ -20,6 +20,7 @@ from .writer import KernelText, Number
 class Step:
     """One operation: by a kernel if there is one, else by the host.
 
+    `group` are the operations that the kernel carries out, the root and those on the way.
     `product` is another way to the kernel's result that is better where the sizes are large.
     `dead` are the values that nothing reads after it.
     """
@@ -27,6 +28,7 @@ class Step:
     operation: Operation
     kernel: KernelText | None
     product: PackedProduct | None
+    group: tuple[Operation, ...]
     dead: tuple[SSAValue, ...]
 
 
@@ -61,6 +63,7 @@ def schedule_block(block: Block, is_terminator: Callable[[str], bool]) -> Schedu
                 operation,
                 kernel,
                 _product(operation, plan.inline.__contains__) if kernel else None,
+                (operation, *plan.groups.get(operation, ())),
                 tuple(dead.get(position, ())),
             )
             for position, (operation, kernel) in enumerate(steps)

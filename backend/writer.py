@@ -152,6 +152,8 @@ class KernelWriter:
     _bindings: dict[Bound, int] = field(default_factory=dict[Bound, int])
     _constants: dict[Constant, int] = field(default_factory=dict[Constant, int])
 
+    _may_fail: bool = False
+
     def __post_init__(self) -> None:
         # Results come first so that their numbers, and so their alias scopes, are always known.
         for result in self.results:
@@ -304,7 +306,9 @@ class KernelWriter:
             return write_scalar_operation(self.code, operation, operands, form)
         if name == "tensor.extract":
             indices = tuple(self.scalar(operand) for operand in operation.operands[1:])
-            return (self.element(operation.operands[0], indices),)
+            shape = self.shape(operation.operands[0])
+            checked = tuple(map(self._checked_index, indices, shape))
+            return (self.element(operation.operands[0], checked),)
         if name == "affine.apply":
             attribute = operation.get_attr_or_prop("map")
             if isinstance(attribute, AffineMapAttr):
@@ -317,6 +321,17 @@ class KernelWriter:
         if name == "scf.if":
             return self._if(operation, loops)
         raise OperationError(operation, "is an operation that the numba backend does not compile")
+
+    def _checked_index(self, index: Term, size: Term) -> Term:
+        """An index that lies inside; the kernel fails if it had to be changed."""
+        code = self.code
+        if isinstance(index, int) and isinstance(size, int) and 0 <= index < size:
+            return index
+        outside = code.call("cmpiuge_i64", index, size)
+        with code.when(outside):
+            code.set(FAILED, OUT_OF_BOUNDS)
+        self._may_fail = True
+        return code.call("select_i64", outside, 0, index)
 
     def _if(self, operation: Operation, loops: Indices) -> tuple[Term, ...]:
         results = tuple(self.code.fresh() for _ in operation.results)
@@ -369,17 +384,20 @@ class KernelWriter:
 
     def finish(self, tiles: TileCount) -> KernelText:
         """The kernel, with the code that fetches its bindings and constants in front."""
+        status = ast.Name(FAILED, ast.Load()) if self._may_fail else ast.Constant(0)
         fetches = [
             *(_fetch(f"b{i}", "bindings", i) for i in self._bindings.values()),
             *(_fetch(f"c{i}", "constants", i) for i in self._constants.values()),
         ]
+        if self._may_fail:
+            fetches.append(ast.Assign([ast.Name(FAILED, ast.Store())], ast.Constant(0)))
         arguments = [ast.arg(name) for name in ("bindings", "constants", "first", "last")]
         function = ast.FunctionDef(
             name="kernel",
             args=ast.arguments(
                 posonlyargs=[], args=arguments, kwonlyargs=[], kw_defaults=[], defaults=[]
             ),
-            body=[*fetches, *self.code.body, ast.Return(ast.Constant(0))],
+            body=[*fetches, *self.code.body, ast.Return(status)],
             decorator_list=[],
         )
         bound = tuple(self._bindings)
@@ -442,6 +460,12 @@ def splat_value(attribute: Attribute) -> Attribute | None:
         return IntegerAttr(int(number), kind)
     return None
 
+
+FAILED = "failed"
+"""The variable of a kernel that holds its status."""
+
+OUT_OF_BOUNDS = 4
+"""The status of a kernel that was told to read beyond a tensor."""
 
 BODY_OPERATIONS = frozenset(
     ("affine.apply", "arith.constant", "linalg.index", "scf.if", "tensor.dim", "tensor.extract")

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, TypeVar
 
@@ -54,10 +55,12 @@ class ThreadGroup:
                 target=_serve, args=(tasks,), daemon=True, name=f"mesh-opt-device-{process}"
             ).start()
 
+        # The threads know only their queues, so they end with the last who knows the group.
+        self._finish = weakref.finalize(self, _stop, self._queues)
+
     def close(self) -> None:
         """End the threads, after what is queued."""
-        for tasks in self._queues:
-            tasks.put(None)
+        self._finish()
 
     def run(self, work: Callable[[ThreadCommunicator], T]) -> list[T]:
         """Run `work` on every device at once; returns what each returned.
@@ -175,6 +178,11 @@ class _Run:
             else:
                 while self._arrived < self.expected:
                     self._condition.wait()
+
+
+def _stop(queues: Sequence[queue.SimpleQueue[Callable[[], None] | None]]) -> None:
+    for tasks in queues:
+        tasks.put(None)
 
 
 def _serve(tasks: queue.SimpleQueue[Callable[[], None] | None]) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from mesh_opt.runtime import arena
 from mesh_opt.runtime.arena import ALIGNMENT, Lifetime, place
 from mesh_opt.runtime.buffers import Buffer, Storage, allocate
 from mesh_opt.runtime.commands import CommandBuffer, HostCommand, Place
@@ -21,9 +24,9 @@ lifetimes = st.lists(
 )
 
 
-@given(lifetimes)
-def test_placement(buffers: list[Lifetime]) -> None:
-    placement = place(buffers)
+@given(lifetimes, st.sampled_from([place, arena._place_in_time]))
+def test_placement(buffers: list[Lifetime], way: Callable) -> None:
+    placement = way(buffers)
     for i, (left, at) in enumerate(zip(buffers, placement.offsets, strict=True)):
         assert at % ALIGNMENT == 0
         assert at + left.size <= placement.size
