@@ -85,22 +85,12 @@ class Emitter:
 
     def once(self, key: object, make: Callable[[], SSAValue]) -> SSAValue:
         """The value remembered under a key in this block or one around it, else made here."""
-        found = self.recall(key)
-        if found is None:
-            found = self._known[key] = make()
-        return found
-
-    def recall(self, key: object) -> SSAValue | None:
-        """The value remembered under a key in this block or one around it."""
         for scope in self._scopes():
             found = scope._known.get(key)
             if found is not None:
                 return found
-        return None
-
-    def remember(self, key: object, value: SSAValue) -> None:
-        """Remember a value of this block under a key."""
-        self._known[key] = value
+        found = self._known[key] = make()
+        return found
 
     def _scopes(self) -> Iterator[Emitter]:
         scope: Emitter | None = self

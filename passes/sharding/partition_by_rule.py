@@ -13,6 +13,7 @@ from itertools import pairwise
 from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...dialects.diagnostics import remark
 from ...dialects.structured import STRUCTURED_OPERATIONS
 from ...sharding.factor_placement import (
     Assignment,
@@ -75,6 +76,13 @@ Emit = Callable[[Partitioner, SpreadOperation, list[SSAValue]], Operation]
 
 def by_rule(partitioner: Partitioner, operation: Operation) -> None:
     """Spread an operation by its rule; without one it runs whole."""
+    if factor_rule(operation) is None and any(
+        ranked(operand) is not None and partitioner.sharding_of(operand) is not None
+        for operand in operation.operands
+    ):
+        remark(
+            "sharding", operation, "has no factor rule: its operands are gathered on every device"
+        )
     spread_by_rule(partitioner, operation, freely)
 
 

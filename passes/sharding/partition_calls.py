@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
-from ...sharding.sharding import Sharding
-from .annotations import tensor_shape
 from .local_types import local_type, ranked
 from .partition_by_rule import copy_with, run_whole
 from .partition_registry import partitions
@@ -41,7 +39,7 @@ def return_(partitioner: Partitioner, operation: Operation) -> None:
     signature = partitioner.signature
     assert signature is not None
     if signature.results is None:
-        signature.results = tuple(_finished(partitioner, operand) for operand in operation.operands)
+        signature.results = tuple(partitioner.finished(operand) for operand in operation.operands)
     operands = [
         partitioner.value(operand, sharding)
         for operand, sharding in zip(operation.operands, signature.results, strict=True)
@@ -49,10 +47,3 @@ def return_(partitioner: Partitioner, operation: Operation) -> None:
     end = copy_with(partitioner, operation, operands, ())
     partitioner.emitter.add(end)
     partitioner.emitter.end = end
-
-
-def _finished(partitioner: Partitioner, value: SSAValue) -> Sharding | None:
-    if tensor_shape(value) is None:
-        return None
-    sharding = partitioner.sharding_of(value)
-    return None if sharding is None else sharding.without_partials()

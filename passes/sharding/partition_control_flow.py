@@ -33,18 +33,6 @@ def local_of(value: SSAValue, sharding: Sharding | None) -> Attribute:
     return value.type if value_type is None else local_type(value_type, sharding)
 
 
-def enter(partitioner: Partitioner, source: Block, shardings: Sequence[Sharding | None]) -> Block:
-    """An empty block for the operations of another one, its arguments recorded as placed."""
-    types = [
-        local_of(argument, sharding)
-        for argument, sharding in zip(source.args, shardings, strict=True)
-    ]
-    block = Block(arg_types=types)
-    for old, new, sharding in zip(source.args, block.args, shardings, strict=True):
-        partitioner.set_value(old, new, sharding)
-    return block
-
-
 def body(
     partitioner: Partitioner,
     source: Block,
@@ -68,15 +56,11 @@ def body(
         for operation in operations:
             partitioner.partition(operation)
         emitter.location = terminator.location
-        # A condition, as in scf.condition, comes before the values.
-        extra = len(terminator.operands) - (
-            len(terminator.operands) if yielded is None else len(yielded)
-        )
-        if terminator.name == "scf.condition":
-            extra = 1
+        # The condition of scf.condition comes before the values.
+        extra = 1 if terminator.name == "scf.condition" else 0
         values = terminator.operands[extra:]
         if yielded is None:
-            yielded = [_natural(partitioner, value) for value in values]
+            yielded = [partitioner.finished(value) for value in values]
         operands = [
             *(partitioner.value(value) for value in terminator.operands[:extra]),
             *(
@@ -88,13 +72,6 @@ def body(
         emitter.add(end)
         emitter.end = end
     return block, list(yielded)
-
-
-def _natural(partitioner: Partitioner, value: SSAValue) -> Sharding | None:
-    if ranked(value) is None:
-        return None
-    sharding = partitioner.sharding_of(value)
-    return None if sharding is None else normal(sharding.without_partials())
 
 
 def finish(

@@ -115,6 +115,13 @@ class Partitioner:
         """Where a tensor is, or where a creation is said to be."""
         return self._tensors[original].sharding
 
+    def finished(self, original: SSAValue) -> Sharding | None:
+        """Where a tensor is once its pending reductions are done; `None` for a scalar too."""
+        if ranked(original) is None:
+            return None
+        sharding = self.sharding_of(original)
+        return None if sharding is None else normal(sharding.without_partials())
+
     def creation_of(self, original: SSAValue) -> Creation | None:
         """The creation that a tensor is, if it is one."""
         found = self._tensors[original]
@@ -267,11 +274,6 @@ class Partitioner:
             at = following
 
     # Walking
-
-    def partition_block(self, source: Block) -> None:
-        """Emit the operations of a block at the end of the current one."""
-        for operation in source.ops:
-            self.partition(operation)
 
     def partition(self, operation: Operation) -> None:
         """Emit what an operation is on one device."""
