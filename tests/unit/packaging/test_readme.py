@@ -1,0 +1,62 @@
+"""What the README shows works as it is written there."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from mesh_opt.tools.driver import new_context
+from mesh_opt.tools.parsing import parse_module
+from mesh_opt.tools.run_lines import TOOLS
+from mesh_opt.tools.source import Source
+from xdsl.context import Context
+
+ROOT = Path(__file__).parents[3]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+EXAMPLE = ROOT / "examples" / "mlp_dp_tp.mlir"
+
+
+def _blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def _commands() -> list[str]:
+    lines = "".join(_blocks("sh")).replace("\\\n", " ").splitlines()
+    return [line for line in lines if line.startswith(".venv/bin/")]
+
+
+@pytest.mark.parametrize("command", _commands())
+def test_command(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    program, *arguments = shlex.split(command)
+    stdout, stderr = io.StringIO(), io.StringIO()
+    code = TOOLS[Path(program).name](arguments, io.StringIO(), stdout, stderr)
+    assert code == 0, stderr.getvalue()
+    assert stdout.getvalue()
+
+
+def test_python_face(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(ROOT)
+    (code,) = (block for block in _blocks("python") if "mesh_opt.api" in block)
+    exec(code, {})
+    assert "shard.all_reduce" in capsys.readouterr().out
+
+
+def test_passes_in_another_compiler() -> None:
+    (code,) = (block for block in _blocks("python") if "register_dialects" in block)
+    module = parse_module(new_context(), Source(EXAMPLE.read_text(encoding="utf-8"), "x"))
+    exec(code, {"context": Context(), "module": module})
+    assert "shard.all_reduce" in str(module)
+
+
+def test_make_targets_are_explained() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    phony = re.search(r"\.PHONY: (.*)", makefile)
+    assert phony is not None
+    explained = re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE)
+    assert sorted(phony.group(1).split()) == sorted(explained)
+    shown = re.findall(r"^make ([a-z]+)", README, re.MULTILINE)
+    assert set(shown) <= set(explained)
