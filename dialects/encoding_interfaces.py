@@ -2,7 +2,7 @@
 
 Passes speak to these interfaces and never to a dialect, so that a target defines its own solver
 without any dialect or pass knowing of it, and that both spellings of the encoding dialects, that
-of 2024 and that of today, look alike. `docs/encodings.md` tells how to add a solver.
+of 2024 and that of today, look alike. `docs/encodings.md` tells more.
 """
 
 from __future__ import annotations

@@ -88,6 +88,10 @@ class Driver:
             from ..passes.sharding.cost_report import render_report
 
             self._stderr.write(render_report(module))
+        if self._options.encoding_report:
+            from ..passes.encoding.encoding_report import render_report as render_encodings
+
+            self._stderr.write(render_encodings(module))
         if not self._respell(module):
             return None
         with self._stage("Output"):

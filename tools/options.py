@@ -92,6 +92,9 @@ class Options:
     shard_cost_report: bool = _flag(
         "report on standard error what each function of the output costs one device"
     )
+    encoding_report: bool = _flag(
+        "report on standard error what each encoded tensor of the output takes and where"
+    )
     mlir_timing: bool = _flag("report on standard error where the time went")
 
     verify_each: bool = _flag("verify the IR after every pass")

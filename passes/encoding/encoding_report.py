@@ -1,0 +1,154 @@
+"""What encodings cost: for each encoded tensor of a host program where it is and what it takes.
+
+A report for people, made of a program whose layouts are settled; a tensor whose layout is still
+open says so. Nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...dialects.affinity import affinity_of
+from ...dialects.encoding_interfaces import (
+    EncodingError,
+    Tensor,
+    TensorEncoding,
+    plain,
+    storage_formula_of,
+    tensor_encoding,
+)
+from ...tiling.packed_layouts import DYNAMIC_TILE, PackedLayout
+from ..stream.layout_origin import LayoutOrigins, host_operations
+
+UNKNOWN = "?"
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedTensor:
+    """One row of the report. Sizes are bytes, `None` where they depend on dynamic dimensions."""
+
+    operation: Operation
+    """Where the tensor is made, or first read if it comes from outside."""
+    tensor: str
+    layout: str
+    device: str
+    origin: str
+    """The device that laid the tensor out: another one than `device` after a transfer."""
+    logical_bytes: int | None
+    stored_bytes: int | None
+
+    @property
+    def waste(self) -> float | None:
+        """The part of the stored bytes that is padding, from 0 to 1."""
+        if not self.stored_bytes or self.logical_bytes is None:
+            return None
+        return 1 - self.logical_bytes / self.stored_bytes
+
+
+def encoded_tensors(module: ModuleOp) -> Iterator[EncodedTensor]:
+    """The encoded tensors of a module's host program, each once, in the order of the program."""
+    origins = LayoutOrigins(module)
+    seen: set[SSAValue] = set()
+    for operation in host_operations(module):
+        for value, type_ in tensors_of(operation):
+            encoding = tensor_encoding(type_)
+            if encoding is None or value in seen:
+                continue
+            seen.add(value)
+            tensor = cast(Tensor, type_)
+            yield EncodedTensor(
+                operation=operation,
+                tensor=str(plain(tensor)),
+                layout=_layout(tensor, encoding),
+                device=_device(affinity_of(operation)),
+                origin=", ".join(_device(o.affinity) for o in origins.of(value)) or UNKNOWN,
+                logical_bytes=_bytes(plain(tensor)),
+                stored_bytes=_bytes(tensor),
+            )
+
+
+def tensors_of(operation: Operation) -> Iterator[tuple[SSAValue, Attribute]]:
+    """The resources of an operation with the tensor types that it names for them."""
+    if operation.name == "stream.tensor.dispatch":
+        for values, names in (
+            ("mixed_operands", "operand_encodings"),
+            ("results_", "result_encodings"),
+        ):
+            found = cast(tuple[SSAValue, ...], getattr(operation, values))
+            types = cast(ArrayAttr[Attribute], operation.properties[names])
+            yield from zip(found, types, strict=True)
+        return
+    for name, type_ in operation.properties.items():
+        value = getattr(operation, name.removesuffix("_encoding"), None)
+        if name.endswith("_encoding") and isinstance(value, SSAValue):
+            yield cast(SSAValue, value), type_
+
+
+def _layout(tensor: Tensor, encoding: TensorEncoding) -> str:
+    layouts = encoding.layouts()
+    try:
+        tiles = [_tiles(layout.packed_layout(tensor)) for layout in layouts]
+    except EncodingError:
+        return str(encoding)
+    return " or ".join(dict.fromkeys(tiles)) if tiles else "open"
+
+
+def _tiles(layout: PackedLayout) -> str:
+    if layout.is_identity:
+        return "plain"
+    sizes = ["?" if tile == DYNAMIC_TILE else str(tile) for tile in layout.inner_tiles]
+    order = list(layout.inner_positions)
+    return f"tiles {'x'.join(sizes)} of dimensions {order}"
+
+
+def _device(affinity: Attribute | None) -> str:
+    if affinity is None:
+        return UNKNOWN
+    names = getattr(affinity, "device_names", None)
+    return str(affinity) if names is None else "|".join(f"@{name}" for name in names())
+
+
+def _bytes(tensor: Tensor) -> int | None:
+    """The bytes of a tensor, if they are known and there are any to know."""
+    try:
+        formulas = storage_formula_of(tensor)
+        return max(f.evaluate() for f in formulas) if all(f.is_static for f in formulas) else None
+    except ValueError:
+        return None
+
+
+COLUMNS = ("tensor", "layout", "device", "laid out for", "bytes", "stored", "padding")
+
+
+def render_report(module: ModuleOp) -> str:
+    """The rows as a table, and the sum below it."""
+    rows = list(encoded_tensors(module))
+    cells = [COLUMNS, *(_cells(row) for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(COLUMNS))]
+    lines = [
+        "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in cells
+    ]
+    stored = sum(row.stored_bytes or 0 for row in rows)
+    logical = sum(row.logical_bytes or 0 for row in rows if row.stored_bytes is not None)
+    lines.append(
+        f"{len(rows)} encoded tensors; those of known size hold {logical} bytes in {stored}"
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _cells(row: EncodedTensor) -> tuple[str, ...]:
+    waste = row.waste
+    return (
+        row.tensor,
+        row.layout,
+        row.device,
+        row.origin,
+        UNKNOWN if row.logical_bytes is None else str(row.logical_bytes),
+        UNKNOWN if row.stored_bytes is None else str(row.stored_bytes),
+        UNKNOWN if waste is None else f"{waste:.1%}",
+    )
