@@ -176,7 +176,8 @@ class AnnotationWriter:
                     operation.operands[0] = value
                     continue
             if use.sharding is held or use.sharding == held:
-                operation.operands[use.index] = value
+                if operation.operands[use.index] is not value:
+                    operation.operands[use.index] = value
                 continue
             block, before = self._place_before(value, use.anchor)
             wanted = made.get((id(block), id(use.sharding)))
@@ -213,7 +214,9 @@ class AnnotationWriter:
         by_sharding: dict[int, list[PlacedUse]] = {}
         for use in placed:
             by_sharding.setdefault(id(use.sharding), []).append(use)
-        others = sum(1 for _ in value.uses) > len(placed)
+        others = not (len(placed) == 1 and value.has_one_use()) and (
+            sum(1 for _ in value.uses) > len(placed)
+        )
         for position, uses in enumerate(by_sharding.values()):
             sharding, maker = uses[0].sharding, entry.operation
             if position or others:

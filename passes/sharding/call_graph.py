@@ -33,7 +33,7 @@ class CallGraph:
         calls_in: dict[Operation, list[Operation]] = {}
         for function in bodies:
             has_annotation = False
-            for operation in function.walk():
+            for operation in _operations_in(function):
                 if operation.name == SHARD:
                     has_annotation = True
                 elif operation.name == CALL and (target := self._target(operation)) is not None:
@@ -81,3 +81,14 @@ def _functions_in(operation: Operation) -> Iterator[Operation]:
                     yield from _functions_in(inner)
                 elif inner.regions[0].blocks:
                     yield inner
+
+
+def _operations_in(function: Operation) -> Iterator[Operation]:
+    """The operations of a function, in no order that matters, but for bodies of linalg."""
+    pending = list(function.regions)
+    while pending:
+        for block in pending.pop().blocks:
+            for operation in block.ops:
+                yield operation
+                if operation.regions and not operation.name.startswith("linalg."):
+                    pending += operation.regions

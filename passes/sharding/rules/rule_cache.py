@@ -74,7 +74,9 @@ class RuleCache:
     def rule_of(self, operation: Operation) -> FactorRule | None:
         """The rule of an operation, as `factor_rule` gives it."""
         key = operation_key(operation)
-        if key not in self._by_operation:
+        # Hashing the key takes longest, so it is looked up once.
+        known = self._by_operation.get(key, self)
+        if isinstance(known, RuleCache):
             rule = factor_rule(operation)
-            self._by_operation[key] = None if rule is None else self.intern(rule)
-        return self._by_operation[key]
+            known = self._by_operation[key] = None if rule is None else self.intern(rule)
+        return known
