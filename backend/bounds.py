@@ -67,7 +67,9 @@ def _check_loops(view: StructuredView, shapes: Sequence[Shape]) -> None:
 
 
 def _check_broadcast(operation: Operation, shapes: Sequence[Shape]) -> None:
-    for sizes in zip(*shapes, strict=True):
+    rank = max(len(shape) for shape in shapes)
+    whole = [shape for shape in shapes if len(shape) == rank]
+    for sizes in zip(*whole, strict=True):
         if len({size for size in sizes if size != 1}) > 1:
             raise OperationError(operation, f"cannot broadcast {_texts(shapes)}")
 

@@ -63,7 +63,7 @@ class _Recording:
         return [
             next(outputs).view(result.dtype).reshape(result.shape)
             if isinstance(result, Tensor)
-            else np.asarray(result)
+            else result
             for result in self.results
         ]
 

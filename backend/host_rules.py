@@ -13,7 +13,7 @@ from ..dialects.diagnostics import OperationError
 from ..interpreter.values import Value, dtype_of
 from .collective_rules import COLLECTIVE_RULES
 from .expressions import RESHAPES, attribute_integers, kept_dimensions, operand_segments
-from .kernels import write_kernel, write_slice_update
+from .kernels import write_slice, write_slice_update
 from .tensors import Tensor
 from .writer import CONSTANTS, DYNAMIC, shape_of
 
@@ -117,7 +117,7 @@ def _extract_slice(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
     if _is_contiguous(source.shape, sizes, strides):
         return (source.view(shape, int(np.ravel_multi_index(offsets, source.shape))),)
     target = recorder.new_tensor(shape, source.dtype)
-    kernel = recorder.recorded.kernel(op, lambda: write_kernel(op, (result,), _stored))
+    kernel = recorder.recorded.kernel(op, lambda: write_slice(op))
     frame.shapes[result] = shape
     recorder.run_kernel(kernel, [source], [target], frame.constants(kernel), op)
     return (target,)
@@ -138,11 +138,6 @@ def _insert_slice(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
     frame.shapes[op.results[0]] = target.shape
     recorder.run_kernel(kernel, [source], [target], frame.constants(kernel), op)
     return (target,)
-
-
-def _stored(value: object) -> bool:
-    """Nothing is computed on the way in the kernel of a slice alone."""
-    return False
 
 
 HOST_RULES: dict[str, HostRule] = {

@@ -59,6 +59,12 @@ def write_kernel(
     return writer.finish(ReductionLoops(writer, view).write())
 
 
+def write_slice(operation: Operation) -> KernelText:
+    """The kernel that copies a slice, wherever it lies, into a tensor of its own."""
+    writer = KernelWriter(operation, (operation.results[0],), lambda value: False)
+    return writer.finish(_write_pointwise(writer))
+
+
 def write_slice_update(operation: Operation) -> KernelText:
     """The kernel that writes the source of a `tensor.insert_slice` into its destination."""
     result = operation.results[0]
