@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
+from ...dialects.diagnostics import OperationError
 from ...sharding.factor_placement import without_new_partials
 from .annotations import GET_SHARDING, SHARD, SHARDING
+from .collectives import PURE_COLLECTIVES, RECV, SEND
 from .partition_registry import partitions
 from .partitioner import Partitioner, normal
 
@@ -35,3 +37,14 @@ def shard(partitioner: Partitioner, operation: Operation) -> None:
         target = without_new_partials(held, target)
     value = partitioner.demand(source, target)
     partitioner.place(result, value, target)
+
+
+@partitions(
+    *PURE_COLLECTIVES, SEND, RECV, "shard.process_linear_index", "shard.process_multi_index"
+)
+def of_one_device(partitioner: Partitioner, operation: Operation) -> None:
+    """What speaks of one device has no meaning in the program of all of them."""
+    raise OperationError(
+        operation,
+        "is for the program of one device, but the function around it still has annotations",
+    )

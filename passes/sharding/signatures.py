@@ -62,17 +62,20 @@ class Signatures:
     def __init__(self, module: ModuleOp, global_abi: bool) -> None:
         self.annotations = Annotations()
         self._global_abi = global_abi
-        self._functions: dict[str, FuncOp] = {}
+        self._functions: list[FuncOp] = []
+        self._tables: dict[Operation | None, dict[str, FuncOp]] = {}
         self._calls: dict[FuncOp, list[FuncOp]] = {}
         for operation in module.walk():
             if isinstance(operation, FuncOp):
-                self._functions.setdefault(operation.sym_name.data, operation)
+                self._functions.append(operation)
+                table = self._tables.setdefault(operation.parent_op(), {})
+                table.setdefault(operation.sym_name.data, operation)
         self._annotated = {
             function
-            for function in self._functions.values()
+            for function in self._functions
             if any(inner.name == SHARD for inner in function.walk())
         }
-        for function in self._functions.values():
+        for function in self._functions:
             called = (self.callee(inner) for inner in function.walk())
             self._calls[function] = [callee for callee in called if callee is not None]
         self._rewritten = self._reaching(self._annotated)
@@ -85,7 +88,14 @@ class Signatures:
         symbol = operation.get_attr_or_prop("callee")
         if not isinstance(symbol, SymbolRefAttr):
             return None
-        return self._functions.get(symbol.string_value())
+        name = symbol.string_value()
+        scope = operation.parent_op()
+        while scope is not None:
+            found = self._tables.get(scope, {}).get(name)
+            if found is not None:
+                return found
+            scope = scope.parent_op()
+        return None
 
     def _reaching(self, functions: set[FuncOp]) -> set[FuncOp]:
         """The functions, and those that call them however indirectly."""
@@ -103,7 +113,7 @@ class Signatures:
         """The functions to rewrite, callees before callers as far as there is such an order."""
         order: list[FuncOp] = []
         seen: set[FuncOp] = set()
-        for root in self._functions.values():
+        for root in self._functions:
             stack = [(root, iter(self._calls[root]))]
             if root in seen:
                 continue

@@ -33,3 +33,15 @@ func.func @loose(%x: tensor<6x4xf32>, %a: !shard.sharding) -> tensor<6x4xf32> {
   %x0 = shard.shard %x to %a : tensor<6x4xf32>
   return %x0 : tensor<6x4xf32>
 }
+
+// -----
+
+shard.grid @g(shape = 2)
+
+func.func @half_done(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %rows = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %x0 = shard.shard %x to %rows : tensor<4x4xf32>
+  // expected-error@+1 {{'shard.all_reduce' op is for the program of one device, but the function around it still has annotations}}
+  %y = shard.all_reduce %x0 on @g grid_axes = [0] : tensor<4x4xf32> -> tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}
