@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     ShapedType,
     StringAttr,
+    i64,
 )
 from xdsl.ir import Attribute, Dialect, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
@@ -44,7 +45,7 @@ from .linalg_body_ops import IndexOp, YieldOp
 from .linalg_named_ops import NAMED_OPS, BodyKind, IteratorType, NamedOp
 from .linalg_packing import PackOp, SoftmaxOp, UnpackOp
 from .linalg_region_ops import BroadcastOp, MapOp, ReduceOp, TransposeOp
-from .reading import attribute, element_type, integers
+from .reading import element_type, integers
 from .structured import given_maps
 
 IndexingMaps = ArrayAttr[AffineMapAttr]
@@ -269,16 +270,25 @@ class NamedStructuredOp(StructuredOp):
             )
         if row.name == "fill" and isinstance(self.inputs[0].type, ShapedType):
             raise VerifyException("expected op with scalar input")
-        for name in ("strides", "dilations"):
-            values = attribute(self, name)
-            if row.windows and values is not None and len(integers(values)) != row.windows:
-                raise VerifyException(
-                    f"attribute '{name}' failed to satisfy constraint: 64-bit signless int "
-                    f"elements attribute of shape [{row.windows}]"
-                )
+        for name in ("strides", "dilations") if row.windows else ():
+            self._verify_window_numbers(name)
         if row.custom_maps:
             self._verify_custom_maps()
         super().verify_()
+
+    def _verify_window_numbers(self, name: str) -> None:
+        values = self.properties.get(name)
+        if values is None:
+            return
+        count, numbers = self.row_for(self.properties).windows, integers(values)
+        value_type = getattr(values, "type", None)
+        if len(numbers) != count or getattr(value_type, "element_type", None) != i64:
+            raise VerifyException(
+                f"attribute '{name}' failed to satisfy constraint: 64-bit signless int elements "
+                f"attribute of shape [{count}]"
+            )
+        if 0 in numbers:
+            raise VerifyException(f"attribute '{name}' must not contain 0, found {list(numbers)}")
 
     def _verify_custom_maps(self) -> None:
         """Each map of a matmul only permutes or leaves out the dimensions that it names."""

@@ -259,6 +259,7 @@ class StructuredOp(IRDLOperation):
         return None if view is None else len(view.iterators)
 
     def verify_(self) -> None:
+        only_block(self.body)
         verify_structured(self, len(self.inputs))
 
 
@@ -279,13 +280,24 @@ def verify_structured(operation: Operation, input_count: int) -> None:
     verify_body(operation, view.body, len(view.outputs))
 
 
-def verify_destinations(operation: Operation, input_count: int) -> None:
-    """Each output on tensors has a result of its type; tensors and memrefs do not mix."""
+def verify_destinations(
+    operation: Operation, input_count: int, output_count: int | None = None
+) -> None:
+    """Each output on tensors has a result of its type; tensors and memrefs do not mix.
+
+    The outputs follow the inputs; they are all operands that are left unless a count is given.
+    """
     operands = operation.operands
+    end = len(operands) if output_count is None else input_count + output_count
+    for index, output in enumerate(operands[input_count:end], start=input_count):
+        if not isinstance(output.type, TensorType | MemRefType):
+            raise VerifyException(
+                f"operand #{index} must be a ranked tensor or memref, but got '{output.type}'"
+            )
     tensors = [operand for operand in operands if isinstance(operand.type, TensorType)]
     if tensors and any(isinstance(operand.type, MemRefType) for operand in operands):
         raise VerifyException("expected to have pure tensor or buffer semantics")
-    outputs = [operand for operand in operands[input_count:] if operand in tensors]
+    outputs = [operand for operand in operands[input_count:end] if operand in tensors]
     if len(operation.results) != len(outputs):
         raise VerifyException(
             f"expected the number of tensor results ({len(operation.results)}) to be equal to "

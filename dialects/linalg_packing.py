@@ -159,7 +159,7 @@ class _PackingOp(IRDLOperation):
         printer.print_attribute(self.operands[1].type)
 
     def verify_(self) -> None:
-        verify_destinations(self, 1)
+        verify_destinations(self, 1, 1)
         tile_operands = [each for each in self.operands[2:] if isinstance(each.type, IndexType)]
         markers = integers(self.static_inner_tiles).count(DYNAMIC_INDEX)
         if markers != len(tile_operands):

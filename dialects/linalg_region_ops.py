@@ -360,6 +360,14 @@ class _RelayoutOp(IRDLOperation):
             regions=[self._new_body(input, init)],
         )
 
+    def prints_generically(self) -> bool:
+        """Whether the body is not a copy, so that the short form would lose it."""
+        block = self.body.block
+        yielded = block.last_op
+        return yielded is not block.first_op or tuple(block.args[:1]) != tuple(
+            () if yielded is None else yielded.operands
+        )
+
     @staticmethod
     def _new_body(input: SSAValue, init: SSAValue) -> Region:
         return clone_body(_RELAYOUT, (element_type(input.type), element_type(init.type)))

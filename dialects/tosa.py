@@ -18,6 +18,9 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     StringAttr,
     UnitAttr,
+    UnrankedTensorType,
+    i32,
+    i64,
 )
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue, TypeAttribute
 from xdsl.irdl import (
@@ -76,6 +79,12 @@ _ATTRIBUTE_CLASSES: dict[str, type[Attribute]] = {
     "values": DenseIntOrFPElementsAttr,
 }
 """What an attribute of this name is, in every operation that has it."""
+
+_ATTRIBUTE_WIDTHS = {
+    **dict.fromkeys(("axis", "perms"), i32),
+    **dict.fromkeys(("dilation", "kernel", "out_pad", "pad", "stride"), i64),
+}
+"""The type of the numbers in an attribute of this name."""
 
 _OPTIONAL = ("local_bound", "nan_mode")
 
@@ -230,7 +239,21 @@ class TosaOp(IRDLOperation):
             raise VerifyException(
                 f"expected {row.result_count} results, but found {len(self.results)}"
             )
-        row.check(self)
+        for name in row.attributes:
+            self._verify_width(name)
+        if not any(
+            isinstance(value.type, UnrankedTensorType) for value in (*self.operands, *self.results)
+        ):
+            row.check(self)
+
+    def _verify_width(self, name: str) -> None:
+        width, value = _ATTRIBUTE_WIDTHS.get(name), self.properties.get(name)
+        found = getattr(value, "elt_type" if isinstance(value, DenseArrayBase) else "type", None)
+        if width is not None and value is not None and found != width:
+            raise VerifyException(
+                f"attribute '{name}' failed to satisfy constraint: expected numbers of type "
+                f"{width}, found {value}"
+            )
 
 
 class PrettyTosaOp(TosaOp):

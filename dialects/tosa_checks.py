@@ -55,6 +55,14 @@ def constant_shape(value: SSAValue) -> Shape | None:
     return None
 
 
+def _shape_operand(operation: Operation, index: int) -> Shape | None:
+    """The numbers of the operand that is a `!tosa.shape`, if they are known."""
+    value = operation.operands[index]
+    if not isinstance(value.type, ShapeType):
+        raise VerifyException(f"operand #{index} must be a tosa shape, but got '{value.type}'")
+    return constant_shape(value)
+
+
 def _axis(operation: Operation) -> int:
     axis = operation.properties.get("axis")
     return axis.value.data if isinstance(axis, IntegerAttr) else -1
@@ -312,7 +320,7 @@ def reshaping(operation: Operation) -> None:
     before, after = _count(shape_of(operation.operands[0])), _count(shape_of(operation.results[0]))
     if not agree(before, after):
         raise VerifyException(f"cannot reshape {before} elements into {after}")
-    wanted = constant_shape(operation.operands[1])
+    wanted = _shape_operand(operation, 1)
     if wanted is not None and not _same(wanted, shape_of(operation.results[0])):
         raise VerifyException(
             f"new shape is inconsistent with result shape: '{shape_text(wanted)}' and "
@@ -332,7 +340,7 @@ def padding(operation: Operation) -> None:
             f"padding tensor must have {len(shape)} * 2 = {2 * len(shape)} elements, but got "
             f"{amounts_type.rank.data}"
         )
-    numbers = constant_shape(amounts)
+    numbers = _shape_operand(operation, 1)
     if numbers is None:
         return
     result = shape_of(operation.results[0])
@@ -351,9 +359,10 @@ def padding(operation: Operation) -> None:
 
 def slicing(operation: Operation) -> None:
     """The result has the given size and lies inside the input."""
-    source, start, size = operation.operands
+    source = operation.operands[0]
     _same_elements((source, operation.results[0]))
-    shape, starts, sizes = shape_of(source), constant_shape(start), constant_shape(size)
+    shape = shape_of(source)
+    starts, sizes = _shape_operand(operation, 1), _shape_operand(operation, 2)
     if sizes is not None:
         require_shape(operation.results[0], sizes, "output")
     if starts is None:
@@ -372,7 +381,7 @@ def slicing(operation: Operation) -> None:
 def tiling(operation: Operation) -> None:
     """Each dimension is repeated as often as the operand says."""
     _same_elements((operation.operands[0], operation.results[0]))
-    multiples, shape = constant_shape(operation.operands[1]), shape_of(operation.operands[0])
+    multiples, shape = _shape_operand(operation, 1), shape_of(operation.operands[0])
     if multiples is None:
         return
     if len(multiples) != len(shape):
