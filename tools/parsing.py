@@ -45,7 +45,7 @@ from .mended_forms import PARSERS
 from .quick_parser import QuickParser
 from .source import Source
 
-_TYPE_SPELLING = re.compile(r"[!a-zA-Z_][\w$.]*(?:<(?:[^<>\"-]|<[^<>\"-]*>)*>)?", re.ASCII)
+_TYPE_SPELLING = re.compile(r"[!a-zA-Z_][\w$.]*+(?:<(?:[^<>\"-]++|<[^<>\"-]*+>)*+>)?", re.ASCII)
 """The text of most types. Where it ends elsewhere than the parser does, nothing is remembered."""
 
 _INTEGER_TYPE = re.compile(r"[su]?i([0-9]+)")
@@ -111,7 +111,8 @@ class SourceParser(QuickParser):
         super().__init__(context, "", source.name)
         self.source = source
         self._parser_state = ParserState(SourceLexer(source))
-        self.attribute_aliases: dict[str, Attribute] = _Aliases(self)
+        self._aliases = _Aliases(self)
+        self.attribute_aliases: dict[str, Attribute] = self._aliases
         self._types: dict[str, TypeAttribute] = {}
         self._defined_names: list[str] = []
         self._first_uses: dict[str, Span] = {}
@@ -165,8 +166,7 @@ class SourceParser(QuickParser):
 
     def _parse_alias_def(self) -> None:
         name = self._current_token.text
-        aliases = self.attribute_aliases
-        assert isinstance(aliases, _Aliases)
+        aliases = self._aliases
         if name.startswith("#") and _LOCATION_ALIAS.match(self.source.content, self.pos):
             known = aliases.defined(name)
             self._consume_token()

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NoReturn
 
 ANY_ANCHOR = "any"
 """The anchor that stands for whatever isolated operations are found at its place."""
@@ -73,7 +74,7 @@ class _PipelineParser:
             self._fail(f"expected ',' or the end, found '{self._text[self._offset]}'")
         return elements
 
-    def _fail(self, message: str, offset: int | None = None) -> None:
+    def _fail(self, message: str, offset: int | None = None) -> NoReturn:
         raise PipelineError(self._text, self._offset if offset is None else offset, message)
 
     def _skip_blanks(self) -> None:
@@ -107,7 +108,6 @@ class _PipelineParser:
         match = _NAME.match(self._text, start)
         if match is None:
             self._fail("expected the name of a pass or of an operation to run passes on")
-            raise AssertionError
         name = match.group()
         self._offset = match.end()
         if self._take("("):
@@ -124,7 +124,6 @@ class _PipelineParser:
             match = _KEY.match(self._text, self._offset)
             if match is None:
                 self._fail("expected the name of an option, or '}'")
-                raise AssertionError
             self._offset = match.end()
             if self._text.startswith("=", self._offset):
                 self._offset += 1
