@@ -330,7 +330,7 @@ def _has_purpose(
     return any(result in demands or result in wanted for result in operation.results)
 
 
-IMPURE = frozenset(("shard.send", "shard.recv", "func.call"))
+IMPURE = frozenset(("shard.send", "shard.recv", "func.call", "util.call"))
 
 
 def _inline_roots(

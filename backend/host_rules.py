@@ -140,14 +140,29 @@ def _insert_slice(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
     return (target,)
 
 
+SAME_ELEMENTS = (
+    "flow.tensor.barrier",
+    "flow.tensor.encode",
+    "flow.tensor.transfer",
+    "iree_encoding.set_encoding",
+    "iree_encoding.unset_encoding",
+    "iree_tensor_ext.compute_barrier.end",
+    "iree_tensor_ext.compute_barrier.start",
+    "mesh.shard",
+    "sdy.propagation_barrier",
+    "sdy.reshard",
+    "sdy.sharding_constraint",
+    "shard.shard",
+    "tensor.cast",
+    "tosa.identity",
+)
+"""Operations that say where or how a tensor lies, and change none of its elements."""
+
 HOST_RULES: dict[str, HostRule] = {
     **dict.fromkeys(RESHAPES, _reshape),
     **COLLECTIVE_RULES,
     **dict.fromkeys(CONSTANTS, _constant),
-    "tosa.identity": _pass_on,
-    "mesh.shard": _pass_on,
-    "shard.shard": _pass_on,
-    "tensor.cast": _pass_on,
+    **dict.fromkeys(SAME_ELEMENTS, _pass_on),
     "tensor.dim": _dimension,
     "tensor.empty": _empty,
     "tensor.extract": _extract,

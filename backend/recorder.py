@@ -346,7 +346,7 @@ class RecordingFrame(Frame):
         results: Sequence[Value]
         if rule is not None:
             results = rule(self, operation)
-        elif name == "func.call":
+        elif name in ("func.call", "util.call"):
             results = yield from self._call(operation)
         else:
             results = yield from self._interpret(operation, name)
@@ -361,8 +361,15 @@ class RecordingFrame(Frame):
                 operation, "is an operation that the numba backend does not compile"
             )
         operands = [self.value(operand) for operand in operation.operands]
-        if name in CONTROL_FLOW and entry.drive is not None:
-            return (yield entry.drive(operation, operands, self))
+        if name in CONTROL_FLOW:
+            for operand in operands:
+                if name.startswith("util.global.store") and isinstance(operand, Tensor):
+                    # A global keeps what it is given, whatever becomes of the value.
+                    operand.place.buffer.references += 1
+            if entry.drive is not None:
+                return (yield entry.drive(operation, operands, self))
+            if entry.execute is not None:
+                return entry.execute(operation, operands, self)
         frame = Frame(self.device)
         for value in captured(operation):
             frame.values[value] = self._known(operation, self.value(value))
@@ -392,6 +399,11 @@ class RecordingFrame(Frame):
 
 
 CONTROL_FLOW = frozenset(
-    f"scf.{name}" for name in ("execute_region", "for", "if", "index_switch", "while")
+    (
+        *(f"scf.{name}" for name in ("execute_region", "for", "if", "index_switch", "while")),
+        *("flow.dispatch.region", "sdy.named_computation", "util.optimization_barrier"),
+        *(f"util.global.{name}" for name in ("load", "load.indirect", "store", "store.indirect")),
+    )
 )
-"""Operations whose regions are recorded."""
+"""Operations that the interpreter carries out on tensors of the device: it passes them around,
+and runs regions, which are recorded."""
