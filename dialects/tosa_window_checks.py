@@ -57,6 +57,8 @@ def _windows(operation: Operation, sizes: Shape, kernels: Shape) -> list[int]:
     ):
         if len(numbers) != wanted:
             raise VerifyException(f"expected {wanted} numbers in '{name}', got {len(numbers)}")
+    if 0 in kernels:
+        raise VerifyException(f"expect all kernel values to be >= 1, got {shape_text(kernels)}")
     if min((*strides, *dilations)) < 1 or min(pads) < 0:
         raise VerifyException("expected positive strides and dilations and no negative padding")
     return [

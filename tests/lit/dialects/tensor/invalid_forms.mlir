@@ -1,0 +1,25 @@
+// RUN: mesh-opt %s --split-input-file --verify-diagnostics
+
+// Operands and bodies of kinds that tensor does not have.
+
+func.func @f() {
+  // expected-error @+1 {{'tensor.generate' op expected a body of one block, but found 0}}
+  %r = tensor.generate { } : tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x4xf32>, %v: tensor<4xf32>) {
+  // expected-error @+1 {{'tensor.gather' op gather_dims must be non-empty}}
+  %r = tensor.gather %x[%v] gather_dims([]) : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%f: f32) {
+  // expected-error @+1 {{'tensor.rank' op operand 'tensor' at position 0 does not verify:}}
+  %r = tensor.rank %f : f32
+  return
+}
