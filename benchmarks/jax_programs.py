@@ -205,6 +205,43 @@ def random_program(seed):
     return function, tuple(f32(*shape) for shape in shapes), given, None
 
 
+def single_operations():
+    """Name -> (function, shapes) of programs that are one operation in StableHLO."""
+    x, y, cube = f32(8, 16), f32(16, 4), f32(2, 8, 16)
+    return {
+        "matmul": (lambda a, b: a @ b, (x, y)),
+        "batch_matmul": (lambda a, b: a @ b, (cube, f32(2, 16, 4))),
+        "matvec": (lambda a, b: a @ b, (x, f32(16))),
+        "dot": (lambda a, b: a @ b, (f32(16), f32(16))),
+        "outer": (lambda a, b: jnp.einsum("i,j->ij", a, b), (f32(8), f32(16))),
+        "transposed": (lambda a, b: jnp.einsum("ik,jk->ij", a, b), (x, f32(4, 16))),
+        "transpose": (lambda a: a.T, (x,)),
+        "permute": (lambda a: a.transpose(2, 0, 1), (cube,)),
+        "add": (lambda a, b: a + b, (x, x)),
+        "tanh": (jnp.tanh, (cube,)),
+        "sum_rows": (lambda a: a.sum(0), (x,)),
+        "sum_all": (lambda a: a.sum(), (x,)),
+        "max_columns": (lambda a: a.max(1), (x,)),
+        "expand": (lambda a: a.reshape(2, 4, 16), (x,)),
+        "collapse": (lambda a: a.reshape(16, 16), (cube,)),
+        "broadcast": (lambda a: jnp.broadcast_to(a, (4, 8)), (f32(8),)),
+        "slice": (lambda a: a[2:4], (x,)),
+    }
+
+
+def rules():
+    """For each single operation Shardy's rule, and the operation as linalg."""
+    pipeline = (
+        "builtin.module(inline,symbol-dce,canonicalize,func.func(sdy-populate-op-sharding-rules))"
+    )
+    result = {}
+    for name, (function, shapes) in single_operations().items():
+        lowered = jax.jit(function).lower(*shapes)
+        found = re.findall(r"#sdy.op_sharding_rule<(.*?)>[}]", run_passes(lowered, pipeline))
+        result[name] = {"rules": found, "linalg": run_passes(lowered, LINALG)}
+    return result
+
+
 def lower(function, shapes, arguments, result):
     shardings = tuple(None if each is None else NamedSharding(MESH, each) for each in arguments)
     options = {} if result is None else {"out_shardings": NamedSharding(MESH, result)}
@@ -294,8 +331,11 @@ def figures(program, *, with_xla=True):
 
 
 def main():
-    """Arguments: numbers of tokens; or `random`, the first seed and how many."""
+    """Arguments: numbers of tokens; or `random`, the first seed and how many; or `rules`."""
     importlib.import_module("jaxlib.mlir._mlir_libs._stablehlo").register_stablehlo_passes()
+    if sys.argv[1] == "rules":
+        print(json.dumps(rules()))
+        return
     if sys.argv[1] == "random":
         first, count = map(int, sys.argv[2:])
         seeds = range(first, first + count)
