@@ -105,6 +105,11 @@ class TensorEncoding(Attribute, ABC):
     def is_resolved(self) -> bool:
         """Whether layouts have been settled."""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether layouts are still to be settled, and can be."""
+        return not self.is_resolved
+
     @abstractmethod
     def resolve(
         self, tensor: Tensor, solvers: Sequence[EncodingSolverInterface], spelling: Spelling
@@ -117,6 +122,11 @@ class TensorEncoding(Attribute, ABC):
     @abstractmethod
     def layouts(self) -> tuple[LayoutInterface, ...]:
         """The settled layouts: one, or one for each target the device may have. Else empty."""
+
+    def unsettled_formula(self, tensor: Tensor) -> StorageFormula | None:
+        """The bytes that an encoding asks for by itself before its layout is settled, if any."""
+        del tensor
+        return None
 
     def is_identity(self, tensor: Tensor) -> bool:
         """Whether a tensor is stored as if it had no encoding, whatever the target."""
@@ -181,6 +191,9 @@ def storage_formula_of(tensor: Tensor) -> tuple[StorageFormula, ...]:
         return (dense_formula(shape_of(tensor), element_of(tensor)),)
     layouts = encoding.layouts()
     if not layouts:
-        raise EncodingError(f"the layout of {tensor} is not settled")
+        formula = encoding.unsettled_formula(tensor)
+        if formula is None:
+            raise EncodingError(f"the layout of {tensor} is not settled")
+        return (formula,)
     formulas = dict.fromkeys(layout.storage_formula(tensor) for layout in layouts)
     return tuple(formulas)

@@ -28,7 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..tiling.contractions import RESULT, ContractionOperand, DimensionMap, Role
 from ..tiling.packed_layouts import PackedLayout
-from ..tiling.storage_sizes import StorageFormula
+from ..tiling.storage_sizes import Extent, StorageFormula
 from .encoding_interfaces import (
     ContractionEncoding,
     EncodingSolverInterface,
@@ -41,7 +41,7 @@ from .iree_encoding_layouts import IdentityResolverAttr, resolve_to_layout
 from .printing import Spelling
 from .size_lists import known_sizes, parse_sizes, print_sizes
 from .struct_syntax import parse_struct, print_struct
-from .tensor_shapes import element_named
+from .tensor_shapes import element_named, element_of, shape_of
 
 OPERATION_TYPES = ("matmul", "scaled_matmul", "conv")
 
@@ -114,6 +114,8 @@ class EncodingAttr(ParametrizedAttribute, ContractionEncoding):
             raise VerifyException("`operandIndex` exceeds the size of `user_indexing_maps`")
         for index, maps in enumerate(slots):
             _compose(maps, index)
+        if any(size < 1 for size in self._rounding().values()):
+            raise VerifyException("expected all sizes in `round_dims_to` to be positive")
         if isinstance(self.iteration_sizes, ArrayAttr):
             if not slots:
                 raise VerifyException(
@@ -210,9 +212,28 @@ class EncodingAttr(ParametrizedAttribute, ContractionEncoding):
         roles = operand.roles()
         if isinstance(self.round_dims_to, NoneAttr) or roles is None:
             return ()
-        rounded = cast(DenseArrayBase[IntegerType], self.round_dims_to).get_values()
-        by_role: dict[Role, int] = dict(zip((Role.M, Role.N, Role.K), rounded, strict=False))
+        by_role = self._rounding()
         return tuple(by_role.get(roles.get(loop, Role.BATCH)) for loop in range(loops))
+
+    def unsettled_formula(self, tensor: Tensor) -> StorageFormula | None:
+        """What 2024 allocated whatever the target: M, N and K rounded up to `round_dims_to`."""
+        operand = self.contraction_operand()
+        roles = None if operand is None else operand.roles()
+        if isinstance(self.round_dims_to, NoneAttr) or operand is None or roles is None:
+            return None
+        rounded = self._rounding()
+        extents = [
+            Extent(size, 0, 1 if loop is None else rounded.get(roles.get(loop, Role.BATCH), 1))
+            for size, loop in zip(shape_of(tensor), operand.tensor_map, strict=True)
+        ]
+        return StorageFormula(tuple(extents), element_of(tensor).storage_bits)
+
+    def _rounding(self) -> dict[Role, int]:
+        """What `round_dims_to` says of M, N and K."""
+        if isinstance(self.round_dims_to, NoneAttr):
+            return {}
+        rounded = cast(DenseArrayBase[IntegerType], self.round_dims_to).get_values()
+        return dict(zip((Role.M, Role.N, Role.K), rounded, strict=False))
 
     def dynamic_dimensions(self) -> int:
         if isinstance(self.iteration_sizes, NoneAttr):

@@ -147,27 +147,28 @@ class PaddingAttr(ParametrizedAttribute, LayoutAttribute, SettledEncoding):
             raise EncodingError(str(error)) from error
 
 
-class UnresolvableEncoding(TensorEncoding, ABC):
-    """An encoding without a layout that no solver can give one."""
+@irdl_attr_definition
+class UnknownAttr(ParametrizedAttribute, TensorEncoding):
+    """An encoding of which nothing is known: it stays as it is, and its tensors have no size."""
+
+    name = "iree_encoding.unknown"
 
     @property
     def is_resolved(self) -> bool:
         return False
 
-    def layouts(self) -> tuple[LayoutInterface, ...]:
-        return ()
-
-
-@irdl_attr_definition
-class UnknownAttr(ParametrizedAttribute, UnresolvableEncoding):
-    """An encoding of which nothing is known."""
-
-    name = "iree_encoding.unknown"
+    @property
+    def is_open(self) -> bool:
+        return False
 
     def resolve(
         self, tensor: Tensor, solvers: Sequence[EncodingSolverInterface], spelling: Spelling
     ) -> TensorEncoding | None:
+        del solvers, spelling
         raise EncodingError(f"the encoding of {tensor} is unknown")
+
+    def layouts(self) -> tuple[LayoutInterface, ...]:
+        return ()
 
 
 @irdl_attr_definition

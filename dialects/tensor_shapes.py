@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -29,7 +30,7 @@ def element_named(type_: Attribute) -> ElementType:
     if isinstance(type_, ComplexType):
         return element_type(f"complex<{element_named(type_.parameters[0])}>")
     if isinstance(type_, IntegerType):
-        return element_type(str(type_))
+        return element_type(str(cast(Attribute, type_)))
     return element_type(type_.name)
 
 

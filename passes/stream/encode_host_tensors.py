@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
     i8,
     i64,
 )
+from xdsl.dialects.complex import BitcastOp as ComplexBitcastOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -158,12 +159,15 @@ def pattern(value: SSAValue, operation: Operation, builder: Builder) -> SSAValue
     """The bits of a value, as an integer of 8, 16, 32 or 64 of them, as they are stored."""
     element = element_named(value.type)
     bits = element.storage_bits
-    if element.kind is ElementKind.COMPLEX or bits > LARGEST_PATTERN:
+    if bits > LARGEST_PATTERN:
         raise OperationError(
             operation,
             f"has unsupported pattern type {value.type}: only patterns of at most "
             f"{LARGEST_PATTERN} bits can be written over and over; a new builtin is required",
         )
+    if element.kind is ElementKind.COMPLEX:
+        bitcast = ComplexBitcastOp.create(operands=[value], result_types=[IntegerType(bits)])
+        return builder.insert(bitcast).results[0]
     if isinstance(value.type, IndexType):
         return builder.insert(IndexCastOp(value, i64)).result
     if element.is_float:
@@ -342,7 +346,7 @@ def _dispatch(operation: Operation, builder: Builder) -> Results:
     op = cast(TensorDispatchOp, operation)
     for type_ in (*op.operand_encodings, *op.result_encodings):
         encoding = tensor_encoding(type_)
-        if encoding is not None and not encoding.is_resolved:
+        if encoding is not None and encoding.is_open:
             raise OperationError(op, f"the layout of {type_} is not settled")
     resources = sum(value.type.name == RESOURCE for value in op.mixed_operands)
     start = as_value(0, builder)

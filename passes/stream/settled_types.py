@@ -51,7 +51,7 @@ class SettledTypes:
     def needs_settling(self, type_: Attribute) -> bool:
         """Whether a type has an encoding whose layouts are still open."""
         encoding = tensor_encoding(type_)
-        return encoding is not None and not encoding.is_resolved
+        return encoding is not None and encoding.is_open
 
     def for_affinity(
         self, type_: Attribute, affinity: Attribute, operation: Operation

@@ -77,3 +77,24 @@ util.func public @operations(%s: index, %n: index, %f: f32, %nibble: i4, %stagin
   %12 = stream.tensor.export on(#hal.device.affinity<@d>) %11 : tensor<4x4xf32, #iree_encoding.identity> in !stream.resource<*>{%s} -> !hal.buffer_view
   util.return %12 : !hal.buffer_view
 }
+
+// -----
+
+// What 2024 allocated before encodings knew targets: M, N and K rounded up, whatever the device.
+
+// CHECK-LABEL: util.func public @baseline
+// CHECK: arith.constant 768 : index
+// CHECK: %[[SIXTEEN:.*]] = arith.constant 16 : index
+// CHECK: %[[K:.*]] = arith.ceildivsi %k, %[[SIXTEEN]] : index
+// CHECK: %[[B:.*]] = arith.muli %b, %[[K]] overflow<nsw> : index
+// CHECK: %[[BYTES:.*]] = arith.constant 64 : index
+// CHECK: arith.muli %[[B]], %[[BYTES]] overflow<nsw> : index
+// CHECK: complex.bitcast %z : complex<f32> to i64
+#lhs = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], round_dims_to = array<i64: 4, 8, 16>>
+#batched = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (b, k, n)>, affine_map<(b, m, n, k) -> (b, m, n)>], bcast_map = affine_map<(b, m, k) -> (b, k)>, round_dims_to = array<i64: 4, 8, 16>>
+util.func public @baseline(%b: index, %k: index, %z: complex<f32>, %s: index) {
+  %0 = stream.tensor.sizeof tensor<10x11xf32, #lhs> : index
+  %1 = stream.tensor.sizeof tensor<?x?xf32, #batched>{%b, %k} : index
+  %2 = stream.tensor.splat %z : complex<f32> -> tensor<6xcomplex<f32>> in !stream.resource<*>{%s}
+  util.return
+}

@@ -177,3 +177,19 @@ util.func public @plain_kernels(%s: index) {
   %2 = stream.async.dispatch on(#hal.device.affinity<@c>) @ex::@f() : () -> !stream.resource<*>{%s}
   util.return
 }
+
+// -----
+
+// What nobody knows and what is settled already stay as they are, on any device.
+
+// CHECK-LABEL: util.func public @as_it_was
+// CHECK: stream.tensor.empty on(#hal.device.affinity<@d>) : tensor<4xf32, #iree_encoding.unknown>
+// CHECK: stream.tensor.empty on(#hal.device.affinity<@d>) : tensor<4xf32, #iree_encoding.testing<layouts = [#iree_encoding.specialized<123>]>>
+// CHECK: stream.tensor.slice {{.*}} : tensor<4xf32, #iree_encoding.unknown>
+util.global private @d : !hal.device
+util.func public @as_it_was(%s: index, %i: index) {
+  %0 = stream.tensor.empty on(#hal.device.affinity<@d>) : tensor<4xf32, #iree_encoding.unknown> in !stream.resource<*>{%s}
+  %1 = stream.tensor.empty on(#hal.device.affinity<@d>) : tensor<4xf32, #iree_encoding.testing<layouts = [#iree_encoding.specialized<123>]>> in !stream.resource<*>{%s}
+  %2 = stream.tensor.slice on(#hal.device.affinity<@d>) %0[%i for %i] : tensor<4xf32, #iree_encoding.unknown> in !stream.resource<*>{%s} -> tensor<4xf32, #iree_encoding.unknown> in !stream.resource<*>{%s}
+  util.return
+}

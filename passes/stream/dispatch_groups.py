@@ -1,0 +1,234 @@
+"""Which tensor operations become one dispatch.
+
+A group starts with any operation that computes tensors. An operation joins the group of an operand
+if it works element by element on what the group computes, or lays that out, and if nothing in
+between needs the one and is needed by the other. What costs nothing to compute again (empty and
+filled tensors, splats) is copied into each kernel that reads it instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.traits import IsTerminator, is_side_effect_free
+
+from ...dialects.structured import IteratorType, StructuredView, structured_view
+from .device_placement import DevicePlacement
+
+HOST_DIALECTS = frozenset({"cf", "flow", "func", "hal", "scf", "shard", "stream", "util"})
+"""Operations of these dialects are the host program's."""
+
+HOST_OPERATIONS = frozenset({"arith.constant", "tensor.dim", "tensor.extract", "tensor.rank"})
+"""So are these, though they have to do with tensors."""
+
+RESHAPES = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
+"""The same elements in the same order: nothing to compute."""
+
+ENCODES = frozenset({"iree_encoding.set_encoding", "iree_encoding.unset_encoding"})
+
+LARGEST_GROUP = 24
+"""Operations in one kernel, beyond which compiling it takes longer than it saves."""
+
+
+@dataclass(eq=False)
+class Group:
+    """Operations that become one dispatch, in order."""
+
+    operations: list[Operation]
+    place: Attribute | None
+    positions: list[int] = field(default_factory=list[int])
+
+
+def is_computation(operation: Operation) -> bool:
+    """Whether an operation computes tensors, on a device."""
+    if operation.name.partition(".")[0] in HOST_DIALECTS or operation.name in HOST_OPERATIONS:
+        return False
+    if operation.name in RESHAPES or operation.has_trait(IsTerminator):
+        return False
+    return any(isinstance(result.type, TensorType) for result in operation.results)
+
+
+def is_copied(operation: Operation) -> bool:
+    """Whether an operation is rather done again in each kernel than once for all."""
+    if operation.name == "linalg.fill":
+        target = operation.operands[-1]
+        return isinstance(target, OpResult) and target.op.name == "tensor.empty"
+    if operation.name == "arith.constant":
+        value = operation.properties.get("value")
+        if isinstance(value, DenseIntOrFPElementsAttr):
+            return value.is_splat()
+        return True
+    return operation.name in ("tensor.empty", "tensor.splat")
+
+
+class Grouping:
+    """Groups the operations of one block and puts them, and what is between, in order."""
+
+    def __init__(self, block: Block, placement: DevicePlacement) -> None:
+        self._block = block
+        self._placement = placement
+        self._operations = list(block.ops)
+        self._positions = {operation: i for i, operation in enumerate(self._operations)}
+        self._groups: dict[Operation, Group] = {}
+        for operation in self._operations:
+            if is_computation(operation) and not is_copied(operation):
+                self._add(operation)
+
+    def arrange(self) -> list[Group]:
+        """Move operations so that each group's stand together; the groups in order."""
+        order = self._order()
+        for operation in self._operations:
+            operation.detach()
+        arranged: list[Group] = []
+        for unit in order:
+            if isinstance(unit, Group):
+                arranged.append(unit)
+                self._block.add_ops(unit.operations)
+            else:
+                self._block.add_op(unit)
+        return arranged
+
+    # Which group?
+
+    def _add(self, operation: Operation) -> None:
+        place = self._placement.runs_on(operation)
+        for operand in operation.operands:
+            group = self._group_of(operand)
+            if group is not None and self._may_join(operation, operand, group, place):
+                break
+        else:
+            group = Group([], place)
+        group.operations.append(operation)
+        group.positions.append(self._positions[operation])
+        self._groups[operation] = group
+
+    def _group_of(self, value: SSAValue) -> Group | None:
+        return self._groups.get(value.op) if isinstance(value, OpResult) else None
+
+    def _may_join(
+        self, operation: Operation, operand: SSAValue, group: Group, place: Attribute | None
+    ) -> bool:
+        if group.place != place or len(group.operations) >= LARGEST_GROUP:
+            return False
+        if not _fits(operation, operand, group):
+            return False
+        others = [o for o in self._read(operation) if self._unit(o) is not group]
+        return not self._depends(others, group)
+
+    def _unit(self, value: SSAValue) -> Operation | Group | None:
+        """What makes a value, if that is in this block."""
+        if not isinstance(value, OpResult):
+            return None
+        operation = self._in_block(value.op)
+        return None if operation is None else self._groups.get(operation, operation)
+
+    def _in_block(self, operation: Operation) -> Operation | None:
+        """The operation of this block that an operation is, or is inside of."""
+        return self._block.find_ancestor_op_in_block(operation)
+
+    def _read(self, operation: Operation) -> Iterator[SSAValue]:
+        """All values that an operation needs, those of its regions among them."""
+        yield from operation.operands
+        for region in operation.regions:
+            for inner in region.walk():
+                yield from inner.operands
+
+    def _depends(self, values: Sequence[SSAValue], group: Group) -> bool:
+        """Whether any of some values is computed from what a group computes."""
+        seen: set[Operation | Group] = set()
+        stack = [unit for value in values if (unit := self._unit(value)) is not None]
+        while stack:
+            unit = stack.pop()
+            if unit is group:
+                return True
+            if unit in seen:
+                continue
+            seen.add(unit)
+            for member in unit.operations if isinstance(unit, Group) else (unit,):
+                for value in self._read(member):
+                    if (made_by := self._unit(value)) is not None and made_by is not unit:
+                        stack.append(made_by)
+        return False
+
+    # In which order?
+
+    def _order(self) -> list[Operation | Group]:
+        """Everything after what it needs, otherwise as it was; effects stay in order."""
+        units: list[Operation | Group] = []
+        for operation in self._operations:
+            unit = self._groups.get(operation, operation)
+            if not isinstance(unit, Group) or unit.operations[0] is operation:
+                units.append(unit)
+        keys = {unit: self._key(unit) for unit in units}
+        by_key = {key: unit for unit, key in keys.items()}
+        waiting = dict.fromkeys(units, 0)
+        needed_by: dict[Operation | Group, set[Operation | Group]] = {u: set() for u in units}
+        last_effect: Operation | Group | None = None
+        for unit in units:
+            needs: set[Operation | Group] = set()
+            for member in unit.operations if isinstance(unit, Group) else (unit,):
+                found = (self._unit(value) for value in self._read(member))
+                needs |= {one for one in found if one is not None and one is not unit}
+            if not isinstance(unit, Group) and _has_effect(unit):
+                if last_effect is not None:
+                    needs.add(last_effect)
+                last_effect = unit
+            if not isinstance(unit, Group) and unit.next_op is None:
+                needs |= set(units) - {unit}
+            for one in needs:
+                needed_by[one].add(unit)
+            waiting[unit] = len(needs)
+        ready = [keys[unit] for unit, count in waiting.items() if count == 0]
+        heapify(ready)
+        order: list[Operation | Group] = []
+        while ready:
+            unit = by_key[heappop(ready)]
+            order.append(unit)
+            for other in needed_by[unit]:
+                waiting[other] -= 1
+                if waiting[other] == 0:
+                    heappush(ready, keys[other])
+        return order
+
+    def _key(self, unit: Operation | Group) -> int:
+        return unit.positions[-1] if isinstance(unit, Group) else self._positions[unit]
+
+
+def _has_effect(operation: Operation) -> bool:
+    return not operation.name.startswith("flow.") and not is_side_effect_free(operation)
+
+
+def _fits(operation: Operation, operand: SSAValue, group: Group) -> bool:
+    """Whether an operation can be computed tile by tile together with a group it reads from."""
+    if operation.name in ENCODES:
+        return any(structured_view(member) is not None for member in group.operations)
+    view = structured_view(operation)
+    if view is None or operand not in view.inputs:
+        return False
+    if not _reads_in_place(view, operand):
+        return False
+    if not view.reduction_loops:
+        return not any(member.name == "iree_encoding.set_encoding" for member in group.operations)
+    # A reduction takes in what computes its one operand element by element.
+    tensors = [value for value in view.inputs if isinstance(value.type, TensorType)]
+    return len(tensors) == 1 and all(map(is_elementwise, group.operations))
+
+
+def _reads_in_place(view: StructuredView, operand: SSAValue) -> bool:
+    """Whether at each point of the loops one element of an operand is read, a different one."""
+    indices = [i for i, value in enumerate(view.inputs) if value is operand]
+    return all(
+        view.maps[index].is_projected_permutation()
+        and len(view.maps[index].results) == len(view.iterators)
+        for index in indices
+    )
+
+
+def is_elementwise(operation: Operation) -> bool:
+    """Whether a structured operation has no loop but those over its result's elements."""
+    view = structured_view(operation)
+    return view is not None and all(one is IteratorType.PARALLEL for one in view.iterators)

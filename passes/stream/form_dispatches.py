@@ -1,0 +1,203 @@
+"""Form dispatches: what computes tensors moves to executables, and a host program is left.
+
+Operations are fused into groups, each group becomes a kernel of a `flow.executable`, and the
+function dispatches it. What is left on the host is what decides and moves: control flow, numbers,
+transfers, globals. Encodings that are set or unset apart from any computation become
+`flow.tensor.encode`; reshapes become `flow.tensor.reshape`, which costs nothing.
+
+A tensor that an operation on another device reads is moved there first. That is remarked: a
+program that says `flow.tensor.transfer` itself says where it wants to pay for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import is_side_effect_free
+
+from ...dialects.affinity import AFFINITY
+from ...dialects.diagnostics import OperationError, remark
+from ...dialects.encoding_interfaces import tensor_encoding
+from ...dialects.flow import TensorEncodeOp, TensorReshapeOp, TensorTransferOp
+from ...dialects.spelling import spelling_of
+from ..dimension_sizes import FUNCTIONS, DimensionSizes
+from .device_placement import MOVES, DevicePlacement, boundary_affinity
+from .dispatch_groups import ENCODES, RESHAPES, Grouping, is_computation, is_copied
+from .kernel_outlining import KernelOutliner
+
+CATEGORY = "dispatch"
+"""The category of remarks about dispatches."""
+
+
+@dataclass(frozen=True)
+class FormDispatchesPass(ModulePass):
+    """Turn tensor programs into executables and a host program that dispatches them."""
+
+    name = "form-dispatches"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = [operation for operation in op.body.block.ops if _is_program(operation)]
+        sizes = DimensionSizes()
+        for function in functions:
+            for block in blocks_of(function):
+                sizes.resolve(block)
+        outliner = KernelOutliner(op, spelling_of(op))
+        placement = DevicePlacement(ctx, op)
+        for function in functions:
+            place_operands(function, placement)
+        placement = DevicePlacement(ctx, op)
+        for function in functions:
+            form_dispatches(function, placement, outliner)
+
+
+def _is_program(operation: Operation) -> bool:
+    return operation.name in FUNCTIONS and bool(operation.regions[0].blocks)
+
+
+def blocks_of(function: Operation) -> list[Block]:
+    """All blocks of a function's host program; those inside of computations are not its own."""
+    found: list[Block] = []
+    stack = [block for region in function.regions for block in region.blocks]
+    while stack:
+        block = stack.pop()
+        found.append(block)
+        for operation in block.ops:
+            if not is_computation(operation):
+                stack += [inner for region in operation.regions for inner in region.blocks]
+    return found
+
+
+# Places
+
+
+def place_operands(function: Operation, placement: DevicePlacement) -> None:
+    """Bring every tensor to where it is read."""
+    brought: dict[tuple[SSAValue, Attribute, Block], SSAValue] = {}
+    sizes = DimensionSizes()
+    for block in blocks_of(function):
+        for operation in tuple(block.ops):
+            if operation.name.endswith(".return") and operation.parent_op() is function:
+                places = [
+                    boundary_affinity(function, "res_attrs", index) or placement.of(operand)
+                    for index, operand in enumerate(operation.operands)
+                ]
+            elif is_computation(operation) and not is_copied(operation):
+                places = [placement.runs_on(operation)] * len(operation.operands)
+            else:
+                continue
+            for index, operand in enumerate(operation.operands):
+                place = places[index]
+                if place is None or not isinstance(operand.type, TensorType):
+                    continue
+                key = operand, place, block
+                if key not in brought:
+                    brought[key] = _bring(operand, place, operation, placement, sizes)
+                operation.operands[index] = brought[key]
+
+
+def _bring(
+    value: SSAValue,
+    place: Attribute,
+    reader: Operation,
+    placement: DevicePlacement,
+    sizes: DimensionSizes,
+) -> SSAValue:
+    """A tensor on the device of a reader."""
+    if placement.is_flexible(value):
+        owner = cast(OpResult, value).op
+        if owner.name != "util.global.load":
+            return value
+        copy = owner.clone()
+        copy.attributes[AFFINITY] = place
+        Builder(InsertPoint.after(owner)).insert(copy)
+        return copy.results[0]
+    held = placement.of(value)
+    if held is None or held == place:
+        return value
+    remark(CATEGORY, reader, f"reads a tensor of {held}, which is moved to {place} for it")
+    transfer = TensorTransferOp.build(
+        operands=[value, sizes.dynamic_sizes(value)],
+        result_types=[value.type],
+        properties={"target": place},
+    )
+    return Builder(InsertPoint.before(reader)).insert(transfer).result
+
+
+# Dispatches
+
+
+def form_dispatches(
+    function: Operation, placement: DevicePlacement, outliner: KernelOutliner
+) -> None:
+    """Replace what computes tensors in a function by dispatches."""
+    sizes = DimensionSizes()
+    blocks = blocks_of(function)
+    for block in blocks:
+        for operation in block.ops:
+            for value in (*operation.operands, *operation.results):
+                sizes.dynamic_sizes(value)
+    remove_unused(function)
+    for block in blocks:
+        for group in Grouping(block, placement).arrange():
+            if len(group.operations) == 1 and group.operations[0].name in ENCODES:
+                _encode(group.operations[0], group.place, sizes)
+            else:
+                outliner.outline(group, function, sizes)
+    for block in blocks_of(function):
+        for operation in tuple(block.ops):
+            if (rule := HOST_RULES.get(operation.name)) is not None:
+                rule(operation, sizes)
+    remove_unused(function)
+
+
+def _encode(operation: Operation, place: Attribute | None, sizes: DimensionSizes) -> None:
+    source, result = operation.operands[0], operation.results[0]
+    encode = TensorEncodeOp.build(
+        operands=[source, sizes.dynamic_sizes(source), sizes.dynamic_sizes(result)],
+        result_types=[result.type],
+        attributes={} if place is None else {AFFINITY: place},
+    )
+    Rewriter.replace_op(operation, encode)
+
+
+def _reshape(operation: Operation, sizes: DimensionSizes) -> None:
+    source, result = operation.operands[0], operation.results[0]
+    for value in (source, result):
+        if tensor_encoding(value.type) is not None:
+            raise OperationError(
+                operation, f"changes the shape of {value.type}: decode the tensor first"
+            )
+    reshape = TensorReshapeOp.build(
+        operands=[source, sizes.dynamic_sizes(source), sizes.dynamic_sizes(result)],
+        result_types=[result.type],
+    )
+    Rewriter.replace_op(operation, reshape)
+
+
+HOST_RULES: dict[str, Callable[[Operation, DimensionSizes], None]] = dict.fromkeys(
+    RESHAPES, _reshape
+)
+"""What becomes of operations that are in no dispatch."""
+
+
+def remove_unused(function: Operation) -> None:
+    """Remove what nothing reads and what does nothing else."""
+    for region in function.regions:
+        for block in reversed(tuple(region.blocks)):
+            for operation in reversed(tuple(block.ops)):
+                if operation.regions:
+                    remove_unused(operation)
+                if (
+                    operation.results
+                    and not any(result.uses for result in operation.results)
+                    and (operation.name in MOVES or is_side_effect_free(operation))
+                ):
+                    Rewriter.erase_op(operation)

@@ -1,0 +1,376 @@
+"""From a group of operations to a `flow.executable` and the `flow.dispatch` that runs it.
+
+A kernel's arguments are the tensors that it reads, then numbers, then the tensors that it writes.
+The sizes of dynamic dimensions are numbers like any other; they are the dispatch's workload, by
+which the kernel's number of workgroups is found. Kernels that are alike in every operation, type
+and attribute are one executable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.printer import Printer
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...dialects import flow_dispatches as flow
+from ...dialects.affinity import AFFINITY
+from ...dialects.diagnostics import OperationError
+from ...dialects.dispatch_tensors import (
+    DispatchTensor,
+    DispatchTensorLoadOp,
+    DispatchTensorStoreOp,
+    DispatchTensorType,
+    DispatchWorkgroupCountFromSliceOp,
+    DispatchWorkloadOrdinalOp,
+    FlowDispatchTensorLoadOp,
+    FlowDispatchTensorStoreOp,
+    FlowDispatchTensorType,
+    FlowDispatchWorkgroupCountFromSliceOp,
+    FlowDispatchWorkloadOrdinalOp,
+)
+from ...dialects.encoding_interfaces import Tensor
+from ...dialects.printing import Spelling
+from ...dialects.structured import structured_view
+from ..dimension_sizes import DimensionSizes
+from .dispatch_groups import ENCODES, Group, is_copied, is_elementwise
+
+INDEX = IndexType()
+
+
+@dataclass(frozen=True, slots=True)
+class KernelOperations:
+    """The operations at the edge of kernels, in one spelling."""
+
+    tensor: type[DispatchTensor]
+    load: type[Operation]
+    store: type[Operation]
+    ordinal: type[Operation]
+    workgroup_count: type[Operation]
+
+
+KERNEL_OPERATIONS: dict[Spelling, KernelOperations] = {
+    "2024": KernelOperations(
+        FlowDispatchTensorType,
+        FlowDispatchTensorLoadOp,
+        FlowDispatchTensorStoreOp,
+        FlowDispatchWorkloadOrdinalOp,
+        FlowDispatchWorkgroupCountFromSliceOp,
+    ),
+    "today": KernelOperations(
+        DispatchTensorType,
+        DispatchTensorLoadOp,
+        DispatchTensorStoreOp,
+        DispatchWorkloadOrdinalOp,
+        DispatchWorkgroupCountFromSliceOp,
+    ),
+}
+
+
+class KernelOutliner:
+    """Outlines the groups of a module; knows the executables that there are already."""
+
+    def __init__(self, module: ModuleOp, spelling: Spelling) -> None:
+        self._module = module
+        self._operations = KERNEL_OPERATIONS[spelling]
+        self._by_text: dict[str, SymbolRefAttr] = {}
+        self._taken = {
+            name.data
+            for operation in module.body.block.ops
+            if isinstance(name := operation.properties.get("sym_name"), StringAttr)
+        }
+        self._numbers: dict[str, int] = {}
+
+    def outline(self, group: Group, function: Operation, sizes: DimensionSizes) -> None:
+        """Replace the operations of a group by a dispatch of a kernel that does the same."""
+        interface = Interface(group, sizes)
+        root = root_of(group)
+        body = KernelBody(interface, self._operations).block
+        entry = self._executable(body, interface, kernel_suffix(root), function)
+        properties: dict[str, Attribute] = {"entry_points": ArrayAttr([entry])}
+        dispatch = flow.DispatchOp.build(
+            operands=[
+                interface.workload,
+                (*interface.tensors, *interface.numbers),
+                interface.tensor_sizes,
+                interface.result_sizes,
+            ],
+            result_types=[[result.type for result in interface.results]],
+            properties=properties,
+            attributes={} if group.place is None else {AFFINITY: group.place},
+        )
+        last = group.operations[-1]
+        Builder(InsertPoint.after(last)).insert(dispatch)
+        for old, new in zip(interface.results, dispatch.results, strict=True):
+            inside = set(group.operations)
+            for use in tuple(old.uses):
+                if use.operation not in inside:
+                    use.operation.operands[use.index] = new
+        for operation in reversed(group.operations):
+            Rewriter.erase_op(operation)
+
+    def _executable(
+        self, body: Block, interface: Interface, suffix: str, function: Operation
+    ) -> SymbolRefAttr:
+        """The entry point of a kernel: of one that is alike, or of a new executable."""
+        kernel = FuncOp("kernel", (list(body.arg_types), []), Region(body))
+        text = StringIO()
+        Printer(stream=text, print_generic_format=True).print_op(kernel)
+        key = f"{len(interface.workload)} {text.getvalue()}"
+        if key not in self._by_text:
+            name = self._fresh_name(function)
+            kernel.sym_name = StringAttr(f"{name}_{suffix}")
+            self._by_text[key] = SymbolRefAttr(name, [kernel.sym_name])
+            self._insert(name, kernel, len(interface.workload), function)
+        return self._by_text[key]
+
+    def _fresh_name(self, function: Operation) -> str:
+        symbol = function.properties.get("sym_name")
+        base = symbol.data if isinstance(symbol, StringAttr) else "initializer"
+        while True:
+            number = self._numbers.get(base, 0)
+            self._numbers[base] = number + 1
+            name = f"{base}_dispatch_{number}"
+            if name not in self._taken:
+                self._taken.add(name)
+                return name
+
+    def _insert(self, name: str, kernel: FuncOp, workload: int, function: Operation) -> None:
+        count = Block(arg_types=[INDEX] * workload)
+        counted = self._operations.workgroup_count.create(
+            operands=count.args, result_types=[INDEX] * 3
+        )
+        count.add_ops([counted, flow.ReturnOp.build(operands=[counted.results])])
+        export = flow.ExecutableExportOp.create(
+            properties={
+                "sym_visibility": StringAttr("public"),
+                "sym_name": kernel.sym_name,
+                "function_ref": SymbolRefAttr(kernel.sym_name),
+            },
+            regions=[Region(count)],
+        )
+        executable = flow.ExecutableOp.create(
+            properties={"sym_visibility": StringAttr("private"), "sym_name": StringAttr(name)},
+            regions=[Region(Block([export, ModuleOp([kernel]), flow.ExecutableEndOp.create()]))],
+        )
+        executable.location = function.location
+        Builder(InsertPoint.before(function)).insert(executable)
+
+
+class Interface:
+    """What a group reads and writes, as values of the host program."""
+
+    def __init__(self, group: Group, sizes: DimensionSizes) -> None:
+        self.group = group
+        inside = set(group.operations)
+        self.copied: list[Operation] = []
+        """Cheap operations outside of the group that its kernel does itself."""
+        read: dict[SSAValue, None] = {}
+        for operation in group.operations:
+            for value in values_read(operation):
+                self._collect(value, inside, read)
+        self.results: list[OpResult] = [
+            result
+            for operation in group.operations
+            for result in operation.results
+            if any(self._outermost(use.operation, inside) is None for use in result.uses)
+        ]
+        self.tensors = [value for value in read if isinstance(value.type, TensorType)]
+        workload: dict[SSAValue, None] = {}
+        self.dims: dict[SSAValue, tuple[SSAValue, ...]] = {}
+        for value in (*self.tensors, *self.results):
+            self.dims[value] = sizes.dynamic_sizes(value)
+            workload |= dict.fromkeys(self.dims[value])
+            self._check_sizes(self.dims[value], value, inside)
+        for value in read:
+            if value.type == INDEX:
+                workload[value] = None
+        self.workload = list(workload)
+        others = [v for v in read if not isinstance(v.type, TensorType) and v.type != INDEX]
+        self.numbers = [*self.workload, *others]
+        self.tensor_sizes = [size for value in self.tensors for size in self.dims[value]]
+        self.result_sizes = [size for value in self.results for size in self.dims[value]]
+
+    def _collect(
+        self, value: SSAValue, inside: set[Operation], read: dict[SSAValue, None]
+    ) -> None:
+        owner = value.owner
+        if isinstance(owner, Operation):
+            if self._outermost(owner, inside) is not None or owner in self.copied:
+                return
+            if is_copied(owner):
+                for operand in owner.operands:
+                    self._collect(operand, inside, read)
+                self.copied.append(owner)
+                return
+        elif self._outermost(owner.parent_op(), inside) is not None:
+            return
+        read[value] = None
+
+    @staticmethod
+    def _outermost(operation: Operation | None, inside: set[Operation]) -> Operation | None:
+        """The member of a group that an operation is, or is inside of."""
+        while operation is not None and operation not in inside:
+            operation = operation.parent_op()
+        return operation
+
+    def _check_sizes(
+        self, dims: Sequence[SSAValue], value: SSAValue, inside: set[Operation]
+    ) -> None:
+        for size in dims:
+            owner = size.owner
+            if isinstance(owner, Operation) and any(
+                isinstance(operand.owner, Operation) and operand.owner in inside
+                for operand in owner.operands
+            ):
+                made_by = value.owner
+                raise OperationError(
+                    made_by if isinstance(made_by, Operation) else self.group.operations[0],
+                    f"has a result of type {value.type} whose sizes are not known before it has "
+                    "run: storage cannot be set aside for it",
+                )
+
+
+def values_read(operation: Operation) -> Iterator[SSAValue]:
+    """The values that an operation needs; those made inside of its regions may be among them."""
+    yield from operation.operands
+    for region in operation.regions:
+        for inner in region.walk():
+            yield from inner.operands
+
+
+class KernelBody:
+    """The block of a kernel's function."""
+
+    def __init__(self, interface: Interface, operations: KernelOperations) -> None:
+        self._interface = interface
+        self._operations = operations
+        self.block = Block(
+            arg_types=[
+                *(self._bound(value, "readonly") for value in interface.tensors),
+                *(value.type for value in interface.numbers),
+                *(self._bound(value, "writeonly") for value in interface.results),
+            ]
+        )
+        self._builder = Builder(InsertPoint.at_end(self.block))
+        self._values: dict[SSAValue, SSAValue] = {}
+        self._fill()
+
+    def _bound(self, value: SSAValue, access: str) -> Attribute:
+        return self._operations.tensor.new([StringAttr(access), value.type])
+
+    def _fill(self) -> None:
+        interface = self._interface
+        tensors, numbers = len(interface.tensors), len(interface.numbers)
+        arguments = self.block.args
+        for number, argument in zip(interface.numbers, arguments[tensors:], strict=False):
+            self._values[number] = argument
+        for ordinal, value in enumerate(interface.workload):
+            operation = self._operations.ordinal.create(
+                operands=[self._values[value]],
+                result_types=[INDEX],
+                properties={"ordinal": IntegerAttr(ordinal, INDEX)},
+            )
+            self._values[value] = self._builder.insert(operation).results[0]
+        results = arguments[tensors + numbers :]
+        inputs = {
+            value: self._tied(argument, interface.dims[value])
+            for value, argument in zip(interface.tensors, arguments, strict=False)
+        }
+        outputs = {
+            value: self._tied(argument, interface.dims[value])
+            for value, argument in zip(interface.results, results, strict=True)
+        }
+        for value, bound in inputs.items():
+            self._values[value] = self._load(value, bound)
+        for operation in (*interface.copied, *interface.group.operations):
+            self._builder.insert(operation.clone(self._values))
+        for value, bound in outputs.items():
+            self._store(value, bound)
+        self._builder.insert(ReturnOp())
+
+    def _sizes(self, value: SSAValue) -> tuple[SSAValue, ...]:
+        """The sizes of a tensor's dynamic dimensions inside of the kernel."""
+        return tuple(self._values[size] for size in self._interface.dims[value])
+
+    def _tied(self, bound: SSAValue, dims: tuple[SSAValue, ...]) -> SSAValue:
+        """A dispatch tensor that knows its sizes."""
+        if not dims:
+            return bound
+        sizes = [self._values[size] for size in dims]
+        tie = flow.DispatchTieShapeOp.build(operands=[bound, sizes], result_types=[bound.type])
+        return self._builder.insert(tie).result
+
+    def _access(self, value: SSAValue) -> dict[str, Attribute]:
+        """All of a tensor: from 0, every element."""
+        shape = cast(Tensor, value.type).get_shape()
+        return {
+            "static_offsets": DenseArrayBase.from_list(i64, [0] * len(shape)),
+            "static_sizes": DenseArrayBase.from_list(i64, shape),
+            "static_strides": DenseArrayBase.from_list(i64, [1] * len(shape)),
+        }
+
+    def _load(self, value: SSAValue, bound: SSAValue) -> SSAValue:
+        sizes = self._sizes(value)
+        load = self._operations.load.build(
+            operands=[bound, sizes, (), sizes, ()],
+            result_types=[value.type],
+            properties=self._access(value),
+        )
+        return self._builder.insert(load).results[0]
+
+    def _store(self, value: SSAValue, bound: SSAValue) -> None:
+        sizes = self._sizes(value)
+        store = self._operations.store.build(
+            operands=[self._values[value], bound, sizes, (), sizes, ()],
+            properties=self._access(value),
+        )
+        self._builder.insert(store)
+
+
+# Names
+
+
+def root_of(group: Group) -> Operation:
+    """The operation that a kernel is named after: the first that is more than elementwise."""
+    for operation in group.operations:
+        if operation.name not in ENCODES and not is_elementwise(operation):
+            return operation
+    return group.operations[0]
+
+
+def kernel_suffix(operation: Operation) -> str:
+    """`matmul_DxDxD_f32`: what a kernel does, the extents of its loops, its element type."""
+    view = structured_view(operation)
+    word = operation.name.partition(".")[2].replace(".", "_")
+    result = operation.results[0].type
+    element = str(result.element_type) if isinstance(result, TensorType) else ""  # pyright: ignore
+    if view is None:
+        sizes: Sequence[int | None] = [
+            None if size == DYNAMIC_INDEX else size for size in cast(Tensor, result).get_shape()
+        ]
+    else:
+        sizes = view.loop_sizes()
+        if operation.name == "linalg.generic":
+            word = "elementwise" if is_elementwise(operation) else "reduction"
+    extents = "x".join("D" if size is None else str(size) for size in sizes)
+    parts = (word, extents, "".join(c if c.isalnum() else "_" for c in element).strip("_"))
+    return "_".join(part for part in parts if part)
