@@ -14,6 +14,7 @@ from math import prod
 from typing import Any, cast
 
 import numpy as np
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
@@ -125,9 +126,10 @@ class Recorder(Device):
 
     def read(self, tensor: Tensor) -> Array:
         """The elements of a tensor, by running everything that has been recorded."""
-        self.is_replayable = False
-        self.flush()
         buffer = tensor.place.buffer
+        if buffer.storage is not Storage.RESIDENT:
+            self.is_replayable = False
+            self.flush()
         memory = buffer.memory
         if buffer.storage is Storage.INPUT:
             memory = self.inputs[buffer.position].reshape(-1).view(np.uint8)
@@ -229,7 +231,7 @@ class RecordingFrame(Frame):
     def release(self, value: SSAValue) -> None:
         """Forget a tensor that nothing reads any more; numbers may still tell shapes."""
         content = self.values.get(value)
-        if isinstance(content, Tensor):
+        if isinstance(content, Tensor) and isinstance(value.type, TensorType):
             content.place.buffer.references -= 1
             del self.values[value]
 

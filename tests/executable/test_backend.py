@@ -472,6 +472,20 @@ func.func @main(%a: tensor<4x3xf32>) -> tensor<4x3xf32> {
   }
   return %r : tensor<4x3xf32>
 }""",
+    "size_from_data": """
+func.func @main(%a: tensor<4xindex>, %b: tensor<?x3xf32>) -> tensor<?x3xf32> {
+  %i = arith.constant 1 : index
+  %s = tensor.extract %a[%i] : tensor<4xindex>
+  %t = arith.constant dense<[2, 3]> : tensor<2xindex>
+  %m = tensor.extract %t[%i] : tensor<2xindex>
+  %n = arith.remui %s, %m : index
+  %e = tensor.empty(%n) : tensor<?x3xf32>
+  %z = arith.constant 0.5 : f32
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<?x3xf32>) -> tensor<?x3xf32>
+  %x = tensor.extract_slice %b[0, 0] [%n, 3] [1, 1] : tensor<?x3xf32> to tensor<?x3xf32>
+  %0 = arith.addf %f, %x : tensor<?x3xf32>
+  return %0 : tensor<?x3xf32>
+}""",
     "condition_on_data": """
 func.func @main(%a: tensor<3xf32>) -> tensor<3xf32> {
   %c = arith.constant 0 : index
