@@ -46,6 +46,8 @@ format: .venv/dev ## put the code into its normal form
 nightly: .venv/test ## the tests that take too long for every change
 	MESH_OPT_FUZZ_INPUTS=200000 $(BIN)/python -m pytest -n auto tests/unit/tools/test_fuzz.py
 	$(BIN)/python -m pytest tests/lit --shell
+	MESH_OPT_ALL_RESHARDS=1 $(BIN)/python -m pytest tests/unit/sharding/test_reshard.py
+	MESH_OPT_RESHARDS=2000 $(BIN)/python -m pytest tests/executable/test_reshard.py
 	MESH_OPT_RANDOM_PROGRAMS=1000 MESH_OPT_FAILING_PROGRAM=failing_program.mlir \
 	  $(BIN)/python -m pytest tests/executable/test_random_programs.py
 
