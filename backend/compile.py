@@ -47,6 +47,9 @@ from .recorder import RecordedProgram, Recorder, RecordingFrame
 from .tensors import Array, Tensor
 from .writer import OUT_OF_BOUNDS
 
+MOST_RECORDINGS = 32
+"""Recordings of a program that are kept for each device, each with its memory."""
+
 __all__ = ["CompiledProgram", "InputError", "compile_program"]
 
 
@@ -84,7 +87,7 @@ class CompiledProgram:
         self._program = RecordedProgram(module)
         self._module = module
         self._workers = workers
-        self._recordings: dict[object, _Recording] = {}
+        self._recordings: dict[int, dict[object, _Recording]] = {}
         self._groups: dict[int, ThreadGroup] = {}
         self._lock = threading.Lock()
         self._recording_lock = threading.Lock()
@@ -202,8 +205,9 @@ class CompiledProgram:
     ) -> list[Array]:
         arrays = [np.asarray(array, order="C") for array in inputs]
         process = communicator.process if communicator else 0
-        key = (target, grid, process, shared_key or tuple(map(_input_key, arrays)))
-        recording = self._recordings.get(key)
+        key = (target, grid, shared_key or tuple(map(_input_key, arrays)))
+        recordings = self._recordings.setdefault(process, {})
+        recording = recordings.get(key)
         try:
             if recording is not None:
                 self._last.append(recording.buffer.statistics)
@@ -212,7 +216,10 @@ class CompiledProgram:
             self._last.append(recording.buffer.statistics)
             results = recording.run(arrays)
             if _is_true_everywhere(communicator, is_replayable):
-                self._recordings[key] = recording
+                # The oldest goes, on all devices alike: they have seen the same calls.
+                while len(recordings) >= MOST_RECORDINGS:
+                    del recordings[next(iter(recordings))]
+                recordings[key] = recording
             return results
         except CommandFailed as failure:
             if failure.is_released:

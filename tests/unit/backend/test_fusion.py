@@ -1,0 +1,99 @@
+"""Which operations share a kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mesh_opt import api
+from mesh_opt.backend import kernel_cache
+from mesh_opt.backend.compile import compile_program
+from mesh_opt.backend.fusion import plan_block
+
+MODELS = Path(__file__).parents[2] / "cases" / "models"
+
+
+def kernels(body: str, arguments: str, result: str) -> list[str]:
+    """The operations at the roots of a function's kernels."""
+    text = f"func.func @main({arguments}) -> ({result}) {{\n{body}\n  return %r : {result}\n}}"
+    program = api.compile(text, stages=False)
+    (function,) = program.module.ops
+    plan = plan_block(function.regions[0].block)
+    return [op.name for op in function.regions[0].block.ops if op in plan.kernels]
+
+
+MATRIX = "tensor<4x5xf32>"
+
+
+def test_a_chain_is_one_kernel() -> None:
+    body = f"""
+  %0 = math.exp %a : {MATRIX}
+  %1 = arith.mulf %0, %0 : {MATRIX}
+  %2 = arith.addf %1, %a : {MATRIX}
+  %r = math.tanh %2 : {MATRIX}"""
+    assert kernels(body, f"%a: {MATRIX}", MATRIX) == ["math.tanh"]
+
+
+def test_what_two_kernels_read_is_stored_once() -> None:
+    """The exponential is read by a reduction and by what follows from its result."""
+    body = f"""
+  %z = arith.constant 0.0 : f32
+  %0 = math.exp %a : {MATRIX}
+  %e = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %s = linalg.reduce {{ arith.addf }} ins(%0 : {MATRIX}) outs(%f : tensor<4xf32>) dimensions = [1]
+  %g = tensor.empty() : {MATRIX}
+  %b = linalg.broadcast ins(%s : tensor<4xf32>) outs(%g : {MATRIX}) dimensions = [1]
+  %r = arith.divf %0, %b : {MATRIX}"""
+    assert kernels(body, f"%a: {MATRIX}", MATRIX) == ["math.exp", "linalg.reduce", "arith.divf"]
+
+
+def test_an_expensive_element_is_not_computed_again_for_every_use() -> None:
+    """A broadcast would evaluate the square root five times."""
+    body = f"""
+  %0 = math.sqrt %a : tensor<4xf32>
+  %g = tensor.empty() : {MATRIX}
+  %b = linalg.broadcast ins(%0 : tensor<4xf32>) outs(%g : {MATRIX}) dimensions = [1]
+  %r = arith.divf %b, %b : {MATRIX}"""
+    assert kernels(body, "%a: tensor<4xf32>", MATRIX) == ["math.sqrt", "arith.divf"]
+
+
+def test_shifted_slices_of_a_value_do_not_repeat_it() -> None:
+    body = """
+  %0 = math.exp %a : tensor<8xf32>
+  %1 = tensor.extract_slice %0[0] [6] [1] : tensor<8xf32> to tensor<6xf32>
+  %2 = tensor.extract_slice %0[2] [6] [1] : tensor<8xf32> to tensor<6xf32>
+  %r = arith.addf %1, %2 : tensor<6xf32>"""
+    assert kernels(body, "%a: tensor<8xf32>", "tensor<6xf32>") == ["math.exp", "arith.addf"]
+
+
+def test_dead_operations_have_no_kernel() -> None:
+    body = f"  %0 = math.exp %a : {MATRIX}\n  %r = math.sin %a : {MATRIX}"
+    assert kernels(body, f"%a: {MATRIX}", MATRIX) == ["math.sin"]
+
+
+@pytest.mark.parametrize(("name", "most"), [("mlp", 3), ("transformer_block", 42)])
+def test_models_have_few_kernels(name: str, most: int) -> None:
+    program = api.compile(MODELS / f"{name}.mlir", stages=False)
+    compiled = compile_program(program.module)
+    stored = np.load(MODELS / f"{name}.npz")
+    compiled.run("main", [stored[f"in{i}"] for i in range(len(stored.files) - 1)])
+    assert compiled.statistics[0].commands <= most
+
+
+def test_equal_kernels_are_compiled_once() -> None:
+    """Two layers of the same shape: the second costs no compilation."""
+    text = """
+func.func @main(%a: tensor<3x7xf32>, %b: tensor<3x7xf32>) -> (tensor<3x7xf32>, tensor<3x7xf32>) {
+  %0 = math.exp %a : tensor<3x7xf32>
+  %1 = math.exp %b : tensor<3x7xf32>
+  return %0, %1 : tensor<3x7xf32>, tensor<3x7xf32>
+}"""
+    compiled = compile_program(api.compile(text, stages=False).module)
+    zeros = np.zeros((3, 7), np.float32)
+    compiled.run("main", [zeros, zeros])
+    before = len(kernel_cache._loaded)
+    compile_program(api.compile(text, stages=False).module).run("main", [zeros, zeros])
+    assert len(kernel_cache._loaded) == before
+    assert compiled.statistics[0].commands == 2
