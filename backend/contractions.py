@@ -23,7 +23,7 @@ from .kernels import loop_sizes
 from .microkernels import tile_of
 from .writer import Bound, Indices, KernelText, KernelWriter, Panels, TileCount
 
-SMALLEST_PRODUCT = 1 << 18
+SMALLEST_PRODUCT = 1 << 19
 """Multiplications below which packing costs more than it gains."""
 
 ROW_BLOCK = 16

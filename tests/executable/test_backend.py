@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mesh_opt import api
+from mesh_opt.backend import recorder
 from mesh_opt.backend.compile import compile_program
 from mesh_opt.dialects.diagnostics import OperationError, remarks_to
 from mesh_opt.interpreter.compare import compare
@@ -257,8 +258,9 @@ LARGE = {
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_large_product(name: str) -> None:
+def test_large_product(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Products that are packed and multiplied in registers, added to what is there."""
+    monkeypatch.setattr(recorder, "SMALLEST_PRODUCT", 0)
     tensors = [f"tensor<{each.split()[0]}>" for each in LARGE[name]]
     used = [each.split()[1] for each in LARGE[name]]
     element = "f64" if "f64" in tensors[0] else "f32"
@@ -284,7 +286,8 @@ def test_large_product(name: str) -> None:
 
 
 @pytest.mark.parametrize("element", ["f16", "bf16"])
-def test_large_product_of_narrow_floats(element: str) -> None:
+def test_large_product_of_narrow_floats(element: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "SMALLEST_PRODUCT", 0)
     text = matmul(element, "f32")
     for size, larger in (("7", "67"), ("9", "69"), ("33", "73")):
         text = text.replace(f"tensor<{size}x", f"tensor<{larger}x")
