@@ -47,7 +47,7 @@ class ShardPartitionPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.abi not in ABIS:
             raise PassFailedException(
-                f"shard-partition: abi must be one of {', '.join(ABIS)}, got '{self.abi}'"
+                f"abi must be one of {', '.join(ABIS)}, got '{self.abi}'"
             )
         partition_module(op, self.abi == "global")
 
