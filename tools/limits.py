@@ -14,6 +14,9 @@ from contextlib import contextmanager
 MAXIMUM_NESTING = 256
 """The largest depth of regions and attributes, counted together, that the parser accepts."""
 
+MAXIMUM_CONSTANT_ELEMENTS = 1 << 27
+"""The largest constant. xDSL keeps every element, also where all are the same."""
+
 MAXIMUM_INTEGER_WIDTH = (1 << 24) - 1
 """The width of the widest integer type, as in MLIR."""
 

@@ -7,8 +7,18 @@ fast.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    AnyFloat,
+    ComplexType,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerType,
+    RankedStructure,
+)
 from xdsl.ir import AttributeInvT, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.utils.lexer import Span
@@ -19,7 +29,9 @@ from xdsl.utils.mlir_lexer import (
     PunctuationSpelling,
 )
 
+from .dense_literals import LITERAL, pack_numbers, read_numbers
 from .lexer import SourceToken
+from .limits import MAXIMUM_CONSTANT_ELEMENTS
 
 
 class NamedOperand(UnresolvedOperand):
@@ -154,3 +166,36 @@ class QuickParser(Parser):
         if SSAValue.is_valid_name(name):
             for value in values:
                 value.name_hint = name
+
+    def parse_dense_int_or_fp_elements_attr(
+        self, type: RankedStructure[AnyDenseElement] | None
+    ) -> DenseIntOrFPElementsAttr:
+        """Read `<...> : type` behind `dense`, plain numbers all at once."""
+        constant = self._parse_plain_dense() if type is None else None
+        if constant is not None:
+            return constant
+        return super().parse_dense_int_or_fp_elements_attr(type)
+
+    def _parse_plain_dense(self) -> DenseIntOrFPElementsAttr | None:
+        """Read a literal of plain numbers and its type; nothing is read if it is not plain."""
+        start = self.pos
+        match = LITERAL.match(self.lexer.input.content, start)
+        numbers = read_numbers(match["numbers"]) if match is not None else None
+        if match is None or numbers is None:
+            return None
+        self._resume_from(match.end())
+        constant = pack_numbers(*numbers, self._parse_dense_literal_type())
+        if constant is None:
+            self._resume_from(start)
+        return constant
+
+    def _parse_dense_literal_type(
+        self,
+    ) -> RankedStructure[IntegerType | IndexType | AnyFloat | ComplexType]:
+        position = self.pos
+        literal_type = super()._parse_dense_literal_type()
+        if math.prod(literal_type.get_shape()) > MAXIMUM_CONSTANT_ELEMENTS:
+            self.raise_error(
+                f"a constant has at most {MAXIMUM_CONSTANT_ELEMENTS} elements", position
+            )
+        return literal_type

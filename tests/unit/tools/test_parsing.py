@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 import pytest
 from mesh_opt.tools.driver import new_context
@@ -253,6 +254,75 @@ class TestTypeCache:
         context = new_context(True)
         theirs = Parser(context, text).parse_module()
         assert parse_module(context, Source(text, "x")).is_structurally_equivalent(theirs)
+
+
+class TestDenseLiterals:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "dense<1> : tensor<4xi32>",
+            "dense<-1> : tensor<4xi32>",
+            "dense<[1, -2, 3]> : tensor<3xi64>",
+            "dense<[[1, 2], [3, 4], [5, 6]]> : tensor<3x2xindex>",
+            "dense<[[[1.0]], [[2.5e-3]]]> : tensor<2x1x1xf32>",
+            "dense<[1, 2]> : tensor<2xf32>",
+            "dense<1.> : tensor<2xf64>",
+            "dense<1.0e400> : tensor<2xf64>",
+            "dense<1.5> : tensor<f32>",
+            "dense<7> : tensor<i8>",
+            "dense<255> : tensor<2xi8>",
+            "dense<255> : tensor<2xui8>",
+            "dense<true> : tensor<3xi1>",
+            "dense<[true, false]> : tensor<2xi1>",
+            "dense<1> : tensor<3xi1>",
+            "dense<> : tensor<0xi32>",
+            "dense<1.0> : tensor<3xbf16>",
+            "dense<[1.0, 2.0]> : tensor<2xf16>",
+            "dense<1.0> : vector<3xf8E4M3FN>",
+            "dense<(1.0, 2.0)> : tensor<3xcomplex<f32>>",
+            "dense<[1, // one\n 2]> : tensor<2xi32>",
+            "dense<\n[1,\n2]\n> : tensor<2xi32>",
+            'dense<"0x01000000"> : tensor<2xi32>',
+            "dense<3> : tensor<0xi32>",
+        ],
+    )
+    def test_same_constants_as_xdsl(self, text: str) -> None:
+        text = f'"a.b"() {{x = {text}}} : () -> ()'
+        context = new_context(True)
+        theirs = Parser(context, text).parse_module()
+        assert parse_module(context, Source(text, "x")).is_structurally_equivalent(theirs)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "dense<[1, 2]> : tensor<3xi32>",
+            "dense<[[1, 2], [3]]> : tensor<2x2xi32>",
+            "dense<[1, [2]]> : tensor<2xi32>",
+            "dense<300> : tensor<2xi8>",
+            "dense<-1> : tensor<2xui8>",
+            "dense<1.5> : tensor<2xi32>",
+            "dense<true> : tensor<2xi32>",
+            "dense<1e5> : tensor<2xf32>",
+            "dense<1> : tensor<?xi32>",
+            "dense<[1, 2,]> : tensor<2xi32>",
+            "dense<1.0e300> : tensor<2xf32>",
+            "dense<1> : i32",
+            "dense<0> : tensor<4294967296xi32>",
+            "dense<true> : tensor<18446744073709551616xi1>",
+        ],
+    )
+    def test_what_is_refused(self, text: str) -> None:
+        refuse(f'"a.b"() {{x = {text}}} : () -> ()')
+
+    def test_many_numbers_and_big_splats_are_quick(self) -> None:
+        numbers = ", ".join(map(str, range(200_000)))
+        begin = time.process_time()
+        module = parse(f'"a.b"() {{x = dense<[{numbers}]> : tensor<200000xi32>}} : () -> ()')
+        parse('"a.b"() {x = dense<1.5> : tensor<4096x4096xf32>} : () -> ()')
+        # A tenth of a second; number by number it takes seven.
+        assert time.process_time() - begin < 2
+        constant = next(iter(module.body.block.ops)).attributes["x"]
+        assert constant.get_values()[199_999] == 199_999
 
 
 class TestMendedForms:
