@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import DictionaryAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 
 from ..tiling.contractions import ContractionOperand
+from ..tiling.convolutions import ConvolutionOperand
 from ..tiling.packed_layouts import PackedLayout
 from ..tiling.storage_sizes import StorageFormula, dense_formula, storage_formula
 from .printing import Spelling
@@ -147,6 +148,14 @@ class ContractionEncoding(TensorEncoding, ABC):
     @abstractmethod
     def contraction_operand(self) -> ContractionOperand | None:
         """The operand, or `None` if the operation is not a contraction of two tensors."""
+
+
+class ConvolutionEncoding(TensorEncoding, ABC):
+    """An encoding that says which operand of which convolution a tensor is."""
+
+    @abstractmethod
+    def convolution_operand(self) -> ConvolutionOperand | None:
+        """The operand, or `None` if the operation is not a convolution."""
 
 
 class EncodingTypeInterface(TypeAttribute, ABC):

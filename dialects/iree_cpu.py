@@ -17,12 +17,14 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ..tiling.convolutions import convolution_layout
 from ..tiling.packed_layouts import IDENTITY, PackedLayout
 from ..tiling.solve import packed_layout
 from ..tiling.targets import Target, VmvxTarget, cpu_target, ukernels_enabled
 from .encoding_info import ENCODING_INFO, encoding_info, packed_layout_of
 from .encoding_interfaces import (
     ContractionEncoding,
+    ConvolutionEncoding,
     EncodingError,
     EncodingSolverInterface,
     Tensor,
@@ -87,8 +89,13 @@ class TileTableSolver(ParametrizedAttribute, EncodingSolverInterface, ABC):
         encoding = tensor.encoding
         if not isinstance(encoding, ContractionEncoding):
             return IDENTITY
-        operand = encoding.contraction_operand()
-        return IDENTITY if operand is None else packed_layout(self.target(), operand)
+        if (operand := encoding.contraction_operand()) is not None:
+            return packed_layout(self.target(), operand)
+        if isinstance(encoding, ConvolutionEncoding):
+            convolution = encoding.convolution_operand()
+            if convolution is not None:
+                return convolution_layout(self.target(), convolution)
+        return IDENTITY
 
     def serialized(self, tensor: Tensor) -> Self:
         if self.SPELLING == "2024":

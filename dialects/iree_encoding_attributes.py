@@ -27,10 +27,12 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ..tiling.contractions import RESULT, ContractionOperand, DimensionMap, Role
+from ..tiling.convolutions import ConvolutionOperand, LinearMap
 from ..tiling.packed_layouts import PackedLayout
 from ..tiling.storage_sizes import Extent, StorageFormula
 from .encoding_interfaces import (
     ContractionEncoding,
+    ConvolutionEncoding,
     EncodingSolverInterface,
     LayoutInterface,
     Tensor,
@@ -74,7 +76,7 @@ ENCODING_FIELDS: dict[str, Callable[[AttrParser], Attribute]] = {
 
 
 @irdl_attr_definition
-class EncodingAttr(ParametrizedAttribute, ContractionEncoding):
+class EncodingAttr(ParametrizedAttribute, ContractionEncoding, ConvolutionEncoding):
     """Which operand of which operation a tensor is, and perhaps the targets it is laid out for."""
 
     name = "iree_encoding.encoding"
@@ -202,6 +204,18 @@ class EncodingAttr(ParametrizedAttribute, ContractionEncoding):
         sizes = self._sizes(operand, slots[index][0].num_dims)
         return replace(operand, iteration_sizes=sizes)
 
+    def convolution_operand(self) -> ConvolutionOperand | None:
+        slots = self.map_slots()
+        index = self.operand_index.value.data
+        if self.op_type.data != "conv" or len(slots) != 3 or index > RESULT:
+            return None
+        maps = [linear_map(_compose(maps, index)) for maps in slots]
+        linear = tuple(map_ for map_ in maps if map_ is not None)
+        if len(linear) != len(maps):
+            return None
+        types = tuple(element_named(type_) for type_ in self.element_types)
+        return ConvolutionOperand(index, types, linear)
+
     def _sizes(self, operand: ContractionOperand, loops: int) -> tuple[int | None, ...]:
         """The extent of each loop as far as known.
 
@@ -251,6 +265,20 @@ def _compose(maps: Sequence[AffineMap], index: int) -> AffineMap:
             )
         composed = map_.compose(composed)
     return composed
+
+
+def linear_map(map_: AffineMap) -> LinearMap | None:
+    """A map as sums of loops with factors; `None` if it is not made of such sums."""
+    rows: list[tuple[tuple[int, int], ...]] = []
+    loops = range(map_.num_dims)
+    for expression in map_.results:
+        at_zero = expression.eval([0] * map_.num_dims, [])
+        factors = [expression.eval([int(i == loop) for i in loops], []) - at_zero for loop in loops]
+        # Sums of loops give twice as much at twice the place; divisions and remainders do not.
+        if at_zero != 0 or expression.eval([7] * map_.num_dims, []) != 7 * sum(factors):
+            return None
+        rows.append(tuple((loop, factor) for loop, factor in enumerate(factors) if factor))
+    return tuple(rows)
 
 
 def _dimension_map(map_: AffineMap) -> DimensionMap:

@@ -1,0 +1,99 @@
+"""Convolutions as encodings describe them, and the layouts that processors want them in.
+
+Channels are cut into tiles and come before the spatial dimensions: an input `(n, h, w, c)` is
+stored as `(n, c / t, h, w, t)`, a filter `(h, w, c, f)` as `(f / t, c / t, h, w, t, t)`. The rule
+and the tiles are those of IREE 3.13.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .contractions import LHS, RESULT, RHS
+from .element_types import ElementType
+from .packed_layouts import IDENTITY, PackedLayout
+from .targets import Architecture, CpuTarget, Target
+
+LinearMap = tuple[tuple[tuple[int, int], ...], ...]
+"""For each dimension of a tensor the loops that index it, each with its factor: `2 * h + kh`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConvolutionOperand:
+    """One tensor of a convolution: input, filter or result."""
+
+    index: int
+    element_types: tuple[ElementType, ...]
+    maps: tuple[LinearMap, ...]
+    """Those of input, filter and result."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Roles:
+    """Loops of a convolution by what they index."""
+
+    batch: frozenset[int]
+    input_channel: int
+    output_channel: int
+
+
+def convolution_layout(target: Target, operand: ConvolutionOperand) -> PackedLayout:
+    """The layout of one tensor; the identity if the target has no tile for the convolution."""
+    tile = _tile(target, operand)
+    roles = _roles(operand)
+    if tile is None or roles is None:
+        return IDENTITY
+    position = {
+        terms[0][0]: dimension
+        for dimension, terms in enumerate(operand.maps[operand.index])
+        if len(terms) == 1
+    }
+    if operand.index == RHS:
+        channels = [position[roles.input_channel], position[roles.output_channel]]
+        first = channels[::-1]
+    else:
+        channel = roles.input_channel if operand.index == LHS else roles.output_channel
+        channels = [position[channel]]
+        batch = sorted(position[loop] for loop in roles.batch if loop in position)
+        first = [*batch, *channels]
+    rank = len(operand.maps[operand.index])
+    rest = [dimension for dimension in range(rank) if dimension not in first]
+    return PackedLayout(tuple(channels), (tile,) * len(channels), (*first, *rest))
+
+
+def _tile(target: Target, operand: ConvolutionOperand) -> int | None:
+    if {element.name for element in operand.element_types} != {"f32"}:
+        return None
+    if not isinstance(target, CpuTarget):
+        return None
+    if target.architecture is Architecture.X86_64 and target.has("avx512f"):
+        return 16
+    return 8 if target.architecture is Architecture.AARCH64 else None
+
+
+def _roles(operand: ConvolutionOperand) -> _Roles | None:
+    """The roles of the loops, or `None` if the convolution is dilated, grouped or none at all."""
+    if len(operand.maps) != RESULT + 1:
+        return None
+    input_, filter_, result = operand.maps
+    if any(len(terms) != 1 or terms[0][1] != 1 for terms in (*filter_, *result)):
+        return None
+    in_filter = {terms[0][0] for terms in filter_}
+    in_result = {terms[0][0] for terms in result}
+    alone = {terms[0][0] for terms in input_ if len(terms) == 1 and terms[0][1] == 1}
+    windows = [terms for terms in input_ if len(terms) > 1]
+    if not windows or any(len(terms) == 1 and terms[0][1] != 1 for terms in input_):
+        return None
+    for terms in windows:
+        taps = [factor for loop, factor in terms if loop in in_filter]
+        if taps != [1] or len(terms) != 2:
+            return None
+    moved = {loop for terms in windows for loop, _ in terms}
+    input_channels = (alone & in_filter) - in_result
+    output_channels = (in_filter & in_result) - alone - moved
+    grouped = alone & in_filter & in_result
+    if grouped or len(input_channels) != 1 or len(output_channels) != 1:
+        return None
+    return _Roles(
+        frozenset((alone & in_result) - in_filter), min(input_channels), min(output_channels)
+    )
