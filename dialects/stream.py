@@ -13,6 +13,7 @@ from .stream_commands import STREAM_COMMAND_OPERATIONS
 from .stream_executables import STREAM_EXECUTABLE_OPERATIONS
 from .stream_resources import STREAM_RESOURCE_OPERATIONS
 from .stream_tensor import STREAM_TENSOR_OPERATIONS
+from .stream_tensor_elements import STREAM_TENSOR_ELEMENT_OPERATIONS
 from .stream_timepoints import STREAM_TIMEPOINT_OPERATIONS
 from .stream_types import (
     BindingType,
@@ -30,6 +31,7 @@ Stream = Dialect(
         *STREAM_COMMAND_OPERATIONS,
         *STREAM_EXECUTABLE_OPERATIONS,
         *STREAM_RESOURCE_OPERATIONS,
+        *STREAM_TENSOR_ELEMENT_OPERATIONS,
         *STREAM_TENSOR_OPERATIONS,
         *STREAM_TIMEPOINT_OPERATIONS,
     ],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, SymbolRefAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -49,7 +49,7 @@ from .syntax import (
     get_attribute,
     values,
 )
-from .tensor_dispatch_syntax import EncodedFunctionType, TracedTensors
+from .tensor_dispatch_syntax import EncodedFunctionType
 
 INDEX = IndexType()
 
@@ -284,8 +284,6 @@ class TensorEncodeOp(TensorCopy):
 
 def plain_type(type_: Attribute) -> Attribute:
     """A type without its encoding, if it has one."""
-    from xdsl.dialects.builtin import TensorType
-
     return plain(cast(TensorType[Attribute], type_)) if isinstance(type_, TensorType) else type_
 
 
@@ -392,84 +390,6 @@ class TensorUpdateOp(PlacedTensorOperation):
 
 
 @irdl_op_definition
-class TensorLoadOp(TensorOperation):
-    """One element of a tensor that the host can reach."""
-
-    name = "stream.tensor.load"
-    source = operand_def(ResourceType)
-    source_encoding = prop_def(Attribute)
-    source_encoding_dims = var_operand_def(INDEX)
-    source_size = operand_def(INDEX)
-    indices = var_operand_def(INDEX)
-    result = result_def()
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("source"),
-        Optional(("[", Operands("indices"), "]"), anchor="indices"),
-        " : ",
-        *tensor_in("source", "source_size"),
-        " -> ",
-        Type("result"),
-        ATTRIBUTES_WITH_KEYWORD,
-    )
-
-
-@irdl_op_definition
-class TensorStoreOp(TensorOperation):
-    """The same tensor, which the host can reach, with one element written."""
-
-    name = "stream.tensor.store"
-    target = operand_def(ResourceType)
-    target_encoding = prop_def(Attribute)
-    target_encoding_dims = var_operand_def(INDEX)
-    target_size = operand_def(INDEX)
-    indices = var_operand_def(INDEX)
-    value = operand_def()
-    result = result_def(ResourceType)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-
-    SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("value"),
-        ", ",
-        Operand("target"),
-        Optional(("[", Operands("indices"), "]"), anchor="indices"),
-        " : ",
-        Type("value"),
-        " -> ",
-        *tensor_type("target"),
-        " in ",
-        SizedTied("target", "target_size"),
-        ATTRIBUTES_WITH_KEYWORD,
-    )
-
-
-@irdl_op_definition
-class TensorTraceOp(TensorOperation):
-    """Print tensors that the host can reach when the program runs."""
-
-    name = "stream.tensor.trace"
-    key = prop_def(StringAttr)
-    resources = var_operand_def(ResourceType)
-    resource_sizes = var_operand_def(INDEX)
-    resource_encodings = prop_def(ArrayAttr[Attribute])
-    resource_encoding_dims = var_operand_def(INDEX)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-
-    SYNTAX: ClassVar[Syntax] = (
-        " ",
-        AttributeValue("key"),
-        " = [",
-        TracedTensors(),
-        "]",
-        ATTRIBUTES_WITH_KEYWORD,
-    )
-
-
-@irdl_op_definition
 class TensorDispatchOp(PlacedTensorOperation):
     """Run a kernel on tensors."""
 
@@ -527,11 +447,8 @@ STREAM_TENSOR_OPERATIONS: list[type[Operation]] = [
     TensorExportOp,
     TensorFillOp,
     TensorImportOp,
-    TensorLoadOp,
     TensorSizeOfOp,
     TensorSliceOp,
     TensorSplatOp,
-    TensorStoreOp,
-    TensorTraceOp,
     TensorUpdateOp,
 ]

@@ -57,13 +57,12 @@ from ...dialects.stream_tensor import (
     TensorDispatchOp,
     TensorEmptyOp,
     TensorFillOp,
-    TensorLoadOp,
     TensorSizeOfOp,
     TensorSliceOp,
     TensorSplatOp,
-    TensorStoreOp,
     TensorUpdateOp,
 )
+from ...dialects.stream_tensor_elements import TensorLoadOp, TensorStoreOp
 from ...dialects.tensor_shapes import element_named, element_of, shape_of
 from ...tiling.element_types import ElementKind
 from .index_amounts import (
