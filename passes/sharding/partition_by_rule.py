@@ -141,10 +141,11 @@ def spread_by_rule(
 
 
 def choose(
-    partitioner: Partitioner, operation: Operation, allowed: Allowed
+    partitioner: Partitioner, operation: Operation, allowed: Allowed, grid: Grid | None = None
 ) -> SpreadOperation | None:
     """Decide how an operation is spread; `None` if it has no rule or nothing to be spread by.
 
+    `grid` is where it runs if neither its operands nor those that want its results say so.
     Operations that look alike, with operands placed alike, are spread alike.
     """
     wanted = [
@@ -155,14 +156,14 @@ def choose(
         None if ranked(operand) is None else partitioner.sharding_of(operand)
         for operand in operation.operands
     ]
-    grid = next((sharding.grid for sharding in (*wanted, *held) if sharding is not None), None)
+    grid = next((sharding.grid for sharding in (*wanted, *held) if sharding is not None), grid)
     if grid is None:
         return None
     free = [
         ranked(operand) is not None and partitioner.creation_of(operand) is not None
         for operand in operation.operands
     ]
-    key = (operation_key(operation), *wanted, None, *held, None, *free)
+    key = (operation_key(operation), grid, *wanted, None, *held, None, *free)
     decisions = partitioner.decisions
     if key not in decisions:
         decisions[key] = _decide(operation, grid, wanted, held, free, allowed)
@@ -282,9 +283,12 @@ def copy_local(
     spread: SpreadOperation,
     operands: list[SSAValue],
     properties: Mapping[str, Attribute] | None = None,
+    known: Mapping[SSAValue, SSAValue] | None = None,
 ) -> Operation:
     """A copy of an operation on local operands, with local result types."""
-    return copy_with(partitioner, spread.operation, operands, spread.result_types, properties)
+    return copy_with(
+        partitioner, spread.operation, operands, spread.result_types, properties, known
+    )
 
 
 def copy_with(
@@ -293,10 +297,11 @@ def copy_with(
     operands: Sequence[SSAValue],
     result_types: Sequence[Attribute],
     properties: Mapping[str, Attribute] | None = None,
+    known: Mapping[SSAValue, SSAValue] | None = None,
 ) -> Operation:
     """A copy of an operation and its regions, with values from outside as they are here.
 
-    Tensors that the regions read are whole on each process.
+    Tensors that the regions read are whole on each process, but for those that are `known`.
     """
     mapper: dict[SSAValue, SSAValue] = {}
     blocks: dict[Block, Block] = {}
@@ -305,7 +310,8 @@ def copy_with(
     for region in operation.regions:
         if not synthesised:
             for value in captured(region):
-                mapper[value] = partitioner.value(value)
+                given = None if known is None else known.get(value)
+                mapper[value] = partitioner.value(value) if given is None else given
         copy = Region()
         region.clone_into(copy, None, mapper, blocks)
         regions.append(copy)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.structured import structured_view
 from ...sharding.factors import Factor, FactorKind
+from ...sharding.sharding import Partial, ReductionKind
 from .emitter import Size
 from .local_types import local_type, ranked
+from .lookups import Lookup, find_lookup, mask_reads, pays
 from .partition_by_rule import (
     Cut,
     SpreadOperation,
@@ -31,8 +35,12 @@ def _any_loop(factor: Factor, cut: Cut) -> bool:
 def structured(partitioner: Partitioner, operation: Operation) -> None:
     """Each process runs its part of the loops."""
     view = structured_view(operation)
-    spread = None if view is None else choose(partitioner, operation, _any_loop)
-    if view is None or spread is None or not spread.is_split:
+    lookup = find_lookup(partitioner, operation)
+    grid = None if lookup is None else lookup.sharding.grid
+    spread = None if view is None else choose(partitioner, operation, _any_loop, grid)
+    if spread is None or not _sums_rows(spread, lookup):
+        lookup = None
+    if view is None or spread is None or not (spread.is_split or lookup):
         run_whole(partitioner, operation)
         return
     _record_output_sizes(partitioner, operation, len(view.inputs))
@@ -48,7 +56,13 @@ def structured(partitioner: Partitioner, operation: Operation) -> None:
             operands.append(_neutral(partitioner, value, spread, index, combiner))
         else:
             operands.append(partitioner.demand(value, sharding))
-    made = copy_local(partitioner, spread, operands)
+    if lookup is None:
+        made = copy_local(partitioner, spread, operands)
+    else:
+        rows = partitioner.demand(lookup.held, lookup.sharding)
+        made = copy_local(partitioner, spread, operands, known={lookup.table: rows})
+        mask_reads(partitioner, lookup, made, rows)
+        spread = replace(spread, carried=(Partial(ReductionKind.SUM, lookup.axes),))
     _shift_indices(partitioner, spread, made)
     partitioner.emitter.add(made)
     record_sizes(partitioner, spread)
@@ -56,6 +70,16 @@ def structured(partitioner: Partitioner, operation: Operation) -> None:
         finish_result(partitioner, spread, index, made.results[index])
     for index, combiner in later.items():
         _add_initial_value(partitioner, operation, index, view.outputs[index], combiner)
+
+
+def _sums_rows(spread: SpreadOperation, lookup: Lookup | None) -> bool:
+    """Whether a table is read where it is: no loop is split as it is, and it sends less."""
+    if lookup is None or spread.grid != lookup.sharding.grid or spread.reduces or spread.carried:
+        return False
+    used = {axis for axes, _ in spread.assignment for axis in axes}
+    return used.isdisjoint(lookup.axes) and pays(
+        lookup, spread.operation.results[0], spread.result_shardings[0]
+    )
 
 
 def _record_output_sizes(partitioner: Partitioner, operation: Operation, inputs: int) -> None:

@@ -11,15 +11,16 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import FixedBitwidthType, IntegerAttr, TensorType, i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.diagnostics import Note, OperationError
 from ...dialects.shard import AllReduceOp
-from ...sharding.factor_placement import without_new_partials
+from ...sharding.factor_placement import UNKNOWN_SIZE, without_new_partials
 from ...sharding.local_shape import explicit_borders, halo
 from ...sharding.sharding import Sharding
 from .annotations import GET_SHARDING, SHARD, SHARDING, tensor_shape
@@ -302,6 +303,14 @@ def normal(sharding: Sharding | None) -> Sharding | None:
 def shape(value: SSAValue) -> tuple[int | None, ...]:
     """The shape of a tensor of the source program, empty for any other value."""
     return tensor_shape(value) or ()
+
+
+def total_bytes(value: SSAValue) -> float:
+    """The size of a whole tensor of the source program, with a stand-in for dynamic dimensions."""
+    value_type = ranked(value)
+    element = None if value_type is None else value_type.element_type
+    size = element.size if isinstance(element, FixedBitwidthType) else 8
+    return size * prod(UNKNOWN_SIZE if extent is None else extent for extent in shape(value))
 
 
 def constant_index(value: SSAValue) -> int | None:

@@ -395,11 +395,11 @@ def pooling(w: Writer) -> None:
 @operation
 def look_up(w: Writer) -> None:
     """Rows of a table that the body reads from outside, and a generated tensor."""
-    table = w.pick(2)
+    table = w.annotate(w.pick(2))
     rows, columns = w.draw(SIZES), table.shape[1]
-    indices = w.constant((rows,), "index")
-    if table.shape[0] <= 3:
-        w.lines[-1] = w.lines[-1].replace("dense<3>", "dense<0>")
+    indices = Value(w.fresh(), (rows,), "index")
+    places = [w.data.draw(st.integers(0, table.shape[0] - 1)) for _ in range(rows)]
+    w.emit(f"{indices.name} = arith.constant dense<{places}> : {indices.type}")
     indices = w.annotate(indices)
     empty = Value(w.fresh(), (rows, columns))
     result = Value(w.fresh(), (rows, columns))
@@ -569,5 +569,5 @@ def softmax(w: Writer) -> None:
     w.done(result)
 
 
-OPERATIONS += [reduce, matmul, two_results] * 3
-"""Reductions are where most can go wrong."""
+OPERATIONS += [reduce, matmul, two_results, look_up] * 3
+"""Reductions and tables are where most can go wrong."""

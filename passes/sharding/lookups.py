@@ -1,0 +1,152 @@
+"""Tables that a body looks up: read where their rows are, rather than gathered.
+
+A body that yields `tensor.extract %table[%i, %j]` of a table split by rows is run on every process
+with the rows that it has: what lies elsewhere is zero there, and the results of the processes that
+hold the table together are summed. That is how an embedding is split over the vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType
+from xdsl.ir import Operation, SSAValue
+
+from ...sharding.local_shape import borders
+from ...sharding.reshard_steps import (
+    all_reduce_fraction,
+    gather_fraction,
+    group_size,
+    local_fraction,
+)
+from ...sharding.sharding import Axes, Sharding
+from .annotations import SHARD
+from .emit_reshard import shard_interval
+from .emitter import Size
+from .local_types import ranked
+from .partition_by_rule import captured
+from .partitioner import Partitioner, shape, total_bytes
+from .reductions import scalar_attribute
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A table that an operation's body reads at single places, and where it is."""
+
+    table: SSAValue
+    """As the body reads it."""
+    held: SSAValue
+    """The same tensor where it is split, before an annotation that has it gathered."""
+    sharding: Sharding
+    """How `held` is split."""
+
+    @property
+    def axes(self) -> Axes:
+        """The axes that split the table."""
+        return tuple(axis for axes in self.sharding.dimension_axes for axis in axes)
+
+
+def find_lookup(partitioner: Partitioner, operation: Operation) -> Lookup | None:
+    """The one split table that the only result of an operation is looked up in, if it is so."""
+    if operation.name != "linalg.generic" or len(operation.results) != 1:
+        return None
+    region = operation.regions[0]
+    tables = [value for value in captured(region) if ranked(value) is not None]
+    if len(tables) != 1 or partitioner.creation_of(tables[0]) is not None:
+        return None
+    (table,) = tables
+    held = _where_split(partitioner, table)
+    sharding = partitioner.sharding_of(held)
+    if sharding is None:
+        return None
+    terminator = region.blocks[0].last_op
+    for inner in region.walk():
+        if table not in inner.operands:
+            continue
+        if inner.name != "tensor.extract" or inner.parent_op() is not operation:
+            return None
+        if any(reader.operation is not terminator for reader in inner.results[0].uses):
+            return None
+    yielded = terminator.operands[0].owner if terminator is not None else None
+    if not isinstance(yielded, Operation) or yielded.name != "tensor.extract":
+        return None
+    if yielded.operands[0] is not table or not _is_filled(table, sharding):
+        return None
+    return Lookup(table, held, sharding)
+
+
+def _where_split(partitioner: Partitioner, table: SSAValue) -> SSAValue:
+    """The tensor before the annotations that have it gathered for its users."""
+    at = table
+    while partitioner.sharding_of(at) is None:
+        owner = at.owner
+        if not isinstance(owner, Operation) or owner.name != SHARD:
+            return at
+        at = owner.operands[0]
+    return at
+
+
+def _is_filled(table: SSAValue, sharding: Sharding) -> bool:
+    """Whether every process has some of the table, whole rows without pending reductions."""
+    sizes = shape(table)
+    element = ranked(table)
+    if sharding.partials or sharding.halos or not sharding.grid.is_static or element is None:
+        return False
+    if not isinstance(element.element_type, AnyFloat | IntegerType | IndexType):
+        return False
+    for dimension, axes in enumerate(sharding.dimension_axes):
+        size = sizes[dimension]
+        if axes and size is None:
+            return False
+        if axes and size is not None:
+            limits = borders(size, sharding, dimension)
+            if any(start == end for start, end in pairwise(limits)):
+                return False
+    return True
+
+
+def pays(lookup: Lookup, result: SSAValue, placed: Sharding) -> bool:
+    """Whether summing the results sends less than gathering the table."""
+    group = group_size(lookup.sharding, lookup.axes)
+    summed = total_bytes(result) * local_fraction(placed) * all_reduce_fraction(group)
+    held = total_bytes(lookup.table) * local_fraction(lookup.sharding)
+    return summed < held * gather_fraction(group)
+
+
+def mask_reads(partitioner: Partitioner, lookup: Lookup, made: Operation, local: SSAValue) -> None:
+    """Let the body read the local rows, and zero for those of other processes."""
+    emitter = partitioner.emitter
+    intervals: dict[int, tuple[Size, Size]] = {}
+    for dimension, axes in enumerate(lookup.sharding.dimension_axes):
+        if axes:
+            size = partitioner.global_size(lookup.table, dimension)
+            intervals[dimension] = shard_interval(emitter, size, lookup.sharding, dimension)
+    element = ranked(local)
+    assert element is not None
+    zero = emitter.help(arith.ConstantOp(scalar_attribute(0, element.element_type)))
+    first = emitter.index(0)
+    for read in [use.operation for use in local.uses if use.operation.name == "tensor.extract"]:
+        if read.parent_op() is not made:
+            continue
+        block = read.parent_block()
+        assert block is not None
+        inside: SSAValue | None = None
+        for dimension, (start, length) in intervals.items():
+            there = arith.SubiOp(read.operands[1 + dimension], emitter.index(start))
+            here = arith.CmpiOp(there, emitter.index(length), "ult")
+            safe = arith.SelectOp(here, there, first)
+            block.insert_ops_before([there, here, safe], read)
+            read.operands[1 + dimension] = safe.result
+            if inside is None:
+                inside = here.result
+            else:
+                both = arith.AndIOp(inside, here.result)
+                block.insert_op_before(both, read)
+                inside = both.result
+        assert inside is not None
+        value = read.results[0]
+        chosen = arith.SelectOp(inside, value, zero)
+        block.insert_op_after(chosen, read)
+        value.replace_uses_with_if(chosen.result, lambda use, own=chosen: use.operation is not own)
