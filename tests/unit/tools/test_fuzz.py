@@ -246,6 +246,25 @@ def test_mutated_programs(start: int) -> None:
             check(text, chooser.random() < 0.3)
 
 
+@pytest.mark.parametrize("passes", ["--spmd", "--canonicalize"])
+@pytest.mark.parametrize("start", range(FIRST, FIRST + INPUTS // 4, BATCH))
+def test_mutated_programs_through_passes(start: int, passes: str) -> None:
+    """What can be read can be transformed, or is refused with a reason: no pass breaks down."""
+    for number in range(start, min(start + BATCH, FIRST + INPUTS // 4)):
+        chooser = random.Random(number)
+        text = mutate(chooser.choice(corpus()), chooser)
+        stdout, stderr = io.StringIO(), io.StringIO()
+        with limits(text):
+            code = main([passes, "--verify-each"], io.StringIO(text), stdout, stderr)
+        errors = stderr.getvalue()
+        assert "fault of mesh-opt" not in errors, f"{errors}\n{text}"
+        assert "left this behind" not in errors, f"{errors}\n{text}"
+        if code == 0:
+            parse_module(new_context(), Source(stdout.getvalue(), "result"))
+        else:
+            assert re.search(r"^\S+:\d+:\d+: error: .", errors), f"{errors!r} for\n{text}"
+
+
 def test_the_corpus_itself_is_mostly_accepted() -> None:
     """A corpus that is refused at its first line would make the test above see nothing."""
     accepted = sum(check(text, False) for text in programs())
