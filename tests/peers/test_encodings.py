@@ -125,6 +125,23 @@ def test_a_constant_without_a_place_is_a_located_error(case: str) -> None:
     assert re.search(r"^<stdin>:\d+:\d+: error: 'stream.tensor.sizeof' op has an encoded", errors)
 
 
+def test_a_constant_read_on_a_second_device() -> None:
+    """IREE reads the weight on device_b in device_b's layout: it was encoded on device_a."""
+    before, _ = specialized_by_iree("c08c_dense_const")
+    default = "module attributes {stream.affinity.default = #hal.device.affinity<@device_a>} {"
+    text = re.sub(r"^module \{", default, before, flags=re.MULTILINE)
+    code, output, errors = mesh_opt(text, "--specialize-encodings")
+    assert code == 0, errors
+    on_b = re.search(r"stream.tensor.dispatch on\(#hal.device.affinity<@device_b>\) .*", output)
+    assert on_b is not None
+    tensors = re.findall(r"tensor<(\w+), #iree_encoding.layout<\[#iree_cpu.(\w+)<", on_b[0])
+    assert tensors == [
+        ("17x40xf32", "vmvx_encoding_resolver"),
+        ("40x33xf32", "cpu_encoding_resolver"),
+    ]
+    iree_opt(output)
+
+
 LIT = Path(__file__).parent.parent / "lit" / "dialects"
 OF_TODAY = ["hal", "iree_tensor_ext", "stream", "util"]
 
