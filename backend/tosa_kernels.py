@@ -78,37 +78,55 @@ def _write_reduction(writer: KernelWriter, op: Operation) -> TileCount:
 
 
 def _write_matmul(writer: KernelWriter, op: Operation) -> TileCount:
-    """`batch x row x column`, each minus its zero point if it is an integer."""
+    """`batch x row x column`, each minus its zero point if it is an integer.
+
+    A row of the result is kept in memory while the depth is walked, which vectorises along it;
+    narrow floats are summed in a register instead, so that they are rounded once.
+    """
     from .kernels import write_tiled_loops
 
     code = writer.code
     result = op.results[0]
     element = writer.element_of(result)
     wide = _accumulator(element)
-    depth = writer.shape(op.operands[0])[2]
+    depth, columns = writer.shape(op.operands[0])[2], writer.shape(result)[2]
     load = _operand(writer, op, wide)
     multiply, add = ("termf", "sumf") if wide.is_float else ("muli", "addi")
 
-    def inner(indices: Indices) -> None:
+    def product(batch: Term, row: Term, step: Term, column: Term) -> Term:
+        factors = load(0, (batch, row, step)), load(1, (batch, step, column))
+        return code.call(f"{multiply}_{wide.name}", *factors)
+
+    def zero() -> Term:
+        if wide.is_float:
+            return code.float_constant(0.0, wide.name)
+        return code.integer_constant(0, wide.name)
+
+    def at(batch: Term, row: Term, column: Term) -> Term:
+        return code.linear((batch, row, column), writer.shape(result))
+
+    def whole_row(indices: Indices) -> None:
+        batch, row = indices
+        with code.loop(0, columns) as column:
+            writer.store(result, at(batch, row, column), zero())
+        with code.loop(0, depth) as step, code.loop(0, columns) as column:
+            position = at(batch, row, column)
+            term = product(batch, row, step, column)
+            total = code.call(f"{add}_{wide.name}", writer.load(result, position), term)
+            writer.store(result, position, total)
+
+    def one_element(indices: Indices) -> None:
         batch, row, column = indices
         total = code.fresh()
-        zero = (
-            code.float_constant(0.0, wide.name)
-            if wide.is_float
-            else code.integer_constant(0, wide.name)
-        )
-        code.set(total, zero)
-        with code.loop(0, depth) as index:
-            product = code.call(
-                f"{multiply}_{wide.name}",
-                load(0, (batch, row, index)),
-                load(1, (batch, index, column)),
-            )
-            code.set(total, code.call(f"{add}_{wide.name}", total, product))
-        position = code.linear(indices, writer.shape(result))
-        writer.store(result, position, _narrowed(writer, total, element))
+        code.set(total, zero())
+        with code.loop(0, depth) as step:
+            term = product(batch, row, step, column)
+            code.set(total, code.call(f"{add}_{wide.name}", total, term))
+        writer.store(result, at(batch, row, column), _narrowed(writer, total, element))
 
-    return write_tiled_loops(code, writer.shape(result), inner)
+    if element == wide:
+        return write_tiled_loops(code, writer.shape(result)[:2], whole_row)
+    return write_tiled_loops(code, writer.shape(result), one_element)
 
 
 def _operand(writer: KernelWriter, op: Operation, wide: Element) -> Callable[[int, Indices], Term]:
