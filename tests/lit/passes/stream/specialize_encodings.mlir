@@ -193,3 +193,36 @@ util.func public @as_it_was(%s: index, %i: index) {
   %2 = stream.tensor.slice on(#hal.device.affinity<@d>) %0[%i for %i] : tensor<4xf32, #iree_encoding.unknown> in !stream.resource<*>{%s} -> tensor<4xf32, #iree_encoding.unknown> in !stream.resource<*>{%s}
   util.return
 }
+
+// -----
+
+// One function under two names, a binding read as two tensors, a dispatch of several entry points.
+
+// CHECK-LABEL: util.func public @entries
+// CHECK: stream.tensor.dispatch on(#hal.device.affinity<@a>) @ex::@f
+// CHECK: stream.tensor.dispatch on(#hal.device.affinity<@b>) @ex_dup1::@g
+// CHECK: stream.tensor.dispatch on(#hal.device.affinity<@b>) {@ex_dup0::@f, @ex_dup1::@g}
+#e = #iree_encoding.testing<>
+util.global private @a = #hal.device.target<"local", [#hal.executable.target<"x", "abc", {iree.encoding.resolver = #iree_encoding.specialization_resolver<1>}>]> : !hal.device
+util.global private @b = #hal.device.target<"local", [#hal.executable.target<"y", "abc", {iree.encoding.resolver = #iree_encoding.specialization_resolver<2>}>]> : !hal.device
+stream.executable private @ex {
+  stream.executable.export public @f
+  stream.executable.export public @f as("g")
+  builtin.module {
+    func.func @f(%o: !stream.binding, %n: index, %p: !stream.binding) {
+      %c0 = arith.constant 0 : index
+      %c64 = arith.constant 64 : index
+      %0 = stream.binding.subspan %o[%c0] : !stream.binding -> !iree_tensor_ext.dispatch.tensor<readonly:tensor<16xf32, #e>>
+      %1 = stream.binding.subspan %o[%c64] : !stream.binding -> !iree_tensor_ext.dispatch.tensor<readonly:tensor<4x4xf32, #e>>
+      %2 = stream.binding.subspan %p[%c0] : !stream.binding -> !iree_tensor_ext.dispatch.tensor<writeonly:tensor<16xf32, #e>>
+      return
+    }
+  }
+}
+util.func public @entries(%s: index) {
+  %0 = stream.tensor.empty on(#hal.device.affinity<@a>) : tensor<16xf32, #e> in !stream.resource<*>{%s}
+  %1 = stream.tensor.dispatch on(#hal.device.affinity<@a>) @ex::@f(%0, %s) : (tensor<16xf32, #e> in !stream.resource<*>{%s}, index) -> tensor<16xf32, #e> in !stream.resource<*>{%s}
+  %2 = stream.tensor.dispatch on(#hal.device.affinity<@b>) @ex::@g(%0, %s) : (tensor<16xf32, #e> in !stream.resource<*>{%s}, index) -> tensor<16xf32, #e> in !stream.resource<*>{%s}
+  %3 = stream.tensor.dispatch on(#hal.device.affinity<@b>) {@ex::@f, @ex::@g}(%0, %s) : (tensor<16xf32, #e> in !stream.resource<*>{%s}, index) -> tensor<16xf32, #e> in !stream.resource<*>{%s}
+  util.return
+}
