@@ -53,15 +53,19 @@ def find_lookup(partitioner: Partitioner, operation: Operation) -> Lookup | None
     if operation.name != "linalg.generic" or len(operation.results) != 1:
         return None
     region = operation.regions[0]
-    tables = [value for value in captured(region) if ranked(value) is not None]
-    if len(tables) != 1 or partitioner.creation_of(tables[0]) is not None:
+    terminator = region.blocks[0].last_op
+    yielded = terminator.operands[0].owner if terminator is not None else None
+    if not isinstance(yielded, Operation) or yielded.name != "tensor.extract":
         return None
-    (table,) = tables
+    if yielded.parent_op() is not operation:
+        return None
+    table = yielded.operands[0]
+    if table not in captured(region) or partitioner.creation_of(table) is not None:
+        return None
     held = _where_split(partitioner, table)
     sharding = partitioner.sharding_of(held)
     if sharding is None:
         return None
-    terminator = region.blocks[0].last_op
     for inner in region.walk():
         if table not in inner.operands:
             continue
@@ -69,10 +73,7 @@ def find_lookup(partitioner: Partitioner, operation: Operation) -> Lookup | None
             return None
         if any(reader.operation is not terminator for reader in inner.results[0].uses):
             return None
-    yielded = terminator.operands[0].owner if terminator is not None else None
-    if not isinstance(yielded, Operation) or yielded.name != "tensor.extract":
-        return None
-    if yielded.operands[0] is not table or not _is_filled(table, sharding):
+    if not _is_filled(table, sharding):
         return None
     return Lookup(table, held, sharding)
 
