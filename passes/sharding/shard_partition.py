@@ -46,9 +46,7 @@ class ShardPartitionPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.abi not in ABIS:
-            raise PassFailedException(
-                f"abi must be one of {', '.join(ABIS)}, got '{self.abi}'"
-            )
+            raise PassFailedException(f"abi must be one of {', '.join(ABIS)}, got '{self.abi}'")
         partition_module(op, self.abi == "global")
 
 
