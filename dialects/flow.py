@@ -28,9 +28,10 @@ from .dispatch_tensors import (
 )
 from .encoding_interfaces import Tensor, plain, tensor_encoding
 from .flow_dispatches import FLOW_DISPATCH_OPERATIONS
+from .flow_tensors import FLOW_TENSOR_OPERATIONS
 from .named_parameters import NamedParameter
 from .syntax import (
-    ATTRIBUTES,
+    ATTRIBUTES_WITH_KEYWORD,
     AttributeValue,
     Dimensions,
     Operand,
@@ -63,7 +64,7 @@ class TensorTransferOp(PlacedTensor):
         Dimensions("argument_dims"),
         " to ",
         AttributeValue("target"),
-        ATTRIBUTES,
+        ATTRIBUTES_WITH_KEYWORD,
     )
 
 
@@ -81,7 +82,7 @@ class TensorBarrierOp(PlacedTensor):
         Dimensions("argument_dims"),
         " on ",
         AttributeValue("target"),
-        ATTRIBUTES,
+        ATTRIBUTES_WITH_KEYWORD,
     )
 
 
@@ -104,7 +105,7 @@ class TensorConversion(SyntaxOperation):
         " -> ",
         Type("result"),
         Dimensions("result_dims"),
-        ATTRIBUTES,
+        ATTRIBUTES_WITH_KEYWORD,
     )
 
 
@@ -148,6 +149,7 @@ Flow = Dialect(
     "flow",
     [
         *FLOW_DISPATCH_OPERATIONS,
+        *FLOW_TENSOR_OPERATIONS,
         FlowDispatchTensorLoadOp,
         FlowDispatchTensorStoreOp,
         FlowDispatchWorkgroupCountFromSliceOp,

@@ -125,6 +125,30 @@ def test_a_constant_without_a_place_is_a_located_error(case: str) -> None:
     assert re.search(r"^<stdin>:\d+:\d+: error: 'stream.tensor.sizeof' op has an encoded", errors)
 
 
+PHASES = ["input", "abi", "global-optimization", "dispatch-creation", "flow", "stream"]
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("case", ["seed_demo_today_spelling", "c18b_param_two_uses"])
+@pytest.mark.parametrize("model", ["async-internal", "async-external"])
+def test_every_phase_of_iree_compile(phase: str, case: str, model: str) -> None:
+    done = subprocess.run(
+        [
+            _tool("iree-compile"),
+            str(CASES / f"{case}.mlir"),
+            "--iree-opt-data-tiling",
+            f"--iree-execution-model={model}",
+            f"--compile-to={phase}",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    code, output, errors = mesh_opt(done.stdout, "--verify-roundtrip")
+    assert code == 0, errors
+    assert iree_opt(output) == iree_opt(done.stdout)
+
+
 def test_a_constant_read_on_a_second_device() -> None:
     """IREE reads the weight on device_b in device_b's layout: it was encoded on device_a."""
     before, _ = specialized_by_iree("c08c_dense_const")
@@ -146,9 +170,12 @@ LIT = Path(__file__).parent.parent / "lit" / "dialects"
 OF_TODAY = ["hal", "iree_tensor_ext", "stream", "util"]
 
 
+FILES = [p for name in OF_TODAY for p in sorted((LIT / name).glob("*.mlir")) if p.stem != "invalid"]
+
+
 @pytest.mark.parametrize(
     "path",
-    [p for name in OF_TODAY for p in sorted((LIT / name).glob("*.mlir")) if p.stem != "invalid"],
+    [*FILES, LIT / "flow" / "tensors.mlir"],
     ids=lambda path: f"{path.parent.name}/{path.stem}",
 )
 @pytest.mark.parametrize("form", ["custom", "generic"])

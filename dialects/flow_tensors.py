@@ -1,0 +1,349 @@
+"""Operations of the `flow` dialect that make, cut and change whole tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import IndexType, TensorType
+from xdsl.ir import Attribute, Operation, TypedAttribute
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from .encoding_interfaces import Tensor
+from .resource_syntax import operand_key
+from .syntax import (
+    ATTRIBUTES,
+    Dimensions,
+    Operand,
+    Operands,
+    Optional,
+    Parsed,
+    Syntax,
+    SyntaxOperation,
+    Type,
+    build,
+    get_attribute,
+    parse_pieces,
+)
+
+INDEX = IndexType()
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantValue:
+    """`dense<1.0> : tensor<4xf32>`: the value, which has the result's type."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("value",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        position = parser.pos
+        value = parser.parse_attribute()
+        own = value.get_type() if isinstance(value, TypedAttribute) else None
+        type_ = own if own is not None else getattr(value, "type", None)
+        if not isinstance(type_, Attribute):
+            parser.raise_error("expected a value that has a type", position)
+        parsed.attributes["value"] = value
+        parsed.types["result"] = [type_]
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        printer.print_attribute(cast(Attribute, get_attribute(operation, "value")))
+
+
+@irdl_op_definition
+class TensorConstantOp(SyntaxOperation):
+    """A tensor of constant contents."""
+
+    name = "flow.tensor.constant"
+    value = prop_def(Attribute)
+    result = result_def()
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (ATTRIBUTES, " ", ConstantValue())
+
+
+class NewTensor(SyntaxOperation):
+    """A tensor without contents."""
+
+    result_dims = var_operand_def(INDEX)
+    result = result_def(TensorType)
+
+    SYNTAX: ClassVar[Syntax] = (" : ", Type("result"), Dimensions("result_dims"), ATTRIBUTES)
+
+
+@irdl_op_definition
+class TensorEmptyOp(NewTensor):
+    """Contents that nobody reads."""
+
+    name = "flow.tensor.empty"
+
+
+@irdl_op_definition
+class TensorAllocaOp(NewTensor):
+    """Storage for a tensor."""
+
+    name = "flow.tensor.alloca"
+
+
+@irdl_op_definition
+class TensorSplatOp(SyntaxOperation):
+    """A tensor with the same value everywhere."""
+
+    name = "flow.tensor.splat"
+    value = operand_def()
+    result_dims = var_operand_def(INDEX)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("value"),
+        " : ",
+        Type("result"),
+        Dimensions("result_dims"),
+        ATTRIBUTES,
+    )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SyntaxOperation:
+        return _parse_with_element(cls, parser, "value", "result")
+
+    def verify_(self) -> None:
+        _verify_element(self.value.type, self.result.type)
+
+
+@irdl_op_definition
+class TensorCloneOp(SyntaxOperation):
+    """A copy."""
+
+    name = "flow.tensor.clone"
+    operand = operand_def(TensorType)
+    argument_dims = var_operand_def(INDEX)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("operand"),
+        " : ",
+        Type("operand", ("result",)),
+        Dimensions("argument_dims"),
+        ATTRIBUTES,
+    )
+
+
+@irdl_op_definition
+class TensorSliceOp(SyntaxOperation):
+    """A copy of a part."""
+
+    name = "flow.tensor.slice"
+    source = operand_def(TensorType)
+    source_dims = var_operand_def(INDEX)
+    start_indices = var_operand_def(INDEX)
+    lengths = var_operand_def(INDEX)
+    result_dims = var_operand_def(INDEX)
+    result = result_def(TensorType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("source"),
+        "[",
+        Operands("start_indices"),
+        " for ",
+        Operands("lengths"),
+        "] : ",
+        Type("source"),
+        Dimensions("source_dims"),
+        " -> ",
+        Type("result"),
+        Dimensions("result_dims"),
+        ATTRIBUTES,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class UpdatedTarget:
+    """`%target as tensor<...>{%n}`: the target, which is the result too."""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        target = parsed.operands["target"][0]
+        position = parser.pos
+        tied = parser.parse_optional_unresolved_operand()
+        if tied is not None:
+            if operand_key(tied) != operand_key(target):
+                parser.raise_error(f"expected '%{target.operand_name}'", position)
+            parser.parse_keyword("as")
+        Type("target", ("result",)).parse(parser, parsed)
+        Dimensions("target_dims").parse(parser, parsed)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        Operand("target").print(printer, operation)
+        printer.print_string(" as ")
+        Type("target").print(printer, operation)
+        Dimensions("target_dims").print(printer, operation)
+
+
+@irdl_op_definition
+class TensorUpdateOp(SyntaxOperation):
+    """The same tensor with another one written to a part of it."""
+
+    name = "flow.tensor.update"
+    target = operand_def(TensorType)
+    target_dims = var_operand_def(INDEX)
+    start_indices = var_operand_def(INDEX)
+    update = operand_def(TensorType)
+    update_dims = var_operand_def(INDEX)
+    result = result_def(TensorType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("update"),
+        ", ",
+        Operand("target"),
+        "[",
+        Operands("start_indices"),
+        "] : ",
+        Type("update"),
+        Dimensions("update_dims"),
+        " -> ",
+        UpdatedTarget(),
+        ATTRIBUTES,
+    )
+
+
+INDICES = Optional(("[", Operands("indices"), "]"), anchor="indices")
+
+
+@irdl_op_definition
+class TensorLoadOp(SyntaxOperation):
+    """One element."""
+
+    name = "flow.tensor.load"
+    source = operand_def(TensorType)
+    source_dims = var_operand_def(INDEX)
+    indices = var_operand_def(INDEX)
+    result = result_def()
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("source"),
+        INDICES,
+        " : ",
+        Type("source"),
+        Dimensions("source_dims"),
+        ATTRIBUTES,
+    )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SyntaxOperation:
+        return _parse_with_element(cls, parser, "result", "source")
+
+    def verify_(self) -> None:
+        _verify_element(self.result.type, self.source.type)
+
+
+@irdl_op_definition
+class TensorStoreOp(SyntaxOperation):
+    """The same tensor with one element written."""
+
+    name = "flow.tensor.store"
+    value = operand_def()
+    target = operand_def(TensorType)
+    target_dims = var_operand_def(INDEX)
+    indices = var_operand_def(INDEX)
+    result = result_def(TensorType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("value"),
+        ", ",
+        Operand("target"),
+        INDICES,
+        " : ",
+        Type("target", ("result",)),
+        Dimensions("target_dims"),
+        ATTRIBUTES,
+    )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SyntaxOperation:
+        return _parse_with_element(cls, parser, "value", "target")
+
+    def verify_(self) -> None:
+        _verify_element(self.value.type, self.target.type)
+
+
+def _parse_with_element(
+    cls: type[SyntaxOperation], parser: Parser, element: str, tensor: str
+) -> SyntaxOperation:
+    """Read an operation in whose text an element's type is left out: it is the tensor's."""
+    parsed = Parsed()
+    parse_pieces(parser, parsed, cls.SYNTAX)
+    type_ = parsed.types[tensor][0]
+    if not isinstance(type_, TensorType):
+        parser.raise_error(f"expected a ranked tensor, found {type_}")
+    parsed.types[element] = [cast(Tensor, type_).element_type]
+    return build(cls, parser, parsed)
+
+
+def _verify_element(element: Attribute, tensor: Attribute) -> None:
+    if isinstance(tensor, TensorType) and cast(Tensor, tensor).element_type != element:
+        raise VerifyException(f"expected an element of {tensor}, found {element}")
+
+
+@irdl_op_definition
+class TensorBitCastOp(SyntaxOperation):
+    """The same bytes as a tensor of another type."""
+
+    name = "flow.tensor.bitcast"
+    source = operand_def(TensorType)
+    source_dims = var_operand_def(INDEX)
+    result_dims = var_operand_def(INDEX)
+    result = result_def(TensorType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("source"),
+        " : ",
+        Type("source"),
+        Dimensions("source_dims"),
+        " -> ",
+        Type("result"),
+        Dimensions("result_dims"),
+        ATTRIBUTES,
+    )
+
+
+FLOW_TENSOR_OPERATIONS: list[type[Operation]] = [
+    TensorAllocaOp,
+    TensorBitCastOp,
+    TensorCloneOp,
+    TensorConstantOp,
+    TensorEmptyOp,
+    TensorLoadOp,
+    TensorSliceOp,
+    TensorSplatOp,
+    TensorStoreOp,
+    TensorUpdateOp,
+]
