@@ -39,7 +39,7 @@ from ..interpreter.values import Value
 from ..runtime.collectives import Collective
 from ..runtime.commands import CommandBuffer, CommandFailed, Statistics
 from ..runtime.communicator import Communicator, DeviceFailed
-from ..runtime.native import TOO_NARROW
+from ..runtime.native import MISMATCHED, TOO_NARROW
 from ..runtime.threads import ThreadGroup
 from ..sharding.grid import Grid
 from .elements import integer_element
@@ -140,11 +140,17 @@ class CompiledProgram:
             self._last = []
             # What others bring decides the shapes of what a device gets from them.
             key = tuple(_input_key(array) for each in local for array in each)
-            return group.run(
-                lambda communicator: self._run_on_device(
-                    target, local[communicator.process], grid, communicator, key
+            try:
+                return group.run(
+                    lambda communicator: self._run_on_device(
+                        target, local[communicator.process], grid, communicator, key
+                    )
                 )
-            )
+            except DeviceFailed as failure:
+                # Nobody failed by itself: the devices wait for each other in vain.
+                source = failure.source if isinstance(failure.source, Operation) else target
+                message = "is waited at by a device, but the devices of its group never meet there"
+                raise OperationError(source, message) from failure
 
     def run_on(
         self,
@@ -223,7 +229,7 @@ class CompiledProgram:
             return results
         except CommandFailed as failure:
             if failure.is_released:
-                raise DeviceFailed from failure
+                raise DeviceFailed(failure.source) from failure
             raise _located(failure, target, communicator) from failure
         except OperationError as error:
             raise _on_device(error, communicator) from error
@@ -297,6 +303,8 @@ def _located(
     message = f"failed with status {failure.status}"
     if failure.status == TOO_NARROW:
         message = "has a halo that is wider than what the neighbour holds"
+    elif failure.status == MISMATCHED:
+        message = "meets another collective on other devices of its group"
     elif failure.status == OUT_OF_BOUNDS:
         message = "reads an element at indices that are not in the tensor"
     return _on_device(OperationError(source, message), communicator)

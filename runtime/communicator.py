@@ -19,7 +19,14 @@ Words = npt.NDArray[np.int64]
 
 
 class DeviceFailed(Exception):
-    """Another device failed, so this one gave up at a meeting."""
+    """Another device failed, so this one gave up at a meeting.
+
+    `source` says where it waited, if that is known.
+    """
+
+    def __init__(self, source: object = None) -> None:
+        super().__init__("another device failed")
+        self.source = source
 
 
 class Communicator(ABC):

@@ -1,13 +1,13 @@
 """The runtime's native functions: the loop that replays commands, and collectives on shared memory.
 
 A collective has the same interface as a kernel. Its bindings are `[meeting, state, source,
-result, scratch]`; its constants are listed at each function. All of them pull: everyone publishes
-where its data are, waits for the others, reads from them what it needs, and waits again before
-anybody may overwrite anything.
+result, scratch, signature]`; its constants are listed at each function. All of them pull:
+everyone publishes where its data are, waits for the others, reads from them what it needs, and
+waits again before anybody may overwrite anything.
 
 A meeting is an array of words: `[0]` how many have arrived, `[8]` the generation, then from word
-16 eight words per participant (source, result, size). The state is a device group's: `[0]` is
-set where somebody failed, and every waiting loop looks at it.
+16 eight words per participant (source, result, size, signature). The state is a device group's:
+`[0]` is set where somebody failed, and every waiting loop looks at it.
 """
 
 from __future__ import annotations
@@ -50,6 +50,15 @@ FAILED = 1
 RELEASED = 2
 """Status of a command that gave up because another device failed."""
 
+WAITING = 8
+"""The word of a state that counts the devices that wait for others."""
+
+MEETINGS = 16
+"""The word of a state that counts how often a device has met the others."""
+
+MISMATCHED = 5
+"""Status of a collective that met another one."""
+
 TOO_NARROW = 3
 """Status of a halo exchange with a neighbour that has less than the halo."""
 
@@ -82,21 +91,40 @@ def wait(meeting: int, participants: int, state: int) -> int:
 
 
 @njit
+def wait_for_devices(meeting: int, participants: int, state: int) -> int:
+    """`wait`, and let the state tell how many devices wait and how often they have met."""
+    atomic_add(state + 8 * WAITING, 1)
+    status = wait(meeting, participants, state)
+    atomic_add(state + 8 * WAITING, -1)
+    atomic_add(state + 8 * MEETINGS, 1)
+    return status
+
+
+@njit
 def slot(meeting: int, participant: int) -> int:
     """Where a participant publishes."""
     return meeting + 8 * (FIRST_SLOT + SLOT_WORDS * participant)
 
 
 @njit
-def publish(
-    meeting: int, rank: int, participants: int, state: int, source: int, result: int, size: int
-) -> int:
-    """Tell the others where the data are, and wait until all have."""
+def publish(bindings: Any, rank: int, participants: int, size: int) -> int:
+    """Tell the others where the data are, and wait until all have.
+
+    Returns MISMATCHED if others came for another collective.
+    """
+    meeting, state = bindings[0], bindings[1]
     mine = slot(meeting, rank)
-    store_word(mine, source)
-    store_word(mine + 8, result)
+    store_word(mine, bindings[2])
+    store_word(mine + 8, bindings[3])
     store_word(mine + 16, size)
-    return wait(meeting, participants, state)
+    store_word(mine + 24, bindings[5])
+    status = wait_for_devices(meeting, participants, state)
+    if status != 0:
+        return status
+    for other in range(participants):
+        if load_word(slot(meeting, other) + 24) != bindings[5]:
+            return MISMATCHED
+    return 0
 
 
 @njit
@@ -161,8 +189,9 @@ def all_gather(bindings: Any, constants: Any, first: int, last: int) -> int:
     """Constants: [participants, rank, root (-1: everybody is), rows, bytes of an own row]."""
     meeting, state = bindings[0], bindings[1]
     participants, rank, root, rows = constants[0], constants[1], constants[2], constants[3]
-    if publish(meeting, rank, participants, state, bindings[2], 0, constants[4]) != 0:
-        return RELEASED
+    status = publish(bindings, rank, participants, constants[4])
+    if status != 0:
+        return status
     pitch = 0
     for other in range(participants):
         pitch += load_word(slot(meeting, other) + 16)
@@ -176,7 +205,7 @@ def all_gather(bindings: Any, constants: Any, first: int, last: int) -> int:
             for row in range(rows):
                 copy_bytes(start + row * pitch, source + row * size, size)
             start += size
-    return wait(meeting, participants, state)
+    return wait_for_devices(meeting, participants, state)
 
 
 def all_to_all(bindings: Any, constants: Any, first: int, last: int) -> int:
@@ -188,8 +217,9 @@ def all_to_all(bindings: Any, constants: Any, first: int, last: int) -> int:
     split, middle, joined, inner = constants[3], constants[4], constants[5], constants[6]
     order = constants[7]
     result = bindings[3]
-    if publish(meeting, rank, participants, state, bindings[2], 0, joined) != 0:
-        return RELEASED
+    status = publish(bindings, rank, participants, joined)
+    if status != 0:
+        return status
     start = shard_start(split, participants, rank)
     length = shard_start(split, participants, rank + 1) - start
     total = 0
@@ -237,7 +267,7 @@ def all_to_all(bindings: Any, constants: Any, first: int, last: int) -> int:
                     piece * inner,
                 )
             offset += piece
-    return wait(meeting, participants, state)
+    return wait_for_devices(meeting, participants, state)
 
 
 def pull(bindings: Any, constants: Any, first: int, last: int) -> int:
@@ -245,15 +275,16 @@ def pull(bindings: Any, constants: Any, first: int, last: int) -> int:
     source pitch, source start]; what nobody sends is zero."""
     meeting, state = bindings[0], bindings[1]
     participants, rank, sender = constants[0], constants[1], constants[2]
-    if publish(meeting, rank, participants, state, bindings[2], 0, 0) != 0:
-        return RELEASED
+    status = publish(bindings, rank, participants, 0)
+    if status != 0:
+        return status
     if sender >= 0:
         source = load_word(slot(meeting, sender)) + constants[6]
         for row in range(constants[3]):
             copy_bytes(bindings[3] + row * constants[4], source + row * constants[5], constants[4])
     else:
         clear_bytes(bindings[3], constants[3] * constants[4])
-    return wait(meeting, participants, state)
+    return wait_for_devices(meeting, participants, state)
 
 
 @njit
@@ -290,14 +321,15 @@ def all_reduce(bindings: Any, constants: Any, first: int, last: int) -> int:
     participants, rank, root, count = constants[0], constants[1], constants[2], constants[3]
     source_bytes, result_bytes, reduction = constants[4], constants[5], constants[6]
     scratch = bindings[4]
-    if publish(meeting, rank, participants, state, bindings[2], bindings[3], 0) != 0:
-        return RELEASED
+    status = publish(bindings, rank, participants, 0)
+    if status != 0:
+        return status
     if root >= 0 or count * participants <= 4096:
         if root < 0 or root == rank:
             reduce_run(reduction, scratch, meeting, participants, bindings[3], 0, count)
         else:
             clear_bytes(bindings[3], count * result_bytes)
-        return wait(meeting, participants, state)
+        return wait_for_devices(meeting, participants, state)
     # Parts begin at cache lines, so that no two devices write to one.
     part = ((count + participants - 1) // participants + 63) // 64 * 64
     start = min(rank * part, count)
@@ -309,7 +341,7 @@ def all_reduce(bindings: Any, constants: Any, first: int, last: int) -> int:
             other = (rank + step) % participants
             result = load_word(slot(meeting, other) + 8) + start * result_bytes
             copy_bytes(result, target, length * result_bytes)
-    return wait(meeting, participants, state)
+    return wait_for_devices(meeting, participants, state)
 
 
 def reduce_scatter(bindings: Any, constants: Any, first: int, last: int) -> int:
@@ -319,8 +351,9 @@ def reduce_scatter(bindings: Any, constants: Any, first: int, last: int) -> int:
     participants, rank, rows, pitch = constants[0], constants[1], constants[2], constants[3]
     start, length = constants[4], constants[5]
     source_bytes, result_bytes, reduction = constants[6], constants[7], constants[8]
-    if publish(meeting, rank, participants, state, bindings[2], 0, 0) != 0:
-        return RELEASED
+    status = publish(bindings, rank, participants, 0)
+    if status != 0:
+        return status
     for row in range(rows):
         reduce_run(
             reduction,
@@ -331,7 +364,7 @@ def reduce_scatter(bindings: Any, constants: Any, first: int, last: int) -> int:
             (row * pitch + start) * source_bytes,
             length,
         )
-    return wait(meeting, participants, state)
+    return wait_for_devices(meeting, participants, state)
 
 
 def exchange_halo(bindings: Any, constants: Any, first: int, last: int) -> int:
@@ -344,8 +377,9 @@ def exchange_halo(bindings: Any, constants: Any, first: int, last: int) -> int:
     participants, rank, rows, size = constants[0], constants[1], constants[2], constants[3]
     inner, low, high = constants[4], constants[5], constants[6]
     result = bindings[3]
-    if publish(meeting, rank, participants, state, bindings[2], 0, size) != 0:
-        return RELEASED
+    status = publish(bindings, rank, participants, size)
+    if status != 0:
+        return status
     copy_bytes(result, bindings[2], rows * size * inner)
     if low > 0 and rank > 0:
         source = load_word(slot(meeting, rank - 1))
@@ -363,7 +397,7 @@ def exchange_halo(bindings: Any, constants: Any, first: int, last: int) -> int:
         for row in range(rows):
             start = source + (row * other + low) * inner
             copy_bytes(result + (row * size + size - high) * inner, start, high * inner)
-    return wait(meeting, participants, state)
+    return wait_for_devices(meeting, participants, state)
 
 
 _WORDS = types.CPointer(types.int64)

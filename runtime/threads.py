@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, TypeVar
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +22,12 @@ from .buffers import Buffer, Bytes, Storage
 from .collectives import Collective, Group, around, shard_range
 from .commands import Command, CommandBuffer, CommandFailed, HostCommand, Place
 from .communicator import Communicator, DeviceFailed, Words, as_bytes
-from .native import meeting_words, native_function
+from .native import MEETINGS, WAITING, meeting_words, native_function
 
 T = TypeVar("T")
+
+STANDSTILL = 2.0
+"""Seconds after which devices that all wait, and have not met, are looked at a second time."""
 
 
 class _Exchange:
@@ -40,7 +44,8 @@ class ThreadGroup:
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self.state: Words = np.zeros(16, np.int64)
+        self.state: Words = np.zeros(32, np.int64)
+        self._waiting = 0
         self._meetings: dict[tuple[int, ...], Words] = {}
         self._exchanges: dict[tuple[int, ...], _Exchange] = {}
         self._mail: dict[int, list[tuple[int, Bytes]]] = {}
@@ -89,12 +94,27 @@ class ThreadGroup:
         with self._submission:
             for process, tasks in enumerate(self._queues):
                 tasks.put(task(process))
-        for _ in range(self.count):
-            done.get()
+        self._await(done)
         failed = [error for error in errors if error is not None]
         if failed:
             raise min(failed, key=_is_secondary)
         return results
+
+    def _await(self, done: queue.SimpleQueue[int]) -> None:
+        """Wait until every device is done, or stop those that wait for each other in vain."""
+        running = self.count
+        last = -1
+        while running:
+            try:
+                done.get(timeout=STANDSTILL)
+                running -= 1
+                last = -1
+            except queue.Empty:
+                meetings = int(self.state[MEETINGS])
+                waiting = int(self.state[WAITING]) + self._waiting
+                if waiting == running and meetings == last:
+                    self.fail()
+                last = meetings if waiting == running else -1
 
     def fail(self) -> None:
         """Release every device that waits for another."""
@@ -137,7 +157,12 @@ class ThreadGroup:
                         return message
                 if self.state[0]:
                     raise DeviceFailed
-                self._condition.wait()
+                self._wait()
+
+    def _wait(self) -> None:
+        self._waiting += 1
+        self._condition.wait()
+        self._waiting -= 1
 
     def exchange(self, group: Group, numbers: tuple[int, ...]) -> list[tuple[int, ...]]:
         """All of a group's numbers, once all have come."""
@@ -155,7 +180,7 @@ class ThreadGroup:
             while board.generation == generation:
                 if self.state[0]:
                     raise DeviceFailed
-                self._condition.wait()
+                self._wait()
             return board.result
 
 
@@ -228,6 +253,7 @@ class ThreadCommunicator(Communicator):
             source,
             result,
             Place(scratch),
+            _signature(collective),
         )
         function = native_function(name).address
         return [Command(function, bindings, constants, 1, origin, is_collective=True)]
@@ -260,6 +286,22 @@ class ThreadCommunicator(Communicator):
         buffer = CommandBuffer(commands, [target.size], self.state)
         output = buffer.run([given])[0]
         return output.view(collective.result.dtype).reshape(collective.result_shape)
+
+
+def _signature(collective: Collective) -> int:
+    """What must be equal for two collectives to be the same."""
+    parts = (
+        collective.kind,
+        collective.source.name,
+        collective.result.name,
+        collective.axis,
+        collective.concat_axis,
+        collective.root,
+        collective.reduction,
+        collective.low,
+        collective.high,
+    )
+    return crc32(repr(parts).encode())
 
 
 def _native_collective(collective: Collective) -> tuple[str, tuple[int, ...]]:

@@ -126,3 +126,41 @@ def test_a_recording_is_for_the_shapes_of_all_devices() -> None:
         results = program.run_spmd("main", inputs, Grid("g", (2,)))
         expected = np.concatenate([each[0] for each in inputs])
         assert all(np.array_equal(result, expected) for (result,) in results)
+
+
+DIVERGENT = """
+shard.grid @g(shape = 2)
+func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {{
+  %p = shard.process_linear_index on @g : index
+  %z = arith.constant 0 : index
+  %c = arith.cmpi eq, %p, %z : index
+  %r = scf.if %c -> (tensor<2xf32>) {{
+    %0 = shard.all_reduce %a on @g grid_axes = [0] : tensor<2xf32> -> tensor<2xf32>
+    scf.yield %0 : tensor<2xf32>
+  }} else {{
+    {other}
+    scf.yield %1 : tensor<2xf32>
+  }}
+  return %r : tensor<2xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ("%1 = math.absf %a : tensor<2xf32>", "never meet there"),
+        (
+            "%1 = shard.all_reduce %a on @g grid_axes = [0] reduction = max"
+            " : tensor<2xf32> -> tensor<2xf32>",
+            "meets another collective",
+        ),
+    ],
+    ids=["nothing", "another kind"],
+)
+def test_devices_that_never_meet_are_an_error(other: str, message: str) -> None:
+    program = compile_program(api.compile(DIVERGENT.format(other=other), stages=False).module)
+    inputs = [[np.zeros(2, np.float32)]] * 2
+    with pytest.raises(OperationError, match=message) as caught:
+        program.run_spmd("main", inputs, Grid("g", (2,)))
+    assert caught.value.operation.name == "shard.all_reduce"
