@@ -60,6 +60,11 @@ class AffinityAnalysisDialectInterface(DialectInterface, ABC):
     def make_target_resolver(self, module: ModuleOp) -> TargetResolver:
         """A resolver for the affinities of a module. Asking it often is cheap."""
 
+    def only_affinity(self, module: ModuleOp) -> Attribute | None:
+        """The affinity of the module's only device; `None` if it has several, or none."""
+        del module
+        return None
+
 
 @dataclass(frozen=True)
 class AffinityOpInterface(OpTrait):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp, NoneAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation
 
 from .affinity import (
@@ -15,6 +15,7 @@ from .affinity import (
 )
 from .diagnostics import Note, OperationError
 from .encoding_interfaces import EncodingSolverInterface
+from .hal_affinities import DeviceAffinityAttr
 from .hal_targets import (
     DEVICE,
     DeviceAliasAttr,
@@ -44,6 +45,12 @@ class HalAffinityAnalysis(AffinityAnalysisDialectInterface):
 
         return resolve
 
+    def only_affinity(self, module: ModuleOp) -> Attribute | None:
+        names = DeviceTargets(module).names()
+        if len(names) != 1:
+            return None
+        return DeviceAffinityAttr.new([SymbolRefAttr(names[0]), NoneAttr()])
+
 
 class DeviceTargets:
     """The device globals of a module, and what can run on each."""
@@ -54,6 +61,10 @@ class DeviceTargets:
             if operation.name == "util.global" and operation.properties.get("type") == DEVICE:
                 name = operation.properties["sym_name"]
                 self._globals[getattr(name, "data", "")] = operation
+
+    def names(self) -> tuple[str, ...]:
+        """The symbols of all devices, in order."""
+        return tuple(self._globals)
 
     def of_affinity(self, affinity: Attribute, operation: Operation) -> tuple[TargetSolver, ...]:
         """All targets that an affinity may mean, each once."""

@@ -141,6 +141,11 @@ def respell(module: ModuleOp, spelling: Spelling) -> None:
     Respelling(spelling).change(module)
 
 
+def spelled_encoding(encoding: EncodingAttr, spelling: Spelling) -> EncodingAttr:
+    """An encoding that is not settled yet, as a spelling writes it."""
+    return Respelling(spelling).encoding(encoding)
+
+
 class Respelling:
     """A change to one spelling; each attribute is changed once."""
 
@@ -188,16 +193,17 @@ class Respelling:
                 operation.operands = operands
             return
         sizes = list(operation.result_dims)
+        loops = list(operation.encoding_dims)
         if self._spelling == "2024":
-            sizes = []
+            sizes, loops = [], []
         elif not sizes:
             builder = Builder(InsertPoint.before(operation))
             for index, size in enumerate(operation.result.type.get_shape()):
                 if size == DYNAMIC_INDEX:
                     position = constant_index(index, builder)
                     sizes.append(builder.insert(DimOp(operation.source, position)).result)
-        operation.operands = [*operands, *sizes]
-        segments = DenseArrayBase.from_list(i32, [1, len(sizes), 0])
+        operation.operands = [*operands, *sizes, *loops]
+        segments = DenseArrayBase.from_list(i32, [1, len(sizes), len(loops)])
         operation.properties["operandSegmentSizes"] = segments
 
     def _attribute(self, attribute: Attribute, operation: Operation) -> Attribute:
@@ -218,7 +224,7 @@ class Respelling:
         if isinstance(attribute, TensorType):
             return self._tensor(cast(Tensor, attribute), operation)
         if isinstance(attribute, EncodingAttr):
-            return self._encoding(attribute)
+            return self.encoding(attribute)
         if isinstance(attribute, LayoutAttr) and self._spelling == "2024":
             raise OperationError(
                 operation,
@@ -244,7 +250,7 @@ class Respelling:
             return with_encoding(tensor, settled)
         return with_encoding(tensor, self._attribute(encoding, operation))
 
-    def _encoding(self, encoding: EncodingAttr) -> EncodingAttr:
+    def encoding(self, encoding: EncodingAttr) -> EncodingAttr:
         """An encoding that is not settled yet."""
         slots = encoding.user_indexing_maps
         broadcast, rounding = encoding.bcast_map, encoding.round_dims_to

@@ -7,6 +7,12 @@ from collections.abc import Callable
 from xdsl.passes import ModulePass
 
 
+def _convert_elementwise_to_linalg() -> type[ModulePass]:
+    from .stream.convert_elementwise_to_linalg import ConvertElementwiseToLinalgPass
+
+    return ConvertElementwiseToLinalgPass
+
+
 def _convert_mesh_to_shard() -> type[ModulePass]:
     from .sharding.convert_mesh_to_shard import ConvertMeshToShardPass
 
@@ -17,6 +23,30 @@ def _convert_sdy_to_shard() -> type[ModulePass]:
     from .sharding.convert_sdy_to_shard import ConvertSdyToShardPass
 
     return ConvertSdyToShardPass
+
+
+def _convert_to_stream() -> type[ModulePass]:
+    from .stream.convert_to_stream import ConvertToStreamPass
+
+    return ConvertToStreamPass
+
+
+def _form_dispatches() -> type[ModulePass]:
+    from .stream.form_dispatches import FormDispatchesPass
+
+    return FormDispatchesPass
+
+
+def _iree_abi_wrap_entry_points() -> type[ModulePass]:
+    from .hal.wrap_entry_points import WrapEntryPointsPass
+
+    return WrapEntryPointsPass
+
+
+def _iree_dispatch_creation_set_encoding() -> type[ModulePass]:
+    from .encoding.set_encoding import SetEncodingPass
+
+    return SetEncodingPass
 
 
 def _iree_stream_encode_device_tensors() -> type[ModulePass]:
@@ -80,14 +110,20 @@ def _spmd() -> type[ModulePass]:
 
 
 OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
+    "convert-elementwise-to-linalg": _convert_elementwise_to_linalg,
     "convert-mesh-to-shard": _convert_mesh_to_shard,
     "convert-sdy-to-shard": _convert_sdy_to_shard,
+    "convert-to-stream": _convert_to_stream,
     "encode-device-tensors": _iree_stream_encode_device_tensors,
     "encode-host-tensors": _iree_stream_encode_host_tensors,
+    "form-dispatches": _form_dispatches,
+    "iree-abi-wrap-entry-points": _iree_abi_wrap_entry_points,
+    "iree-dispatch-creation-set-encoding": _iree_dispatch_creation_set_encoding,
     "iree-stream-encode-device-tensors": _iree_stream_encode_device_tensors,
     "iree-stream-encode-host-tensors": _iree_stream_encode_host_tensors,
     "iree-stream-specialize-encodings": _iree_stream_specialize_encodings,
     "mesh-spmdization": _shard_partition,
+    "set-encoding": _iree_dispatch_creation_set_encoding,
     "shard-complete": _shard_complete,
     "shard-lower-all-slice": _shard_lower_all_slice,
     "shard-lower-process-multi-index": _shard_lower_process_multi_index,
@@ -96,6 +132,7 @@ OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "sharding-propagation": _sharding_propagation,
     "specialize-encodings": _iree_stream_specialize_encodings,
     "spmd": _spmd,
+    "wrap-entry-points": _iree_abi_wrap_entry_points,
 }
 """Our passes by name. Keys are sorted; an alias is a second key for the same function."""
 

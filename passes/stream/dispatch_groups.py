@@ -116,7 +116,7 @@ class Grouping:
             return False
         if not _fits(operation, operand, group):
             return False
-        others = [o for o in self._read(operation) if self._unit(o) is not group]
+        others = [o for o in self._read(operation) if self._unit(o) not in (group, operation)]
         return not self._depends(others, group)
 
     def _unit(self, value: SSAValue) -> Operation | Group | None:

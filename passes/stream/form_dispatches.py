@@ -47,15 +47,16 @@ class FormDispatchesPass(ModulePass):
         functions = [operation for operation in op.body.block.ops if _is_program(operation)]
         sizes = DimensionSizes()
         for function in functions:
+            remove_unused(function)
             for block in blocks_of(function):
                 sizes.resolve(block)
         outliner = KernelOutliner(op, spelling_of(op))
         placement = DevicePlacement(ctx, op)
         for function in functions:
-            place_operands(function, placement)
+            place_operands(function, placement, sizes)
         placement = DevicePlacement(ctx, op)
         for function in functions:
-            form_dispatches(function, placement, outliner)
+            form_dispatches(function, placement, outliner, sizes)
 
 
 def _is_program(operation: Operation) -> bool:
@@ -78,10 +79,9 @@ def blocks_of(function: Operation) -> list[Block]:
 # Places
 
 
-def place_operands(function: Operation, placement: DevicePlacement) -> None:
+def place_operands(function: Operation, placement: DevicePlacement, sizes: DimensionSizes) -> None:
     """Bring every tensor to where it is read."""
     brought: dict[tuple[SSAValue, Attribute, Block], SSAValue] = {}
-    sizes = DimensionSizes()
     for block in blocks_of(function):
         for operation in tuple(block.ops):
             if operation.name.endswith(".return") and operation.parent_op() is function:
@@ -113,7 +113,7 @@ def _bring(
     """A tensor on the device of a reader."""
     if placement.is_flexible(value):
         owner = cast(OpResult, value).op
-        if owner.name != "util.global.load":
+        if is_copied(owner):
             return value
         copy = owner.clone()
         copy.attributes[AFFINITY] = place
@@ -135,16 +135,17 @@ def _bring(
 
 
 def form_dispatches(
-    function: Operation, placement: DevicePlacement, outliner: KernelOutliner
+    function: Operation,
+    placement: DevicePlacement,
+    outliner: KernelOutliner,
+    sizes: DimensionSizes,
 ) -> None:
     """Replace what computes tensors in a function by dispatches."""
-    sizes = DimensionSizes()
     blocks = blocks_of(function)
     for block in blocks:
-        for operation in block.ops:
+        for operation in tuple(block.ops):
             for value in (*operation.operands, *operation.results):
                 sizes.dynamic_sizes(value)
-    remove_unused(function)
     for block in blocks:
         for group in Grouping(block, placement).arrange():
             if len(group.operations) == 1 and group.operations[0].name in ENCODES:

@@ -209,9 +209,7 @@ class Interface:
         self.tensor_sizes = [size for value in self.tensors for size in self.dims[value]]
         self.result_sizes = [size for value in self.results for size in self.dims[value]]
 
-    def _collect(
-        self, value: SSAValue, inside: set[Operation], read: dict[SSAValue, None]
-    ) -> None:
+    def _collect(self, value: SSAValue, inside: set[Operation], read: dict[SSAValue, None]) -> None:
         owner = value.owner
         if isinstance(owner, Operation):
             if self._outermost(owner, inside) is not None or owner in self.copied:

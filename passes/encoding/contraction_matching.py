@@ -1,0 +1,126 @@
+"""Which operations are contractions that a target may want to tile, and how encodings name them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    NoneAttr,
+    Signedness,
+    StringAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+
+from ...dialects.encoding_interfaces import Tensor, tensor_encoding
+from ...dialects.iree_encoding_attributes import EncodingAttr
+from ...dialects.size_lists import DYNAMIC_SIZE
+from ...dialects.structured import StructuredView, structured_view
+
+PRODUCTS_OF_SUMS = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli"}
+"""Each addition with the multiplication whose results it adds up."""
+
+WIDENING = {
+    "arith.extf": False,
+    "arith.extsi": False,
+    "arith.extui": True,
+    "arith.sitofp": False,
+    "arith.uitofp": True,
+}
+"""Conversions of an operand on its way into the product: whether it is read as unsigned."""
+
+
+@dataclass(frozen=True, slots=True)
+class TiledContraction:
+    """A contraction of two tensors into a third, as `#iree_encoding.encoding` describes one."""
+
+    view: StructuredView
+    element_types: tuple[Attribute, ...]
+    """Of the left, right and result tensors; `ui8` and the like where read as unsigned."""
+    sizes: tuple[int | None, ...]
+    """The extent of each loop, `None` where dynamic."""
+
+    def encoding(self, operand: int) -> EncodingAttr:
+        """The encoding of an operand: 0 and 1 are factors, 2 is the result."""
+        numbers = (DYNAMIC_SIZE if size is None else size for size in self.sizes)
+        return EncodingAttr(
+            IntegerAttr(operand, IndexType()),
+            StringAttr("matmul"),
+            ArrayAttr(self.element_types),
+            NoneAttr(),
+            ArrayAttr[Attribute]([AffineMapAttr(one) for one in self.view.maps]),
+            NoneAttr(),
+            NoneAttr(),
+            ArrayAttr([IntegerAttr(number, i64) for number in numbers]),
+            NoneAttr(),
+        )
+
+
+def tiled_contraction(operation: Operation) -> TiledContraction | None:
+    """The contraction that an operation is, `None` if it is none that can be tiled.
+
+    Its operands are tensors without encodings, its body adds up products of elements that may be
+    widened first, and it has at most one loop of each role, K and one of M and N among them.
+    """
+    view = structured_view(operation)
+    if view is None or len(view.inputs) != 2 or len(view.outputs) != 1:
+        return None
+    if not operation.results:
+        return None
+    for value in (*view.inputs, *view.outputs):
+        if not isinstance(value.type, TensorType) or tensor_encoding(value.type) is not None:
+            return None
+    for map_ in view.maps:
+        if not all(isinstance(result, AffineDimExpr) for result in map_.results):
+            return None
+        if len(set(map_.results)) != len(map_.results):
+            return None
+    unsigned = _unsigned_factors(view.body)
+    if unsigned is None:
+        return None
+    types = [cast(Tensor, value.type).element_type for value in (*view.inputs, *view.outputs)]
+    for index in range(2):
+        factor = types[index]
+        if unsigned[index] and isinstance(factor, IntegerType):
+            types[index] = IntegerType(factor.width.data, Signedness.UNSIGNED)
+    found = TiledContraction(view, tuple(types), view.loop_sizes())
+    operand = found.encoding(0).contraction_operand()
+    return None if operand is None or operand.roles() is None else found
+
+
+def _unsigned_factors(body: Block) -> tuple[bool, bool] | None:
+    """For each factor whether it is read as unsigned; `None` if the body is no sum of products."""
+    end = body.last_op
+    if end is None or len(end.operands) != 1 or len(body.args) != 3:
+        return None
+    addition = _maker(end.operands[0])
+    if addition is None or addition.name not in PRODUCTS_OF_SUMS:
+        return None
+    terms = [term for term in addition.operands if term is not body.args[2]]
+    product = _maker(terms[0]) if len(terms) == 1 else None
+    if product is None or product.name != PRODUCTS_OF_SUMS[addition.name]:
+        return None
+    found: dict[SSAValue, bool] = {}
+    for factor in product.operands:
+        unsigned = False
+        value = factor
+        while (widening := _maker(value)) is not None and widening.name in WIDENING:
+            unsigned = WIDENING[widening.name]
+            value = widening.operands[0]
+        found[value] = unsigned
+    left, right = body.args[:2]
+    if set(found) != {left, right}:
+        return None
+    return found[left], found[right]
+
+
+def _maker(value: SSAValue) -> Operation | None:
+    return value.owner if isinstance(value.owner, Operation) else None

@@ -1,0 +1,156 @@
+"""Ask for layouts: operands and results of contractions get encodings.
+
+    %r = linalg.matmul ins(%a, %b) outs(%fill)
+
+becomes
+
+    %0 = iree_encoding.set_encoding %a : tensor<4x5xf32> -> tensor<4x5xf32, #lhs>
+    %1 = iree_encoding.set_encoding %b : tensor<5x6xf32> -> tensor<5x6xf32, #rhs>
+    %2 = linalg.fill ... outs(tensor.empty() : tensor<4x6xf32, #result>)
+    %3 = linalg.matmul ins(%0, %1) outs(%2) : tensor<4x6xf32, #result>
+    %r = iree_encoding.unset_encoding %3 : tensor<4x6xf32, #result> -> tensor<4x6xf32>
+
+An encoding says which operand of which contraction a tensor is; the layout is settled when it is
+known where it runs. Operations whose tensors have encodings already are left alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.tensor import EmptyOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...dialects.encoding_interfaces import Tensor, with_encoding
+from ...dialects.iree_encoding import SetEncodingOp, UnsetEncodingOp
+from ...dialects.iree_encoding_attributes import EncodingAttr
+from ...dialects.printing import Spelling
+from ...dialects.spelling import spelled_encoding, spelling_of
+from ..dimension_sizes import DimensionSizes
+from ..stream.layout_origin import host_operations
+from .contraction_matching import TiledContraction, tiled_contraction
+
+HINT = "iree.opt.data_tiling"
+"""Marks the operations to encode; where one is marked, only those that are get encodings."""
+
+
+@dataclass(frozen=True)
+class SetEncodingPass(ModulePass):
+    """Give operands and results of contractions encodings."""
+
+    name = "iree-dispatch-creation-set-encoding"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        operations = tuple(host_operations(op))
+        if any(HINT in operation.attributes for operation in operations):
+            operations = tuple(o for o in operations if HINT in o.attributes)
+        sizes = DimensionSizes()
+        for block in dict.fromkeys(operation.parent for operation in operations):
+            if block is not None:
+                sizes.resolve(block)
+        encoder = ContractionEncoder(spelling_of(op), sizes)
+        for operation in operations:
+            contraction = tiled_contraction(operation)
+            if contraction is not None:
+                encoder.encode(contraction)
+
+
+class ContractionEncoder:
+    """Rewrites contractions of a module one by one."""
+
+    def __init__(self, spelling: Spelling, sizes: DimensionSizes) -> None:
+        self._spelling: Spelling = spelling
+        self._sizes = sizes
+
+    def encode(self, contraction: TiledContraction) -> None:
+        """Replace a contraction by one on encoded tensors."""
+        view = contraction.view
+        operation = view.operation
+        loops = self._dynamic_loops(contraction)
+        encodings = [
+            spelled_encoding(contraction.encoding(index), self._spelling) for index in range(3)
+        ]
+        builder = Builder(InsertPoint.before(operation))
+        factors = [
+            self._set(value, encoding, loops, builder)
+            for value, encoding in zip(view.inputs, encodings[:2], strict=True)
+        ]
+        start = self._start(view.outputs[0], encodings[2], loops, builder)
+        encoded = builder.insert(on_tensors(operation, [*factors, start], [start.type]))
+        encoded.attributes.pop(HINT, None)
+        result = operation.results[0]
+        unset = UnsetEncodingOp.build(
+            operands=[
+                encoded.results[0],
+                () if self._spelling == "2024" else self._sizes.dynamic_sizes(view.outputs[0]),
+                loops,
+            ],
+            result_types=[result.type],
+        )
+        builder.insert(unset)
+        Rewriter.replace_op(operation, [], [unset.result])
+
+    def _dynamic_loops(self, contraction: TiledContraction) -> tuple[SSAValue, ...]:
+        """The extents of the loops that are not known, in order; 2024 does not list them."""
+        if self._spelling == "2024":
+            return ()
+        return tuple(
+            self._loop_size(contraction, loop)
+            for loop, size in enumerate(contraction.sizes)
+            if size is None
+        )
+
+    def _loop_size(self, contraction: TiledContraction, loop: int) -> SSAValue:
+        view = contraction.view
+        for value, map_ in zip((*view.inputs, *view.outputs), view.maps, strict=True):
+            for index, expression in enumerate(map_.results):
+                if isinstance(expression, AffineDimExpr) and expression.position == loop:
+                    return self._sizes.value(value, index)
+        raise ValueError(f"no tensor of {view.operation.name} has a dimension for loop {loop}")
+
+    def _set(
+        self,
+        value: SSAValue,
+        encoding: EncodingAttr,
+        loops: tuple[SSAValue, ...],
+        builder: Builder,
+    ) -> SSAValue:
+        type_ = with_encoding(cast(Tensor, value.type), encoding)
+        operation = SetEncodingOp.build(operands=[value, loops], result_types=[type_])
+        return builder.insert(operation).result
+
+    def _start(
+        self,
+        value: SSAValue,
+        encoding: EncodingAttr,
+        loops: tuple[SSAValue, ...],
+        builder: Builder,
+    ) -> SSAValue:
+        """What products are added to: filled where it is needed instead of being laid out again."""
+        owner = value.owner
+        type_ = with_encoding(cast(Tensor, value.type), encoding)
+        if isinstance(owner, Operation) and owner.name in ("linalg.fill", "tensor.empty"):
+            empty = builder.insert(EmptyOp(self._sizes.dynamic_sizes(value), type_)).tensor
+            if owner.name == "tensor.empty":
+                return empty
+            fill = builder.insert(on_tensors(owner, [owner.operands[0], empty], [type_]))
+            return fill.results[0]
+        return self._set(value, encoding, loops, builder)
+
+
+def on_tensors(operation: Operation, operands: list[SSAValue], types: list[Attribute]) -> Operation:
+    """The same operation on other tensors."""
+    return type(operation).create(
+        operands=operands,
+        result_types=types,
+        properties=dict(operation.properties),
+        attributes=dict(operation.attributes),
+        regions=[region.clone() for region in operation.regions],
+    )

@@ -1,0 +1,1 @@
+"""Passes at the edge between programs and the devices that run them."""

@@ -1,0 +1,100 @@
+"""Control flow of host programs, once tensors are resources.
+
+Where a loop or a condition carries a tensor it carries the resource, its size in bytes and the
+sizes of its dynamic dimensions instead: each may be another in every iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ...dialects.encoding_interfaces import Tensor
+from .stored_tensors import carried_types, stored_from
+
+if TYPE_CHECKING:
+    from .convert_to_stream import HostProgram
+
+CONTROL_FLOW = frozenset(
+    {
+        "scf.condition",
+        "scf.execute_region",
+        "scf.for",
+        "scf.if",
+        "scf.index_switch",
+        "scf.while",
+        "scf.yield",
+    }
+)
+"""Operations that carry values around, whatever these are."""
+
+
+def convert_control_flow(host: HostProgram, operation: Operation, builder: Builder) -> None:
+    """Replace an operation by one that carries resources; convert what is inside of it."""
+    regions: list[Region] = []
+    for region in tuple(operation.regions):
+        for block in region.blocks:
+            expand_arguments(host, block)
+        host.convert_region(region)
+        regions.append(operation.detach_region(region))
+    expanded = type(operation).create(
+        operands=expand_values(host, operation.operands, operation),
+        result_types=expand_types([result.type for result in operation.results]),
+        properties=operation.properties,
+        attributes=operation.attributes,
+        regions=regions,
+    )
+    expanded.location = operation.location
+    builder.insert(expanded)
+    rest = list(expanded.results)
+    for result in operation.results:
+        if isinstance(result.type, TensorType):
+            count = len(carried_types(cast(Tensor, result.type)))
+            host.store(result, stored_from(rest[:count]))
+            del rest[:count]
+        else:
+            result.replace_all_uses_with(rest.pop(0))
+    host.done(operation)
+
+
+def expand_arguments(host: HostProgram, block: Block) -> None:
+    """Give a block arguments for resources and sizes in the place of tensors.
+
+    The old ones stay until nothing reads them any more.
+    """
+    for argument in tuple(block.args):
+        if not isinstance(argument.type, TensorType):
+            continue
+        values: list[SSAValue] = []
+        for type_ in carried_types(cast(Tensor, argument.type)):
+            values.append(block.insert_arg(type_, argument.index))
+        host.store(argument, stored_from(values))
+        host.outdated(argument)
+
+
+def expand_types(types: Sequence[Attribute]) -> list[Attribute]:
+    """The types that are carried for values of some types."""
+    expanded: list[Attribute] = []
+    for type_ in types:
+        if isinstance(type_, TensorType):
+            expanded += carried_types(cast(Tensor, type_))
+        else:
+            expanded.append(type_)
+    return expanded
+
+
+def expand_values(
+    host: HostProgram, values: Sequence[SSAValue], operation: Operation
+) -> list[SSAValue]:
+    """The values that are carried for some values."""
+    expanded: list[SSAValue] = []
+    for value in values:
+        if isinstance(value.type, TensorType):
+            expanded += host.stored(value, operation).values()
+        else:
+            expanded.append(value)
+    return expanded

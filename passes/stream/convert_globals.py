@@ -1,0 +1,175 @@
+"""Tensor globals become globals of resources and of their sizes in bytes.
+
+A global that says where it is, or that changes, is in one place. Another is wherever it is read:
+once on each device, so that no device reads another's memory.
+"""
+
+from __future__ import annotations
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import (
+    FunctionType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...dialects.affinity import AFFINITY
+from ...dialects.diagnostics import OperationError
+from ...dialects.encoding_interfaces import Tensor
+from ...dialects.stream_types import ResourceType
+from ...dialects.util import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
+from ...dialects.util_functions import ReturnOp
+from .device_placement import DevicePlacement
+from .layout_origin import host_operations, symbol
+from .stored_tensors import (
+    CONSTANT,
+    INDEX,
+    UNKNOWN,
+    VARIABLE,
+    StoredTensor,
+    cast_resource,
+    constant,
+    ranked,
+    size_of,
+    transfer,
+)
+
+
+class StoredGlobals:
+    """The tensor globals of a module, once converted."""
+
+    def __init__(self, module: ModuleOp, placement: DevicePlacement) -> None:
+        self._placement = placement
+        self._names = {symbol(o, "sym_name") for o in module.body.block.ops}
+        self._globals = {
+            symbol(operation, "sym_name"): operation
+            for operation in module.body.block.ops
+            if operation.name == "util.global"
+            and isinstance(operation.properties.get("type"), TensorType)
+        }
+        self._copies: dict[str, dict[Attribute | None, str]] = {}
+        for operation in host_operations(module):
+            name = symbol(operation, "global")
+            if operation.name == "util.global.load" and name in self._globals:
+                self._add_copy(name, self._place(operation))
+        for name, operation in self._globals.items():
+            self._define(name, operation)
+
+    def load(self, operation: Operation, builder: Builder) -> StoredTensor | None:
+        """The tensor that a load gives; `None` if it is of something else."""
+        name = symbol(operation, "global")
+        if name not in self._globals:
+            return None
+        place = self._place(operation)
+        copy = self._copies[name][place]
+        type_ = self._resource_type(name)
+        loads = [
+            GlobalLoadOp.create(
+                result_types=[type_],
+                properties={**operation.properties, "global": SymbolRefAttr(held)},
+            )
+            for held, type_ in ((copy, type_), (size_name(copy), INDEX))
+        ]
+        resource, size = (builder.insert(load).result for load in loads)
+        return StoredTensor(cast_resource(resource, size, UNKNOWN, place, builder), size, ())
+
+    def store(
+        self, operation: Operation, stored: StoredTensor, place: Attribute | None, builder: Builder
+    ) -> bool:
+        """Store a tensor to every copy of a global; false if it is a global of something else."""
+        name = symbol(operation, "global")
+        if name not in self._globals:
+            return False
+        type_ = self._resource_type(name)
+        for target, copy in self._copies.get(name, {}).items():
+            held = stored
+            if target is not None and place is not None and target != place:
+                held = transfer(stored, place, target, builder)
+            resource = cast_resource(held.resource, held.size, type_, target, builder)
+            for value, where in ((resource, copy), (held.size, size_name(copy))):
+                builder.insert(
+                    GlobalStoreOp.create(
+                        operands=[value], properties={"global": SymbolRefAttr(where)}
+                    )
+                )
+        return True
+
+    def _place(self, load: Operation) -> Attribute | None:
+        variable = self._globals[symbol(load, "global")]
+        fixed = variable.attributes.get(AFFINITY)
+        return fixed if fixed is not None else self._placement.runs_on(load)
+
+    def _add_copy(self, name: str, place: Attribute | None) -> None:
+        copies = self._copies.setdefault(name, {})
+        if place in copies:
+            return
+        fresh, number = name, 1
+        while copies and fresh in self._names:
+            fresh, number = f"{name}__{number}", number + 1
+        self._names.add(fresh)
+        copies[place] = fresh
+
+    def _resource_type(self, name: str) -> ResourceType:
+        mutable = "is_mutable" in self._globals[name].properties
+        return VARIABLE if mutable else CONSTANT
+
+    def _define(self, name: str, variable: Operation) -> None:
+        """Globals for each copy, and what sets them."""
+        tensor = ranked(variable.properties["type"], variable)
+        if not tensor.has_static_shape():
+            raise OperationError(
+                variable, f"is a global of {tensor}: its sizes must be known when it is defined"
+            )
+        if name not in self._copies and "is_mutable" in variable.properties:
+            self._add_copy(name, variable.attributes.get(AFFINITY))
+        builder = Builder(InsertPoint.before(variable))
+        for place, copy in self._copies.get(name, {}).items():
+            held = {copy: self._resource_type(name), size_name(copy): INDEX}
+            for symbol_name, type_ in held.items():
+                properties = {
+                    key: value
+                    for key, value in variable.properties.items()
+                    if key not in ("initial_value", "type")
+                }
+                properties |= {"sym_name": StringAttr(symbol_name), "type": type_}
+                attributes = dict(variable.attributes)
+                if place is not None and type_ != INDEX:
+                    attributes[AFFINITY] = place
+                builder.insert(GlobalOp.create(properties=properties, attributes=attributes))
+            if (value := variable.properties.get("initial_value")) is not None:
+                builder.insert(self._initializer(value, tensor, copy, held[copy], place))
+        Rewriter.erase_op(variable)
+
+    def _initializer(
+        self,
+        value: Attribute,
+        tensor: Tensor,
+        copy: str,
+        type_: Attribute,
+        place: Attribute | None,
+    ) -> Operation:
+        block = Block()
+        builder = Builder(InsertPoint.at_end(block))
+        resource = constant(value, tensor, place, builder)
+        size = size_of(tensor, (), place, builder)
+        if type_ != CONSTANT and isinstance(type_, ResourceType):
+            resource = cast_resource(resource, size, type_, place, builder)
+        for name, held in ((copy, resource), (size_name(copy), size)):
+            store = GlobalStoreOp.create(
+                operands=[held], properties={"global": SymbolRefAttr(name)}
+            )
+            builder.insert(store)
+        builder.insert(ReturnOp.build(operands=[()]))
+        return InitializerOp.create(
+            properties={"function_type": FunctionType.from_lists([], [])},
+            regions=[Region(block)],
+        )
+
+
+def size_name(name: str) -> str:
+    """The global that holds the size of another."""
+    return f"{name}__size"

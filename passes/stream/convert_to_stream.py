@@ -1,0 +1,418 @@
+"""From tensors to resources: the host program in terms of the stream dialect.
+
+Every tensor becomes a resource, its size in bytes and the sizes of its dynamic dimensions. What a
+host program does with tensors becomes `stream.tensor.*` operations, which still say what tensor a
+resource stands for, and `stream.async.transfer`. Each says on which device it runs. Executables
+become `stream.executable`, whose kernels read bindings.
+
+Run after `form-dispatches`, which leaves nothing on the host that computes tensors, and after
+`iree-abi-wrap-entry-points`, which says what callers pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr, TensorType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...dialects import stream_tensor as stream
+from ...dialects.diagnostics import Note, OperationError
+from ...dialects.encoding_interfaces import tensor_encoding
+from ...dialects.size_arithmetic import constant_index
+from ...dialects.stream_tensor_elements import TensorLoadOp
+from ...dialects.util_types import UnusedType
+from ..dimension_sizes import FUNCTIONS, constant_operand
+from .convert_control_flow import CONTROL_FLOW, convert_control_flow
+from .convert_executables import convert_executables
+from .convert_globals import StoredGlobals
+from .device_placement import DevicePlacement
+from .stored_tensors import (
+    EXTERNAL,
+    STAGING,
+    UNKNOWN,
+    StoredTensor,
+    at,
+    cast_resource,
+    constant,
+    ranked,
+    size_of,
+    transfer,
+)
+
+UNUSED = UnusedType()
+
+
+@dataclass(frozen=True)
+class ConvertToStreamPass(ModulePass):
+    """Turn tensors of the host program into resources."""
+
+    name = "convert-to-stream"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = [f for f in op.body.block.ops if f.name in FUNCTIONS and uses_tensors(f)]
+        placement = DevicePlacement(ctx, op)
+        host = HostProgram(placement, StoredGlobals(op, placement))
+        for function in functions:
+            host.convert_function(function)
+        convert_executables(op)
+
+
+def uses_tensors(function: Operation) -> bool:
+    """Whether there are tensors in a function."""
+    return any(
+        isinstance(value.type, TensorType)
+        for operation in function.walk()
+        for value in (*operation.operands, *operation.results)
+    )
+
+
+class HostProgram:
+    """The conversion of the functions of a module, one by one."""
+
+    def __init__(self, placement: DevicePlacement, variables: StoredGlobals) -> None:
+        self.placement = placement
+        self.variables = variables
+        self._stored: dict[SSAValue, StoredTensor] = {}
+        self._done: list[Operation] = []
+        self._outdated: list[BlockArgument] = []
+
+    def convert_function(self, function: Operation) -> None:
+        """Convert a function in place."""
+        for block in function.regions[0].blocks:
+            for argument in block.args:
+                if isinstance(argument.type, TensorType):
+                    raise OperationError(
+                        function,
+                        f"takes a tensor, {argument.type}: only public functions may, which "
+                        "iree-abi-wrap-entry-points wraps; others have to be inlined",
+                    )
+        for region in function.regions:
+            self.convert_region(region)
+        for operation in reversed(self._done):
+            Rewriter.erase_op(operation)
+        for argument in self._outdated:
+            argument.block.erase_arg(argument)
+        self._done.clear()
+        self._outdated.clear()
+
+    def convert_region(self, region: Region) -> None:
+        """Convert all operations of a region."""
+        for block in region.blocks:
+            self.convert_block(block)
+
+    def convert_block(self, block: Block) -> None:
+        """Convert the operations of a block, in order."""
+        for operation in tuple(block.ops):
+            self._convert(operation)
+
+    def stored(self, value: SSAValue, reader: Operation) -> StoredTensor:
+        """What stands for a tensor."""
+        found = self._stored.get(value)
+        if found is None:
+            owner = value.owner
+            notes = [Note("it is made here", owner)] if isinstance(owner, Operation) else []
+            raise OperationError(reader, f"reads a tensor that has no storage: {value.type}", notes)
+        return found
+
+    def store(self, value: SSAValue, stored: StoredTensor) -> None:
+        """Note what stands for a tensor."""
+        stored.resource.name_hint = value.name_hint
+        self._stored[value] = stored
+
+    def done(self, operation: Operation) -> None:
+        """Note that an operation has been replaced, and goes once all are."""
+        self._done.append(operation)
+
+    def outdated(self, argument: BlockArgument) -> None:
+        """Note that a block's argument has been replaced, and goes once all are."""
+        self._outdated.append(argument)
+
+    def _convert(self, operation: Operation) -> None:
+        builder = Builder(InsertPoint.before(operation))
+        if operation.name in CONTROL_FLOW:
+            convert_control_flow(self, operation, builder)
+            return
+        values = (*operation.operands, *operation.results)
+        if not any(isinstance(value.type, TensorType) for value in values):
+            for region in operation.regions:
+                self.convert_region(region)
+            return
+        rule = RULES.get(operation.name)
+        if rule is None:
+            raise OperationError(
+                operation,
+                "has to do with tensors and is left on the host, which only moves them: it has no "
+                "form in the stream dialect (form-dispatches moves what computes to executables)",
+            )
+        rule(self, operation, builder)
+        self._done.append(operation)
+
+
+Rule = Callable[[HostProgram, Operation, Builder], None]
+
+
+def _operands(operation: Operation, name: str) -> tuple[SSAValue, ...]:
+    """A group of operands by the name that the operation's definition gives it."""
+    return tuple(cast(Sequence[SSAValue], getattr(operation, name)))
+
+
+def _import(host: HostProgram, operation: Operation, builder: Builder) -> None:
+    place = host.placement.runs_on(operation)
+    tensor = ranked(operation.properties["target_encoding"], operation)
+    dims = _operands(operation, "target_dims")
+    size = size_of(tensor, dims, place, builder)
+    imported = stream.TensorImportOp.build(
+        operands=[operation.operands[0], dims, size],
+        result_types=[EXTERNAL],
+        properties={"result_encoding": tensor, **at(place)},
+    )
+    resource = builder.insert(imported).result
+    held = cast_resource(resource, size, UNKNOWN, place, builder)
+    host.store(operation.results[0], StoredTensor(held, size, dims))
+
+
+def _export(host: HostProgram, operation: Operation, builder: Builder) -> None:
+    source = operation.operands[0]
+    stored, held_at = host.stored(source, operation), host.placement.of(source)
+    place = operation.properties.get("affinity") or held_at
+    if held_at is not None and place is not None and held_at != place:
+        stored = transfer(stored, held_at, place, builder)
+    resource = cast_resource(stored.resource, stored.size, EXTERNAL, place, builder)
+    exported = stream.TensorExportOp.build(
+        operands=[resource, _operands(operation, "source_dims"), stored.size],
+        result_types=[operation.results[0].type],
+        properties={"source_encoding": operation.properties["source_encoding"], **at(place)},
+    )
+    result = builder.insert(exported).result
+    operation.results[0].replace_all_uses_with(result)
+
+
+def _transfer(host: HostProgram, operation: Operation, builder: Builder) -> None:
+    source = operation.operands[0]
+    stored = host.stored(source, operation)
+    moved = transfer(stored, host.placement.of(source), operation.properties["target"], builder)
+    host.store(operation.results[0], moved)
+
+
+def _same(host: HostProgram, operation: Operation, builder: Builder) -> None:
+    """The same bytes, whatever they are called."""
+    del builder
+    host.store(operation.results[0], host.stored(operation.operands[0], operation))
+
+
+def _reshape(host: HostProgram, operation: Operation, builder: Builder) -> None:
+    del builder
+    stored = host.stored(operation.operands[0], operation)
+    dims = _operands(operation, "result_dims")
+    host.store(operation.results[0], StoredTensor(stored.resource, stored.size, dims))
+
+
+def _encode(host: HostProgram, operation: Operation, builder: Builder) -> None:
+    place = host.placement.runs_on(operation)
+    source, result = operation.operands[0], operation.results[0]
+    stored = host.stored(source, operation)
+    dims = _operands(operation, "result_dims")
+    size = size_of(ranked(result.type, operation), dims, place, builder)
+    encoded = stream.TensorEncodeOp.build(
+        operands=[
+            stored.resource,
+            _operands(operation, "operand_dims"),
+            stored.size,
+            dims,
+            size,
+        ],
+        result_types=[UNKNOWN],
+        properties={
+            "source_encoding": source.type,
+            "result_encoding": result.type,
+            **at(place),
+        },
+    )
+    host.store(result, StoredTensor(builder.insert(encoded).result, size, dims))
+
+
+def _dispatch(host: HostProgram, operation: Operation, builder: Builder) -> None:
+    place = host.placement.runs_on(operation)
+    operands: list[SSAValue] = []
+    sizes: list[SSAValue] = []
+    encodings: list[Attribute] = []
+    for value in _operands(operation, "arguments"):
+        if isinstance(value.type, TensorType):
+            stored = host.stored(value, operation)
+            operands.append(stored.resource)
+            sizes.append(stored.size)
+            encodings.append(value.type)
+        else:
+            operands.append(value)
+            encodings.append(UNUSED)
+    rest = list(_operands(operation, "result_dims"))
+    result_sizes: list[SSAValue] = []
+    result_dims: list[tuple[SSAValue, ...]] = []
+    for result in operation.results:
+        tensor = ranked(result.type, operation)
+        count = _dynamic(tensor)
+        result_dims.append(tuple(rest[:count]))
+        del rest[:count]
+        result_sizes.append(size_of(tensor, result_dims[-1], place, builder))
+    properties: dict[str, Attribute] = {
+        "entry_points": operation.properties["entry_points"],
+        "operand_encodings": ArrayAttr(encodings),
+        "result_encodings": ArrayAttr([result.type for result in operation.results]),
+        **at(place),
+    }
+    if "tied_operands" in operation.properties:
+        properties["tied_operands"] = operation.properties["tied_operands"]
+    dispatch = stream.TensorDispatchOp.build(
+        operands=[
+            _operands(operation, "workload"),
+            operands,
+            sizes,
+            _operands(operation, "argument_dims"),
+            result_sizes,
+            _operands(operation, "result_dims"),
+        ],
+        result_types=[[UNKNOWN] * len(operation.results)],
+        properties=properties,
+    )
+    dispatch.location = operation.location
+    builder.insert(dispatch)
+    for old, new, size, dims in zip(
+        operation.results, dispatch.results, result_sizes, result_dims, strict=True
+    ):
+        host.store(old, StoredTensor(new, size, dims))
+
+
+def _constant(host: HostProgram, operation: Operation, builder: Builder) -> None:
+    place = host.placement.runs_on(operation)
+    tensor = ranked(operation.results[0].type, operation)
+    size = size_of(tensor, (), place, builder)
+    resource = constant(operation.properties["value"], tensor, place, builder)
+    held = cast_resource(resource, size, UNKNOWN, place, builder)
+    host.store(operation.results[0], StoredTensor(held, size, ()))
+
+
+def _empty(host: HostProgram, operation: Operation, builder: Builder) -> None:
+    place = host.placement.runs_on(operation)
+    tensor = ranked(operation.results[0].type, operation)
+    dims = tuple(operation.operands)
+    size = size_of(tensor, dims, place, builder)
+    empty = stream.TensorEmptyOp.build(
+        operands=[dims, size],
+        result_types=[UNKNOWN],
+        properties={"result_encoding": tensor, **at(place)},
+    )
+    host.store(operation.results[0], StoredTensor(builder.insert(empty).result, size, dims))
+
+
+def _splat(host: HostProgram, operation: Operation, builder: Builder) -> None:
+    """`linalg.fill`, and `tensor.splat`: the value comes first."""
+    place = host.placement.runs_on(operation)
+    tensor = ranked(operation.results[0].type, operation)
+    if operation.name == "linalg.fill":
+        dims = host.stored(operation.operands[-1], operation).dims
+    else:
+        dims = tuple(operation.operands[1:])
+    size = size_of(tensor, dims, place, builder)
+    splat = stream.TensorSplatOp.build(
+        operands=[operation.operands[0], dims, size],
+        result_types=[UNKNOWN],
+        properties={"result_encoding": tensor, **at(place)},
+    )
+    host.store(operation.results[0], StoredTensor(builder.insert(splat).result, size, dims))
+
+
+def _extract(host: HostProgram, operation: Operation, builder: Builder) -> None:
+    """The host reads an element: of a copy that it can reach."""
+    source = operation.operands[0]
+    if tensor_encoding(source.type) is not None:
+        raise OperationError(operation, f"reads an element of {source.type}: decode it first")
+    stored, place = host.stored(source, operation), host.placement.of(source)
+    reachable = transfer(stored, place, None, builder, STAGING)
+    load = TensorLoadOp.build(
+        operands=[reachable.resource, stored.dims, stored.size, tuple(operation.operands[1:])],
+        result_types=[operation.results[0].type],
+        properties={"source_encoding": source.type},
+    )
+    operation.results[0].replace_all_uses_with(builder.insert(load).result)
+
+
+def _dimension(host: HostProgram, operation: Operation, builder: Builder) -> None:
+    source, index = operation.operands[0], constant_operand(operation.operands[1])
+    tensor = ranked(source.type, operation)
+    if index is None or not 0 <= index < len(tensor.get_shape()):
+        raise OperationError(operation, "asks for a dimension that is not a known one")
+    size = tensor.get_shape()[index]
+    known = (
+        host.stored(source, operation).dims[_dynamic(tensor, index)]
+        if size < 0
+        else constant_index(size, builder)
+    )
+    operation.results[0].replace_all_uses_with(known)
+
+
+def _load_global(host: HostProgram, operation: Operation, builder: Builder) -> None:
+    stored = host.variables.load(operation, builder)
+    if stored is None:
+        raise OperationError(operation, f"loads {_global(operation)}, which is no tensor global")
+    host.store(operation.results[0], stored)
+
+
+def _store_global(host: HostProgram, operation: Operation, builder: Builder) -> None:
+    value = operation.operands[0]
+    stored, place = host.stored(value, operation), host.placement.of(value)
+    if not host.variables.store(operation, stored, place, builder):
+        raise OperationError(
+            operation, f"stores to {_global(operation)}, which is no tensor global"
+        )
+
+
+def _global(operation: Operation) -> str:
+    name = operation.properties.get("global")
+    return f"@{name.root_reference.data}" if isinstance(name, SymbolRefAttr) else "nothing"
+
+
+def _barrier(host: HostProgram, operation: Operation, builder: Builder) -> None:
+    """`util.optimization_barrier`: of the resources."""
+    for index, operand in enumerate(operation.operands):
+        result = operation.results[index]
+        if not isinstance(operand.type, TensorType):
+            raise OperationError(operation, "mixes tensors with other values")
+        stored = host.stored(operand, operation)
+        barrier = type(operation).create(
+            operands=[stored.resource], result_types=[stored.resource.type]
+        )
+        resource = builder.insert(barrier).results[0]
+        host.store(result, StoredTensor(resource, stored.size, stored.dims))
+
+
+def _dynamic(tensor: TensorType[Attribute], before: int | None = None) -> int:
+    """How many dimensions, or how many of the first ones, a type leaves open."""
+    return sum(size < 0 for size in tensor.get_shape()[:before])
+
+
+RULES: dict[str, Rule] = {
+    "arith.constant": _constant,
+    "flow.dispatch": _dispatch,
+    "flow.tensor.barrier": _same,
+    "flow.tensor.encode": _encode,
+    "flow.tensor.reshape": _reshape,
+    "flow.tensor.transfer": _transfer,
+    "hal.tensor.export": _export,
+    "hal.tensor.import": _import,
+    "linalg.fill": _splat,
+    "tensor.dim": _dimension,
+    "tensor.empty": _empty,
+    "tensor.extract": _extract,
+    "tensor.splat": _splat,
+    "util.global.load": _load_global,
+    "util.global.store": _store_global,
+    "util.optimization_barrier": _barrier,
+}
+"""What becomes of each operation on tensors that a host program may have."""

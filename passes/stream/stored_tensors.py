@@ -1,0 +1,121 @@
+"""Tensors of a host program as resources: which bytes, how many, and the dynamic sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, StringAttr, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...dialects.diagnostics import OperationError
+from ...dialects.encoding_interfaces import Tensor
+from ...dialects.named_parameters import NamedParameter
+from ...dialects.stream_async import AsyncCastOp, AsyncTransferOp
+from ...dialects.stream_tensor import TensorConstantOp, TensorSizeOfOp
+from ...dialects.stream_types import NamedParameterAttr, ResourceType
+
+INDEX = IndexType()
+UNKNOWN = ResourceType(StringAttr("*"))
+CONSTANT = ResourceType(StringAttr("constant"))
+EXTERNAL = ResourceType(StringAttr("external"))
+STAGING = ResourceType(StringAttr("staging"))
+VARIABLE = ResourceType(StringAttr("variable"))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTensor:
+    """A tensor behind a resource."""
+
+    resource: SSAValue
+    size: SSAValue
+    """In bytes."""
+    dims: tuple[SSAValue, ...]
+    """The sizes of the dimensions that its type leaves open."""
+
+    def values(self) -> tuple[SSAValue, ...]:
+        """All that a loop has to carry of the tensor."""
+        return (self.resource, self.size, *self.dims)
+
+
+def carried_types(tensor: Tensor) -> tuple[Attribute, ...]:
+    """The types of `StoredTensor.values`."""
+    return (UNKNOWN, INDEX, *(INDEX,) * tensor.get_shape().count(DYNAMIC_INDEX))
+
+
+def stored_from(values: Sequence[SSAValue]) -> StoredTensor:
+    """The inverse of `StoredTensor.values`."""
+    return StoredTensor(values[0], values[1], tuple(values[2:]))
+
+
+def at(place: Attribute | None) -> dict[str, Attribute]:
+    """The property of an operation that runs somewhere."""
+    return {} if place is None else {"affinity": place}
+
+
+def ranked(type_: Attribute, operation: Operation) -> Tensor:
+    """A ranked tensor type; an error at the operation for others."""
+    if not isinstance(type_, TensorType):
+        raise OperationError(operation, f"needs a ranked tensor, found {type_}")
+    return cast(Tensor, type_)
+
+
+def size_of(
+    tensor: Tensor, dims: Sequence[SSAValue], place: Attribute | None, builder: Builder
+) -> SSAValue:
+    """The bytes of a tensor on a device."""
+    operation = TensorSizeOfOp.build(
+        operands=[dims], result_types=[INDEX], properties={"encoding": tensor, **at(place)}
+    )
+    return builder.insert(operation).storage_size
+
+
+def cast_resource(
+    resource: SSAValue,
+    size: SSAValue,
+    type_: ResourceType,
+    place: Attribute | None,
+    builder: Builder,
+) -> SSAValue:
+    """The same bytes with another lifetime."""
+    operation = AsyncCastOp.create(
+        operands=[resource, size, size], result_types=[type_], properties=at(place)
+    )
+    return builder.insert(operation).result
+
+
+def constant(
+    value: Attribute, tensor: Tensor, place: Attribute | None, builder: Builder
+) -> SSAValue:
+    """Constant contents as a resource of constant lifetime."""
+    if value.name == "flow.parameter.named" and isinstance(value, NamedParameter):
+        value = NamedParameterAttr.new(value.parameters)
+    operation = TensorConstantOp.build(
+        operands=[()],
+        result_types=[CONSTANT],
+        properties={"value": value, "result_encoding": tensor, **at(place)},
+    )
+    return builder.insert(operation).result
+
+
+def transfer(
+    stored: StoredTensor,
+    source: Attribute | None,
+    target: Attribute | None,
+    builder: Builder,
+    type_: ResourceType = UNKNOWN,
+) -> StoredTensor:
+    """The same bytes on another device: their layout goes with them."""
+    properties: dict[str, Attribute] = {}
+    if source is not None:
+        properties["source_affinity"] = source
+    if target is not None:
+        properties["target_affinity"] = target
+    operation = AsyncTransferOp.create(
+        operands=[stored.resource, stored.size, stored.size],
+        result_types=[type_],
+        properties=properties,
+    )
+    return StoredTensor(builder.insert(operation).result, stored.size, stored.dims)
