@@ -29,10 +29,10 @@ def partitioned(path: Path, *passes: str) -> str:
     return str(module)
 
 
-@pytest.mark.parametrize("name", ["spmd", "shard-partition"])
-def test_output_parses(mlir_opt: Callable[..., str], name: str) -> None:
+@pytest.mark.parametrize("passes", [("spmd",), ("convert-sdy-to-shard", "shard-partition")])
+def test_output_parses(mlir_opt: Callable[..., str], passes: tuple[str, ...]) -> None:
     separator = "\n// -----\n"
-    text = separator.join(partitioned(path, name) for path in CASES)
+    text = separator.join(partitioned(path, *passes) for path in CASES)
     mlir_opt(text, "--split-input-file")
 
 
