@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import OpTrait
 
+from .diagnostics import OperationError
 from .encoding_interfaces import EncodingSolverInterface
 
 DEFAULT_AFFINITY = "stream.affinity.default"
@@ -45,11 +46,15 @@ class TargetSolver:
     never be in one executable."""
 
 
+class TargetsUnknownError(OperationError):
+    """A device exists, but nothing tells what its code is compiled for."""
+
+
 TargetResolver = Callable[[Attribute, Operation], tuple[TargetSolver, ...]]
 """From an affinity, and the operation it was found on, to all targets that may be meant.
 
 The targets come in the order in which they are preferred, each once. Raises `OperationError` at
-the operation if the affinity means nothing or its device has no targets.
+the operation if the affinity means nothing, `TargetsUnknownError` if its device has no targets.
 """
 
 

@@ -12,6 +12,7 @@ from .affinity import (
     AffinityAttribute,
     TargetResolver,
     TargetSolver,
+    TargetsUnknownError,
 )
 from .diagnostics import Note, OperationError
 from .encoding_interfaces import EncodingSolverInterface
@@ -91,7 +92,7 @@ class DeviceTargets:
         targets = list(self._of_value(value, operation, (*seen, name), device))
         if not targets:
             notes = [Note(f"device @{name} is defined here", device)]
-            raise OperationError(
+            raise TargetsUnknownError(
                 operation,
                 f"runs on @{name}, whose executable targets are not known: no layout can be "
                 "settled for it",

@@ -14,6 +14,7 @@ from ...dialects.affinity import (
     AffinityAnalysisDialectInterface,
     TargetResolver,
     TargetSolver,
+    TargetsUnknownError,
     affinity_of,
 )
 from ...dialects.diagnostics import OperationError
@@ -65,7 +66,7 @@ class AffinityAnalysis:
                 interface = dialect.get_interface(AffinityAnalysisDialectInterface)
                 if interface is not None:
                     return interface.make_target_resolver(self._module)
-        raise OperationError(
+        raise TargetsUnknownError(
             operation,
             f"has an affinity of dialect '{name}', which does not implement "
             "AffinityAnalysisDialectInterface",

@@ -8,7 +8,7 @@ from typing import cast
 from xdsl.dialects.builtin import ArrayAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.affinity import TargetSolver, affinity_of
+from ...dialects.affinity import TargetSolver, TargetsUnknownError, affinity_of
 from ...dialects.diagnostics import Note, OperationError, remark
 from ...dialects.encoding_interfaces import (
     EncodingError,
@@ -98,7 +98,7 @@ class SettledTypes:
             return ()
         try:
             return self._affinities.targets(affinity, operation)
-        except OperationError:
+        except TargetsUnknownError:
             # Had something encoded run there, settling it would have failed with this error.
             return ()
 

@@ -175,3 +175,19 @@ util.func public @layout_lost(%s: index) {
   %1 = stream.tensor.dispatch on(#hal.device.affinity<@a>) @ex::@f(%0) : (tensor<16xf32, #e> in !stream.resource<*>{%s}) -> tensor<16xf32, #e> in !stream.resource<*>{%s}
   util.return
 }
+
+// -----
+
+stream.executable private @ex {
+  stream.executable.export public @f
+  builtin.module {
+    func.func @f(%o: !stream.binding) {
+      return
+    }
+  }
+}
+util.func public @plain_dispatch_on_no_device(%s: index) {
+  // expected-error @+1 {{has an affinity to @gone, but the module has no such device}}
+  %0 = stream.async.dispatch on(#hal.device.affinity<@gone>) @ex::@f() : () -> !stream.resource<*>{%s}
+  util.return
+}
