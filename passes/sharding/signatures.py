@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.diagnostics import OperationError
 from ...sharding.local_shape import offset_errors
-from ...sharding.sharding import Sharding
+from ...sharding.sharding import Partial, Sharding
 from .annotations import SHARD, GridTable, annotation_of, tensor_shape
 
 
@@ -27,16 +27,36 @@ class Annotations:
 
         Raises OperationError where the sharding does not suit the tensor.
         """
-        tensor, sharding = operation.operands
-        key = (sharding, id(tensor.type), "annotate_for_users" in operation.properties)
+        tensor, described = operation.operands
+        key = (described, id(tensor.type), "annotate_for_users" in operation.properties)
         found = self._known.get(key)
         if found is None:
             annotation = annotation_of(operation, self._grids)
             wrong = offset_errors(tensor_shape(tensor) or (), annotation.sharding)
             if wrong is not None:
                 raise OperationError(operation, f"cannot place {tensor.type}: {wrong}")
-            found = self._known[key] = annotation.sharding, annotation.for_users
+            sharding = without_single_axes(annotation.sharding)
+            found = self._known[key] = sharding, annotation.for_users
         return found
+
+
+def without_single_axes(sharding: Sharding) -> Sharding:
+    """The same placement without the axes along which there is one process."""
+    single = {axis for axis in sharding.used_axes if sharding.grid.shape[axis] == 1}
+    if not single or sharding.halos:
+        return sharding
+    axes = tuple(
+        tuple(axis for axis in split if axis not in single) for split in sharding.dimension_axes
+    )
+    partials = tuple(
+        Partial(partial.kind, rest)
+        for partial in sharding.partials
+        if (rest := tuple(axis for axis in partial.axes if axis not in single))
+    )
+    offsets = tuple(
+        borders if split else None for borders, split in zip(sharding.offsets, axes, strict=False)
+    )
+    return Sharding(sharding.grid, axes, partials, offsets=offsets)
 
 
 Placements = tuple[Sharding | None, ...]
