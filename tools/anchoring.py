@@ -73,23 +73,35 @@ def alone_in_module(operation: Operation, around: SymbolsAround) -> Generator[Mo
 def _put_back(
     module: ModuleOp, copies: set[Operation], block: Block, following: Operation | None
 ) -> None:
-    taken = {name for op in block.ops if (name := symbol_name(op)) is not None}
+    taken = {name: op for op in block.ops if (name := symbol_name(op)) is not None}
     clash: Operation | None = None
     for operation in list(module.body.block.ops):
-        if operation in copies:
+        name = symbol_name(operation)
+        # Two functions may each need a symbol that is the same, such as a finer grid.
+        if operation in copies or (name in taken and _same(operation, taken[name])):
             continue
         operation.detach()
         if following is None:
             block.add_op(operation)
         else:
             block.insert_op_before(operation, following)
-        name = symbol_name(operation)
         if name in taken:
             clash = operation
         elif name is not None:
-            taken.add(name)
+            taken[name] = operation
     if clash is not None:
         raise OperationError(clash, f"symbol @{symbol_name(clash)} exists already")
+
+
+def _same(left: Operation, right: Operation) -> bool:
+    """Whether two operations without bodies define the same symbol."""
+    return (
+        left.name == right.name
+        and not left.regions
+        and not right.regions
+        and left.properties == right.properties
+        and left.attributes == right.attributes
+    )
 
 
 def _copies_for(operation: Operation, around: SymbolsAround) -> list[Operation]:
