@@ -16,7 +16,7 @@ ALLOWED: dict[str, set[str]] = {
     "tiling": set(),
     "dialects": {"sharding", "tiling"},
     "passes": {"dialects", "sharding", "tiling"},
-    "interpreter": {"dialects", "sharding"},
+    "interpreter": {"dialects", "sharding", "tiling"},
     "backend": {"dialects", "interpreter", "runtime", "sharding", "tiling"},
     "runtime": {"backend", "sharding"},
 }

@@ -22,8 +22,8 @@ def test_lines_go_on_after_a_backslash(tmp_path: Path) -> None:
 
 
 def test_substitutions() -> None:
-    names = {"%s": "/a/b.mlir", "%S": "/a", "%t": "/tmp/x", "%%": "%"}
-    assert substitute("f %s %S/c %t.out %% %shape", names) == "f /a/b.mlir /a/c /tmp/x.out % %shape"
+    names = {"%s": "/a/b.mlir", "%S": "/a", "%t": "/b/x", "%%": "%"}
+    assert substitute("f %s %S/c %t.out %% %shape", names) == "f /a/b.mlir /a/c /b/x.out % %shape"
 
 
 LINES = [
