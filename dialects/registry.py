@@ -60,6 +60,12 @@ def _iree_encoding() -> Dialect:
     return IreeEncoding
 
 
+def _iree_gpu() -> Dialect:
+    from .iree_gpu import IreeGpu
+
+    return IreeGpu
+
+
 def _iree_tensor_ext() -> Dialect:
     from .iree_tensor_ext import IreeTensorExt
 
@@ -135,6 +141,7 @@ OWN_DIALECTS: dict[str, Callable[[], Dialect]] = {
     "hal": _hal,
     "iree_cpu": _iree_cpu,
     "iree_encoding": _iree_encoding,
+    "iree_gpu": _iree_gpu,
     "iree_tensor_ext": _iree_tensor_ext,
     "linalg": _linalg,
     "math": _math,

@@ -1,0 +1,105 @@
+"""The `iree_gpu` dialect: the solver of graphics processors, and what it needs to know of them.
+
+Layouts come from a table of the architectures that are known (`tiling/gpu_layouts.py`); on others
+tensors are stored as without an encoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import DictionaryAttr, NoneAttr, StringAttr
+from xdsl.ir import Attribute, Dialect, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from ..tiling.targets import GpuTarget, Target
+from .iree_cpu import TileTableSolver
+
+TARGET_KEYS = ("iree_codegen.target_info", "iree.gpu.target")
+"""Where an executable target describes its processor: today, and in 2024."""
+
+
+@irdl_attr_definition
+class TargetAttr(ParametrizedAttribute):
+    """`<arch = "gfx942", features = "", wgp = <...>>`: a processor; only `arch` is looked at."""
+
+    name = "iree_gpu.target"
+    arch: StringAttr
+    description: StringAttr
+    """All of it as text, `arch` included."""
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        arch = ""
+        entries: list[str] = []
+        parser.parse_punctuation("<")
+        while True:
+            entry = _parse_entry(parser)
+            entries.append(entry)
+            if entry.startswith("arch = "):
+                arch = entry.removeprefix("arch = ").strip('"')
+            if parser.parse_optional_punctuation(",") is None:
+                break
+        parser.parse_punctuation(">")
+        if not arch:
+            parser.raise_error('struct is missing required parameter: arch = "..."')
+        return [StringAttr(arch), StringAttr(", ".join(entries))]
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.description.data}>")
+
+
+def _parse_entry(parser: AttrParser) -> str:
+    """`key = value`, or a value alone, as text."""
+    word = parser.parse_optional_identifier()
+    if word is None:
+        return _parse_value(parser)
+    if parser.parse_optional_punctuation("=") is not None:
+        return f"{word} = {_parse_value(parser)}"
+    return _parse_words(parser, word)
+
+
+def _parse_words(parser: AttrParser, word: str) -> str:
+    """`fp32|fp16|int8`."""
+    words = [word]
+    while parser.parse_optional_punctuation("|") is not None:
+        words.append(parser.parse_identifier())
+    return "|".join(words)
+
+
+def _parse_value(parser: AttrParser) -> str:
+    """A number, a text, words, `<entries>` or `[entries]`, as text."""
+    if (text := parser.parse_optional_str_literal()) is not None:
+        return f'"{text}"'
+    if (number := parser.parse_optional_integer()) is not None:
+        return str(number)
+    for opening, delimiter in (("<", parser.Delimiter.ANGLE), ("[", parser.Delimiter.SQUARE)):
+        entries = parser.parse_optional_comma_separated_list(
+            delimiter, lambda: _parse_entry(parser)
+        )
+        if entries is not None:
+            return f"{opening}{', '.join(entries)}{'>' if opening == '<' else ']'}"
+    return _parse_words(parser, parser.parse_identifier())
+
+
+@irdl_attr_definition
+class GpuEncodingResolverAttr(TileTableSolver):
+    """The solver of graphics processors."""
+
+    name = "iree_gpu.gpu_encoding_resolver"
+    KEY: ClassVar[str] = "configuration"
+    KEPT: ClassVar[frozenset[str]] = frozenset(TARGET_KEYS)
+    configuration: DictionaryAttr | NoneAttr
+
+    def target(self) -> Target:
+        entries = self.entries()
+        for key in TARGET_KEYS:
+            if isinstance(target := entries.get(key), TargetAttr):
+                return GpuTarget(target.arch.data)
+        return GpuTarget("")
+
+
+IreeGpu = Dialect("iree_gpu", [], [GpuEncodingResolverAttr, TargetAttr])
