@@ -28,7 +28,8 @@ Size = SSAValue | int
 
 def tensor_of(value: SSAValue) -> Tensor | None:
     """The ranked tensor type of a value, if it has one."""
-    return cast(Tensor, value.type) if isinstance(value.type, TensorType) else None
+    type_ = value.type
+    return cast(Tensor, type_) if isinstance(type_, TensorType) else None
 
 
 class DimensionSizes:
@@ -176,10 +177,11 @@ def _like(operand: int) -> Rule:
 def _written_into(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """Each result of a linalg operation is as large as the tensor that it is written into."""
     operation = value.op
-    outputs = len(operation.results)
-    operand = operation.operands[len(operation.operands) - outputs + value.index]
-    if len(getattr(operation, "outputs", ())) == outputs:
-        operand = cast(Sequence[SSAValue], operation.outputs)[value.index]  # pyright: ignore
+    results, operands = operation.results, operation.operands
+    outputs = tuple(cast(Sequence[SSAValue], getattr(operation, "outputs", ())))
+    if len(outputs) != len(results):
+        outputs = tuple(operands[len(operands) - len(results) :])
+    operand = outputs[value.index]
     return sizes.size(operand, index) if operand.type.name == "tensor" else None
 
 
@@ -187,9 +189,9 @@ def _dispatch(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None
     """The dynamic sizes of all results, one after another."""
     del sizes
     before = sum(
-        cast(Tensor, result.type).get_shape().count(DYNAMIC_INDEX)
+        tensor.get_shape().count(DYNAMIC_INDEX)
         for result in value.op.results[: value.index]
-        if isinstance(result.type, TensorType)
+        if (tensor := tensor_of(result)) is not None
     )
     listed = tuple(cast(Sequence[SSAValue], getattr(value.op, "result_dims", ())))
     return listed[before + _dynamic_position(value, index)]

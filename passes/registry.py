@@ -61,6 +61,12 @@ def _iree_stream_encode_host_tensors() -> type[ModulePass]:
     return EncodeHostTensorsPass
 
 
+def _iree_stream_materialize_encodings() -> type[ModulePass]:
+    from .stream.materialize_encodings import MaterializeEncodingsPass
+
+    return MaterializeEncodingsPass
+
+
 def _iree_stream_specialize_encodings() -> type[ModulePass]:
     from .stream.specialize_encodings import SpecializeEncodingsPass
 
@@ -121,6 +127,7 @@ OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "iree-dispatch-creation-set-encoding": _iree_dispatch_creation_set_encoding,
     "iree-stream-encode-device-tensors": _iree_stream_encode_device_tensors,
     "iree-stream-encode-host-tensors": _iree_stream_encode_host_tensors,
+    "iree-stream-materialize-encodings": _iree_stream_materialize_encodings,
     "iree-stream-specialize-encodings": _iree_stream_specialize_encodings,
     "mesh-spmdization": _shard_partition,
     "set-encoding": _iree_dispatch_creation_set_encoding,

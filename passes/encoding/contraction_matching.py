@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     Signedness,
     StringAttr,
-    TensorType,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -24,6 +23,7 @@ from ...dialects.encoding_interfaces import Tensor, tensor_encoding
 from ...dialects.iree_encoding_attributes import EncodingAttr
 from ...dialects.size_lists import DYNAMIC_SIZE
 from ...dialects.structured import StructuredView, structured_view
+from ..dimension_sizes import tensor_of
 
 PRODUCTS_OF_SUMS = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli"}
 """Each addition with the multiplication whose results it adds up."""
@@ -76,7 +76,8 @@ def tiled_contraction(operation: Operation) -> TiledContraction | None:
     if not operation.results:
         return None
     for value in (*view.inputs, *view.outputs):
-        if not isinstance(value.type, TensorType) or tensor_encoding(value.type) is not None:
+        tensor = tensor_of(value)
+        if tensor is None or tensor_encoding(tensor) is not None:
             return None
     for map_ in view.maps:
         if not all(isinstance(result, AffineDimExpr) for result in map_.results):
@@ -90,7 +91,8 @@ def tiled_contraction(operation: Operation) -> TiledContraction | None:
     for index in range(2):
         factor = types[index]
         if unsigned[index] and isinstance(factor, IntegerType):
-            types[index] = IntegerType(factor.width.data, Signedness.UNSIGNED)
+            width = cast(IntegerType[int], factor).width.data
+            types[index] = IntegerType(width, Signedness.UNSIGNED)
     found = TiledContraction(view, tuple(types), view.loop_sizes())
     operand = found.encoding(0).contraction_operand()
     return None if operand is None or operand.roles() is None else found

@@ -49,7 +49,7 @@ from ...dialects.hal_buffers import (
 )
 from ...dialects.size_arithmetic import constant_index
 from ...dialects.util_functions import FuncOp, ReturnOp
-from ..dimension_sizes import DimensionSizes
+from ..dimension_sizes import DimensionSizes, tensor_of
 from ..stream.device_placement import boundary_affinity
 
 INDEX = IndexType()
@@ -123,9 +123,9 @@ class Wrapper:
     def _import_arguments(self, block: Block) -> None:
         builder = Builder(InsertPoint.at_start(block))
         for index, argument in enumerate(tuple(block.args)):
-            if not isinstance(argument.type, TensorType):
+            tensor = tensor_of(argument)
+            if tensor is None:
                 continue
-            tensor = cast(Tensor, argument.type)
             if tensor_encoding(tensor) is not None:
                 raise OperationError(
                     self._function, f"takes an encoded tensor, which a caller cannot pass: {tensor}"
@@ -182,15 +182,16 @@ class Wrapper:
         sizes = DimensionSizes()
         returned: list[SSAValue] = []
         for index, value in enumerate(end.operands):
-            if not isinstance(value.type, TensorType):
+            tensor = tensor_of(value)
+            if tensor is None:
                 returned.append(value)
                 continue
-            if tensor_encoding(value.type) is not None:
+            if tensor_encoding(tensor) is not None:
                 raise OperationError(
-                    end, f"returns an encoded tensor, which a caller cannot read: {value.type}"
+                    end, f"returns an encoded tensor, which a caller cannot read: {tensor}"
                 )
             properties: dict[str, Attribute] = {
-                "source_encoding": value.type,
+                "source_encoding": tensor,
                 "name": StringAttr(f"output{index}"),
             }
             if (place := boundary_affinity(self._function, "res_attrs", index)) is not None:
@@ -231,9 +232,9 @@ def declaration(function: Operation) -> str:
 
 def _declared(function: Operation, group: str, types: tuple[Attribute, ...], what: str) -> str:
     attributes = function.properties.get(group)
-    entries = cast(
-        tuple[Attribute, ...], attributes.data if isinstance(attributes, ArrayAttr) else ()
-    )
+    entries: tuple[Attribute, ...] = ()
+    if isinstance(attributes, ArrayAttr):
+        entries = cast(ArrayAttr[Attribute], attributes).data
     texts: list[str] = []
     for index, type_ in enumerate(types):
         text = f"%{what}{index}: {type_}"

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.encoding_interfaces import Tensor
+from ..dimension_sizes import tensor_of
 from .stored_tensors import carried_types, stored_from
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ def convert_control_flow(host: HostProgram, operation: Operation, builder: Build
     builder.insert(expanded)
     rest = list(expanded.results)
     for result in operation.results:
-        if isinstance(result.type, TensorType):
-            count = len(carried_types(cast(Tensor, result.type)))
+        if (tensor := tensor_of(result)) is not None:
+            count = len(carried_types(tensor))
             host.store(result, stored_from(rest[:count]))
             del rest[:count]
         else:
@@ -67,10 +68,11 @@ def expand_arguments(host: HostProgram, block: Block) -> None:
     The old ones stay until nothing reads them any more.
     """
     for argument in tuple(block.args):
-        if not isinstance(argument.type, TensorType):
+        tensor = tensor_of(argument)
+        if tensor is None:
             continue
         values: list[SSAValue] = []
-        for type_ in carried_types(cast(Tensor, argument.type)):
+        for type_ in carried_types(tensor):
             values.append(block.insert_arg(type_, argument.index))
         host.store(argument, stored_from(values))
         host.outdated(argument)

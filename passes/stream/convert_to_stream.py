@@ -28,7 +28,7 @@ from ...dialects.encoding_interfaces import tensor_encoding
 from ...dialects.size_arithmetic import constant_index
 from ...dialects.stream_tensor_elements import TensorLoadOp
 from ...dialects.util_types import UnusedType
-from ..dimension_sizes import FUNCTIONS, constant_operand
+from ..dimension_sizes import FUNCTIONS, constant_operand, tensor_of
 from .convert_control_flow import CONTROL_FLOW, convert_control_flow
 from .convert_executables import convert_executables
 from .convert_globals import StoredGlobals
@@ -87,10 +87,10 @@ class HostProgram:
         """Convert a function in place."""
         for block in function.regions[0].blocks:
             for argument in block.args:
-                if isinstance(argument.type, TensorType):
+                if (tensor := tensor_of(argument)) is not None:
                     raise OperationError(
                         function,
-                        f"takes a tensor, {argument.type}: only public functions may, which "
+                        f"takes a tensor, {tensor}: only public functions may, which "
                         "iree-abi-wrap-entry-points wraps; others have to be inlined",
                     )
         for region in function.regions:
@@ -244,11 +244,11 @@ def _dispatch(host: HostProgram, operation: Operation, builder: Builder) -> None
     sizes: list[SSAValue] = []
     encodings: list[Attribute] = []
     for value in _operands(operation, "arguments"):
-        if isinstance(value.type, TensorType):
+        if (tensor := tensor_of(value)) is not None:
             stored = host.stored(value, operation)
             operands.append(stored.resource)
             sizes.append(stored.size)
-            encodings.append(value.type)
+            encodings.append(tensor)
         else:
             operands.append(value)
             encodings.append(UNUSED)

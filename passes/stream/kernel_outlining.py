@@ -15,7 +15,6 @@ from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     ArrayAttr,
     DenseArrayBase,
     IndexType,
@@ -36,7 +35,9 @@ from ...dialects.affinity import AFFINITY
 from ...dialects.diagnostics import OperationError
 from ...dialects.dispatch_tensors import (
     DispatchTensor,
+    DispatchTensorLoad,
     DispatchTensorLoadOp,
+    DispatchTensorStore,
     DispatchTensorStoreOp,
     DispatchTensorType,
     DispatchWorkgroupCountFromSliceOp,
@@ -50,7 +51,8 @@ from ...dialects.dispatch_tensors import (
 from ...dialects.encoding_interfaces import Tensor
 from ...dialects.printing import Spelling
 from ...dialects.structured import structured_view
-from ..dimension_sizes import DimensionSizes
+from ...dialects.tensor_shapes import shape_of
+from ..dimension_sizes import DimensionSizes, tensor_of
 from .dispatch_groups import ENCODES, Group, is_copied, is_elementwise
 
 INDEX = IndexType()
@@ -61,10 +63,18 @@ class KernelOperations:
     """The operations at the edge of kernels, in one spelling."""
 
     tensor: type[DispatchTensor]
-    load: type[Operation]
-    store: type[Operation]
+    load: type[DispatchTensorLoad]
+    store: type[DispatchTensorStore]
     ordinal: type[Operation]
     workgroup_count: type[Operation]
+
+    def ordinal_of(self, argument: SSAValue, ordinal: int) -> Operation:
+        """Which number of the workload an argument of a kernel is."""
+        return self.ordinal.create(
+            operands=[argument],
+            result_types=[INDEX],
+            properties={"ordinal": IntegerAttr(ordinal, INDEX)},
+        )
 
 
 KERNEL_OPERATIONS: dict[Spelling, KernelOperations] = {
@@ -282,11 +292,7 @@ class KernelBody:
         for number, argument in zip(interface.numbers, arguments[tensors:], strict=False):
             self._values[number] = argument
         for ordinal, value in enumerate(interface.workload):
-            operation = self._operations.ordinal.create(
-                operands=[self._values[value]],
-                result_types=[INDEX],
-                properties={"ordinal": IntegerAttr(ordinal, INDEX)},
-            )
+            operation = self._operations.ordinal_of(self._values[value], ordinal)
             self._values[value] = self._builder.insert(operation).results[0]
         results = arguments[tensors + numbers :]
         inputs = {
@@ -317,21 +323,12 @@ class KernelBody:
         tie = flow.DispatchTieShapeOp.build(operands=[bound, sizes], result_types=[bound.type])
         return self._builder.insert(tie).result
 
-    def _access(self, value: SSAValue) -> dict[str, Attribute]:
-        """All of a tensor: from 0, every element."""
-        shape = cast(Tensor, value.type).get_shape()
-        return {
-            "static_offsets": DenseArrayBase.from_list(i64, [0] * len(shape)),
-            "static_sizes": DenseArrayBase.from_list(i64, shape),
-            "static_strides": DenseArrayBase.from_list(i64, [1] * len(shape)),
-        }
-
     def _load(self, value: SSAValue, bound: SSAValue) -> SSAValue:
         sizes = self._sizes(value)
         load = self._operations.load.build(
             operands=[bound, sizes, (), sizes, ()],
             result_types=[value.type],
-            properties=self._access(value),
+            properties=whole_tensor(cast(Tensor, value.type)),
         )
         return self._builder.insert(load).results[0]
 
@@ -339,9 +336,19 @@ class KernelBody:
         sizes = self._sizes(value)
         store = self._operations.store.build(
             operands=[self._values[value], bound, sizes, (), sizes, ()],
-            properties=self._access(value),
+            properties=whole_tensor(cast(Tensor, value.type)),
         )
         self._builder.insert(store)
+
+
+def whole_tensor(tensor: Tensor) -> dict[str, Attribute]:
+    """The part that a load or store is about: from 0, every element."""
+    shape = tensor.get_shape()
+    return {
+        "static_offsets": DenseArrayBase.from_list(i64, [0] * len(shape)),
+        "static_sizes": DenseArrayBase.from_list(i64, shape),
+        "static_strides": DenseArrayBase.from_list(i64, [1] * len(shape)),
+    }
 
 
 # Names
@@ -359,12 +366,10 @@ def kernel_suffix(operation: Operation) -> str:
     """`matmul_DxDxD_f32`: what a kernel does, the extents of its loops, its element type."""
     view = structured_view(operation)
     word = operation.name.partition(".")[2].replace(".", "_")
-    result = operation.results[0].type
-    element = str(result.element_type) if isinstance(result, TensorType) else ""  # pyright: ignore
+    tensor = tensor_of(operation.results[0])
+    element = "" if tensor is None else str(tensor.element_type)
     if view is None:
-        sizes: Sequence[int | None] = [
-            None if size == DYNAMIC_INDEX else size for size in cast(Tensor, result).get_shape()
-        ]
+        sizes: Sequence[int | None] = () if tensor is None else shape_of(tensor)
     else:
         sizes = view.loop_sizes()
         if operation.name == "linalg.generic":

@@ -1,0 +1,202 @@
+"""Encodes of the host program become dispatches of kernels that relay tensors out.
+
+    %r = stream.tensor.encode on(A) %t : tensor<4x5xf32> in ... -> tensor<4x5xf32, #layout> in ...
+
+dispatches a kernel that loads the tensor in the one layout and stores it in the other. Each pair
+of types has one kernel for each target that it runs on. Where both are stored alike, as with a
+target that has no tiles for the tensor, nothing is copied: the result is the source.
+
+Runs between specialize-encodings, which settles the layouts, and encode-host-tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...dialects import stream_executables as stream
+from ...dialects.affinity import TargetSolver, affinity_of
+from ...dialects.diagnostics import OperationError
+from ...dialects.encoding_interfaces import Tensor, plain, tensor_encoding
+from ...dialects.iree_encoding import SetEncodingOp, UnsetEncodingOp
+from ...dialects.size_arithmetic import constant_index
+from ...dialects.spelling import spelling_of
+from ...dialects.stream_tensor import TensorDispatchOp, TensorEncodeOp
+from ...dialects.stream_types import BindingType
+from ...dialects.tensor_shapes import shape_of
+from ...dialects.util_types import UnusedType
+from .affinity_analysis import AffinityAnalysis
+from .kernel_outlining import INDEX, KERNEL_OPERATIONS, KernelOperations, whole_tensor
+from .layout_origin import host_operations
+from .stored_tensors import UNKNOWN, at, ranked
+
+Key = tuple[Attribute, Attribute, tuple[TargetSolver, ...]]
+"""Source type, result type, and what the kernel is compiled for."""
+
+
+@dataclass(frozen=True)
+class MaterializeEncodingsPass(ModulePass):
+    """Turn `stream.tensor.encode` into dispatches, or into nothing."""
+
+    name = "iree-stream-materialize-encodings"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        encodes = [o for o in host_operations(op) if o.name == "stream.tensor.encode"]
+        if encodes:
+            relayouts = Relayouts(ctx, op)
+            for operation in encodes:
+                relayouts.replace(operation)
+
+
+class Relayouts:
+    """The kernels of a module that relay tensors out."""
+
+    def __init__(self, context: Context, module: ModuleOp) -> None:
+        self._affinities = AffinityAnalysis(context, module)
+        self._operations = KERNEL_OPERATIONS[spelling_of(module)]
+        self._builder = Builder(InsertPoint.at_start(module.body.block))
+        self._taken = {
+            name.data
+            for operation in module.body.block.ops
+            if isinstance(name := operation.properties.get("sym_name"), StringAttr)
+        }
+        self._kernels: dict[Key, SymbolRefAttr] = {}
+
+    def replace(self, operation: Operation) -> None:
+        """Replace one encode."""
+        if not isinstance(operation, TensorEncodeOp):
+            raise OperationError(operation, "is of another dialect than ours")
+        source = ranked(operation.source_encoding, operation)
+        result = ranked(operation.result_encoding, operation)
+        if source == result or (_is_plain(source) and _is_plain(result)):
+            operation.result.replace_all_uses_with(operation.source)
+            Rewriter.erase_op(operation)
+            return
+        for tensor in (source, result):
+            encoding = tensor_encoding(tensor)
+            if encoding is not None and not encoding.is_resolved:
+                raise OperationError(operation, f"the layout of {tensor} is not settled")
+        affinity = affinity_of(operation)
+        targets = () if affinity is None else self._affinities.targets(affinity, operation)
+        key = source, result, targets
+        if key not in self._kernels:
+            self._kernels[key] = self._kernel(source, result)
+        dims = tuple(operation.source_encoding_dims)
+        dispatch = TensorDispatchOp.build(
+            operands=[
+                dims,
+                [operation.source, *dims],
+                [operation.source_size],
+                dims,
+                [operation.result_size],
+                tuple(operation.result_encoding_dims),
+            ],
+            result_types=[[UNKNOWN]],
+            properties={
+                "entry_points": ArrayAttr([self._kernels[key]]),
+                "operand_encodings": ArrayAttr[Attribute]([source, *[UnusedType()] * len(dims)]),
+                "result_encodings": ArrayAttr[Attribute]([result]),
+                **at(operation.affinity),
+            },
+        )
+        dispatch.location = operation.location
+        Rewriter.replace_op(operation, dispatch)
+
+    def _kernel(self, source: Tensor, result: Tensor) -> SymbolRefAttr:
+        number = len(self._kernels)
+        while (name := f"_encoding_{number}") in self._taken:
+            number += 1
+        self._taken.add(name)
+        extents = "x".join("D" if size is None else str(size) for size in shape_of(source))
+        element = "".join(c if c.isalnum() else "_" for c in str(source.element_type))
+        function = FuncOp(
+            "_".join((name, "encode", *filter(None, (extents, element.strip("_"))))), ([], [])
+        )
+        block = relayout_block(source, result, self._operations)
+        function.function_type = function.function_type.from_lists(block.arg_types, [])
+        function.detach_region(0)
+        function.add_region(Region(block))
+        dims = sum(size is None for size in shape_of(source))
+        count = Block(arg_types=[INDEX] * dims)
+        counted = self._operations.workgroup_count.create(
+            operands=count.args, result_types=[INDEX] * 3
+        )
+        count.add_ops([counted, stream.ReturnOp.build(operands=[counted.results])])
+        export = stream.ExecutableExportOp.create(
+            properties={
+                "sym_visibility": StringAttr("public"),
+                "sym_name": function.sym_name,
+                "function_ref": SymbolRefAttr(function.sym_name),
+            },
+            regions=[Region(count)],
+        )
+        body = Block([export, ModuleOp([function]), stream.ExecutableEndOp.create()])
+        executable = stream.ExecutableOp.create(
+            properties={"sym_visibility": StringAttr("private"), "sym_name": StringAttr(name)},
+            regions=[Region(body)],
+        )
+        self._builder.insert(executable)
+        return SymbolRefAttr(name, [function.sym_name])
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    """Whether a tensor is stored in rows."""
+    encoding = tensor_encoding(tensor)
+    return encoding is None or encoding.is_identity(tensor)
+
+
+def relayout_block(source: Tensor, result: Tensor, operations: KernelOperations) -> Block:
+    """A kernel: from a binding of one layout, numbers, to a binding of the other layout."""
+    dims = sum(size is None for size in shape_of(source))
+    block = Block(arg_types=[BindingType(), *[INDEX] * dims, BindingType()])
+    builder = Builder(InsertPoint.at_end(block))
+    start = constant_index(0, builder)
+    sizes: list[SSAValue] = []
+    for ordinal, argument in enumerate(block.args[1:-1]):
+        sizes.append(builder.insert(operations.ordinal_of(argument, ordinal)).results[0])
+    bound = [
+        builder.insert(
+            stream.BindingSubspanOp.build(
+                operands=[binding, start, sizes],
+                result_types=[operations.tensor.new([StringAttr(access), tensor])],
+            )
+        ).result
+        for binding, tensor, access in (
+            (block.args[0], source, "readonly"),
+            (block.args[-1], result, "writeonly"),
+        )
+    ]
+    loaded = operations.load.build(
+        operands=[bound[0], sizes, (), sizes, ()],
+        result_types=[source],
+        properties=whole_tensor(source),
+    )
+    value = _relaid(builder.insert(loaded).result, source, result, sizes, builder)
+    stored = operations.store.build(
+        operands=[value, bound[1], sizes, (), sizes, ()], properties=whole_tensor(result)
+    )
+    builder.insert(stored)
+    builder.insert(ReturnOp())
+    return block
+
+
+def _relaid(
+    value: SSAValue, source: Tensor, result: Tensor, sizes: Sequence[SSAValue], builder: Builder
+) -> SSAValue:
+    """The value in its new encoding."""
+    if tensor_encoding(source) is not None:
+        unset = UnsetEncodingOp.build(operands=[value, sizes, ()], result_types=[plain(source)])
+        value = builder.insert(unset).result
+    if tensor_encoding(result) is not None:
+        value = builder.insert(
+            SetEncodingOp.build(operands=[value, ()], result_types=[result])
+        ).result
+    return value
