@@ -25,7 +25,7 @@ from .projection import DimensionAxes, back, fits, minor_most, project
 from .sharding import Axes, ReductionKind
 
 PLAN_LIMIT = 4096
-"""Assignments that are compared at one operation; beyond, the last factors stay whole."""
+"""Assignments that are compared at one operation; beyond, some proposals are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +125,12 @@ def _propose_moved_reductions(rule: FactorRule, proposals: list[dict[Axes, None]
 
 
 def _within_limit(proposals: Sequence[dict[Axes, None]]) -> list[list[Axes]]:
-    """The proposals and none at all for each factor, as long as there are not too many."""
-    limit, result = PLAN_LIMIT, list[list[Axes]]()
-    for found in proposals:
-        limit //= len(found) + 1
-        result.append([*found, ()] if limit else [()])
-    return result
+    """The proposals and none at all for each factor, without the last where there are too many."""
+    kept = [list(found) for found in proposals]
+    while prod(len(found) + 1 for found in kept) > PLAN_LIMIT:
+        most = max(kept, key=len)
+        most.pop()
+    return [[*found, ()] for found in kept]
 
 
 def _assignments(proposals: Sequence[Sequence[Axes]]) -> Iterator[tuple[Axes, ...]]:
