@@ -7,6 +7,12 @@ from collections.abc import Callable
 from xdsl.passes import ModulePass
 
 
+def _compile() -> type[ModulePass]:
+    from .compile import CompilePass
+
+    return CompilePass
+
+
 def _convert_elementwise_to_linalg() -> type[ModulePass]:
     from .stream.convert_elementwise_to_linalg import ConvertElementwiseToLinalgPass
 
@@ -31,16 +37,34 @@ def _convert_to_stream() -> type[ModulePass]:
     return ConvertToStreamPass
 
 
+def _data_tile() -> type[ModulePass]:
+    from .data_tile import DataTilePass
+
+    return DataTilePass
+
+
 def _form_dispatches() -> type[ModulePass]:
     from .stream.form_dispatches import FormDispatchesPass
 
     return FormDispatchesPass
 
 
+def _hoist_encodings() -> type[ModulePass]:
+    from .encoding.hoist_encodings import HoistEncodingsPass
+
+    return HoistEncodingsPass
+
+
 def _iree_abi_wrap_entry_points() -> type[ModulePass]:
     from .hal.wrap_entry_points import WrapEntryPointsPass
 
     return WrapEntryPointsPass
+
+
+def _iree_dispatch_creation_propagate_encodings() -> type[ModulePass]:
+    from .encoding.propagate_encodings import PropagateEncodingsPass
+
+    return PropagateEncodingsPass
 
 
 def _iree_dispatch_creation_set_encoding() -> type[ModulePass]:
@@ -116,20 +140,25 @@ def _spmd() -> type[ModulePass]:
 
 
 OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
+    "compile": _compile,
     "convert-elementwise-to-linalg": _convert_elementwise_to_linalg,
     "convert-mesh-to-shard": _convert_mesh_to_shard,
     "convert-sdy-to-shard": _convert_sdy_to_shard,
     "convert-to-stream": _convert_to_stream,
+    "data-tile": _data_tile,
     "encode-device-tensors": _iree_stream_encode_device_tensors,
     "encode-host-tensors": _iree_stream_encode_host_tensors,
     "form-dispatches": _form_dispatches,
+    "hoist-encodings": _hoist_encodings,
     "iree-abi-wrap-entry-points": _iree_abi_wrap_entry_points,
+    "iree-dispatch-creation-propagate-encodings": _iree_dispatch_creation_propagate_encodings,
     "iree-dispatch-creation-set-encoding": _iree_dispatch_creation_set_encoding,
     "iree-stream-encode-device-tensors": _iree_stream_encode_device_tensors,
     "iree-stream-encode-host-tensors": _iree_stream_encode_host_tensors,
     "iree-stream-materialize-encodings": _iree_stream_materialize_encodings,
     "iree-stream-specialize-encodings": _iree_stream_specialize_encodings,
     "mesh-spmdization": _shard_partition,
+    "propagate-encodings": _iree_dispatch_creation_propagate_encodings,
     "set-encoding": _iree_dispatch_creation_set_encoding,
     "shard-complete": _shard_complete,
     "shard-lower-all-slice": _shard_lower_all_slice,

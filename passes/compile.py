@@ -1,0 +1,25 @@
+"""`compile`: from an annotated tensor program to packed tiles on every device, as one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.passes import ModulePass
+
+from .data_tile import DataTilePass
+from .named_pipeline import NamedPipeline
+from .sharding.spmd import SpmdPass
+
+
+@dataclass(frozen=True)
+class CompilePass(NamedPipeline):
+    """Partition, then tile."""
+
+    name = "compile"
+
+    data_tiling: bool = True
+    """Whether contractions get layouts of their own."""
+
+    def passes(self) -> tuple[ModulePass, ...]:
+        """The stages of `spmd`, then those of `data-tile`."""
+        return (*SpmdPass().passes(), *DataTilePass(self.data_tiling).passes())

@@ -1,0 +1,152 @@
+"""Encode once what does not change: out of loops, and for constants when the module is loaded.
+
+An encode of something that a loop does not change moves in front of the loop. An encode of a
+constant, or of a global that is never written again, moves to an initializer, which keeps the
+result in a global on the device that reads it; encodes of the same constant alike, for the same
+device, share it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...dialects.affinity import AFFINITY, affinity_of
+from ...dialects.util import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
+from ...dialects.util_functions import ReturnOp
+from ..dimension_sizes import tensor_of
+from ..stream.layout_origin import host_operations, symbol
+
+ENCODE = "flow.tensor.encode"
+LOOPS = ("scf.for", "scf.while")
+
+
+@dataclass(frozen=True)
+class HoistEncodingsPass(ModulePass):
+    """Move encodes of what does not change to where they run once."""
+
+    name = "hoist-encodings"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        hoisting = Hoisting(op)
+        for operation in tuple(host_operations(op)):
+            if operation.name == ENCODE:
+                hoisting.hoist(operation)
+
+
+class Hoisting:
+    """The change of one module."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._globals = {symbol(o, "sym_name"): o for o in module.body.block.ops}
+        self._hoisted: dict[tuple[object, ...], GlobalOp] = {}
+
+    def hoist(self, operation: Operation) -> None:
+        """Move one encode as far as it may go."""
+        source = operation.operands[0]
+        if _function_of(operation).name == "util.initializer":
+            return
+        origin = self._constant_origin(source)
+        tensor = tensor_of(operation.results[0])
+        if origin is not None and tensor is not None and tensor.has_static_shape():
+            self._to_global(operation, origin)
+            return
+        while (loop := operation.parent_op()) is not None and loop.name in LOOPS:
+            if any(_is_inside(operand, loop) for operand in operation.operands):
+                break
+            operation.detach()
+            Builder(InsertPoint.before(loop)).insert(operation)
+
+    def _constant_origin(self, value: SSAValue) -> Operation | None:
+        """The constant, or the load of a global that never changes, that a value is."""
+        if not isinstance(value, OpResult):
+            return None
+        operation = value.op
+        if operation.name == "arith.constant":
+            return operation
+        if operation.name == "util.global.load":
+            variable = self._globals.get(symbol(operation, "global"))
+            if variable is not None and "is_mutable" not in variable.properties:
+                return operation
+        return None
+
+    def _to_global(self, operation: Operation, origin: Operation) -> None:
+        place = operation.attributes.get(AFFINITY) or affinity_of(operation)
+        type_ = operation.results[0].type
+        what: object = symbol(origin, "global") or origin.properties["value"]
+        key = what, type_, place
+        if key not in self._hoisted:
+            self._hoisted[key] = self._define(operation, origin, place)
+        load = GlobalLoadOp.create(
+            result_types=[type_],
+            properties={
+                "global": SymbolRefAttr(self._hoisted[key].sym_name),
+                "is_immutable": UnitAttr(),
+            },
+        )
+        load.location = operation.location
+        Rewriter.replace_op(operation, load)
+        if not any(result.uses for result in origin.results):
+            Rewriter.erase_op(origin)
+
+    def _define(self, operation: Operation, origin: Operation, place: Attribute | None) -> GlobalOp:
+        """A global for the encoded tensor, and the initializer that encodes it."""
+        result = operation.results[0]
+        name = self._fresh_name(symbol(origin, "global") or "constant")
+        variable = GlobalOp.create(
+            properties={
+                "sym_visibility": StringAttr("private"),
+                "sym_name": StringAttr(name),
+                "type": result.type,
+            },
+            attributes={} if place is None else {AFFINITY: place},
+        )
+        block = Block()
+        source = origin.clone()
+        if place is not None:
+            source.attributes[AFFINITY] = place
+        encode = operation.clone({operation.operands[0]: source.results[0]})
+        store = GlobalStoreOp.create(
+            operands=encode.results, properties={"global": SymbolRefAttr(name)}
+        )
+        block.add_ops([source, encode, store, ReturnOp.build(operands=[()])])
+        initializer = InitializerOp.create(
+            properties={"function_type": FunctionType.from_lists([], [])},
+            regions=[Region(block)],
+        )
+        builder = Builder(InsertPoint.before(_function_of(operation)))
+        for one in (variable, initializer):
+            one.location = operation.location
+            builder.insert(one)
+        self._globals[name] = variable
+        return variable
+
+    def _fresh_name(self, base: str) -> str:
+        name, number = f"{base}__encoded", 0
+        while name in self._globals:
+            name, number = f"{base}__encoded_{number}", number + 1
+        return name
+
+
+def _function_of(operation: Operation) -> Operation:
+    """The operation of the module that an operation is inside of."""
+    while (parent := operation.parent_op()) is not None and not isinstance(parent, ModuleOp):
+        operation = parent
+    return operation
+
+
+def _is_inside(value: SSAValue, operation: Operation) -> bool:
+    """Whether a value is made inside of an operation."""
+    block = value.owner.parent if isinstance(value.owner, Operation) else value.owner
+    while block is not None:
+        parent = block.parent_op()
+        if parent is operation:
+            return True
+        block = None if parent is None else parent.parent
+    return False

@@ -1,0 +1,182 @@
+"""Carry encodings along: through elementwise operations, and to where they meet.
+
+* `set_encoding(unset_encoding(x))` of one encoding is `x`; so is `unset_encoding(set_encoding(x))`.
+* An elementwise operation whose tensors are all decoded from one encoding works on the encoded
+  tensors instead, and its result is decoded once.
+* A widening that only feeds an encode works on encoded tensors: the narrow ones are laid out.
+
+Padding is computed along with the rest. That is right for whatever it holds, since a decoded
+tensor leaves it out; operations that may trap on it, as integer divisions do, stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.tensor import EmptyOp
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...dialects.encoding_interfaces import with_encoding
+from ...dialects.structured import IteratorType, StructuredView, structured_view
+from ..dimension_sizes import DimensionSizes, tensor_of
+from ..stream.layout_origin import host_operations
+from .contraction_matching import WIDENING
+from .set_encoding import on_tensors
+
+SET, UNSET = "iree_encoding.set_encoding", "iree_encoding.unset_encoding"
+
+TRAPPING = frozenset(
+    {
+        "arith.ceildivsi",
+        "arith.ceildivui",
+        "arith.divsi",
+        "arith.divui",
+        "arith.floordivsi",
+        "arith.remsi",
+        "arith.remui",
+    }
+)
+"""Operations that must not be run on arbitrary numbers."""
+
+
+@dataclass(frozen=True)
+class PropagateEncodingsPass(ModulePass):
+    """Move encodings through elementwise operations and remove those that cancel."""
+
+    name = "iree-dispatch-creation-propagate-encodings"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        sizes = DimensionSizes()
+        for operation in tuple(host_operations(op)):
+            if operation.parent is not None:
+                _sink_decoding(operation, sizes)
+        for operation in reversed(tuple(host_operations(op))):
+            if operation.name == SET and operation.parent is not None:
+                _hoist_encoding(operation, sizes)
+        for operation in tuple(host_operations(op)):
+            if operation.name in (SET, UNSET):
+                _cancel(operation)
+
+
+def _maker(value: SSAValue, name: str) -> Operation | None:
+    """The operation of a name that makes a value."""
+    if isinstance(value, OpResult) and value.op.name == name:
+        return value.op
+    return None
+
+
+def _cancel(operation: Operation) -> None:
+    """Remove an operation that undoes another."""
+    inverse = _maker(operation.operands[0], UNSET if operation.name == SET else SET)
+    if inverse is None or inverse.operands[0].type != operation.results[0].type:
+        return
+    operation.results[0].replace_all_uses_with(inverse.operands[0])
+    Rewriter.erase_op(operation)
+    if not inverse.results[0].uses:
+        Rewriter.erase_op(inverse)
+
+
+def _pointwise(operation: Operation) -> StructuredView | None:
+    """The view of an operation that computes each element from those in the same place.
+
+    Its one output is not read, and each input is in the output's order, or a number.
+    """
+    view = structured_view(operation)
+    if view is None or len(operation.results) != 1:
+        return None
+    if any(iterator is not IteratorType.PARALLEL for iterator in view.iterators):
+        return None
+    if _maker(view.outputs[0], "tensor.empty") is None or view.body.args[-1].uses:
+        return None
+    output_map = view.output_maps[0]
+    for value, map_ in zip(view.inputs, view.input_maps, strict=True):
+        if isinstance(value.type, TensorType) and map_ != output_map:
+            return None
+    if any(inner.name in TRAPPING or inner.name == "linalg.index" for inner in view.body.ops):
+        return None
+    return view
+
+
+def _sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
+    """`f(unset(x), unset(y))` becomes `unset(f(x, y))`."""
+    view = _pointwise(operation)
+    if view is None:
+        return
+    decodes = [_maker(v, UNSET) for v in view.inputs if isinstance(v.type, TensorType)]
+    found = [one for one in decodes if one is not None]
+    if not found or len(found) != len(decodes):
+        return
+    encodings = {getattr(one.operands[0].type, "encoding", None) for one in found}
+    if len(encodings) != 1 or not all(_only_read_by(one, operation) for one in found):
+        return
+    sources = {one.results[0]: one.operands[0] for one in found}
+    inputs = [sources.get(value, value) for value in view.inputs]
+    result = _encoded(operation, view, inputs, encodings.pop(), sizes)
+    first = found[0]
+    unset = type(first).create(
+        operands=[result, *first.operands[1:]],
+        result_types=operation.result_types,
+        properties=first.properties,
+    )
+    Rewriter.replace_op(operation, unset)
+    for one in dict.fromkeys(found):
+        if not one.results[0].uses:
+            Rewriter.erase_op(one)
+
+
+def _only_read_by(decode: Operation, operation: Operation) -> bool:
+    return all(use.operation is operation for use in decode.results[0].uses)
+
+
+def _hoist_encoding(operation: Operation, sizes: DimensionSizes) -> None:
+    """`set(widen(x))` becomes `widen(set(x))`."""
+    widening = operation.operands[0].owner
+    if not isinstance(widening, Operation) or len(tuple(widening.results[0].uses)) != 1:
+        return
+    view = _pointwise(widening)
+    if view is None or len(view.inputs) != 1 or tensor_of(view.inputs[0]) is None:
+        return
+    computed = [inner.name for inner in view.body.ops if inner is not view.body.last_op]
+    if not computed or not all(name in WIDENING for name in computed):
+        return
+    encoding = getattr(operation.results[0].type, "encoding", None)
+    narrow = tensor_of(view.inputs[0])
+    if narrow is None or encoding is None:
+        return
+    encode = type(operation).create(
+        operands=[view.inputs[0], *operation.operands[1:]],
+        result_types=[with_encoding(narrow, encoding)],
+        properties=operation.properties,
+        attributes=operation.attributes,
+    )
+    Builder(InsertPoint.before(operation)).insert(encode)
+    result = _encoded(widening, view, [encode.results[0]], encoding, sizes, operation)
+    operation.results[0].replace_all_uses_with(result)
+    Rewriter.erase_op(operation)
+    Rewriter.erase_op(widening)
+
+
+def _encoded(
+    operation: Operation,
+    view: StructuredView,
+    inputs: Sequence[SSAValue],
+    encoding: object,
+    sizes: DimensionSizes,
+    before: Operation | None = None,
+) -> SSAValue:
+    """The result of a pointwise operation on encoded tensors."""
+    like = next(value for value in inputs if tensor_of(value) is not None)
+    result = tensor_of(operation.results[0])
+    encoded = tensor_of(like)
+    if result is None or encoded is None or encoded.encoding != encoding:
+        raise ValueError(f"{operation.name} has no encoded operand")
+    type_ = with_encoding(result, encoded.encoding)
+    builder = Builder(InsertPoint.before(operation if before is None else before))
+    empty = builder.insert(EmptyOp(sizes.dynamic_sizes(view.outputs[0]), type_)).tensor
+    return builder.insert(on_tensors(operation, [*inputs, empty], [type_])).results[0]
