@@ -70,6 +70,7 @@ from .index_amounts import (
     add,
     as_value,
     bytes_of,
+    is_contiguous,
     known,
     multiply,
     row_major_position,
@@ -144,6 +145,17 @@ def byte_offset(
     amounts = [known(index) for index in indices]
     position = row_major_position(amounts, sizes_of(tensor, dims), builder)
     return bytes_of(position, element_of(tensor).storage_bits, builder, round_up=False)
+
+
+def require_one_run(
+    operation: Operation, tensor: Tensor, dims: Sequence[SSAValue], lengths: Sequence[Amount]
+) -> None:
+    """An error at the operation unless a part of a tensor is one run of bytes."""
+    sizes = sizes_of(tensor, dims)
+    if len(lengths) != len(sizes) or not is_contiguous(lengths, sizes):
+        raise OperationError(
+            operation, f"is about a part of {tensor} that is not known to be one run of bytes"
+        )
 
 
 def byte_length(tensor: Tensor, lengths: Sequence[SSAValue], builder: Builder) -> Amount:
@@ -256,6 +268,7 @@ def _slice(operation: Operation, builder: Builder) -> Results:
     tensor = plain_tensor(op, op.source_encoding)
     plain_tensor(op, op.result_encoding)
     dims = tuple(op.source_encoding_dims)
+    require_one_run(op, tensor, dims, [known(length) for length in op.lengths])
     start = byte_offset(tensor, dims, tuple(op.start_indices), builder)
     end = add(start, known(op.result_size), builder)
     new = AsyncSliceOp.create(
@@ -279,6 +292,7 @@ def _fill(operation: Operation, builder: Builder) -> Results:
     if op.lengths:
         tensor = plain_tensor(op, op.target_encoding)
         dims = tuple(op.target_encoding_dims)
+        require_one_run(op, tensor, dims, [known(length) for length in op.lengths])
         start = byte_offset(tensor, dims, tuple(op.start_indices), builder)
         length = byte_length(tensor, tuple(op.lengths), builder)
     new = AsyncFillOp.create(
@@ -299,8 +313,9 @@ def _fill(operation: Operation, builder: Builder) -> Results:
 def _update(operation: Operation, builder: Builder) -> Results:
     op = cast(TensorUpdateOp, operation)
     tensor = plain_tensor(op, op.target_encoding)
-    plain_tensor(op, op.update_encoding)
+    update = plain_tensor(op, op.update_encoding)
     dims = tuple(op.target_encoding_dims)
+    require_one_run(op, tensor, dims, sizes_of(update, tuple(op.update_encoding_dims)))
     start = byte_offset(tensor, dims, tuple(op.start_indices), builder)
     end = add(start, known(op.update_size), builder)
     new = AsyncUpdateOp.create(

@@ -64,6 +64,19 @@ def bytes_of(elements: Amount, bits: int, builder: Builder, *, round_up: bool) -
     return builder.insert(divide(total, constant_index(8, builder))).result
 
 
+def is_contiguous(lengths: Sequence[Amount], sizes: Sequence[Amount]) -> bool:
+    """Whether a part of these lengths is one run of a row-major tensor, as far as is known.
+
+    It is if every dimension after the first with a length other than one is taken whole.
+    """
+    several = False
+    for length, size in zip(lengths, sizes, strict=True):
+        if several and length != size:
+            return False
+        several = several or length != 1
+    return True
+
+
 def row_major_position(
     indices: Sequence[Amount], sizes: Sequence[Amount], builder: Builder
 ) -> Amount:

@@ -38,3 +38,23 @@ util.func public @element_of_tile(%r: !stream.resource<staging>, %s: index) {
   %0 = stream.tensor.load %r[%s] : tensor<4xf32, #tiled> in !stream.resource<staging>{%s} -> f32
   util.return
 }
+
+// -----
+
+util.func public @columns(%r: !stream.resource<*>, %s: index, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-error @+1 {{is about a part of tensor<?x4xf32> that is not known to be one run of bytes}}
+  %0 = stream.tensor.slice %r[%c0, %c1 for %n, %c1] : tensor<?x4xf32>{%n} in !stream.resource<*>{%s} -> tensor<?x1xf32>{%n} in !stream.resource<*>{%s}
+  util.return
+}
+
+// -----
+
+util.func public @block(%r: !stream.resource<*>, %s: index, %f: f32) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  // expected-error @+1 {{is about a part of tensor<4x4xf32> that is not known to be one run of bytes}}
+  %0 = stream.tensor.fill %f, %r[%c0, %c0 for %c2, %c2] : f32 -> tensor<4x4xf32> in %r as !stream.resource<*>{%s}
+  util.return
+}
