@@ -24,6 +24,7 @@ class DataTilePass(NamedPipeline):
     def passes(self) -> tuple[ModulePass, ...]:
         """The stages; each can be run alone under its own name."""
         return default_passes(
+            "inline-calls",
             "convert-elementwise-to-linalg",
             *(ENCODE if self.data_tiling else ()),
             "form-dispatches",
@@ -31,6 +32,7 @@ class DataTilePass(NamedPipeline):
             "wrap-entry-points",
             "convert-to-stream",
             "specialize-encodings",
+            "merge-globals",
             "iree-stream-materialize-encodings",
             "encode-host-tensors",
             "encode-device-tensors",

@@ -55,6 +55,12 @@ def _hoist_encodings() -> type[ModulePass]:
     return HoistEncodingsPass
 
 
+def _inline_calls() -> type[ModulePass]:
+    from .inline_calls import InlineCallsPass
+
+    return InlineCallsPass
+
+
 def _iree_abi_wrap_entry_points() -> type[ModulePass]:
     from .hal.wrap_entry_points import WrapEntryPointsPass
 
@@ -95,6 +101,12 @@ def _iree_stream_specialize_encodings() -> type[ModulePass]:
     from .stream.specialize_encodings import SpecializeEncodingsPass
 
     return SpecializeEncodingsPass
+
+
+def _merge_globals() -> type[ModulePass]:
+    from .stream.merge_globals import MergeGlobalsPass
+
+    return MergeGlobalsPass
 
 
 def _shard_complete() -> type[ModulePass]:
@@ -150,6 +162,7 @@ OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "encode-host-tensors": _iree_stream_encode_host_tensors,
     "form-dispatches": _form_dispatches,
     "hoist-encodings": _hoist_encodings,
+    "inline-calls": _inline_calls,
     "iree-abi-wrap-entry-points": _iree_abi_wrap_entry_points,
     "iree-dispatch-creation-propagate-encodings": _iree_dispatch_creation_propagate_encodings,
     "iree-dispatch-creation-set-encoding": _iree_dispatch_creation_set_encoding,
@@ -157,6 +170,7 @@ OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "iree-stream-encode-host-tensors": _iree_stream_encode_host_tensors,
     "iree-stream-materialize-encodings": _iree_stream_materialize_encodings,
     "iree-stream-specialize-encodings": _iree_stream_specialize_encodings,
+    "merge-globals": _merge_globals,
     "mesh-spmdization": _shard_partition,
     "propagate-encodings": _iree_dispatch_creation_propagate_encodings,
     "set-encoding": _iree_dispatch_creation_set_encoding,

@@ -9,10 +9,19 @@ device, share it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FunctionType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+)
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -108,7 +117,7 @@ class Hoisting:
             attributes={} if place is None else {AFFINITY: place},
         )
         block = Block()
-        source = origin.clone()
+        source = self._source(origin)
         if place is not None:
             source.attributes[AFFINITY] = place
         encode = operation.clone({operation.operands[0]: source.results[0]})
@@ -126,6 +135,14 @@ class Hoisting:
             builder.insert(one)
         self._globals[name] = variable
         return variable
+
+    def _source(self, origin: Operation) -> Operation:
+        """The constant contents themselves where they are known: the global need not be kept."""
+        variable = self._globals.get(symbol(origin, "global"))
+        value = None if variable is None else variable.properties.get("initial_value")
+        if isinstance(value, DenseIntOrFPElementsAttr):
+            return ConstantOp(cast(DenseIntOrFPElementsAttr, value))
+        return origin.clone()
 
     def _fresh_name(self, base: str) -> str:
         name, number = f"{base}__encoded", 0

@@ -115,7 +115,7 @@ def _sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
     encodings = {getattr(one.operands[0].type, "encoding", None) for one in found}
     if len(encodings) != 1 or not all(_only_read_by(one, operation) for one in found):
         return
-    sources = {one.results[0]: one.operands[0] for one in found}
+    sources: dict[SSAValue, SSAValue] = {one.results[0]: one.operands[0] for one in found}
     inputs = [sources.get(value, value) for value in view.inputs]
     result = _encoded(operation, view, inputs, encodings.pop(), sizes)
     first = found[0]

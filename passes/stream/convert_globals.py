@@ -137,7 +137,9 @@ class StoredGlobals:
                 }
                 properties |= {"sym_name": StringAttr(symbol_name), "type": type_}
                 attributes = dict(variable.attributes)
-                if place is not None and type_ != INDEX:
+                if type_ == INDEX:
+                    attributes.pop(AFFINITY, None)
+                elif place is not None:
                     attributes[AFFINITY] = place
                 builder.insert(GlobalOp.create(properties=properties, attributes=attributes))
             if (value := variable.properties.get("initial_value")) is not None:

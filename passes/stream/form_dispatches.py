@@ -33,6 +33,9 @@ from .device_placement import MOVES, DevicePlacement, boundary_affinity
 from .dispatch_groups import ENCODES, RESHAPES, Grouping, is_computation, is_copied
 from .kernel_outlining import KernelOutliner
 
+UNUSED_READS = frozenset({*MOVES, "util.global.load"})
+"""Operations that do nothing if nobody reads their results."""
+
 CATEGORY = "dispatch"
 """The category of remarks about dispatches."""
 
@@ -199,6 +202,6 @@ def remove_unused(function: Operation) -> None:
                 if (
                     operation.results
                     and not any(result.uses for result in operation.results)
-                    and (operation.name in MOVES or is_side_effect_free(operation))
+                    and (operation.name in UNUSED_READS or is_side_effect_free(operation))
                 ):
                     Rewriter.erase_op(operation)
