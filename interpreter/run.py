@@ -24,7 +24,10 @@ from ..dialects.diagnostics import OperationError
 from ..sharding.grid import Grid
 from ..sharding.sharding import Sharding
 from .attributes import attribute, integers, operation_name, symbol_name
+from .devices import provide
+from .entry_points import argument_types, passed, result_types
 from .func import run_function
+from .hal_buffers import BufferView
 from .machine import Device, Frame, Program
 from .placement import gather, scatter
 from .registry import load_own_dialects
@@ -48,16 +51,24 @@ class InputError(ValueError):
     """Inputs that a function does not take; the text says which and why."""
 
 
-def run(module: ModuleOp, function: str, inputs: Sequence[Array]) -> list[Array]:
-    """Run a function on one device; returns its results.
+def run(
+    module: ModuleOp,
+    function: str,
+    inputs: Sequence[Array],
+    devices: Sequence[str] | None = None,
+) -> list[Array]:
+    """Run a function in one process; returns its results.
 
-    `shard` annotations are identities; collectives need devices and are errors.
+    `shard` annotations are identities; collectives need a grid and are errors. `devices` are the
+    kinds of the devices at hand (`local-task`), for programs that name devices; by default there
+    is whatever the program names.
     """
     program = Program(module)
     target = find_function(program, function)
     arguments = checked_inputs(argument_types(target), inputs)
+    device = Device(program, memory=provide(module, devices))
     with np.errstate(all="ignore"):
-        (results,) = run_lockstep([_process(Device(program), target, arguments)])
+        (results,) = run_lockstep([_process(device, target, arguments)])
     return [as_result(result) for result in results]
 
 
@@ -105,11 +116,13 @@ def run_partitioned(
 
 
 def _process(device: Device, target: Operation, arguments: Sequence[Array]) -> Process:
-    return device.run(run_function(target, arguments, Frame(device)))
+    return device.run(run_function(target, passed(target, arguments), Frame(device)))
 
 
 def as_result(value: Value) -> Array:
     """A result as an array; what is no number, such as a sharding, stays what it is."""
+    if isinstance(value, BufferView):
+        return value.array
     return np.asarray(value) if is_number(value) else value
 
 
@@ -118,12 +131,25 @@ def as_result(value: Value) -> Array:
 
 
 def functions(module: ModuleOp) -> list[Operation]:
-    """Every function with a body, in order, of the module and the modules in it."""
+    """Every function of the host with a body, in order, of the module and the modules in it."""
     return [
         op
         for op in module.walk()
-        if operation_name(op) in ("func.func", "util.func") and op.regions and op.regions[0].blocks
+        if operation_name(op) in ("func.func", "util.func")
+        and op.regions
+        and op.regions[0].blocks
+        and not _is_kernel(op)
     ]
+
+
+def _is_kernel(function: Operation) -> bool:
+    """Whether a function is in an executable."""
+    scope = function.parent_op()
+    while scope is not None:
+        if operation_name(scope).endswith(".executable"):
+            return True
+        scope = scope.parent_op()
+    return False
 
 
 def public_functions(module: ModuleOp) -> list[str]:
@@ -149,17 +175,6 @@ def find_function(program: Program, name: str) -> Operation:
     if not found.regions or not found.regions[0].blocks:
         raise InputError(f"@{name} has no body to run")
     return found
-
-
-def argument_types(function: Operation) -> list[Attribute]:
-    """The types of a function's arguments."""
-    return [argument.type for argument in function.regions[0].blocks[0].args]
-
-
-def result_types(function: Operation) -> list[Attribute]:
-    """The types of a function's results."""
-    function_type = attribute(function, "function_type")
-    return list(getattr(getattr(function_type, "outputs", None), "data", ()))
 
 
 def checked_inputs(types: Sequence[Attribute], inputs: Sequence[Array]) -> list[Array]:

@@ -1,0 +1,171 @@
+"""Devices of a program: which one an affinity means when the program runs, and who owns what.
+
+A program names devices by globals of type `!hal.device`. Whoever runs it says how many devices
+of which kind there are; if nobody says, every device that the program names exists. All of them
+are this machine: a device is a name that owns resources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, SymbolRefAttr
+from xdsl.ir import Attribute, Operation
+
+from ..dialects.affinity import AffinityAttribute, affinity_of
+from ..dialects.diagnostics import OperationError
+from ..dialects.hal_targets import (
+    DEVICE,
+    DeviceAliasAttr,
+    DeviceFallbackAttr,
+    DeviceOrdinalAttr,
+    DeviceSelectAttr,
+    DeviceTargetAttr,
+)
+from .attributes import attribute, operation_name, symbol_name
+from .machine import Frame
+from .storage import Resource
+
+DRIVERS = {"local": ("local-task", "local-sync", "local")}
+"""The kinds of devices, as a user names them, that a device target stands for."""
+
+_MEMORY = "hal.devices"
+
+
+class MissingDevice(ValueError):
+    """A device that the program needs is not there; the text says which."""
+
+
+def device_globals(module: ModuleOp) -> dict[str, Operation]:
+    """The devices that a module names, in the order of its text."""
+    return {
+        symbol_name(op) or "": op
+        for op in module.body.block.ops
+        if operation_name(op) == "util.global" and attribute(op, "type") == DEVICE
+    }
+
+
+@dataclass(slots=True)
+class Devices:
+    """Which of the devices at hand each global is.
+
+    `available` are their kinds, such as `local-task`; `None` if whatever is asked for exists.
+    A device target without an ordinal takes the next of its kind that no other has taken.
+    """
+
+    globals: dict[str, Operation]
+    available: tuple[str, ...] | None = None
+    _bound: dict[str, str] = field(default_factory=dict[str, str])
+    _taken: dict[str, int] = field(default_factory=dict[str, int])
+
+    def bind_all(self) -> dict[str, str]:
+        """Bind every device. Raises OperationError at the global of one that is not there."""
+        return {name: self.bound(name, op) for name, op in self.globals.items()}
+
+    def bound(self, name: str, op: Operation) -> str:
+        """The device that a global is. Raises OperationError if there is none."""
+        if name not in self._bound:
+            definition = self.globals.get(name)
+            if definition is None:
+                raise OperationError(op, f"runs on @{name}, but the module defines no such device")
+            try:
+                value = attribute(definition, "initial_value")
+                self._bound[name] = self._bind(name, value, definition)
+            except MissingDevice as error:
+                raise OperationError(definition, str(error)) from error
+        return self._bound[name]
+
+    def _bind(self, name: str, value: Attribute | None, definition: Operation) -> str:
+        match value:
+            case DeviceSelectAttr():
+                reasons: list[str] = []
+                for choice in value.devices:
+                    try:
+                        return self._bind(name, choice, definition)
+                    except MissingDevice as error:
+                        reasons.append(str(error))
+                raise MissingDevice("; ".join(reasons))
+            case DeviceFallbackAttr(device=SymbolRefAttr() as other):
+                return self.bound(other.root_reference.data, definition)
+            case DeviceTargetAttr() | DeviceAliasAttr():
+                return self._of_kind(name, value)
+            case DeviceOrdinalAttr():
+                return self._numbered(name, value)
+            case _:
+                return name
+
+    def _of_kind(self, name: str, value: DeviceTargetAttr | DeviceAliasAttr) -> str:
+        if self.available is None:
+            return name
+        wanted = value.identifier.data
+        kinds = DRIVERS.get(wanted, (wanted,))
+        fitting = [index for index, each in enumerate(self.available) if each in kinds]
+        ordinal = _ordinal(value)
+        if ordinal is None:
+            ordinal = self._taken.get(wanted, 0)
+        self._taken[wanted] = max(self._taken.get(wanted, 0), ordinal + 1)
+        if ordinal >= len(fitting):
+            given = ", ".join(self.available) or "none"
+            raise MissingDevice(
+                f'device @{name} needs device #{ordinal} of kind "{wanted}", but the devices are'
+                f" {given}"
+            )
+        return f"{self.available[fitting[ordinal]]}#{fitting[ordinal]}"
+
+    def _numbered(self, name: str, value: DeviceOrdinalAttr) -> str:
+        if self.available is None:
+            return name
+        ordinal = value.ordinal.value.data
+        if ordinal >= len(self.available):
+            raise MissingDevice(
+                f"device @{name} needs device #{ordinal}, but there are {len(self.available)}"
+            )
+        return f"{self.available[ordinal]}#{ordinal}"
+
+
+def _ordinal(value: DeviceTargetAttr | DeviceAliasAttr) -> int | None:
+    if isinstance(value, DeviceAliasAttr) and isinstance(value.ordinal, IntegerAttr):
+        return value.ordinal.value.data
+    if isinstance(value.configuration, DictionaryAttr):
+        ordinal = value.configuration.data.get("ordinal")
+        if isinstance(ordinal, IntegerAttr):
+            return cast(IntegerAttr, ordinal).value.data
+    return None
+
+
+def provide(module: ModuleOp, available: Sequence[str] | None) -> dict[str, Devices]:
+    """The memory of a device of the interpreter that runs a module on the devices at hand."""
+    devices = Devices(device_globals(module), None if available is None else tuple(available))
+    if available is not None:
+        devices.bind_all()
+    return {_MEMORY: devices}
+
+
+def _devices(frame: Frame) -> Devices:
+    memory = frame.device.memory
+    if _MEMORY not in memory:
+        memory.update(provide(frame.device.program.module, None))
+    return memory[_MEMORY]
+
+
+def place(op: Operation, frame: Frame, affinity: Attribute | None = None) -> str | None:
+    """The device that an operation runs on, or that an affinity means; `None` if nothing says."""
+    affinity = affinity if affinity is not None else affinity_of(op)
+    if affinity is None:
+        return None
+    if not isinstance(affinity, AffinityAttribute):
+        raise OperationError(op, f"has an affinity of an unknown kind: {affinity}")
+    names = affinity.device_names()
+    return _devices(frame).bound(names[0], op) if names else None
+
+
+def reach(op: Operation, resource: Resource, here: str | None) -> None:
+    """Check that a device may touch a resource: its own, or one that belongs to nobody."""
+    if here is not None and resource.owner is not None and resource.owner != here:
+        raise OperationError(
+            op,
+            f"runs on device {here} and touches a resource of device {resource.owner}: it has to"
+            " be transferred first",
+        )

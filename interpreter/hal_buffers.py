@@ -1,0 +1,112 @@
+"""The `hal` dialect at the edge of a program: buffer views, and tensors made of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.ir import Attribute, Operation
+
+from ..dialects.diagnostics import OperationError
+from .attributes import integer, operand_groups, required, text
+from .machine import Frame
+from .registry import Results, executes
+from .tensor import filled_shape
+from .values import Array, Value, element_type, shape_fits, shape_text
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BufferView:
+    """An array that a caller passes or receives, and what its elements are."""
+
+    array: Array
+    element: Attribute
+
+
+@executes("hal.tensor.import")
+def _import(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (view,), dims, *_ = operand_groups(op, operands)
+    if not isinstance(view, BufferView):
+        raise OperationError(op, "imports what is no buffer view")
+    shape = filled_shape(op, required(op, "target_encoding"), dims)
+    if not shape_fits(view.array.shape, shape):
+        raise OperationError(
+            op, f"imports {shape_text(view.array.shape)} as a tensor of {shape_text(shape)}"
+        )
+    return (view.array,)
+
+
+@executes("hal.tensor.export")
+def _export(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (BufferView(operands[0], element_type(required(op, "source_encoding"))),)
+
+
+@executes("hal.tensor.barrier")
+def _barrier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """Whatever is waited for has happened."""
+    return operands[: len(op.results)]
+
+
+@executes("hal.buffer_view.dim")
+def _dim(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    shape: tuple[int, ...] = operands[0].array.shape
+    index = integer(op, "index")
+    if index >= len(shape):
+        raise OperationError(op, f"asks for dimension {index} of {shape_text(shape)}")
+    return (np.int64(shape[index]),)
+
+
+@executes("hal.buffer_view.assert")
+def _assert(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    view, element, _, *shape = operands
+    name = text(op, "message")
+    expected = tuple(int(size) for size in shape)
+    if view.array.shape != expected:
+        raise OperationError(
+            op,
+            f"fails: {name} has shape {shape_text(view.array.shape)}, expected"
+            f" {shape_text(expected)}",
+        )
+    if element_code(view.element) != int(element):
+        raise OperationError(op, f"fails: {name} has elements of type {view.element}")
+    return ()
+
+
+@executes("hal.element_type")
+def _element_type(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (np.int32(element_code(required(op, "type"))),)
+
+
+@executes("hal.encoding_type")
+def _encoding_type(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    order = text(op, "encoding_type", "dense_row_major")
+    return (np.int32(ORDERS.get(order, 0)),)
+
+
+@executes("hal.fence.create", "util.null")
+def _nothing(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """Fences and null references: everything happens in the order of the program."""
+    return (None,) * len(op.results)
+
+
+ORDERS = {"opaque": 0, "dense_row_major": 1}
+KINDS = {"i": 0x10, "si": 0x11, "ui": 0x12, "f": 0x21, "bf": 0x22}
+"""The numerical types of IREE's HAL (`iree_hal_numerical_type_e`)."""
+BOOLEAN, COMPLEX, OTHER = 0x13000008, 0x23, 0x7F
+
+
+def element_code(element: Attribute) -> int:
+    """The number that stands for an element type at run time: its kind and its bits."""
+    name = str(element)
+    if name == "i1":
+        return BOOLEAN
+    if name == "index":
+        return KINDS["i"] << 24 | 64
+    if found := re.fullmatch(r"(bf|f|si|ui|i)(\d+)", name):
+        return KINDS[found[1]] << 24 | int(found[2])
+    if found := re.fullmatch(r"complex<f(\d+)>", name):
+        return COMPLEX << 24 | 2 * int(found[1])
+    # The small float types: any number does that no two of them share.
+    return OTHER << 24 | sum(ord(letter) << 2 * place for place, letter in enumerate(name)) % 65536

@@ -1,0 +1,288 @@
+"""Executables and dispatches, of the `flow` and of the `stream` dialect.
+
+A dispatch runs the function that an export names, once for each workgroup if the function asks
+which one it is, else once: then it works on whole tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import cast
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, SymbolRefAttr, TensorType
+from xdsl.ir import Attribute, Operation, Region
+
+from ..dialects.diagnostics import OperationError
+from ..dialects.dispatch_tensors import DispatchTensor
+from .attributes import attribute, integer, integers, mixed, operand_groups, operation_name, symbol
+from .bindings import ArraySlot, Binding, BoundTensor, ByteSlot
+from .devices import place, reach
+from .machine import Exit, Frame
+from .registry import Results, Routine, drives, executes, terminates
+from .storage import Resource, fresh
+from .tensor import filled_shape, kept_axes, slice_of
+from .values import Array, Value, undefined
+
+terminates("stream.return")
+
+EXPORTS = ("flow.executable.export", "stream.executable.export")
+WORKGROUP_NUMBERS = ("id", "count", "size")
+_GROUP = "workgroup"
+
+
+@executes("flow.executable", "stream.executable", "hal.executable")
+def _definition(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return ()
+
+
+# --------------------------------------------------------------------------------------------
+# Dispatches
+
+
+@drives("flow.dispatch")
+def _flow_dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    workload, arguments, _, dims = operand_groups(op, operands)
+    function, count = _kernel(op, frame)
+    slots, results = _array_slots(op, arguments, dims)
+    yield _run(op, function.regions[0], count, workload, slots, frame)
+    return [slot.array for slot in results]
+
+
+@drives("flow.dispatch.workgroups")
+def _flow_workgroups(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    workload, arguments, _, dims = operand_groups(op, operands)
+    slots, results = _array_slots(op, arguments, dims)
+    yield _run(op, op.regions[0], op.regions[1], workload, slots, frame)
+    return [slot.array for slot in results]
+
+
+def _array_slots(
+    op: Operation, arguments: Sequence[Value], dims: Sequence[Value]
+) -> tuple[list[Value], list[ArraySlot]]:
+    """What a kernel of a flow program is given, and where its results will be."""
+    slots: list[Value] = [
+        ArraySlot(np.asarray(value)) if isinstance(operand.type, TensorType) else value
+        for value, operand in zip(arguments, _dispatched(op, arguments), strict=True)
+    ]
+    rest = iter(dims)
+    results: list[ArraySlot] = []
+    for index, result in enumerate(op.results):
+        extents = cast(TensorType[Attribute], result.type).get_shape()
+        sizes = [next(rest) for extent in extents if extent < 0]
+        tied = _tied(op, index)
+        if tied is not None:
+            results.append(slots[tied])
+            continue
+        slot = ArraySlot(undefined(filled_shape(op, result.type, sizes), result.type))
+        slots.append(slot)
+        results.append(slot)
+    return slots, results
+
+
+@drives("stream.tensor.dispatch")
+def _tensor_dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    workload, values, _, _, sizes, _ = operand_groups(op, operands)
+    return (yield _dispatch(op, workload, values, sizes, frame))
+
+
+@drives("stream.async.dispatch")
+def _async_dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    workload, values, _, starts, ends, _, sizes = operand_groups(op, operands)
+    ranges = iter(zip(starts, ends, strict=True))
+    for value in values:
+        if isinstance(value, Resource):
+            start, end = (int(bound) for bound in next(ranges))
+            if (start, end) != (0, value.size):
+                raise OperationError(
+                    op,
+                    f"gives its kernel bytes {start} to {end} of a resource of {value.size}: only"
+                    " whole resources can be run",
+                )
+    return (yield _dispatch(op, workload, values, sizes, frame))
+
+
+def _dispatch(
+    op: Operation,
+    workload: Sequence[Value],
+    values: Sequence[Value],
+    sizes: Sequence[Value],
+    frame: Frame,
+) -> Routine:
+    here = place(op, frame)
+    given: list[Value] = []
+    for value in values:
+        if isinstance(value, Resource):
+            reach(op, value, here)
+        given.append(Binding(value) if isinstance(value, Resource) else value)
+    results: list[Binding] = []
+    for index, size in zip(range(len(op.results)), sizes, strict=True):
+        tied = _tied(op, index)
+        if tied is not None:
+            results.append(given[tied])
+            continue
+        results.append(Binding(fresh(int(size), here)))
+        given.append(results[-1])
+    function, count = _kernel(op, frame)
+    yield _run(op, function.regions[0], count, workload, given, frame)
+    return [binding.resource.owned_by(here) for binding in results]
+
+
+def _dispatched(op: Operation, arguments: Sequence[Value]) -> Sequence[Value]:
+    """The operands behind a dispatch's arguments, which follow the workload."""
+    start = integers(op, "operandSegmentSizes")[0]
+    return op.operands[start : start + len(arguments)]
+
+
+def _tied(op: Operation, index: int) -> int | None:
+    """Which argument of a dispatch a result is stored in, if it is."""
+    ties = integers(op, "tied_operands")
+    return ties[index] if index < len(ties) and ties[index] >= 0 else None
+
+
+def _kernel(op: Operation, frame: Frame) -> tuple[Operation, Region | None]:
+    """The function that a dispatch runs, and the region that counts its workgroups."""
+    points = attribute(op, "entry_points")
+    names = (
+        [point for point in cast(ArrayAttr[Attribute], points) if isinstance(point, SymbolRefAttr)]
+        if isinstance(points, ArrayAttr)
+        else []
+    )
+    if not names:
+        raise OperationError(op, "names no kernel to run")
+    name = "::".join([names[0].root_reference.data, *(n.data for n in names[0].nested_references)])
+    program = frame.device.program
+    export = program.lookup(op, name)
+    if export is None or operation_name(export) not in EXPORTS:
+        raise OperationError(op, f"dispatches @{name}, which is not defined")
+    target = symbol(export, "function_ref")
+    for inner in _siblings(export):
+        for region in inner.regions:
+            first = region.blocks[0].first_op if region.blocks else None
+            found = program.lookup(first, target) if first is not None else None
+            if found is not None and found.regions and found is not export:
+                return found, export.regions[0] if export.regions else None
+    raise OperationError(export, f"exports @{target}, which is not defined")
+
+
+def _siblings(export: Operation) -> Iterator[Operation]:
+    block = export.parent
+    for op in block.ops if block is not None else ():
+        if operation_name(op) == "builtin.module":
+            yield op
+
+
+def _run(
+    op: Operation,
+    body: Region,
+    count: Region | None,
+    workload: Sequence[Value],
+    arguments: Sequence[Value],
+    frame: Frame,
+) -> Routine:
+    entry = body.blocks[0]
+    if len(entry.args) != len(arguments):
+        raise OperationError(
+            op, f"gives its kernel {len(arguments)} values, but it takes {len(entry.args)}"
+        )
+    groups = (1, 1, 1)
+    if count is not None and count.blocks and _asks_for_workgroup(body):
+        exit_: Exit = yield Frame(frame.device).run_region(count, workload)
+        groups = tuple(int(number) for number in exit_.values)
+    for group in product(*(range(number) for number in reversed(groups))):
+        inner = Frame(frame.device, frame.depth + 1)
+        frame.device.memory[_GROUP] = {"id": group[::-1], "count": groups, "size": (1, 1, 1)}
+        yield inner.run_region(body, arguments)
+
+
+def _asks_for_workgroup(body: Region) -> bool:
+    return any(".workgroup.id" in operation_name(op) for op in body.walk())
+
+
+# --------------------------------------------------------------------------------------------
+# Inside kernels
+
+
+@executes("stream.binding.subspan")
+def _subspan(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    binding, offset, *dims = operands
+    type_ = op.results[0].type
+    tensor = type_.encoded_tensor() if isinstance(type_, DispatchTensor) else None
+    if not isinstance(binding, Binding) or tensor is None:
+        raise OperationError(op, f"binds {type_}: only tensors can be run")
+    if not 0 <= int(offset) <= binding.resource.size:
+        raise OperationError(
+            op, f"starts at byte {int(offset)} of a resource of {binding.resource.size}"
+        )
+    shape = filled_shape(op, tensor, dims)
+    return (ByteSlot(binding, int(offset), tensor, dims, shape),)
+
+
+@executes("flow.dispatch.tensor.load", "iree_tensor_ext.dispatch.tensor.load")
+def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (source,), _, *ranges = operand_groups(op, operands)
+    whole = _bound(op, source).read(op)
+    parts = _parts(op, whole.shape, ranges)
+    taken = whole[parts]
+    return (np.array(taken.reshape([taken.shape[axis] for axis in kept_axes(op)])),)
+
+
+@executes("flow.dispatch.tensor.store", "iree_tensor_ext.dispatch.tensor.store")
+def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (value,), (target,), _, *ranges = operand_groups(op, operands)
+    slot = _bound(op, target)
+    parts = _parts(op, slot.shape, ranges)
+    whole = tuple(slice(0, extent, 1) for extent in slot.shape)
+    array: Array = np.asarray(value)
+    if parts != whole:
+        array = np.array(slot.read(op))
+        array[parts] = np.reshape(value, array[parts].shape)
+    slot.write(op, array.reshape(slot.shape) if array.size == np.prod(slot.shape) else array)
+    return ()
+
+
+def _bound(op: Operation, value: Value) -> BoundTensor:
+    if not isinstance(value, BoundTensor):
+        raise OperationError(op, "accesses what is no dispatch tensor")
+    return value
+
+
+def _parts(
+    op: Operation, shape: Sequence[int], ranges: Sequence[Sequence[Value]]
+) -> tuple[slice, ...]:
+    offsets, sizes, strides = (
+        mixed(op, f"static_{name}", values)
+        for name, values in zip(("offsets", "sizes", "strides"), ranges, strict=True)
+    )
+    return slice_of(op, shape, offsets, sizes, strides)
+
+
+@executes(
+    "flow.dispatch.tie_shape",
+    "flow.dispatch.workload.ordinal",
+    "iree_tensor_ext.dispatch.workload.ordinal",
+)
+def _same(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (operands[0],)
+
+
+@executes(
+    "flow.dispatch.workgroup_count_from_slice",
+    "iree_tensor_ext.dispatch.workgroup_count_from_slice",
+)
+def _count_from_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """A kernel that is not distributed yet has one workgroup."""
+    return (np.int64(1),) * 3
+
+
+@executes(
+    *(
+        f"{dialect}.{number}"
+        for dialect in ("flow.dispatch.workgroup", "stream.dispatch.workgroup")
+        for number in WORKGROUP_NUMBERS
+    )
+)
+def _workgroup_number(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    which = operation_name(op).rpartition(".")[2]
+    return (np.int64(frame.device.memory[_GROUP][which][integer(op, "dimension")]),)

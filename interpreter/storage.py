@@ -1,0 +1,248 @@
+"""Resources: bytes that belong to a device, and the tensors that are read from and written to them.
+
+As long as the layout of an encoded tensor is not settled its bytes mean nothing yet: then a
+resource keeps the tensor itself, and whoever reads it must ask for the same encoding. Once the
+layout is settled there are only bytes, as many as the program says, in the order of the layout.
+
+Resources are values: an operation that writes to one gives a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import cast
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Operation
+
+from ..dialects.diagnostics import OperationError
+from ..dialects.encoding_interfaces import (
+    EncodingError,
+    LayoutInterface,
+    Tensor,
+    tensor_encoding,
+    with_encoding,
+)
+from ..dialects.iree_encoding_layouts import IdentityAttr
+from ..dialects.tensor_shapes import element_of
+from ..tiling.packed_arrays import Bytes, from_bytes, pack, packed_extents, to_bytes, unpack
+from ..tiling.storage_sizes import StorageFormula
+from .tensor import filled_shape
+from .values import Array, Value, dtype_of, shape_text
+
+FRESH_BYTE = 0xDB
+"""What allocated bytes hold before they are written: numbers made of it are conspicuous."""
+
+PLAIN = IdentityAttr()
+"""The layout of tensors without an encoding: rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resource:
+    """Bytes on a device; of a tensor whose layout is open, the tensor in their place.
+
+    `owner` is the device that may touch them, `None` for all (constants, what the host stages).
+    `written_as` is the tensor type that all of them were written as, if that is known.
+    """
+
+    contents: Bytes
+    owner: str | None = None
+    written_as: Tensor | None = None
+    tensor: Array | None = None
+
+    @property
+    def size(self) -> int:
+        """How many bytes there are."""
+        return int(self.contents.size)
+
+    def owned_by(self, owner: str | None) -> Resource:
+        """The same bytes on another device."""
+        return replace(self, owner=owner)
+
+
+def fresh(size: int, owner: str | None) -> Resource:
+    """Bytes that nobody has written."""
+    return Resource(np.full(size, FRESH_BYTE, np.uint8), owner)
+
+
+def settled_layout(op: Operation, tensor: Tensor) -> LayoutInterface | None:
+    """How a tensor lies in memory, `None` while that is open.
+
+    Raises OperationError if it may lie in several ways: then nothing can read it.
+    """
+    encoding = tensor_encoding(tensor)
+    if encoding is None:
+        return PLAIN
+    layouts = encoding.layouts()
+    try:
+        ways = {(one.packed_layout(tensor), one.storage_formula(tensor)) for one in layouts}
+    except EncodingError:
+        return None
+    if len(ways) > 1:
+        raise OperationError(op, f"has {len(ways)} different layouts for one tensor: {tensor}")
+    return layouts[0] if layouts else None
+
+
+def write_tensor(
+    op: Operation,
+    array: Array,
+    type_: Attribute,
+    size: int,
+    owner: str | None,
+    padding: Value = 0,
+) -> Resource:
+    """A resource of `size` bytes that holds an array as a tensor of a type."""
+    tensor = ranked(op, type_)
+    layout = settled_layout(op, tensor)
+    if layout is None:
+        return replace(fresh(size, owner), tensor=array, written_as=tensor)
+    data = _encoded(op, array, tensor, layout, padding)
+    _check_size(op, data.size, size, tensor)
+    contents = np.full(size, FRESH_BYTE, np.uint8)
+    contents[: data.size] = data
+    return Resource(contents, owner, tensor)
+
+
+def read_tensor(
+    op: Operation, resource: Resource, type_: Attribute, dims: Sequence[Value], offset: int = 0
+) -> Array:
+    """The array that a resource holds as a tensor of a type, from a byte on."""
+    tensor = ranked(op, type_)
+    shape = filled_shape(op, tensor, dims)
+    layout = settled_layout(op, tensor)
+    if layout is None:
+        return _open_tensor(op, resource, tensor, shape)
+    if resource.tensor is not None:
+        raise OperationError(
+            op,
+            f"reads {tensor} from a resource that holds {resource.written_as}, whose layout is"
+            " not settled",
+        )
+    if offset == 0:
+        _check_layout(op, resource, tensor, layout, shape)
+    return _decoded(op, resource.contents[offset:], tensor, layout, shape)
+
+
+def ranked(op: Operation, type_: Attribute) -> Tensor:
+    """A ranked tensor type; an error at the operation for others."""
+    if not isinstance(type_, TensorType):
+        raise OperationError(op, f"keeps {type_} in a resource: only tensors can be run")
+    return cast(Tensor, type_)
+
+
+def stored_bytes(op: Operation, tensor: Tensor, shape: Sequence[int]) -> int:
+    """How many bytes a tensor takes; one whose layout is open, what it takes in rows."""
+    layout = settled_layout(op, tensor) or PLAIN
+    return _formula(layout, tensor, shape).evaluate()
+
+
+# --------------------------------------------------------------------------------------------
+# Layouts
+
+
+def _formula(layout: LayoutInterface, tensor: Tensor, shape: Sequence[int]) -> StorageFormula:
+    return layout.storage_formula(TensorType(tensor.element_type, shape, tensor.encoding))
+
+
+def _encoded(
+    op: Operation, array: Array, tensor: Tensor, layout: LayoutInterface, padding: Value
+) -> Bytes:
+    formula = _formula(layout, tensor, array.shape)
+    packed = layout.packed_layout(tensor)
+    try:
+        if packed.is_identity:
+            array = _with_skipped(array, formula)
+        else:
+            array = pack(array, packed, padding)
+        return to_bytes(array, element_of(tensor), formula.element_bits)
+    except ValueError as error:
+        raise OperationError(op, f"cannot store {tensor}: {error}") from error
+
+
+def _decoded(
+    op: Operation, data: Bytes, tensor: Tensor, layout: LayoutInterface, shape: tuple[int, ...]
+) -> Array:
+    formula = _formula(layout, tensor, shape)
+    packed = layout.packed_layout(tensor)
+    extents = tuple(extent.size or 0 for extent in formula.extents)
+    if packed.is_identity:
+        extents = tuple(e.padding + size for e, size in zip(formula.extents, extents, strict=True))
+    else:
+        extents = packed_extents(shape, packed)
+    try:
+        flat = from_bytes(
+            data, element_of(tensor), dtype_of(tensor), prod(extents), formula.element_bits
+        )
+    except ValueError as error:
+        raise OperationError(op, f"cannot read {tensor}: {error}") from error
+    array = flat.reshape(extents)
+    if packed.is_identity:
+        return array[tuple(slice(extent) for extent in shape)]
+    return unpack(array, packed, shape)
+
+
+def _with_skipped(array: Array, formula: StorageFormula) -> Array:
+    """An array with the elements that `padding` skips behind each dimension."""
+    extents = [
+        extent.padding + size for extent, size in zip(formula.extents, array.shape, strict=True)
+    ]
+    if tuple(extents) == array.shape:
+        return array
+    padded = np.zeros(extents, array.dtype)
+    padded[tuple(slice(extent) for extent in array.shape)] = array
+    return padded
+
+
+# --------------------------------------------------------------------------------------------
+# Checks
+
+
+def _check_size(op: Operation, needed: int, size: int, tensor: Tensor) -> None:
+    if needed > size:
+        raise OperationError(op, f"writes {needed} bytes of {tensor} to a resource of {size} bytes")
+
+
+def _check_layout(
+    op: Operation,
+    resource: Resource,
+    tensor: Tensor,
+    layout: LayoutInterface,
+    shape: tuple[int, ...],
+) -> None:
+    """Reading a tensor in another layout than it was written in gives its elements in disorder."""
+    written = resource.written_as
+    if written is None or written.element_type != tensor.element_type:
+        return
+    if len(written.get_shape()) != len(shape):
+        return
+    other = settled_layout(op, written)
+    if other is None or other.packed_layout(written) == layout.packed_layout(tensor):
+        return
+    if other.packed_layout(written).is_identity and layout.packed_layout(tensor).is_identity:
+        return
+    raise OperationError(op, f"reads {tensor} from a resource that was written as {written}")
+
+
+def _open_tensor(
+    op: Operation, resource: Resource, tensor: Tensor, shape: tuple[int, ...]
+) -> Array:
+    if resource.tensor is None:
+        raise OperationError(
+            op, f"reads {tensor}, whose layout is not settled, from a resource of mere bytes"
+        )
+    written = resource.written_as
+    if written is not None and written.encoding != tensor.encoding:
+        raise OperationError(
+            op,
+            f"reads {tensor} from a resource that holds {with_encoding(tensor, written.encoding)}",
+        )
+    if resource.tensor.shape != shape:
+        raise OperationError(
+            op,
+            f"reads a tensor of {shape_text(shape)} from a resource that holds one of"
+            f" {shape_text(resource.tensor.shape)}",
+        )
+    return resource.tensor

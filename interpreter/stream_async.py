@@ -1,0 +1,230 @@
+"""Asynchronous operations of the `stream` dialect, on bytes; timepoints, which mean nothing here.
+
+Everything happens in the order of the program, so every timepoint has been reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from xdsl.ir import Operation
+
+from ..dialects.diagnostics import OperationError
+from ..dialects.tensor_shapes import element_named
+from ..tiling.packed_arrays import Bytes, from_bytes, to_bytes
+from .attributes import attribute, operand_groups, required
+from .constants import constant_array
+from .devices import place, reach
+from .machine import Exit, Frame
+from .registry import Results, Routine, drives, executes, terminates
+from .storage import FRESH_BYTE, Resource, fresh
+from .values import Value, dtype_of, element_type
+
+terminates("stream.yield")
+
+
+@executes("stream.async.alloca")
+def _alloca(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (fresh(_size(op, operands[0]), place(op, frame)),)
+
+
+@executes("stream.async.constant")
+def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    size = _size(op, operands[0])
+    value = required(op, "value")
+    stored = element_type(getattr(value, "type", value))
+    data = to_bytes(constant_array(op, value), element_named(stored))
+    if data.size > size:
+        raise OperationError(op, f"keeps {data.size} bytes in a resource of {size} bytes")
+    contents = np.full(size, FRESH_BYTE, np.uint8)
+    contents[: data.size] = data
+    return (Resource(contents, place(op, frame)),)
+
+
+@executes("stream.async.splat")
+def _splat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    pattern, size = _pattern(op, 0, operands[0]), _size(op, operands[1])
+    return (Resource(_repeated(op, pattern, size), place(op, frame)),)
+
+
+@executes("stream.async.clone", "stream.async.cast")
+def _same_bytes(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, _, size = operands
+    here = place(op, frame)
+    reach(op, source, here)
+    _expect_size(op, source, size)
+    return (source if here is None else source.owned_by(here),)
+
+
+@executes("stream.async.slice")
+def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, _, start, end, size = operands
+    here = place(op, frame)
+    reach(op, source, here)
+    part = _range(op, source, start, end)
+    if part.size != int(size):
+        raise OperationError(op, f"slices {part.size} bytes into a resource of {int(size)}")
+    return (Resource(part.copy(), here if here is not None else source.owner),)
+
+
+@executes("stream.async.fill")
+def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    target, _, start, end, length, value = operands
+    reach(op, target, place(op, frame))
+    contents = target.contents.copy()
+    part = _range(op, replace(target, contents=contents), start, end)
+    part[:] = _repeated(op, _pattern(op, 5, value), int(length))
+    return (Resource(contents, target.owner),)
+
+
+@executes("stream.async.update")
+def _update(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    target, _, start, end, update, _ = operands
+    here = place(op, frame)
+    reach(op, target, here)
+    reach(op, update, here)
+    contents = target.contents.copy()
+    part = _range(op, replace(target, contents=contents), start, end)
+    part[:] = _range(op, update, 0, part.size)
+    return (Resource(contents, target.owner),)
+
+
+@executes("stream.async.copy")
+def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    target, _, start, end, source, _, source_start, source_end, length = operands
+    here = place(op, frame)
+    reach(op, target, here)
+    reach(op, source, here)
+    contents = target.contents.copy()
+    part = _range(op, replace(target, contents=contents), start, end)
+    taken = _range(op, source, source_start, source_end)
+    if not part.size == taken.size == int(length):
+        raise OperationError(op, f"copies {taken.size} bytes to {part.size}, not {int(length)}")
+    part[:] = taken
+    return (Resource(contents, target.owner),)
+
+
+@executes("stream.async.barrier")
+def _barrier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (operands[0],)
+
+
+@executes("stream.async.transfer")
+def _transfer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, _, size = operands
+    sender, receiver = attribute(op, "source_affinity"), attribute(op, "target_affinity")
+    if sender is not None:
+        reach(op, source, place(op, frame, sender))
+    _expect_size(op, source, size)
+    if receiver is None:
+        # To where the host can reach it, or with another lifetime in the same place.
+        staged = "staging" in str(op.results[0].type)
+        return (source.owned_by(None) if staged else source,)
+    return (source.owned_by(place(op, frame, receiver)),)
+
+
+@executes("stream.async.load")
+def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, _, offset = operands
+    result = op.results[0].type
+    dtype, element = dtype_of(result), element_named(result)
+    data = _range(op, source, offset, int(offset) + -(-element.storage_bits // 8))
+    return (from_bytes(data, element, dtype, 1)[0],)
+
+
+@executes("stream.async.store")
+def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    target, _, offset, value = operands
+    data = _pattern(op, 3, value)
+    contents = target.contents.copy()
+    part = _range(op, replace(target, contents=contents), offset, int(offset) + data.size)
+    part[:] = data
+    return (Resource(contents, target.owner),)
+
+
+@drives("stream.async.execute")
+def _execute(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    resources, *_ = operand_groups(op, operands)
+    exit_: Exit = yield frame.run_region(op.regions[0], resources)
+    return (*exit_.values[: len(op.results) - 1], None)
+
+
+@drives("stream.async.concurrent")
+def _concurrent(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    resources, *_ = operand_groups(op, operands)
+    exit_: Exit = yield frame.run_region(op.regions[0], resources)
+    return exit_.values[: len(op.results)]
+
+
+@executes("stream.resource.size")
+def _resource_size(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (np.int64(operands[0].size),)
+
+
+# --------------------------------------------------------------------------------------------
+# Timepoints
+
+
+@executes("stream.timepoint.await")
+def _await(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return operand_groups(op, operands)[0]
+
+
+@executes("stream.timepoint.barrier")
+def _timepoint_barrier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (operands[0], None)
+
+
+@executes(
+    "stream.timepoint.chain_external",
+    "stream.timepoint.export",
+    "stream.timepoint.immediate",
+    "stream.timepoint.import",
+    "stream.timepoint.join",
+)
+def _timepoint(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (None,) * len(op.results)
+
+
+# --------------------------------------------------------------------------------------------
+# Bytes
+
+
+def _size(op: Operation, value: Value) -> int:
+    size = int(value)
+    if size < 0:
+        raise OperationError(op, f"has the negative size {size}")
+    return size
+
+
+def _expect_size(op: Operation, resource: Resource, size: Value) -> None:
+    if resource.size != int(size):
+        raise OperationError(op, f"takes a resource of {resource.size} bytes for {int(size)}")
+
+
+def _range(op: Operation, resource: Resource, start: Value, end: Value) -> Bytes:
+    """The bytes from `start` to `end`, which must be there and have been laid out."""
+    first, last = int(start), int(end)
+    if resource.tensor is not None:
+        raise OperationError(
+            op, f"touches bytes of {resource.written_as}, whose layout is not settled"
+        )
+    if not 0 <= first <= last <= resource.size:
+        raise OperationError(op, f"touches bytes {first} to {last} of {resource.size}")
+    return resource.contents[first:last]
+
+
+def _pattern(op: Operation, operand: int, value: Value) -> Bytes:
+    """The bytes of a scalar as it is stored."""
+    element = element_named(op.operands[operand].type)
+    return to_bytes(np.asarray(value).reshape(1), element)
+
+
+def _repeated(op: Operation, pattern: Bytes, size: int) -> Bytes:
+    if size % pattern.size:
+        raise OperationError(
+            op, f"writes a pattern of {pattern.size} bytes over and over to {size} bytes"
+        )
+    return np.tile(pattern, size // pattern.size)

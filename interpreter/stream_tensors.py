@@ -1,0 +1,157 @@
+"""Tensor operations of the `stream` dialect: resources that stand for tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import Operation
+
+from ..dialects.diagnostics import OperationError
+from .attributes import operand_groups, required
+from .constants import constant_array
+from .devices import place, reach
+from .hal_buffers import BufferView
+from .loops import check_indices
+from .machine import Frame
+from .registry import Results, executes
+from .storage import ranked, read_tensor, stored_bytes, write_tensor
+from .tensor import filled_shape
+from .values import Array, Value, dtype_of, shape_text
+
+
+@executes("stream.tensor.import")
+def _import(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    view, *dims, size = operands
+    if not isinstance(view, BufferView):
+        raise OperationError(op, "imports what is no buffer view")
+    type_ = required(op, "result_encoding")
+    shape = filled_shape(op, type_, dims)
+    if view.array.shape != shape:
+        raise OperationError(
+            op, f"imports {shape_text(view.array.shape)} as a tensor of {shape_text(shape)}"
+        )
+    return (write_tensor(op, view.array, type_, int(size), place(op, frame)),)
+
+
+@executes("stream.tensor.export")
+def _export(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    resource, *dims, _ = operands
+    reach(op, resource, place(op, frame))
+    tensor = ranked(op, required(op, "source_encoding"))
+    return (BufferView(read_tensor(op, resource, tensor, dims), tensor.element_type),)
+
+
+@executes("stream.tensor.sizeof")
+def _size_of(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    tensor = ranked(op, required(op, "encoding"))
+    return (np.int64(stored_bytes(op, tensor, filled_shape(op, tensor, operands))),)
+
+
+@executes("stream.tensor.empty")
+def _empty(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    *dims, size = operands
+    type_ = required(op, "result_encoding")
+    shape = filled_shape(op, type_, dims)
+    blank = np.zeros(shape, dtype_of(type_))
+    return (write_tensor(op, blank, type_, int(size), place(op, frame)),)
+
+
+@executes("stream.tensor.constant")
+def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    tensor = ranked(op, required(op, "result_encoding"))
+    array = constant_array(op, required(op, "value"))
+    size = stored_bytes(op, tensor, array.shape)
+    return (write_tensor(op, array, tensor, size, place(op, frame)),)
+
+
+@executes("stream.tensor.splat")
+def _splat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    value, *dims, size = operands
+    type_ = required(op, "result_encoding")
+    array = np.full(filled_shape(op, type_, dims), value, dtype_of(type_))
+    return (write_tensor(op, array, type_, int(size), place(op, frame), padding=value),)
+
+
+@executes("stream.tensor.clone", "stream.tensor.encode")
+def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (source,), dims, _, _, (size,) = operand_groups(op, operands)
+    here = place(op, frame)
+    reach(op, source, here)
+    array = read_tensor(op, source, required(op, "source_encoding"), dims)
+    return (write_tensor(op, array, required(op, "result_encoding"), int(size), here),)
+
+
+@executes("stream.tensor.slice")
+def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (source,), dims, _, starts, lengths, result_dims, (size,) = operand_groups(op, operands)
+    here = place(op, frame)
+    reach(op, source, here)
+    array = read_tensor(op, source, required(op, "source_encoding"), dims)
+    part = array[_range(op, array, starts, lengths)]
+    result_type = required(op, "result_encoding")
+    part = part.reshape(filled_shape(op, result_type, result_dims))
+    return (write_tensor(op, part, result_type, int(size), here),)
+
+
+@executes("stream.tensor.fill")
+def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (target,), dims, _, starts, lengths, (value,) = operand_groups(op, operands)
+    reach(op, target, place(op, frame))
+    type_ = required(op, "target_encoding")
+    if not lengths:
+        array = np.full(filled_shape(op, type_, dims), value, dtype_of(type_))
+        return (write_tensor(op, array, type_, target.size, target.owner, padding=value),)
+    array = np.array(read_tensor(op, target, type_, dims))
+    array[_range(op, array, starts, lengths)] = value
+    return (write_tensor(op, array, type_, target.size, target.owner),)
+
+
+@executes("stream.tensor.update")
+def _update(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (target,), dims, _, starts, (update,), update_dims, _ = operand_groups(op, operands)
+    here = place(op, frame)
+    reach(op, target, here)
+    reach(op, update, here)
+    type_ = required(op, "target_encoding")
+    array = np.array(read_tensor(op, target, type_, dims))
+    part = read_tensor(op, update, required(op, "update_encoding"), update_dims)
+    array[_range(op, array, starts, part.shape)] = part
+    return (write_tensor(op, array, type_, target.size, target.owner),)
+
+
+@executes("stream.tensor.load")
+def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (source,), dims, _, indices = operand_groups(op, operands)
+    array = read_tensor(op, source, required(op, "source_encoding"), dims)
+    check_indices(op, indices, array.shape)
+    return (np.asarray(array[tuple(indices)]),)
+
+
+@executes("stream.tensor.store")
+def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (target,), dims, _, indices, (value,) = operand_groups(op, operands)
+    type_ = required(op, "target_encoding")
+    array = np.array(read_tensor(op, target, type_, dims))
+    check_indices(op, indices, array.shape)
+    array[tuple(indices)] = value
+    return (write_tensor(op, array, type_, target.size, target.owner),)
+
+
+@executes("stream.tensor.trace")
+def _trace(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """Prints for people; means nothing to the program."""
+    return ()
+
+
+def _range(
+    op: Operation, array: Array, starts: Sequence[Value], lengths: Sequence[Value]
+) -> tuple[slice, ...]:
+    """The part of a tensor from some indices on; it must lie inside."""
+    bounds = [(int(start), int(start) + int(n)) for start, n in zip(starts, lengths, strict=True)]
+    if any(
+        start < 0 or end < start or end > extent
+        for (start, end), extent in zip(bounds, array.shape, strict=True)
+    ):
+        raise OperationError(op, f"takes {bounds} of a tensor of {shape_text(array.shape)}")
+    return tuple(slice(start, end) for start, end in bounds)
