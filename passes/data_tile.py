@@ -24,6 +24,8 @@ class DataTilePass(NamedPipeline):
     def passes(self) -> tuple[ModulePass, ...]:
         """The stages; each can be run alone under its own name."""
         return default_passes(
+            "strip-annotations",
+            "assign-devices",
             "inline-calls",
             "convert-elementwise-to-linalg",
             *(ENCODE if self.data_tiling else ()),

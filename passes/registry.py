@@ -7,6 +7,12 @@ from collections.abc import Callable
 from xdsl.passes import ModulePass
 
 
+def _assign_devices() -> type[ModulePass]:
+    from .hal.assign_devices import AssignDevicesPass
+
+    return AssignDevicesPass
+
+
 def _compile() -> type[ModulePass]:
     from .compile import CompilePass
 
@@ -151,7 +157,14 @@ def _spmd() -> type[ModulePass]:
     return SpmdPass
 
 
+def _strip_annotations() -> type[ModulePass]:
+    from .sharding.strip_annotations import StripAnnotationsPass
+
+    return StripAnnotationsPass
+
+
 OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
+    "assign-devices": _assign_devices,
     "compile": _compile,
     "convert-elementwise-to-linalg": _convert_elementwise_to_linalg,
     "convert-mesh-to-shard": _convert_mesh_to_shard,
@@ -182,6 +195,7 @@ OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "sharding-propagation": _sharding_propagation,
     "specialize-encodings": _iree_stream_specialize_encodings,
     "spmd": _spmd,
+    "strip-annotations": _strip_annotations,
     "wrap-entry-points": _iree_abi_wrap_entry_points,
 }
 """Our passes by name. Keys are sorted; an alias is a second key for the same function."""

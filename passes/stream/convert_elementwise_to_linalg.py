@@ -13,7 +13,6 @@ from typing import cast
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
-from xdsl.dialects.linalg import YieldOp
 from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -22,6 +21,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.encoding_interfaces import Tensor
 from ...dialects.linalg import GenericOp
+from ...dialects.linalg_body_ops import YieldOp
 from ...dialects.reading import element_type
 from ...dialects.structured import IteratorType
 from ..dimension_sizes import DimensionSizes

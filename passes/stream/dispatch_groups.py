@@ -20,10 +20,13 @@ from ...dialects.structured import IteratorType, StructuredView, structured_view
 from .device_placement import DevicePlacement
 
 HOST_DIALECTS = frozenset({"cf", "flow", "func", "hal", "scf", "shard", "stream", "util"})
-"""Operations of these dialects are the host program's."""
+"""Operations of these dialects are the host program's, but for parallel loops."""
 
 HOST_OPERATIONS = frozenset({"arith.constant", "tensor.dim", "tensor.extract", "tensor.rank"})
 """So are these, though they have to do with tensors."""
+
+PARALLEL_LOOPS = frozenset({"scf.forall"})
+"""Control flow that a kernel does: its iterations know nothing of each other."""
 
 RESHAPES = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
 """The same elements in the same order: nothing to compute."""
@@ -45,6 +48,8 @@ class Group:
 
 def is_computation(operation: Operation) -> bool:
     """Whether an operation computes tensors, on a device."""
+    if operation.name in PARALLEL_LOOPS:
+        return bool(operation.results)
     if operation.name.partition(".")[0] in HOST_DIALECTS or operation.name in HOST_OPERATIONS:
         return False
     if operation.name in RESHAPES or operation.has_trait(IsTerminator):

@@ -1,0 +1,95 @@
+"""Give a program that names no device one: the machine that compiles it, as a local device.
+
+Programs that define devices are left alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from platform import machine
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    ModuleOp,
+    NoneAttr,
+    StringAttr,
+    SymbolRefAttr,
+)
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...dialects.affinity import DEFAULT_AFFINITY
+from ...dialects.hal import Hal
+from ...dialects.hal_affinities import DeviceAffinityAttr
+from ...dialects.hal_analysis import DeviceTargets
+from ...dialects.hal_targets import DEVICE, DeviceTargetAttr, ExecutableTargetAttr
+from ...dialects.iree_cpu import CpuEncodingResolverAttr
+from ...dialects.util import GlobalOp
+
+HOST = "host"
+NAME = "device"
+
+
+@dataclass(frozen=True)
+class AssignDevicesPass(ModulePass):
+    """Define a device where a module has none, and make it the default."""
+
+    name = "assign-devices"
+
+    cpu_features: str = HOST
+    """What the device's processor can do, as `+avx2,+fma`; `host` for what this machine can."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if DeviceTargets(op).names() or DEFAULT_AFFINITY in op.attributes:
+            return
+        if Hal.name in ctx.registered_dialect_names:
+            ctx.load_registered_dialect(Hal.name)
+        else:
+            ctx.load_dialect(Hal)
+        taken = {
+            name.data
+            for operation in op.body.block.ops
+            if isinstance(name := operation.properties.get("sym_name"), StringAttr)
+        }
+        name, number = NAME, 0
+        while name in taken:
+            name, number = f"{NAME}_{number}", number + 1
+        features = host_features() if self.cpu_features == HOST else self.cpu_features
+        device = GlobalOp.create(
+            properties={
+                "sym_visibility": StringAttr("private"),
+                "sym_name": StringAttr(name),
+                "type": DEVICE,
+                "initial_value": local_device(features),
+            }
+        )
+        Builder(InsertPoint.at_start(op.body.block)).insert(device)
+        op.attributes[DEFAULT_AFFINITY] = DeviceAffinityAttr.new([SymbolRefAttr(name), NoneAttr()])
+
+
+def local_device(features: str) -> DeviceTargetAttr:
+    """A device that runs on this machine's processor."""
+    architecture = {"AMD64": "x86_64", "arm64": "aarch64"}.get(machine(), machine())
+    configuration: dict[str, Attribute] = {
+        "cpu_features": StringAttr(features),
+        "target_triple": StringAttr(f"{architecture}-unknown-unknown-eabi-elf"),
+        "iree.encoding.resolver": CpuEncodingResolverAttr.new([NoneAttr()]),
+    }
+    target = ExecutableTargetAttr(
+        StringAttr("llvm-cpu"),
+        StringAttr(f"embedded-elf-{architecture}"),
+        DictionaryAttr(configuration),
+    )
+    return DeviceTargetAttr(StringAttr("local"), NoneAttr(), ArrayAttr[Attribute]([target]))
+
+
+def host_features() -> str:
+    """What this machine's processor can do, as LLVM names it."""
+    from llvmlite import binding
+
+    features: dict[str, bool] = binding.get_host_cpu_features()
+    return ",".join(f"+{name}" for name, there in sorted(features.items()) if there)

@@ -1,0 +1,79 @@
+"""Programs on several devices mean the same after every stage of `data-tile`, tiled or not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mesh_opt.dialects.diagnostics import OperationError
+from mesh_opt.dialects.registry import register_dialects
+from mesh_opt.interpreter.machine import Program
+from mesh_opt.interpreter.run import argument_types, find_function, public_functions, run
+from mesh_opt.interpreter.values import dtype_of
+from mesh_opt.passes.data_tile import DataTilePass
+from mesh_opt.tools.parsing import parse_module
+from mesh_opt.tools.source import Source
+from xdsl.context import Context
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, ShapedType
+from xdsl.ir import Attribute
+
+FOLDER = Path(__file__).parents[1] / "cases" / "encoding"
+
+ERRORS = {
+    "c17_unrecognized": "does not read argument #0 as a type that carries an encoding",
+    "c19b_no_exe_targets": "whose executable targets are not known",
+    "c19c_no_affinity": "has an encoded tensor but no affinity",
+}
+"""Programs that mean nothing, with a part of the message."""
+
+NEEDS_PARAMETERS = {"c18b_param_two_uses"}
+"""Programs whose weights are kept outside of them."""
+
+SIZES_ONLY = {"c19d_default"}
+"""Programs that compute a size in bytes, by hand."""
+
+CASES = sorted(FOLDER.glob("*.mlir"))
+PROGRAMS = [case for case in CASES if case.stem not in {*ERRORS, *NEEDS_PARAMETERS, *SIZES_ONLY}]
+
+
+def parse(text: str) -> tuple[Context, ModuleOp]:
+    context = Context()
+    register_dialects(context)
+    return context, parse_module(context, Source(text, "<test>"))
+
+
+def numbers(types: list[Attribute]) -> list[np.ndarray]:
+    """Numbers of which every sum and product is exact in any element type."""
+    generator = np.random.default_rng(0)
+    arrays: list[np.ndarray] = []
+    for index, type_ in enumerate(types):
+        shape: list[int] = []
+        if isinstance(type_, ShapedType):
+            # Dynamic sizes of two matrices that can be multiplied: 2x3 and 3x5.
+            dynamic = iter([(2, 3), (3, 5)][index % 2])
+            shape = [next(dynamic) if n == DYNAMIC_INDEX else n for n in type_.get_shape()]
+        arrays.append(generator.integers(-1, 2, shape).astype(dtype_of(type_)))
+    return arrays
+
+
+@pytest.mark.parametrize("data_tiling", [True, False], ids=["tiled", "plain"])
+@pytest.mark.parametrize("case", PROGRAMS, ids=lambda case: case.stem)
+def test_every_stage_means_the_same(case: Path, data_tiling: bool) -> None:
+    context, module = parse(case.read_text())
+    (name,) = public_functions(module)
+    inputs = numbers(list(argument_types(find_function(Program(module), name))))
+    expected = run(module, name, inputs)
+    for one in DataTilePass(data_tiling).passes():
+        one.apply(context, module)
+        module.verify()
+        found = run(module, name, inputs)
+        for array, wanted in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(array, wanted, err_msg=f"after {one.name}")
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_programs_that_mean_nothing(name: str) -> None:
+    context, module = parse((FOLDER / f"{name}.mlir").read_text())
+    with pytest.raises(OperationError, match=ERRORS[name]):
+        DataTilePass().apply(context, module)
