@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.shard import AllReduceOp
+from ...dialects.tensor_reshapes import ExpandShapeOp
 from .collectives import ALL_REDUCE, axes_of, grid_name, kind_of
 from .local_types import ranked
 
@@ -118,10 +119,6 @@ def _merge(members: list[Operation], before: Operation) -> None:
         member.erase()
 
 
-def _reassociation(rank: int) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
-    return ArrayAttr([ArrayAttr([IntegerAttr(dimension, i64) for dimension in range(rank)])])
-
-
 def _flatten(emit: Emit, value: SSAValue, held: TensorType[Attribute], size: int) -> SSAValue:
     """The elements of a tensor end to end."""
     rank, flat = held.get_num_dims(), TensorType(held.element_type, [size])
@@ -130,11 +127,10 @@ def _flatten(emit: Emit, value: SSAValue, held: TensorType[Attribute], size: int
     if rank == 0:
         element = emit(tensor.ExtractOp(value, [], held.element_type))
         return emit(tensor.FromElementsOp(element, result_type=flat))
+    one_group = ArrayAttr([ArrayAttr(IntegerAttr(dimension, i64) for dimension in range(rank))])
     return emit(
         tensor.CollapseShapeOp.create(
-            operands=[value],
-            result_types=[flat],
-            properties={"reassociation": _reassociation(rank)},
+            operands=[value], result_types=[flat], properties={"reassociation": one_group}
         )
     )
 
@@ -148,4 +144,4 @@ def _unflatten(emit: Emit, value: SSAValue, held: TensorType[Attribute]) -> SSAV
         zero = emit(arith.ConstantOp(IntegerAttr(0, IndexType())))
         element = emit(tensor.ExtractOp(value, [zero], held.element_type))
         return emit(tensor.FromElementsOp(element, result_type=held))
-    return emit(tensor.ExpandShapeOp(value, [], _reassociation(rank), list(held.get_shape()), held))
+    return emit(ExpandShapeOp(value, held.get_shape(), [range(rank)], held))

@@ -15,13 +15,11 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
-    ArrayAttr,
     FloatAttr,
     IndexType,
     IntegerAttr,
     IntegerType,
     TensorType,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -29,6 +27,7 @@ from ...dialects.diagnostics import OperationError
 from ...dialects.linalg_body_ops import YieldOp
 from ...dialects.linalg_region_ops import ReduceOp
 from ...dialects.shard import AllGatherOp
+from ...dialects.tensor_reshapes import ExpandShapeOp
 from ...sharding.factor_placement import pending_reductions, without_new_partials
 from ...sharding.factors import FactorKind, FactorRule
 from ...sharding.sharding import Axes, ReductionKind, Sharding
@@ -237,13 +236,8 @@ def _with_leading_one(
         element = emitter.help(tensor.ExtractOp(value, [], tensor_type.element_type))
         return emitter.help(tensor.FromElementsOp(element, result_type=result))
     groups = [[0, 1], *([dimension + 1] for dimension in range(1, rank))]
-    reassociation = ArrayAttr(
-        [ArrayAttr([IntegerAttr(dimension, i64) for dimension in group]) for group in groups]
-    )
-    sizes = [emitter.dimension(value, dimension) for dimension in range(rank)]
-    numbers = [1, *(size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes)]
-    dynamic = [size for size in sizes if not isinstance(size, int)]
-    return emitter.help(tensor.ExpandShapeOp(value, dynamic, reassociation, numbers, result))
+    sizes = [1, *(emitter.dimension(value, dimension) for dimension in range(rank))]
+    return emitter.help(ExpandShapeOp(value, sizes, groups, result))
 
 
 def counts_initial_value(combiner: Combiner, partitioner: Partitioner, init: SSAValue) -> bool:

@@ -7,7 +7,7 @@ operation too, and its neutral element starts every accumulation but one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, nan
 
@@ -89,6 +89,9 @@ _WIDTH_CHANGES = frozenset(
     {"arith.extf", "arith.truncf", "arith.extsi", "arith.extui", "arith.trunci"}
 )
 
+_MODULAR = frozenset({"addi", "muli", "andi", "ori", "xori"})
+"""Combiners whose lowest bits depend on the lowest bits of their operands only."""
+
 _FLOAT_SELECTS = {
     **dict.fromkeys((2, 3, 9, 10), "maxnumf"),  # ogt oge ugt uge
     **dict.fromkeys((4, 5, 11, 12), "minnumf"),  # olt ole ult ule
@@ -148,11 +151,24 @@ def _step(value: SSAValue) -> tuple[str, tuple[SSAValue, ...], tuple[SSAValue, .
     return None
 
 
-def _through_width_changes(value: SSAValue) -> SSAValue:
-    """The value before conversions of the same number to another width."""
+def _through_width_changes(value: SSAValue, passed: list[Attribute]) -> SSAValue:
+    """The value before conversions of the same number to another width; notes its types."""
     while isinstance(owner := value.owner, Operation) and owner.name in _WIDTH_CHANGES:
+        passed.append(value.type)
         value = owner.operands[0]
     return value
+
+
+def _same_at_width(combiner: str, accumulator: Attribute, passed: Sequence[Attribute]) -> bool:
+    """Whether a chain through other widths combines as it would in the accumulator's type.
+
+    Sums, products and bitwise operations of integers do modulo the narrowest type on the way;
+    an order does not, since what is cut off counts. Floats are only rounded otherwise.
+    """
+    if isinstance(accumulator, AnyFloat) or all(other == accumulator for other in passed):
+        return True
+    narrowest = _width(accumulator)
+    return combiner in _MODULAR and all(_width(other) >= narrowest for other in passed)
 
 
 def _depends_on(value: SSAValue, argument: SSAValue, block: Block) -> bool:
@@ -186,7 +202,8 @@ def body_combiner(block: Block, accumulator: SSAValue, result: SSAValue) -> Comb
     Follows the chain of one combining operation from the yielded value to the accumulator;
     nothing else may read the accumulator. `None` where the body is no such chain.
     """
-    value, found = _through_width_changes(result), None
+    passed: list[Attribute] = []
+    value, found = _through_width_changes(result, passed), None
     while value is not accumulator:
         step = _step(value)
         if step is None or found not in (None, step[0]):
@@ -200,8 +217,11 @@ def body_combiner(block: Block, accumulator: SSAValue, result: SSAValue) -> Comb
             return None
         if len(continues) != 1:
             return None
-        value = _through_width_changes(continues[0])
-    return None if found is None else _COMBINERS[found]
+        passed.append(value.type)
+        value = _through_width_changes(continues[0], passed)
+    if found is None or not _same_at_width(found, accumulator.type, passed):
+        return None
+    return _COMBINERS[found]
 
 
 def _tosa(float_name: str, integer_name: str) -> Callable[[Attribute], str]:
@@ -232,6 +252,8 @@ _NAMED: dict[str, Callable[[Attribute], str]] = {
 }
 """Reductions whose combiner follows from the operation's name and the result's element type."""
 
+_WITHOUT_NANS = {"maximumf": "maxnumf", "minimumf": "minnumf"}
+
 
 def combiner_of(operation: Operation, result: int) -> Combiner | None:
     """What combines partial values of a result of a reduction split over processes.
@@ -242,7 +264,10 @@ def combiner_of(operation: Operation, result: int) -> Combiner | None:
     """
     by_type = _NAMED.get(operation.name)
     if by_type is not None:
-        return _COMBINERS[by_type(element_type(operation.results[result].type))]
+        name = by_type(element_type(operation.results[result].type))
+        if "IGNORE" in str(attribute(operation, "nan_mode")):
+            name = _WITHOUT_NANS.get(name, name)
+        return _COMBINERS[name]
     view = structured_view(operation)
     if view is None:
         return None

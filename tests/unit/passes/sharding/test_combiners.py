@@ -94,6 +94,35 @@ def test_chains_and_width_changes() -> None:
         assert found.kind is ReductionKind.SUM
 
 
+def test_integers_through_other_widths() -> None:
+    def through(inner: str, outer: str, wide: str, operation: str) -> Combiner | None:
+        return combiner(
+            f"%p = arith.{inner} %b : i8 to {wide}\n    %q = arith.{inner} %a : i8 to {wide}\n"
+            f"    %t = arith.{operation} %p, %q : {wide}\n"
+            f"    %s = arith.{outer} %t : {wide} to i8",
+            "i8",
+        )
+
+    assert through("extsi", "trunci", "i32", "addi") is not None
+    # The highest of unsigned numbers is not the highest of the same bits with a sign,
+    assert through("extui", "trunci", "i32", "maxsi") is None
+    # and a sum that drops bits on the way is not the sum of such sums.
+    assert through("trunci", "extsi", "i4", "addi") is None
+
+
+def test_reductions_that_ignore_nans() -> None:
+    text = """
+func.func @f(%x: tensor<2x4xf32>) {
+  %0 = tosa.reduce_max %x {axis = 1 : i32, nan_mode = IGNORE} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  return
+}"""
+    module = parse_module(new_context(), Source(text, "test"))
+    (reduction,) = [op for op in module.walk() if op.name == "tosa.reduce_max"]
+    found = combiner_of(reduction, 0)
+    assert found is not None
+    assert found.operation == "arith.maxnumf"
+
+
 def test_neutral_elements() -> None:
     i8 = IntegerType(8)
 
