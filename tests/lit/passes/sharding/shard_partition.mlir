@@ -77,7 +77,7 @@ shard.grid @g(shape = 2)
 
 // CHECK-LABEL: func.func @maximum_of_numbers(%x: tensor<4x3xf32> {shard.boundary = {global_type = tensor<4x6xf32>, grid = @g, split_axes = [array<i16>, array<i16: 0>]}}, %init: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:  %r = linalg.reduce { arith.maxnumf } ins(%x : tensor<4x3xf32>) outs(%init : tensor<4xf32>) dimensions = [1]
-// CHECK-NEXT:  %0 = tensor.expand_shape %r {{\[\[}}0 : i64, 1 : i64]] output_shape [1, 4] : tensor<4xf32> into tensor<1x4xf32>
+// CHECK-NEXT:  %0 = tensor.expand_shape %r {{\[\[}}0, 1]] output_shape [1, 4] : tensor<4xf32> into tensor<1x4xf32>
 // CHECK-NEXT:  %all_gather = shard.all_gather %0 on @g grid_axes = [0] gather_axis = 0 : tensor<1x4xf32> -> tensor<2x4xf32>
 // CHECK-NEXT:  %1 = arith.constant 0x7fc00000 : f32
 // CHECK-NEXT:  %2 = tensor.splat %1 : tensor<4xf32>
