@@ -5,8 +5,10 @@ Programs that define devices are left alone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from platform import machine
+from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -91,5 +93,5 @@ def host_features() -> str:
     """What this machine's processor can do, as LLVM names it."""
     from llvmlite import binding
 
-    features: dict[str, bool] = binding.get_host_cpu_features()
+    features = cast(Mapping[str, bool], binding.get_host_cpu_features())
     return ",".join(f"+{name}" for name, there in sorted(features.items()) if there)

@@ -1,0 +1,106 @@
+// RUN: mesh-opt %s --split-input-file --set-encoding | filecheck %s
+// RUN: mesh-opt %s --split-input-file --iree-dispatch-creation-set-encoding | filecheck %s
+
+// The operands and the result of a matrix product, with the sizes that are known.
+
+// CHECK-LABEL: func.func @dynamic
+// CHECK: %[[M:.*]] = tensor.dim %a
+// CHECK: iree_encoding.set_encoding %a encoding_dims{%[[M]]} : tensor<?x40xf32> -> tensor<?x40xf32, #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iteration_sizes = [?, 33, 40]>>
+// CHECK: iree_encoding.set_encoding %b encoding_dims{%[[M]]} : tensor<40x33xf32> -> tensor<40x33xf32, #iree_encoding.encoding<operand_index = 1 : index
+// CHECK: %[[E:.*]] = tensor.empty(%[[M]]) : tensor<?x33xf32, #iree_encoding.encoding<operand_index = 2 : index
+// CHECK: %[[F:.*]] = linalg.fill ins({{.*}}) outs(%[[E]]
+// CHECK: %[[R:.*]] = linalg.matmul {{.*}} outs(%[[F]]
+// CHECK: iree_encoding.unset_encoding %[[R]] encoding_dims{%[[M]]} : {{.*}} -> tensor<?x33xf32>{%[[M]]}
+func.func @dynamic(%a: tensor<?x40xf32>, %b: tensor<40x33xf32>) -> tensor<?x33xf32> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %a, %c0 : tensor<?x40xf32>
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty(%m) : tensor<?x33xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<?x33xf32>) -> tensor<?x33xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<?x40xf32>, tensor<40x33xf32>) outs(%f : tensor<?x33xf32>) -> tensor<?x33xf32>
+  return %r : tensor<?x33xf32>
+}
+
+// -----
+
+// A sum that starts with given numbers: these are laid out too. Unsigned elements are named as such.
+
+// CHECK-LABEL: func.func @widening
+// CHECK: iree_encoding.set_encoding %a : {{.*}}element_types = [ui8, i8, i32]
+// CHECK: iree_encoding.set_encoding %b : {{.*}}element_types = [ui8, i8, i32]
+// CHECK: iree_encoding.set_encoding %c : {{.*}}operand_index = 2
+func.func @widening(%a: tensor<4x5xi8>, %b: tensor<6x5xi8>, %c: tensor<4x6xi32>) -> tensor<4x6xi32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%a, %b : tensor<4x5xi8>, tensor<6x5xi8>) outs(%c : tensor<4x6xi32>) {
+  ^bb0(%x: i8, %y: i8, %s: i32):
+    %0 = arith.extui %x : i8 to i32
+    %1 = arith.extsi %y : i8 to i32
+    %2 = arith.muli %1, %0 : i32
+    %3 = arith.addi %s, %2 : i32
+    linalg.yield %3 : i32
+  } -> tensor<4x6xi32>
+  return %r : tensor<4x6xi32>
+}
+
+// -----
+
+// Batches, and vectors.
+
+// CHECK-LABEL: func.func @batches
+// CHECK: iteration_sizes = [3, 4, 6, 5]
+// CHECK: linalg.batch_matmul
+// CHECK: iteration_sizes = [6, 5]
+// CHECK: linalg.matvec
+func.func @batches(%a: tensor<3x4x5xf32>, %b: tensor<3x5x6xf32>, %c: tensor<3x4x6xf32>, %d: tensor<6x5xf32>, %x: tensor<5xf32>, %y: tensor<6xf32>) -> (tensor<3x4x6xf32>, tensor<6xf32>) {
+  %r = linalg.batch_matmul ins(%a, %b : tensor<3x4x5xf32>, tensor<3x5x6xf32>) outs(%c : tensor<3x4x6xf32>) -> tensor<3x4x6xf32>
+  %s = linalg.matvec ins(%d, %x : tensor<6x5xf32>, tensor<5xf32>) outs(%y : tensor<6xf32>) -> tensor<6xf32>
+  return %r, %s : tensor<3x4x6xf32>, tensor<6xf32>
+}
+
+// -----
+
+// No M and no N, and what is no sum of products: left alone.
+
+// CHECK-LABEL: func.func @others
+// CHECK-NOT: iree_encoding
+func.func @others(%x: tensor<5xf32>, %y: tensor<5xf32>, %s: tensor<f32>, %a: tensor<4x5xf32>, %b: tensor<5x6xf32>, %c: tensor<4x6xf32>) -> (tensor<f32>, tensor<4x6xf32>) {
+  %r = linalg.dot ins(%x, %y : tensor<5xf32>, tensor<5xf32>) outs(%s : tensor<f32>) -> tensor<f32>
+  %t = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%a, %b : tensor<4x5xf32>, tensor<5x6xf32>) outs(%c : tensor<4x6xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %0 = arith.addf %p, %q : f32
+    %1 = arith.maximumf %o, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x6xf32>
+  return %r, %t : tensor<f32>, tensor<4x6xf32>
+}
+
+// -----
+
+// Where an operation is marked, only that one is encoded.
+
+// CHECK-LABEL: func.func @marked
+// CHECK-NOT: set_encoding %a
+// CHECK: linalg.matmul ins(%a, %b : tensor<4x4xf32>
+// CHECK: set_encoding
+// CHECK: linalg.matmul
+// CHECK-NOT: iree.opt.data_tiling
+func.func @marked(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>, %c: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %r = linalg.matmul ins(%a, %b : tensor<4x4xf32>, tensor<4x4xf32>) outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %s = linalg.matmul {iree.opt.data_tiling} ins(%r, %b : tensor<4x4xf32>, tensor<4x4xf32>) outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %s : tensor<4x4xf32>
+}
+
+// -----
+
+// In a module of 2024: sizes are rounded up there, and no operation lists the loops' extents.
+
+#exe = #hal.executable.target<"vmvx", "vmvx-bytecode-fb", {encoding_solver = #iree_cpu.vmvx_encoding_solver<>}>
+util.global private @device = #hal.device.target<"local", [#exe]> : !hal.device
+
+// CHECK-LABEL: func.func @of_2024
+// CHECK: iree_encoding.set_encoding %a : tensor<?x4xf32> -> tensor<?x4xf32, #iree_encoding.encoding<{{.*}}round_dims_to = array<i64: 32, 8, 4>>>
+func.func @of_2024(%a: tensor<?x4xf32>, %b: tensor<4x8xf32>, %c: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %r = linalg.matmul ins(%a, %b : tensor<?x4xf32>, tensor<4x8xf32>) outs(%c : tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %r : tensor<?x8xf32>
+}
