@@ -35,8 +35,7 @@ def shard(partitioner: Partitioner, operation: Operation) -> None:
         target = target.without_partials()
     else:
         target = without_new_partials(held, target)
-    value = partitioner.demand(source, target)
-    partitioner.place(result, value, target)
+    partitioner.move(result, target)
 
 
 @partitions(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,8 @@ class Placed:
     value: SSAValue
     sharding: Sharding | None
     emitter: Emitter
+    before: Placed | None = None
+    """The same tensor where an annotation has led it from."""
 
 
 Dimension = tuple[SSAValue, int]
@@ -81,6 +83,14 @@ class Partitioner:
                 continue
             key = self._extent_key(original, dimension, sharding)
             self._local_extents.setdefault(key, (self.emitter, value, dimension))
+
+    def move(self, original: SSAValue, sharding: Sharding) -> None:
+        """Lead a tensor to another placement; where it was before remains known."""
+        before = self._tensors[original]
+        self.place(original, self.demand(original, sharding), sharding)
+        after = self._tensors[original]
+        if isinstance(before, Placed) and isinstance(after, Placed):
+            self._tensors[original] = replace(after, before=before)
 
     def create(self, original: SSAValue, creation: Creation) -> None:
         """Record a tensor that is made where it is needed."""
@@ -162,8 +172,11 @@ class Partitioner:
         if isinstance(found, Creation):
             made = emit_creation(self, found, target)
             return made
-        if found.sharding == target:
-            return found.value
+        at: Placed | None = found
+        while at is not None:
+            if at.sharding == target:
+                return at.value
+            at = at.before
         emitter = found.emitter
         return emitter.once(
             ("reshard", found.value, target), lambda: self._reshard(original, found, target)

@@ -69,6 +69,11 @@ class Placer:
         self._shardings: dict[tuple[str, DimensionAxes], Sharding] = {}
         self._uneven: dict[object, Sharding] = {}
         self._free_operands: dict[tuple[int, int], tuple[tuple[int, Sharding], ...]] = {}
+        self._annotations = {
+            entry.operation: entry.annotation
+            for entry in graph.entries
+            if entry.annotation is not None
+        }
         self._default_grid = next((grid for grid in graph.grids if grid is not None), None)
         self._wanted: dict[SSAValue, list[PlacedUse]] = self._placement.uses
         self._copies: dict[SSAValue, tuple[DimensionAxes, ...]] = {}
@@ -120,10 +125,29 @@ class Placer:
 
     def _define_by_table(self, value: SSAValue, node: int) -> None:
         sharding = self._by_table(node)
+        if sharding is not None and node not in self._graph.pinned:
+            sharding = self._as_annotated_for_users(value, sharding)
         if sharding is None and self._complete and self._default_grid is not None:
             sharding = self._replicated(value, self._default_grid)
         if sharding is not None:
             self._placement.definitions[value] = sharding
+
+    def _as_annotated_for_users(self, value: SSAValue, sharding: Sharding) -> Sharding:
+        """With the halos and borders that all users are annotated to want, if they are alike.
+
+        An annotation for users of a value without one for its producer speaks for both.
+        """
+        wanted: Sharding | None = None
+        for use in value.uses:
+            annotation = self._annotations.get(use.operation)
+            if annotation is None or not annotation.for_users:
+                return sharding
+            if wanted is not None and annotation.sharding != wanted:
+                return sharding
+            wanted = annotation.sharding
+        if wanted is None or wanted.partials or wanted.grid != sharding.grid:
+            return sharding
+        return wanted if wanted.dimension_axes == sharding.dimension_axes else sharding
 
     def _replicated(self, value: SSAValue, grid: Grid) -> Sharding:
         return self.sharding(grid, ((),) * rank_of(value))
