@@ -10,6 +10,7 @@ K, or the next power of two where the size is known to be less.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import chain
 from typing import cast
 
@@ -86,24 +87,27 @@ BASELINE_ROUNDING = 32
 
 def spelling_of(module: ModuleOp) -> Spelling:
     """The spelling that a module is in; today's if nothing tells."""
-    seen: set[Attribute] = set()
-    identities: set[int] = set()
+    seen: set[int] = set()
     for operation in module.walk():
         for attribute in _attributes_of(operation):
-            # Hashing is dear; most attributes are the very object that was seen before.
-            if id(attribute) in identities:
-                continue
-            identities.add(id(attribute))
-            for nested in _nested(attribute, seen):
-                if _spelling_of_attribute(nested) == "2024":
-                    return "2024"
+            if id(attribute) not in seen:
+                for nested in _nested(attribute, seen):
+                    if _spelling_of_attribute(nested) == "2024":
+                        return "2024"
     return "today"
 
 
 def _spelling_of_attribute(attribute: Attribute) -> Spelling | None:
-    if isinstance(attribute, EncodingSolverInterface | DispatchTensor):
+    if isinstance(attribute, EncodingAttr):
+        return attribute.spelling
+    return _spelling_of_class(type(attribute))
+
+
+@lru_cache(maxsize=1024)
+def _spelling_of_class(attribute: type[Attribute]) -> Spelling | None:
+    if issubclass(attribute, EncodingSolverInterface | DispatchTensor):
         return attribute.SPELLING
-    return attribute.spelling if isinstance(attribute, EncodingAttr) else None
+    return None
 
 
 def _attributes_of(operation: Operation) -> Iterator[Attribute]:
@@ -113,14 +117,15 @@ def _attributes_of(operation: Operation) -> Iterator[Attribute]:
         yield result.type
 
 
-def _nested(attribute: Attribute, seen: set[Attribute]) -> Iterator[Attribute]:
-    """An attribute and all inside it, each once."""
+def _nested(attribute: Attribute, seen: set[int]) -> Iterator[Attribute]:
+    """An attribute and all inside it, each object once: most are the very same, and comparing
+    them in substance is dear."""
     stack = [attribute]
     while stack:
         one = stack.pop()
-        if one in seen:
+        if id(one) in seen:
             continue
-        seen.add(one)
+        seen.add(id(one))
         yield one
         if isinstance(one, ArrayAttr):
             stack += cast(ArrayAttr[Attribute], one).data

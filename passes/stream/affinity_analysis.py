@@ -36,11 +36,11 @@ def required_affinity(operation: Operation) -> Attribute:
 class AffinityAnalysis:
     """Targets by affinity. Which dialect to ask is settled at the first question."""
 
-    def __init__(self, context: Context, module: ModuleOp) -> None:
+    def __init__(self, context: Context, module: ModuleOp, numbers: AttributeNumbers) -> None:
         self._context = context
         self._module = module
         self._resolvers: dict[str, TargetResolver] = {}
-        self._numbers = AttributeNumbers()
+        self._numbers = numbers
         self._targets: dict[int, tuple[TargetSolver, ...]] = {}
 
     def targets(self, affinity: Attribute, operation: Operation) -> tuple[TargetSolver, ...]:

@@ -65,6 +65,7 @@ from ...dialects.stream_tensor import (
 from ...dialects.stream_tensor_elements import TensorLoadOp, TensorStoreOp
 from ...dialects.tensor_shapes import element_named, element_of, shape_of
 from ...tiling.element_types import ElementKind
+from ..garbage_collection import without_garbage_collection
 from .index_amounts import (
     Amount,
     add,
@@ -88,23 +89,69 @@ class EncodeHostTensorsPass(ModulePass):
     name = "iree-stream-encode-host-tensors"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in tuple(host_operations(op)):
-            rule = RULES.get(operation.name)
-            if rule is None:
-                continue
-            builder = Builder(InsertPoint.before(operation))
+        with without_garbage_collection():
+            planned = Planned()
             try:
-                results = rule(operation, builder)
-            except ValueError as error:
-                # An encoding that is not settled, a size that overflows, an unknown element type.
-                raise OperationError(operation, str(error)) from error
+                for operation in tuple(host_operations(op)):
+                    if (rule := RULES.get(operation.name)) is not None:
+                        planned.add(operation, rule)
+            except OperationError:
+                planned.undo()
+                raise
+            planned.apply()
+
+
+class Planned:
+    """What operations are to be replaced by. It is in the program beside them until all is known
+    to succeed, so that a program with an error in it is left as it was."""
+
+    def __init__(self) -> None:
+        self.made: list[Operation] = []
+        self._replacements: dict[Operation, Sequence[SSAValue]] = {}
+        self._becomes: dict[SSAValue, SSAValue] = {}
+
+    def add(self, operation: Operation, rule: Rule) -> None:
+        """Make what an operation becomes. Raises `OperationError` where it can become nothing."""
+        builder = HostBuilder(InsertPoint.before(operation), self)
+        try:
+            results = rule(operation, builder)
+        except ValueError as error:
+            # An encoding that is not settled, a size that overflows, an unknown element type.
+            raise OperationError(operation, str(error)) from error
+        self._replacements[operation] = results
+        self._becomes.update(zip(operation.results, results, strict=True))
+
+    def known(self, value: SSAValue) -> Amount:
+        """The number that a value is or becomes, if there is one; else the value."""
+        amount = known(self._becomes.get(value, value))
+        return amount if isinstance(amount, int) else value
+
+    def undo(self) -> None:
+        for operation in reversed(self.made):
+            operation.detach()
+            operation.erase()
+
+    def apply(self) -> None:
+        for operation, results in self._replacements.items():
             Rewriter.replace_op(operation, [], results)
+
+
+class HostBuilder(Builder):
+    """Builds what one operation is to be replaced by."""
+
+    def __init__(self, place: InsertPoint, planned: Planned) -> None:
+        super().__init__(place, operation_insertion_handler=[planned.made.append])
+        self._planned = planned
+
+    def known(self, value: SSAValue) -> Amount:
+        """The number that a value of the program is or becomes, if there is one."""
+        return self._planned.known(value)
 
 
 # Sizes and ranges
 
 
-def storage_size(tensor: Tensor, dims: Sequence[SSAValue], builder: Builder) -> SSAValue:
+def storage_size(tensor: Tensor, dims: Sequence[SSAValue], builder: HostBuilder) -> SSAValue:
     """The bytes of a tensor as a value: the largest that any target may need."""
     formulas = storage_formula_of(tensor)
     if all(formula.is_static for formula in formulas):
@@ -130,43 +177,47 @@ def plain_tensor(operation: Operation, type_: Attribute) -> Tensor:
     return tensor
 
 
-def sizes_of(tensor: Tensor, dims: Sequence[SSAValue]) -> list[Amount]:
+def sizes_of(tensor: Tensor, dims: Sequence[SSAValue], builder: HostBuilder) -> list[Amount]:
     """All sizes of a tensor, given those of its dynamic dimensions."""
     rest = iter(dims)
-    return [known(next(rest)) if size is None else size for size in shape_of(tensor)]
+    return [builder.known(next(rest)) if size is None else size for size in shape_of(tensor)]
 
 
 def byte_offset(
-    tensor: Tensor, dims: Sequence[SSAValue], indices: Sequence[SSAValue], builder: Builder
+    tensor: Tensor, dims: Sequence[SSAValue], indices: Sequence[SSAValue], builder: HostBuilder
 ) -> Amount:
     """Where in a row-major tensor the element at `indices` starts. No indices: at the start."""
     if not indices:
         return 0
-    amounts = [known(index) for index in indices]
-    position = row_major_position(amounts, sizes_of(tensor, dims), builder)
+    amounts = [builder.known(index) for index in indices]
+    position = row_major_position(amounts, sizes_of(tensor, dims, builder), builder)
     return bytes_of(position, element_of(tensor).storage_bits, builder, round_up=False)
 
 
 def require_one_run(
-    operation: Operation, tensor: Tensor, dims: Sequence[SSAValue], lengths: Sequence[Amount]
+    operation: Operation,
+    tensor: Tensor,
+    dims: Sequence[SSAValue],
+    lengths: Sequence[Amount],
+    builder: HostBuilder,
 ) -> None:
     """An error at the operation unless a part of a tensor is one run of bytes."""
-    sizes = sizes_of(tensor, dims)
+    sizes = sizes_of(tensor, dims, builder)
     if len(lengths) != len(sizes) or not is_contiguous(lengths, sizes):
         raise OperationError(
             operation, f"is about a part of {tensor} that is not known to be one run of bytes"
         )
 
 
-def byte_length(tensor: Tensor, lengths: Sequence[SSAValue], builder: Builder) -> Amount:
+def byte_length(tensor: Tensor, lengths: Sequence[SSAValue], builder: HostBuilder) -> Amount:
     """The bytes of a part of a row-major tensor that has these lengths."""
     elements: Amount = 1
     for length in lengths:
-        elements = multiply(elements, known(length), builder)
+        elements = multiply(elements, builder.known(length), builder)
     return bytes_of(elements, element_of(tensor).storage_bits, builder, round_up=True)
 
 
-def pattern(value: SSAValue, operation: Operation, builder: Builder) -> SSAValue:
+def pattern(value: SSAValue, operation: Operation, builder: HostBuilder) -> SSAValue:
     """The bits of a value, as an integer of 8, 16, 32 or 64 of them, as they are stored."""
     element = element_named(value.type)
     bits = element.storage_bits
@@ -207,12 +258,12 @@ def _placed(operation: Operation, **properties: Attribute) -> dict[str, Attribut
 Results = Sequence[SSAValue]
 
 
-def _size_of(operation: Operation, builder: Builder) -> Results:
+def _size_of(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorSizeOfOp, operation)
     return [storage_size(ranked(op, op.encoding), tuple(op.encoding_dims), builder)]
 
 
-def _empty(operation: Operation, builder: Builder) -> Results:
+def _empty(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorEmptyOp, operation)
     new = AsyncAllocaOp.create(
         operands=[op.result_size], result_types=[op.result.type], properties=_placed(op)
@@ -220,7 +271,7 @@ def _empty(operation: Operation, builder: Builder) -> Results:
     return builder.insert(new).results
 
 
-def _constant(operation: Operation, builder: Builder) -> Results:
+def _constant(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorConstantOp, operation)
     tensor = plain_tensor(op, op.result_encoding)
     new = AsyncConstantOp.create(
@@ -243,7 +294,7 @@ def _stored_constant(value: Attribute) -> Attribute:
     return DenseIntOrFPElementsAttr.from_list(TensorType(i8, type_.shape), numbers)
 
 
-def _splat(operation: Operation, builder: Builder) -> Results:
+def _splat(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorSplatOp, operation)
     new = AsyncSplatOp.create(
         operands=[pattern(op.value, op, builder), op.result_size],
@@ -253,7 +304,7 @@ def _splat(operation: Operation, builder: Builder) -> Results:
     return builder.insert(new).results
 
 
-def _clone(operation: Operation, builder: Builder) -> Results:
+def _clone(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorCloneOp, operation)
     new = AsyncCloneOp.create(
         operands=[op.source, op.source_size, op.result_size],
@@ -263,14 +314,14 @@ def _clone(operation: Operation, builder: Builder) -> Results:
     return builder.insert(new).results
 
 
-def _slice(operation: Operation, builder: Builder) -> Results:
+def _slice(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorSliceOp, operation)
     tensor = plain_tensor(op, op.source_encoding)
     plain_tensor(op, op.result_encoding)
     dims = tuple(op.source_encoding_dims)
-    require_one_run(op, tensor, dims, [known(length) for length in op.lengths])
+    require_one_run(op, tensor, dims, [builder.known(length) for length in op.lengths], builder)
     start = byte_offset(tensor, dims, tuple(op.start_indices), builder)
-    end = add(start, known(op.result_size), builder)
+    end = add(start, builder.known(op.result_size), builder)
     new = AsyncSliceOp.create(
         operands=[
             op.source,
@@ -285,14 +336,14 @@ def _slice(operation: Operation, builder: Builder) -> Results:
     return builder.insert(new).results
 
 
-def _fill(operation: Operation, builder: Builder) -> Results:
+def _fill(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorFillOp, operation)
     start: Amount = 0
-    length: Amount = known(op.target_size)
+    length: Amount = builder.known(op.target_size)
     if op.lengths:
         tensor = plain_tensor(op, op.target_encoding)
         dims = tuple(op.target_encoding_dims)
-        require_one_run(op, tensor, dims, [known(length) for length in op.lengths])
+        require_one_run(op, tensor, dims, [builder.known(length) for length in op.lengths], builder)
         start = byte_offset(tensor, dims, tuple(op.start_indices), builder)
         length = byte_length(tensor, tuple(op.lengths), builder)
     new = AsyncFillOp.create(
@@ -310,14 +361,15 @@ def _fill(operation: Operation, builder: Builder) -> Results:
     return builder.insert(new).results
 
 
-def _update(operation: Operation, builder: Builder) -> Results:
+def _update(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorUpdateOp, operation)
     tensor = plain_tensor(op, op.target_encoding)
     update = plain_tensor(op, op.update_encoding)
     dims = tuple(op.target_encoding_dims)
-    require_one_run(op, tensor, dims, sizes_of(update, tuple(op.update_encoding_dims)))
+    lengths = sizes_of(update, tuple(op.update_encoding_dims), builder)
+    require_one_run(op, tensor, dims, lengths, builder)
     start = byte_offset(tensor, dims, tuple(op.start_indices), builder)
-    end = add(start, known(op.update_size), builder)
+    end = add(start, builder.known(op.update_size), builder)
     new = AsyncUpdateOp.create(
         operands=[
             op.target,
@@ -333,7 +385,7 @@ def _update(operation: Operation, builder: Builder) -> Results:
     return builder.insert(new).results
 
 
-def _load(operation: Operation, builder: Builder) -> Results:
+def _load(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorLoadOp, operation)
     tensor = plain_tensor(op, op.source_encoding)
     offset = byte_offset(tensor, tuple(op.source_encoding_dims), tuple(op.indices), builder)
@@ -344,7 +396,7 @@ def _load(operation: Operation, builder: Builder) -> Results:
     return builder.insert(new).results
 
 
-def _store(operation: Operation, builder: Builder) -> Results:
+def _store(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorStoreOp, operation)
     tensor = plain_tensor(op, op.target_encoding)
     offset = byte_offset(tensor, tuple(op.target_encoding_dims), tuple(op.indices), builder)
@@ -355,7 +407,7 @@ def _store(operation: Operation, builder: Builder) -> Results:
     return builder.insert(new).results
 
 
-def _dispatch(operation: Operation, builder: Builder) -> Results:
+def _dispatch(operation: Operation, builder: HostBuilder) -> Results:
     """All of each resource is given to the kernel."""
     op = cast(TensorDispatchOp, operation)
     for type_ in (*op.operand_encodings, *op.result_encodings):
@@ -385,7 +437,7 @@ def _dispatch(operation: Operation, builder: Builder) -> Results:
     return builder.insert(new).results
 
 
-Rule = Callable[[Operation, Builder], Results]
+Rule = Callable[[Operation, HostBuilder], Results]
 
 RULES: dict[str, Rule] = {
     "stream.tensor.clone": _clone,

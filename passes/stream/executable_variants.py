@@ -45,9 +45,9 @@ class Variant:
 class VariantPlan:
     """All variants of all kernels, to be made at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: AttributeNumbers) -> None:
         self._variants: dict[Kernel, dict[VariantKey, Variant]] = {}
-        self._numbers = AttributeNumbers()
+        self._numbers = numbers
         self._groups: dict[Kernel, list[dict[str, set[Attribute]]]] = {}
         """Of kernels without encodings: targets by format that may be in one executable."""
 

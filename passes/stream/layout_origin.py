@@ -44,9 +44,9 @@ NOWHERE: Origins = frozenset()
 class LayoutOrigins:
     """The origins of all resources of a module."""
 
-    def __init__(self, module: ModuleOp) -> None:
+    def __init__(self, module: ModuleOp, numbers: AttributeNumbers | None = None) -> None:
         operations = tuple(host_operations(module))
-        self._state = State(operations)
+        self._state = State(operations, numbers or AttributeNumbers())
         while self._state.changed:
             self._state.changed = False
             for operation in operations:
@@ -69,7 +69,7 @@ def host_operations(module: ModuleOp) -> Iterator[Operation]:
 class State:
     """What is known so far."""
 
-    def __init__(self, operations: Sequence[Operation]) -> None:
+    def __init__(self, operations: Sequence[Operation], numbers: AttributeNumbers) -> None:
         self.changed = True
         self.values: dict[SSAValue, Origins] = {}
         self.globals: dict[str, Origins] = {}
@@ -78,7 +78,7 @@ class State:
         self.functions = {symbol(f, "sym_name"): f for f in operations if f.name in FUNCTIONS}
         self.called = {symbol(call, "callee") for call in operations if call.name in CALLS}
 
-        self._numbers = AttributeNumbers()
+        self._numbers = numbers
 
     def origin(self, affinity: Attribute | None, operation: Operation) -> Origins:
         """The origin of what an operation lays out for an affinity."""
@@ -130,7 +130,7 @@ def _produce(state: State, operation: Operation) -> None:
     for index, result in enumerate(operation.results):
         if result.type.name != RESOURCE:
             continue
-        tied = tied_value(operation, index)
+        tied = tied_value(operation, index) if "tied_operands" in operation.properties else None
         if tied is not None:
             state.add(result, state.get(tied))
         elif result not in state.values:

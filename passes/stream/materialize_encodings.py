@@ -34,6 +34,7 @@ from ...dialects.stream_types import BindingType
 from ...dialects.tensor_shapes import shape_of
 from ...dialects.util_types import UnusedType
 from .affinity_analysis import AffinityAnalysis
+from .attribute_numbers import AttributeNumbers
 from .kernel_outlining import INDEX, KERNEL_OPERATIONS, KernelOperations, whole_tensor
 from .layout_origin import host_operations
 from .stored_tensors import UNKNOWN, at, ranked
@@ -60,7 +61,7 @@ class Relayouts:
     """The kernels of a module that relay tensors out."""
 
     def __init__(self, context: Context, module: ModuleOp) -> None:
-        self._affinities = AffinityAnalysis(context, module)
+        self._affinities = AffinityAnalysis(context, module, AttributeNumbers())
         self._operations = KERNEL_OPERATIONS[spelling_of(module)]
         self._builder = Builder(InsertPoint.at_start(module.body.block))
         self._taken = {

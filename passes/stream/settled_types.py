@@ -39,12 +39,16 @@ class SettledTypes:
     """Settles types by affinity, each combination once."""
 
     def __init__(
-        self, affinities: AffinityAnalysis, origins: LayoutOrigins, spelling: Spelling
+        self,
+        affinities: AffinityAnalysis,
+        origins: LayoutOrigins,
+        spelling: Spelling,
+        numbers: AttributeNumbers,
     ) -> None:
         self._affinities = affinities
         self._origins = origins
         self._spelling: Spelling = spelling
-        self._numbers = AttributeNumbers()
+        self._numbers = numbers
         self._settled: dict[tuple[int, int], Settled] = {}
         self._remarked: set[tuple[Operation, str]] = set()
 

@@ -10,19 +10,21 @@ in it is left as it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.affinity import TensorPhase
 from ...dialects.diagnostics import OperationError
 from ...dialects.spelling import spelling_of
+from ..garbage_collection import without_garbage_collection
 from .affinity_analysis import AffinityAnalysis, required_affinity
+from .attribute_numbers import AttributeNumbers
 from .executable_variants import VariantPlan
 from .kernels import Kernel, Kernels, bound_tensor, dispatched_values, entry_points
 from .layout_origin import LayoutOrigins, host_operations, tied_value
@@ -38,21 +40,28 @@ class SpecializeEncodingsPass(ModulePass):
     name = "iree-stream-specialize-encodings"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        types = SettledTypes(AffinityAnalysis(ctx, op), LayoutOrigins(op), spelling_of(op))
-        planner = Planner(types, Kernels(op))
-        for operation in host_operations(op):
-            planner.plan(operation)
-        planner.apply(op)
+        with without_garbage_collection():
+            numbers = AttributeNumbers()
+            types = SettledTypes(
+                AffinityAnalysis(ctx, op, numbers),
+                LayoutOrigins(op, numbers),
+                spelling_of(op),
+                numbers,
+            )
+            planner = Planner(types, Kernels(op), VariantPlan(numbers))
+            for operation in host_operations(op):
+                planner.plan(operation)
+            planner.apply(op)
 
 
 class Planner:
     """Collects what is to be changed."""
 
-    def __init__(self, types: SettledTypes, kernels: Kernels) -> None:
+    def __init__(self, types: SettledTypes, kernels: Kernels, variants: VariantPlan) -> None:
         self._types = types
         self._kernels = kernels
+        self._variants = variants
         self._properties: list[tuple[Operation, str, Attribute]] = []
-        self._variants = VariantPlan()
 
     def plan(self, operation: Operation) -> None:
         """Note the changes that one operation of the host program needs."""
@@ -87,7 +96,7 @@ class Planner:
 
     def set_property(self, operation: Operation, name: str, attribute: Attribute) -> None:
         """Note that a property changes, if it does."""
-        if operation.properties[name] != attribute:
+        if operation.properties[name] is not attribute:
             self._properties.append((operation, name, attribute))
 
     def _refuse_encodings(self, operation: Operation) -> None:
@@ -109,9 +118,10 @@ class Planner:
         if operation.name == "stream.tensor.dispatch":
             self._plan_dispatch_types(operation, tuple(kernels.values()))
         targets = self._types.targets(operation)
+        values = dispatched_values(operation)
         for index, kernel in kernels.items():
             bindings = tuple(
-                self._binding_type(operation, argument, subspan)
+                self._binding_type(operation, values, argument, subspan)
                 for argument, subspan in kernel.bindings
             )
             self._variants.add(kernel, targets, bindings, operation, index)
@@ -122,7 +132,8 @@ class Planner:
         results = cast(ArrayAttr[Attribute], operation.properties["result_encodings"]).data
         settled = {
             "operand_encodings": [
-                self._operand_type(operation, index, type_) for index, type_ in enumerate(operands)
+                self._types.for_value(type_, value, operation)
+                for type_, value in zip(operands, dispatched_values(operation), strict=True)
             ],
             "result_encodings": [
                 self._result_type(operation, index, type_) for index, type_ in enumerate(results)
@@ -142,19 +153,16 @@ class Planner:
                         "its layout would be lost",
                     )
 
-    def _binding_type(self, operation: Operation, argument: int, subspan: Operation) -> Attribute:
-        """The settled tensor type of a binding."""
+    def _binding_type(
+        self, operation: Operation, values: Sequence[SSAValue], argument: int, subspan: Operation
+    ) -> Attribute:
+        """The settled tensor type of a binding, given what is dispatched."""
         tensor = bound_tensor(subspan)
         if tensor is None:
             raise OperationError(subspan, "does not read a tensor")
-        operands = len(dispatched_values(operation))
-        if argument < operands:
-            return self._operand_type(operation, argument, tensor)
+        if argument < len(values):
+            return self._types.for_value(tensor, values[argument], operation)
         return self._result_type(operation, self._untied_result(operation, argument), tensor)
-
-    def _operand_type(self, operation: Operation, index: int, type_: Attribute) -> Attribute:
-        value = dispatched_values(operation)[index]
-        return self._types.for_value(type_, value, operation)
 
     def _result_type(self, operation: Operation, index: int, type_: Attribute) -> Attribute:
         if not self._types.needs_settling(type_):
