@@ -29,7 +29,7 @@ def shard(partitioner: Partitioner, operation: Operation) -> None:
         partitioner.create(result, creation.annotated(hint))
         return
     held = partitioner.sharding_of(source)
-    if held == target:
+    if held == target or (held is not None and held == partitioner.destination(source)):
         return
     if held is None or held.grid != target.grid:
         target = target.without_partials()

@@ -215,6 +215,27 @@ class Partitioner:
                 for_users = for_users or sharding
         return for_users
 
+    def destination(self, result: SSAValue) -> Sharding | None:
+        """Where a value goes for all users at once, if its producer's annotation is on the way.
+
+        Then a reduction that the value awaits need not be finished where the producer is said
+        to leave it: a reduce-scatter sends less than an all-reduce and a slice of it.
+        """
+        use = result.get_user_of_unique_use()
+        if use is None or use.name != SHARD or self.annotations.of(use)[1]:
+            return None
+        found: Sharding | None = None
+        for onward in use.results[0].uses:
+            if onward.operation.name != SHARD:
+                return None
+            sharding, is_for_users = self.annotations.of(onward.operation)
+            if not is_for_users or (found is not None and sharding != found):
+                return None
+            found = sharding
+        if found is None or found.halos or found.offsets or found.partials:
+            return None
+        return found
+
     # Sizes
 
     def global_size(self, original: SSAValue, dimension: int) -> Size:
