@@ -282,14 +282,17 @@ def _concatenate(sizes: DimensionSizes, value: OpResult, index: int) -> Size | N
 
 RULES: dict[str, Rule] = {
     "flow.dispatch": _dispatch,
+    "flow.dispatch.tensor.load": _slice,
     "flow.tensor.barrier": _listed("argument_dims", 0),
     "flow.tensor.encode": _listed("result_dims"),
     "flow.tensor.reshape": _listed("result_dims"),
     "flow.tensor.transfer": _listed("argument_dims", 0),
+    "hal.tensor.import": _listed("target_dims"),
     "iree_encoding.set_encoding": _like(0),
     "iree_encoding.unset_encoding": _listed("result_dims", 0),
     "iree_tensor_ext.compute_barrier.end": _like(0),
     "iree_tensor_ext.compute_barrier.start": _like(0),
+    "iree_tensor_ext.dispatch.tensor.load": _slice,
     "tensor.cast": _like(0),
     "tensor.collapse_shape": _collapse,
     "tensor.concat": _concatenate,

@@ -84,7 +84,7 @@ def tiled_contraction(operation: Operation) -> TiledContraction | None:
             return None
         if len(set(map_.results)) != len(map_.results):
             return None
-    unsigned = _unsigned_factors(view.body)
+    unsigned = unsigned_factors(view.body)
     if unsigned is None:
         return None
     types = [cast(Tensor, value.type).element_type for value in (*view.inputs, *view.outputs)]
@@ -98,7 +98,7 @@ def tiled_contraction(operation: Operation) -> TiledContraction | None:
     return None if operand is None or operand.roles() is None else found
 
 
-def _unsigned_factors(body: Block) -> tuple[bool, bool] | None:
+def unsigned_factors(body: Block) -> tuple[bool, bool] | None:
     """For each factor whether it is read as unsigned; `None` if the body is no sum of products."""
     end = body.last_op
     if end is None or len(end.operands) != 1 or len(body.args) != 3:

@@ -52,7 +52,9 @@ def is_computation(operation: Operation) -> bool:
         return bool(operation.results)
     if operation.name.partition(".")[0] in HOST_DIALECTS or operation.name in HOST_OPERATIONS:
         return False
-    if operation.name in RESHAPES or operation.has_trait(IsTerminator):
+    if operation.name in RESHAPES:
+        return False
+    if operation.has_trait(IsTerminator, value_if_unregistered=False):
         return False
     return any(isinstance(result.type, TensorType) for result in operation.results)
 

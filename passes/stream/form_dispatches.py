@@ -18,6 +18,7 @@ from typing import cast
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -28,7 +29,8 @@ from ...dialects.diagnostics import OperationError, remark
 from ...dialects.encoding_interfaces import tensor_encoding
 from ...dialects.flow import TensorEncodeOp, TensorReshapeOp, TensorTransferOp
 from ...dialects.spelling import spelling_of
-from ..dimension_sizes import FUNCTIONS, DimensionSizes
+from ...dialects.structured import structured_view
+from ..dimension_sizes import FUNCTIONS, DimensionSizes, tensor_of
 from .device_placement import MOVES, DevicePlacement, boundary_affinity
 from .dispatch_groups import ENCODES, RESHAPES, Grouping, is_computation, is_copied
 from .kernel_outlining import KernelOutliner
@@ -53,6 +55,7 @@ class FormDispatchesPass(ModulePass):
             remove_unused(function)
             for block in blocks_of(function):
                 sizes.resolve(block)
+                free_destinations(block, sizes)
         outliner = KernelOutliner(op, spelling_of(op))
         placement = DevicePlacement(ctx, op)
         for function in functions:
@@ -77,6 +80,24 @@ def blocks_of(function: Operation) -> list[Block]:
             if not is_computation(operation):
                 stack += [inner for region in operation.regions for inner in region.blocks]
     return found
+
+
+def free_destinations(block: Block, sizes: DimensionSizes) -> None:
+    """Write results that overwrite all of a tensor to an empty one: nothing waits for the other."""
+    for operation in tuple(block.ops):
+        view = structured_view(operation)
+        if view is None or not operation.results:
+            continue
+        arguments = view.body.args[len(view.inputs) :]
+        for index, (value, argument) in enumerate(zip(view.outputs, arguments, strict=True)):
+            tensor, map_ = tensor_of(value), view.output_maps[index]
+            if argument.uses or tensor is None or not map_.is_projected_permutation():
+                continue
+            if isinstance(value, OpResult) and value.op.name == "tensor.empty":
+                continue
+            empty = EmptyOp(sizes.dynamic_sizes(value), tensor)
+            Builder(InsertPoint.before(operation)).insert(empty)
+            operation.operands[len(view.inputs) + index] = empty.tensor
 
 
 # Places

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
+from itertools import chain
 from typing import cast
 
 from xdsl.builder import Builder
@@ -142,6 +143,7 @@ class KernelOutliner:
     ) -> SymbolRefAttr:
         """The entry point of a kernel: of one that is alike, or of a new executable."""
         kernel = FuncOp("kernel", (list(body.arg_types), []), Region(body))
+        forget_names(kernel)
         text = StringIO()
         Printer(stream=text, print_generic_format=True).print_op(kernel)
         key = f"{len(interface.workload)} {text.getvalue()}"
@@ -339,6 +341,14 @@ class KernelBody:
             properties=whole_tensor(cast(Tensor, value.type)),
         )
         self._builder.insert(store)
+
+
+def forget_names(operation: Operation) -> None:
+    """Take away the names of values, which would tell kernels apart that are alike."""
+    for inner in operation.walk():
+        arguments = (block.args for region in inner.regions for block in region.blocks)
+        for value in chain(inner.results, *arguments):
+            value.name_hint = None
 
 
 def whole_tensor(tensor: Tensor) -> dict[str, Attribute]:

@@ -1,0 +1,64 @@
+// RUN: mesh-opt %s --split-input-file --convert-to-stream | filecheck %s
+
+util.global private @x : !hal.device
+util.global private @y : !hal.device
+// CHECK: util.global private @w {stream.affinity = #hal.device.affinity<@y>} : !stream.resource<constant>
+// CHECK: util.global private @w__size : index
+// CHECK: util.initializer {
+// CHECK:   %[[C:.*]] = stream.tensor.constant on(#hal.device.affinity<@y>) : tensor<4xf32> in !stream.resource<constant> = dense<1.000000e+00> : tensor<4xf32>
+// CHECK:   util.global.store %{{.*}}, @w : !stream.resource<constant>
+// CHECK:   util.global.store %{{.*}}, @w__size : index
+util.global private @w {stream.affinity = #hal.device.affinity<@y>} = dense<1.0> : tensor<4xf32>
+
+// CHECK: stream.executable private @ex {
+// CHECK:   stream.executable.export public @f workgroups(%{{.*}}: index)
+// CHECK:     stream.return
+// CHECK:   func.func @f(%[[A:.*]]: !stream.binding, %[[B:.*]]: !stream.binding, %[[N:.*]]: index, %[[O:.*]]: !stream.binding)
+// CHECK:     %[[Z:.*]] = arith.constant 0 : index
+// CHECK:     stream.binding.subspan %[[A]][%[[Z]]] : !stream.binding -> !iree_tensor_ext.dispatch.tensor<readonly:tensor<?xf32>>{%[[N]]}
+flow.executable private @ex {
+  flow.executable.export public @f workgroups(%a: index) -> (index, index, index) {
+    %x, %y, %z = iree_tensor_ext.dispatch.workgroup_count_from_slice(%a)
+    flow.return %x, %y, %z : index, index, index
+  }
+  builtin.module {
+    func.func @f(%a: !iree_tensor_ext.dispatch.tensor<readonly:tensor<?xf32>>, %w: !iree_tensor_ext.dispatch.tensor<readonly:tensor<4xf32>>, %n: index, %o: !iree_tensor_ext.dispatch.tensor<writeonly:tensor<?xf32>>) {
+      %0 = flow.dispatch.tie_shape %a : !iree_tensor_ext.dispatch.tensor<readonly:tensor<?xf32>>{%n}
+      %1 = flow.dispatch.tie_shape %o : !iree_tensor_ext.dispatch.tensor<writeonly:tensor<?xf32>>{%n}
+      %2 = iree_tensor_ext.dispatch.tensor.load %w, offsets = [0], sizes = [4], strides = [1] : !iree_tensor_ext.dispatch.tensor<readonly:tensor<4xf32>> -> tensor<4xf32>
+      return
+    }
+  }
+}
+
+// CHECK-LABEL: util.func public @main(%a: !hal.buffer_view, %n: index, %flag: i1) -> (!hal.buffer_view, f32)
+// CHECK: %[[S:.*]] = stream.tensor.sizeof on(#hal.device.affinity<@x>) tensor<?xf32>{%n} : index
+// CHECK: %[[I:.*]] = stream.tensor.import on(#hal.device.affinity<@x>) %a : !hal.buffer_view -> tensor<?xf32>{%n} in !stream.resource<external>{%[[S]]}
+// CHECK: %[[R:.*]] = stream.async.cast on(#hal.device.affinity<@x>) %[[I]] : !stream.resource<external>{%[[S]]} -> !stream.resource<*>{%[[S]]}
+// CHECK: %[[T:.*]] = stream.async.transfer %[[R]] : !stream.resource<*>{%[[S]]} from(#hal.device.affinity<@x>) -> to(#hal.device.affinity<@y>) !stream.resource<*>{%[[S]]}
+// CHECK: util.global.load @w : !stream.resource<constant>
+// CHECK: %[[IF:.*]], %[[IS:.*]], %[[IN:.*]] = scf.if %flag -> (!stream.resource<*>, index, index) {
+// CHECK:   %[[D:.*]] = stream.tensor.dispatch on(#hal.device.affinity<@y>) @ex::@f[%n](%[[T]], %{{.*}}, %n) : (tensor<?xf32>{%n} in !stream.resource<*>{%[[S]]}, tensor<4xf32> in !stream.resource<*>{%{{.*}}}, index) -> tensor<?xf32>{%n} in !stream.resource<*>{%[[DS:.*]]}
+// CHECK:   scf.yield %[[D]], %[[DS]], %n
+// CHECK: } else {
+// CHECK:   scf.yield %[[T]], %[[S]], %n
+// CHECK: %[[H:.*]] = stream.async.transfer %[[IF]] : {{.*}} !stream.resource<staging>{%[[IS]]}
+// CHECK: stream.tensor.load %[[H]][%{{.*}}] : tensor<?xf32>{%[[IN]]} in !stream.resource<staging>{%[[IS]]} -> f32
+// CHECK: stream.tensor.export on(#hal.device.affinity<@x>)
+util.func public @main(%a: !hal.buffer_view, %n: index, %flag: i1) -> (!hal.buffer_view, f32) {
+  %c0 = arith.constant 0 : index
+  %0 = hal.tensor.import on(#hal.device.affinity<@x>) %a "input0" : !hal.buffer_view -> tensor<?xf32>{%n}
+  %1 = flow.tensor.transfer %0 : tensor<?xf32>{%n} to #hal.device.affinity<@y>
+  %w = util.global.load @w : tensor<4xf32>
+  %2 = scf.if %flag -> (tensor<?xf32>) {
+    %3 = flow.dispatch @ex::@f[%n](%1, %w, %n) : (tensor<?xf32>{%n}, tensor<4xf32>, index) -> tensor<?xf32>{%n}
+    scf.yield %3 : tensor<?xf32>
+  } else {
+    scf.yield %1 : tensor<?xf32>
+  }
+  %4 = tensor.extract %2[%c0] : tensor<?xf32>
+  %m = tensor.dim %2, %c0 : tensor<?xf32>
+  %5 = flow.tensor.transfer %2 : tensor<?xf32>{%m} to #hal.device.affinity<@x>
+  %6 = hal.tensor.export on(#hal.device.affinity<@x>) %5 "output0" : tensor<?xf32>{%m} -> !hal.buffer_view
+  util.return %6, %4 : !hal.buffer_view, f32
+}

@@ -1,0 +1,33 @@
+// RUN: mesh-opt %s --iree-stream-materialize-encodings | filecheck %s
+
+#exe = #hal.executable.target<"llvm-cpu", "embedded-elf-x86_64", {cpu_features = "+avx512f", target_triple = "x86_64-x-x", iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>}>
+#tiled = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0, 1], innerTileSizes = [16, 1], outerDimsPerm = [0, 1]}}>]>
+#rows = #iree_encoding.layout<[#iree_encoding.identity]>
+util.global private @d = #hal.device.target<"local", [#exe]> : !hal.device
+
+// One kernel for equal types; none where both sides are stored in rows.
+
+// CHECK: stream.executable private @_encoding_0 {
+// CHECK:   stream.executable.export public @_encoding_0_encode_Dx5_f32 workgroups(%{{.*}}: index) -> (index, index, index)
+// CHECK:   func.func @_encoding_0_encode_Dx5_f32(%{{.*}}: !stream.binding, %{{.*}}: index, %{{.*}}: !stream.binding)
+// CHECK:     iree_tensor_ext.dispatch.workload.ordinal
+// CHECK:     stream.binding.subspan {{.*}}<readonly:tensor<?x5xf32>>
+// CHECK:     stream.binding.subspan {{.*}}<writeonly:tensor<?x5xf32, #iree_encoding.layout
+// CHECK:     %[[L:.*]] = iree_tensor_ext.dispatch.tensor.load
+// CHECK:     %[[E:.*]] = iree_encoding.set_encoding %[[L]]
+// CHECK:     iree_tensor_ext.dispatch.tensor.store %[[E]]
+// CHECK: stream.executable private @_encoding_1 {
+// CHECK:     iree_encoding.unset_encoding
+// CHECK-LABEL: util.func public @main(
+// CHECK: %[[A:.*]] = stream.tensor.dispatch on(#hal.device.affinity<@d>) @_encoding_0::@{{[a-zA-Z0-9_]+}}[%n](%r, %n) : (tensor<?x5xf32>{%n} in !stream.resource<*>{%s}, index) -> tensor<?x5xf32, #iree_encoding.layout
+// CHECK: stream.tensor.dispatch {{.*}} @_encoding_0::
+// CHECK: stream.tensor.dispatch {{.*}} @_encoding_1::
+// CHECK-NOT: stream.tensor
+// CHECK: util.return %{{.*}}, %{{.*}}, %{{.*}}, %r
+util.func public @main(%r: !stream.resource<*>, %n: index, %s: index, %t: index) -> (!stream.resource<*>, !stream.resource<*>, !stream.resource<*>, !stream.resource<*>) {
+  %0 = stream.tensor.encode on(#hal.device.affinity<@d>) %r : tensor<?x5xf32>{%n} in !stream.resource<*>{%s} -> tensor<?x5xf32, #tiled>{%n} in !stream.resource<*>{%t}
+  %1 = stream.tensor.encode on(#hal.device.affinity<@d>) %r : tensor<?x5xf32>{%n} in !stream.resource<*>{%s} -> tensor<?x5xf32, #tiled>{%n} in !stream.resource<*>{%t}
+  %2 = stream.tensor.encode on(#hal.device.affinity<@d>) %1 : tensor<?x5xf32, #tiled>{%n} in !stream.resource<*>{%t} -> tensor<?x5xf32>{%n} in !stream.resource<*>{%s}
+  %3 = stream.tensor.encode on(#hal.device.affinity<@d>) %r : tensor<?x5xf32>{%n} in !stream.resource<*>{%s} -> tensor<?x5xf32, #rows>{%n} in !stream.resource<*>{%s}
+  util.return %0, %1, %2, %3 : !stream.resource<*>, !stream.resource<*>, !stream.resource<*>, !stream.resource<*>
+}
