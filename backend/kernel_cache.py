@@ -168,6 +168,7 @@ _PRIMITIVE_SOURCES = (
     "emission_values",
     "microkernels",
     "primitives",
+    "tile_microkernels",
 )
 """What the names in a function's text mean is said here."""
 

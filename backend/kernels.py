@@ -15,7 +15,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, Affine
 
 from ..dialects.diagnostics import OperationError
 from ..dialects.structured import StructuredView, structured_view
-from .code import Code, Term
+from .code import Term
 from .emission import REDUCTION_FORMS
 from .expressions import (
     RULES,
@@ -27,6 +27,9 @@ from .expressions import (
     slice_geometry,
 )
 from .fusion import is_pointwise, is_pointwise_view
+from .loops import write_tiled_loops
+from .packed_products import packed_tile, write_packed_product
+from .packing import write_pack, write_unpack
 from .scalars import is_scalar_operation
 from .tosa_expressions import ELEMENTWISE, is_read
 from .tosa_kernels import has_tosa_kernel, write_tosa_kernel
@@ -49,10 +52,17 @@ def write_kernel(
     writer = KernelWriter(operation, tuple(results), is_inline)
     if operation.name == "linalg.softmax":
         return writer.finish(_write_softmax(writer, operation))
+    if operation.name == "linalg.pack":
+        return writer.finish(write_pack(writer, operation))
+    if operation.name == "linalg.unpack":
+        return writer.finish(write_unpack(writer, operation))
     if has_tosa_kernel(operation):
         return writer.finish(write_tosa_kernel(writer, operation))
     if is_pointwise(operation):
         return writer.finish(_write_pointwise(writer))
+    tile = packed_tile(operation, is_inline)
+    if tile is not None:
+        return write_packed_product(operation, tile, is_inline)
     view = structured_view(operation)
     if view is None:
         raise OperationError(operation, "is an operation that the numba backend does not compile")
@@ -117,38 +127,6 @@ def _write_pointwise(writer: KernelWriter) -> TileCount:
         store_all(indices, code.linear(indices, shape))
 
     return write_tiled_loops(code, shape, inner)
-
-
-def write_tiled_loops(code: Code, sizes: Indices, inner: Callable[[Indices], None]) -> TileCount:
-    """Loops over all of `sizes`, whose outermost one or two that matter are cut into tiles."""
-    long = [dimension for dimension, size in enumerate(sizes) if size != 1]
-    cut = long[:2] if len(long) > 2 else long[: max(1, len(long) - 1)]
-    if not cut:
-        with code.loop("first", "last"):
-            inner((0,) * len(sizes))
-        return TileCount()
-
-    def nest(dimension: int, indices: Indices) -> None:
-        if dimension == len(sizes):
-            inner(indices)
-        elif dimension in cut or sizes[dimension] == 1:
-            nest(dimension + 1, indices)
-        else:
-            with code.loop(0, sizes[dimension]) as index:
-                nest(
-                    dimension + 1,
-                    (*indices[:dimension], index, *indices[dimension + 1 :]),
-                )
-
-    with code.loop("first", "last") as tile:
-        start: list[Term] = [0] * len(sizes)
-        if len(cut) == 1:
-            start[cut[0]] = tile
-        else:
-            start[cut[0]] = code.floor_divide(tile, sizes[cut[1]])
-            start[cut[1]] = code.modulo(tile, sizes[cut[1]])
-        nest(0, tuple(start))
-    return TileCount(tuple(((sizes[dimension],), 1) for dimension in cut))
 
 
 def is_flat(value: SSAValue, is_inline: Callable[[SSAValue], bool], root: bool = False) -> bool:

@@ -93,7 +93,7 @@ def emit_tile(element: Element, rows: int, columns: int) -> Any:
     return emit
 
 
-def _fused_multiply_add(module: Any, vector: Any) -> Any:
+def fused_multiply_add(module: Any, vector: Any) -> Any:
     """LLVM's fused multiply-add of vectors."""
     name = f"llvm.fma.v{vector.count}{vector.element.intrinsic_name}"
     found = module.globals.get(name)
@@ -115,7 +115,7 @@ def _one_step(
     word = ir.IntType(64)
     lanes = vector.count
     alignment = lanes * (8 if isinstance(vector.element, ir.DoubleType) else 4)
-    fused = _fused_multiply_add(builder.module, vector)
+    fused = fused_multiply_add(builder.module, vector)
     lefts = builder.inttoptr(left, vector.element.as_pointer())
     rights = builder.inttoptr(right, vector.as_pointer())
     first_right = builder.mul(step, ir.Constant(word, parts))

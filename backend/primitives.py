@@ -19,6 +19,7 @@ from .elements import Element, element_by_name
 from .emission import OPERATIONS
 from .emission_values import from_storage, to_storage
 from .microkernels import emit_tile
+from .tile_microkernels import PackedTile, emit_packed_tile
 
 Emit = Callable[..., Any]
 
@@ -46,6 +47,11 @@ def primitive(name: str) -> Any:
         rows, columns = (int(each) for each in element_names[1:])
         emit_on_addresses = emit_tile(element_by_name(element_names[0]), rows, columns)
         return _intrinsic([types.int64] * 4, types.boolean, emit_on_addresses)
+    if operation == "tile":
+        left, right, total = map(element_by_name, element_names[:3])
+        rows, columns, depth = (int(each) for each in element_names[3:])
+        tile = PackedTile(left, right, total, rows, columns, depth)
+        return _intrinsic([types.int64] * 4, types.boolean, emit_packed_tile(tile))
     elements = tuple(element_by_name(each) for each in element_names)
     signature, emit = OPERATIONS[operation]
     arguments, result = signature(*elements)

@@ -13,6 +13,7 @@ from .contractions import PackedProduct, contraction_of
 from .elements import Element, element_of
 from .fusion import captured, is_pointwise, plan_block
 from .kernels import write_kernel
+from .packed_products import packed_tile
 from .writer import KernelText, Number
 
 
@@ -75,7 +76,7 @@ def schedule_block(block: Block, is_terminator: Callable[[str], bool]) -> Schedu
 
 def _product(operation: Operation, is_inline: Callable[[SSAValue], bool]) -> PackedProduct | None:
     view = structured_view(operation)
-    if view is None or is_pointwise(operation):
+    if view is None or is_pointwise(operation) or packed_tile(operation, is_inline):
         return None
 
     def element(value: SSAValue) -> Element:

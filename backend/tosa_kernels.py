@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 from ..interpreter.attributes import integer, text
 from .code import Term
 from .elements import Element, element_by_name
+from .loops import write_tiled_loops
 from .writer import Indices, TileCount, shape_of
 
 if TYPE_CHECKING:
@@ -52,8 +53,6 @@ def _narrowed(writer: KernelWriter, value: Term, element: Element) -> Term:
 
 def _write_reduction(writer: KernelWriter, op: Operation) -> TileCount:
     """Combine along one dimension, from its first element on."""
-    from .kernels import write_tiled_loops
-
     code = writer.code
     source, result = op.operands[0], op.results[0]
     axis = integer(op, "axis")
@@ -83,8 +82,6 @@ def _write_matmul(writer: KernelWriter, op: Operation) -> TileCount:
     A row of the result is kept in memory while the depth is walked, which vectorises along it;
     narrow floats are summed in a register instead, so that they are rounded once.
     """
-    from .kernels import write_tiled_loops
-
     code = writer.code
     result = op.results[0]
     element = writer.element_of(result)

@@ -1,0 +1,161 @@
+"""Copies between tensors in rows and tensors in tiles: `linalg.pack`, `linalg.unpack`, layouts.
+
+The loops go tile by tile. Whole tiles have loops of known length; what lies along the rows of the
+plain tensor goes innermost, so that one side at least is read or written in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from .code import Code, Term
+from .expressions import attribute_integers, operand_segments
+from .loops import write_tiled_loops
+from .writer import Indices, KernelWriter, TileCount, shape_of
+
+Visit = Callable[[Indices, Indices], None]
+"""What happens to an element, at its indices in the plain and in the packed tensor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """How the dimensions of a tensor of a shape are tiled; as `linalg.pack` says it.
+
+    `outer` are the numbers of tiles of each dimension of the plain tensor.
+    """
+
+    shape: Indices
+    outer: Indices
+    inner: tuple[int, ...]
+    tiles: Indices
+    permutation: tuple[int, ...]
+
+    def tile(self, dimension: int) -> Term:
+        """The tile of a dimension, 1 for those that are not tiled."""
+        return self.tiles[self.inner.index(dimension)] if dimension in self.inner else 1
+
+
+def tiling_of(writer: KernelWriter, operation: Operation) -> Tiling:
+    """The tiling of a `linalg.pack` or `linalg.unpack`."""
+    is_pack = operation.name == "linalg.pack"
+    plain, packed = operation.operands[0], operation.results[0]
+    if not is_pack:
+        plain, packed = packed, plain
+    groups = operand_segments(operation)
+    dynamic = groups[3] if is_pack else operation.operands[2:]
+    rank = len(shape_of(plain))
+    permutation = attribute_integers(operation, "outer_dims_perm") or tuple(range(rank))
+    counts = writer.shape(packed)
+    return Tiling(
+        writer.shape(plain),
+        tuple(counts[permutation.index(dimension)] for dimension in range(rank)),
+        attribute_integers(operation, "inner_dims_pos"),
+        writer.mixed_numbers(attribute_integers(operation, "static_inner_tiles"), dynamic),
+        permutation,
+    )
+
+
+def write_pack(writer: KernelWriter, operation: Operation) -> TileCount:
+    """The loops of a `linalg.pack`."""
+    code = writer.code
+    groups = operand_segments(operation)
+    source, padding = groups[0][0], groups[2]
+    result = operation.results[0]
+    tiling = tiling_of(writer, operation)
+    shape = writer.shape(result)
+
+    def copy(plain: Indices, packed: Indices) -> None:
+        writer.store(result, code.linear(packed, shape), writer.element(source, plain))
+
+    def fill(plain: Indices, packed: Indices) -> None:
+        writer.store(result, code.linear(packed, shape), writer.scalar(padding[0]))
+
+    return walk_tiles(code, tiling, copy, fill if padding else None)
+
+
+def write_unpack(writer: KernelWriter, operation: Operation) -> TileCount:
+    """The loops of a `linalg.unpack`."""
+    code = writer.code
+    result = operation.results[0]
+    tiling = tiling_of(writer, operation)
+    shape = writer.shape(result)
+
+    def copy(plain: Indices, packed: Indices) -> None:
+        element = writer.element(operation.operands[0], packed)
+        writer.store(result, code.linear(plain, shape), element)
+
+    return walk_tiles(code, tiling, copy, None)
+
+
+def walk_tiles(code: Code, tiling: Tiling, copy: Visit, fill: Visit | None) -> TileCount:
+    """Visit every element once, and before, in tiles that reach beyond the tensor, `fill` all."""
+    rank = len(tiling.shape)
+    outer = tiling.outer
+    last = rank - 1
+    # A last dimension that is not cut into tiles is walked along inside of the others' tiles.
+    run = last if rank and tiling.tile(last) == 1 else None
+    loops = [dimension for dimension in tiling.permutation if dimension != run]
+    inner = [dimension for dimension in tiling.inner if dimension != run]
+    if last in inner:
+        inner.remove(last)
+        inner.append(last)
+
+    def at_tile(numbers: Indices) -> None:
+        number: dict[int, Term] = dict(zip(loops, numbers, strict=True))
+        lanes = {each: _lanes(code, tiling, each, number[each]) for each in inner}
+        full: Term = 1
+        for each in inner:
+            tile = tiling.tile(each)
+            if lanes[each] != tile:
+                full = code.both(full, code.compare("sge", lanes[each], tile))
+
+        def nest(remaining: Sequence[int], ends: dict[int, Term], visit: Visit) -> None:
+            if remaining:
+                with code.loop(0, ends[remaining[0]]) as index:
+                    within[remaining[0]] = index
+                    nest(remaining[1:], ends, visit)
+            elif run is not None:
+                with code.loop(0, outer[run]) as index:
+                    number[run] = index
+                    _visit(code, tiling, number, within, visit)
+            else:
+                _visit(code, tiling, number, within, visit)
+
+        within: dict[int, Term] = {}
+        whole = {each: tiling.tile(each) for each in inner}
+        if full == 1:
+            nest(inner, whole, copy)
+            return
+        with code.when(full):
+            nest(inner, whole, copy)
+        with code.otherwise():
+            if fill is not None:
+                nest(inner, whole, fill)
+            nest(inner, lanes, copy)
+
+    return write_tiled_loops(code, tuple(outer[dimension] for dimension in loops), at_tile)
+
+
+def _lanes(code: Code, tiling: Tiling, dimension: int, number: Term) -> Term:
+    """How many elements of a dimension a tile has."""
+    size, tile = tiling.shape[dimension], tiling.tile(dimension)
+    if isinstance(size, int) and isinstance(tile, int) and size % tile == 0:
+        return tile
+    return code.minimum(code.subtract(size, code.multiply(number, tile)), tile)
+
+
+def _visit(
+    code: Code, tiling: Tiling, number: dict[int, Term], within: dict[int, Term], visit: Visit
+) -> None:
+    plain = tuple(
+        code.add(code.multiply(number[dimension], tiling.tile(dimension)), within.get(dimension, 0))
+        for dimension in range(len(tiling.shape))
+    )
+    packed = (
+        *(number[dimension] for dimension in tiling.permutation),
+        *(within.get(dimension, 0) for dimension in tiling.inner),
+    )
+    visit(plain, packed)
