@@ -50,6 +50,13 @@ from .structured import given_maps
 
 IndexingMaps = ArrayAttr[AffineMapAttr]
 
+
+@cache
+def _default_maps(row: NamedOp, rank: int) -> IndexingMaps:
+    """The maps that nobody wrote: one attribute for all operations of a kind."""
+    return ArrayAttr(map(AffineMapAttr, row.maps(rank)))
+
+
 _HIDDEN_MAPS = (*StructuredOp.HIDDEN_ATTRIBUTES, "indexing_maps")
 
 
@@ -251,7 +258,7 @@ class NamedStructuredOp(StructuredOp):
     ) -> None:
         """Set `indexing_maps` where MLIR has it even if nobody wrote it."""
         if cls.ROW.custom_maps and "indexing_maps" not in properties:
-            properties["indexing_maps"] = ArrayAttr(map(AffineMapAttr, cls.ROW.maps(0)))
+            properties["indexing_maps"] = _default_maps(cls.ROW, 0)
 
     def print(self, printer: Printer) -> None:
         self.print_leading(printer)
@@ -400,7 +407,7 @@ class ElementwiseOp(NamedStructuredOp):
         if "indexing_maps" not in properties:
             row = cls.row_for(properties)
             shape = getattr(outputs[0].type, "get_shape", tuple[int])()
-            properties["indexing_maps"] = ArrayAttr(map(AffineMapAttr, row.maps(len(shape))))
+            properties["indexing_maps"] = _default_maps(row, len(shape))
 
 
 def _elementwise_row(kind: ElementwiseKind) -> NamedOp:

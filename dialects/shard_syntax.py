@@ -12,6 +12,7 @@ from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import cache
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
@@ -60,11 +61,23 @@ class NamedResults(IRDLOperation, ABC):
         return self.RESULT_NAMES
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        if _has_defaults(type(self)):
+            super().__post_init__()
         names = self.result_names()
         if names:
             for position, result in enumerate(self.results):
                 result.name_hint = names[min(position, len(names) - 1)]
+
+
+@cache
+def _has_defaults(operation: type[IRDLOperation]) -> bool:
+    """Whether properties or attributes of an operation have defaults to be filled in.
+
+    Annotations have none, and there are more of them in a program than of anything else.
+    """
+    definition = operation.get_irdl_definition()
+    members = (*definition.properties.values(), *definition.attributes.values())
+    return any(member.default_value is not None for member in members)
 
 
 class Form(Enum):

@@ -123,6 +123,10 @@ def directions_of(
     return tuple(result)
 
 
+_Step = tuple[StepResult, bool]
+"""What a step comes to, and whether that is anything new."""
+
+
 class Propagation:
     """Propagates over one table of tensors and operations on one grid.
 
@@ -160,7 +164,7 @@ class Propagation:
                 self._at[tensor].append(index)
         self._unsettled: set[int] = set()
         self._turn = 0
-        self._steps: dict[object, StepResult] = {}
+        self._steps: dict[object, _Step] = {}
 
     def _class_of(self, node: OperationNode) -> RuleClass:
         key = (id(node.rule), *(slot is None for slot in node.operands))
@@ -232,12 +236,14 @@ class Propagation:
 
     def _step(
         self, index: int, directions: tuple[Direction, ...], aggressive: bool, stage: Stage
-    ) -> StepResult:
+    ) -> _Step:
         """What one step at an operation comes to, worked out once for all that look alike."""
         node, tensors = self._operations[index], self._tensors
         state = tuple(
-            None if slot is None else (tensors[slot].axes, tensors[slot].open_dimensions)
-            for slot in (*node.operands, *node.results)
+            [
+                None if slot is None else (tensors[slot].axes, tensors[slot].open_dimensions)
+                for slot in (*node.operands, *node.results)
+            ]
         )
         key = (self._kinds[index], stage.value, aggressive, self._turn, state)
         step = self._steps.get(key)
@@ -245,16 +251,19 @@ class Propagation:
             step = self._steps[key] = self._compute(node, state, directions, aggressive)
         return step
 
-    def _take(self, index: int, step: StepResult, stage: Stage, aggressive: bool) -> list[int]:
+    def _take(self, index: int, step: _Step, stage: Stage, aggressive: bool) -> list[int]:
         """Give the tensors of an operation what a step says, and return those that changed."""
-        if step.agreed:
+        result, moves = step
+        if result.agreed:
             self._unsettled.discard(index)
         else:
             self._unsettled.add(index)
         changed: list[int] = []
+        if not moves:
+            return changed
         node = self._operations[index]
         present = (slot for slot in (*node.operands, *node.results) if slot is not None)
-        for slot, axes in zip(present, step.axes, strict=True):
+        for slot, axes in zip(present, result.axes, strict=True):
             tensor = self._tensors[slot]
             before = tensor.axes
             # The same tensor may be at two slots, with different factors: take what grows it.
@@ -273,11 +282,12 @@ class Propagation:
         state: Sequence[tuple[DimensionAxes, tuple[bool, ...]] | None],
         directions: Sequence[Direction],
         aggressive: bool,
-    ) -> StepResult:
+    ) -> _Step:
         factors = (*node.rule.operands, *node.rule.results)
         sides = [
             TensorSide(factors[i], each[0], each[1], i >= len(node.operands))
             for i, each in enumerate(state)
             if each is not None
         ]
-        return propagate_step(node.rule, sides, directions, self._extents, aggressive=aggressive)
+        result = propagate_step(node.rule, sides, directions, self._extents, aggressive=aggressive)
+        return result, any(axes != side.axes for axes, side in zip(result.axes, sides, strict=True))

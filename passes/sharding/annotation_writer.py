@@ -116,7 +116,8 @@ class AnnotationWriter:
             location=None if near is None else near.location,
         )
         _insert(operation, block, before)
-        return operation.results[0]
+        (result,) = operation.results
+        return result
 
     # Values.
 
@@ -207,7 +208,7 @@ class AnnotationWriter:
 
     def _write_free(self, entry: Entry) -> None:
         """Make a free value once for each way in which it is wanted."""
-        value = entry.operation.results[0]
+        (value,) = entry.operation.results
         placed = self._placement.uses.get(value)
         if not placed:
             return
@@ -228,7 +229,8 @@ class AnnotationWriter:
                 self._placement.uses.setdefault(maker.operands[index], []).append(
                     PlacedUse(maker, index, wanted, maker)
                 )
-            self._write_free_uses(maker.results[0], sharding, uses)
+            (made,) = maker.results
+            self._write_free_uses(made, sharding, uses)
 
     def _write_free_uses(self, value: SSAValue, sharding: Sharding, uses: list[PlacedUse]) -> None:
         """All of these users want a free value in one way: annotate it right where it is made."""

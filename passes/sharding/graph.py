@@ -110,6 +110,10 @@ def is_tensor(value: SSAValue) -> bool:
     return isinstance(value.type, TensorType)
 
 
+def _has_tensors(operation: Operation) -> bool:
+    return any(map(is_tensor, (*operation.operands, *operation.results)))
+
+
 def identity_rule(shape: Shape, sources: int) -> FactorRule:
     """The rule of an edge: every source and the target are split alike."""
     dimensions = tuple((dimension,) for dimension in range(len(shape)))
@@ -204,7 +208,7 @@ class _Builder:
         if rule is None:
             self._whole(operation)
             return
-        if not rule.factors and not any(map(is_tensor, (*operation.operands, *operation.results))):
+        if not rule.factors and not _has_tensors(operation):
             return
         captures = self._captures(operation)
         kind = EntryKind.RULED
@@ -223,7 +227,7 @@ class _Builder:
         )
 
     def _whole(self, operation: Operation) -> None:
-        if not any(map(is_tensor, (*operation.operands, *operation.results))):
+        if not _has_tensors(operation):
             captures = self._captures(operation)
             if not captures:
                 return
@@ -408,16 +412,11 @@ class _Builder:
         results: Sequence[SSAValue],
     ) -> None:
         values = self._graph.values
-        nodes = tuple(values.get(value) for value in operands)
+        nodes = tuple(map(values.get, operands))
+        single_use = all(
+            node is None or value.has_one_use() for node, value in zip(nodes, operands, strict=True)
+        )
         self._graph.operations.append(
-            OperationNode(
-                rule,
-                nodes,
-                tuple(values.get(value) for value in results),
-                all(
-                    node is None or value.has_one_use()
-                    for node, value in zip(nodes, operands, strict=True)
-                ),
-            )
+            OperationNode(rule, nodes, tuple(map(values.get, results)), single_use)
         )
         self._graph.origins.append(operation)

@@ -74,6 +74,7 @@ class Placer:
             for entry in graph.entries
             if entry.annotation is not None
         }
+        self._has_offsets = any(each.sharding.offsets for each in self._annotations.values())
         self._default_grid = next((grid for grid in graph.grids if grid is not None), None)
         self._wanted: dict[SSAValue, list[PlacedUse]] = self._placement.uses
         self._copies: dict[SSAValue, tuple[DimensionAxes, ...]] = {}
@@ -155,10 +156,17 @@ class Placer:
     def _use(
         self, operation: Operation, index: int, sharding: Sharding, anchor: Operation | None = None
     ) -> None:
-        value = operation.operands[index]
-        self._wanted.setdefault(value, []).append(
-            PlacedUse(operation, index, sharding, anchor or operation)
-        )
+        self._use_of(operation.operands[index], operation, index, sharding, anchor or operation)
+
+    def _use_of(
+        self,
+        value: SSAValue,
+        operation: Operation,
+        index: int,
+        sharding: Sharding,
+        anchor: Operation,
+    ) -> None:
+        self._wanted.setdefault(value, []).append(PlacedUse(operation, index, sharding, anchor))
         if value not in self._placement.definitions and value in self._graph.values:
             # Nobody splits it, and now somebody wants to know: it is whole everywhere.
             self._placement.definitions[value] = self._replicated(value, sharding.grid)
@@ -203,7 +211,7 @@ class Placer:
         for index, value in enumerate(operation.operands):
             if is_tensor(value):
                 sharding = self._planned(grid, plan.operands[index], rule.operands[index], offsets)
-                self._use(operation, index, sharding)
+                self._use_of(value, operation, index, sharding, operation)
                 held = self._placement.definitions.get(value)
                 if held is not None and plan.operands[index] != held.dimension_axes:
                     self._remember_copy(value, plan.operands[index])
@@ -221,20 +229,21 @@ class Placer:
         key = (
             id(rule),
             grid.name,
-            *(
-                (id(definitions.get(value)), self._copies.get(value), self._is_demanded(value))
+            *[
+                (
+                    id(definitions.get(value)),
+                    self._copies.get(value),
+                    self._is_demanded(value),
+                    self._sharers[value, id(rule), index],
+                )
                 if value in values
                 else None
-                for value in operation.operands
-            ),
-            *(
-                self._sharers[value, id(rule), index]
                 for index, value in enumerate(operation.operands)
-            ),
-            *(
+            ],
+            *[
                 None if (node := values.get(value)) is None else self._state_of(node)
                 for value in operation.results
-            ),
+            ],
         )
         plan = self._plans.get(key)
         if plan is None:
@@ -305,6 +314,8 @@ class Placer:
     ) -> dict[int, tuple[int, ...]]:
         """Explicit borders of factors that an operand brings along, by factor."""
         found: dict[int, tuple[int, ...]] = {}
+        if not self._has_offsets:
+            return found
         for value, tensor in zip(operation.operands, rule.operands, strict=True):
             sharding = self._placement.definitions.get(value)
             if sharding is None or not sharding.offsets:

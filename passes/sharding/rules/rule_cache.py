@@ -56,6 +56,23 @@ def operation_key(operation: Operation) -> tuple[object, ...]:
     )
 
 
+def _identities(operation: Operation) -> tuple[object, ...]:
+    """What tells an operation whose body does not matter from others, quick to hash.
+
+    Operations that do the same may still have different keys: equal attributes may be two objects.
+    """
+    return (
+        operation.name,
+        *[id(operand.type) for operand in operation.operands],
+        None,
+        *[id(result.type) for result in operation.results],
+        None,
+        *map(id, operation.properties.values()),
+        None,
+        *map(id, operation.attributes.values()),
+    )
+
+
 class RuleCache:
     """Gives equal rules as one object, so that what is derived from a rule can be kept too.
 
@@ -64,6 +81,7 @@ class RuleCache:
     """
 
     def __init__(self) -> None:
+        self._by_identities: dict[tuple[object, ...], FactorRule | None] = {}
         self._by_operation: dict[tuple[object, ...], FactorRule | None] = {}
         self._interned: dict[FactorRule, FactorRule] = {}
 
@@ -73,6 +91,15 @@ class RuleCache:
 
     def rule_of(self, operation: Operation) -> FactorRule | None:
         """The rule of an operation, as `factor_rule` gives it."""
+        if body_matters(operation):
+            return self._rule_by_value(operation)
+        key = _identities(operation)
+        known = self._by_identities.get(key, self)
+        if isinstance(known, RuleCache):
+            known = self._by_identities[key] = self._rule_by_value(operation)
+        return known
+
+    def _rule_by_value(self, operation: Operation) -> FactorRule | None:
         key = operation_key(operation)
         # Hashing the key takes longest, so it is looked up once.
         known = self._by_operation.get(key, self)

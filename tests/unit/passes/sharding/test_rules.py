@@ -275,3 +275,27 @@ def test_the_cache_gives_equal_rules_as_one_object() -> None:
     rules = [cache.rule_of(op) for op in operations(text, "%x: tensor<4xf32>")[:3]]
     assert rules[0] is rules[1] is rules[2]
     assert rules[0] is not None
+
+
+def test_the_cache_knows_equal_attributes_that_are_two_objects() -> None:
+    text = "".join(
+        f"%{name} = tensor.expand_shape %x [[0, 1]] output_shape [2, 2] "
+        ": tensor<4xf32> into tensor<2x2xf32>\n"
+        for name in "ab"
+    )
+    first, second = operations(text, "%x: tensor<4xf32>")[:2]
+    assert first.properties["reassociation"] is not second.properties["reassociation"]
+    cache = RuleCache()
+    assert cache.rule_of(first) is cache.rule_of(second) is not None
+
+
+def test_products_share_the_maps_that_nobody_wrote() -> None:
+    square = "tensor<4x4xf32>"
+    text = "".join(
+        f"%{name} = linalg.matmul ins(%x, %x : {square}, {square}) outs(%x : {square})"
+        f" -> {square}\n"
+        for name in "ab"
+    )
+    found = operations(text, f"%x: {square}")
+    first, second = (each for each in found if each.name == "linalg.matmul")
+    assert first.properties["indexing_maps"] is second.properties["indexing_maps"]
