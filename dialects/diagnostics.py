@@ -7,7 +7,7 @@ and cost nothing where there is none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -63,7 +63,7 @@ def remarks_wanted() -> bool:
 
 
 @contextmanager
-def remarks_to(sink: Callable[[Remark], None]) -> Iterator[None]:
+def remarks_to(sink: Callable[[Remark], None]) -> Generator[None]:
     """Send every remark made inside the `with` block to `sink`."""
     token = _sink.set(sink)
     try:
