@@ -61,31 +61,35 @@ def mesh_opt(text: str, *arguments: str) -> tuple[int, str, str]:
 _dumps: dict[str, tuple[str, str]] = {}
 
 
-def specialized_by_iree(case: str) -> tuple[str, str]:
+def dumped_by_iree(source: Path) -> dict[str, str]:
     """A program before and after IREE specialises its encodings."""
+    done = subprocess.run(
+        [
+            _tool("iree-compile"),
+            str(source),
+            "--iree-opt-data-tiling",
+            "--mlir-disable-threading",
+            "--mlir-print-ir-before=iree-stream-specialize-encodings",
+            "--mlir-print-ir-after=iree-stream-specialize-encodings",
+            "--mlir-print-ir-module-scope",
+            "--compile-to=stream",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    dumps = re.findall(
+        r"^(// -----// IR Dump \w+ \w+).*?//\n(.*?)(?=^// -----//|^\S+:\d+:\d+: |\Z)",
+        done.stderr,
+        flags=re.MULTILINE | re.DOTALL,
+    )
+    return dict(dumps)
+
+
+def specialized_by_iree(case: str) -> tuple[str, str]:
+    """A program of the cases before and after; compiled once."""
     if case not in _dumps:
-        done = subprocess.run(
-            [
-                _tool("iree-compile"),
-                str(CASES / f"{case}.mlir"),
-                "--iree-opt-data-tiling",
-                "--mlir-disable-threading",
-                "--mlir-print-ir-before=iree-stream-specialize-encodings",
-                "--mlir-print-ir-after=iree-stream-specialize-encodings",
-                "--mlir-print-ir-module-scope",
-                "--compile-to=stream",
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        dumps = {}
-        for heading, body in re.findall(
-            r"^(// -----// IR Dump \w+ \w+).*?//\n(.*?)(?=^// -----//|^\S+:\d+:\d+: |\Z)",
-            done.stderr,
-            flags=re.MULTILINE | re.DOTALL,
-        ):
-            dumps[heading] = body
+        dumps = dumped_by_iree(CASES / f"{case}.mlir")
         _dumps[case] = dumps[BEFORE], dumps.get(AFTER, "")
     return _dumps[case]
 
@@ -114,6 +118,136 @@ def test_variants(case: str) -> None:
     iree_opt(output)
     code, output, errors = mesh_opt(output, "--encode-host-tensors", "--encode-device-tensors")
     assert code == 0, errors
+    iree_opt(output)
+
+
+@pytest.mark.parametrize("case", [case for case in COMPARED if case not in NO_PLACE])
+def test_variants_in_the_spelling_of_2024(case: str) -> None:
+    before, after = specialized_by_iree(case)
+    code, respelled, errors = mesh_opt(before, "--spelling=2024")
+    assert code == 0, errors
+    code, output, errors = mesh_opt(respelled, "--specialize-encodings")
+    assert code == 0, errors
+    assert variants(output) == variants(after)
+    assert "iree_encoding.layout" not in output
+
+
+def test_the_demo_of_2024() -> None:
+    """Its program in today's words is what IREE reads; only the processor is another."""
+    text = (CASES / "seed_demo_2024_spelling.mlir").read_text()
+    code, today, errors = mesh_opt(text, "--spelling=today")
+    assert code == 0, errors
+    same = (CASES / "seed_demo_today_spelling.mlir").read_text()
+    theirs, ours = (
+        [line for line in iree_opt(t).splitlines() if "cpu =" not in line] for t in (same, today)
+    )
+    assert ours == theirs
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        ("c17_unrecognized", "'stream.tensor.dispatch' op gives @f an encoded tensor, but the ker"),
+        ("c19b_no_exe_targets", "'stream.tensor.sizeof' op runs on @d, whose executable targets"),
+    ],
+)
+def test_what_iree_leaves_open_is_a_located_error(case: str, message: str) -> None:
+    text = (CASES / f"{case}.mlir").read_text()
+    assert iree_opt(text)
+    code, output, errors = mesh_opt(text, "--specialize-encodings")
+    assert code == 1 and not output
+    assert re.match(rf"^<stdin>:\d+:\d+: error: {re.escape(message)}", errors), errors
+
+
+def on_second_device(target: str) -> str:
+    """A product on each of two devices: AVX-512, and something else."""
+    text = (CASES / "c01_homog.mlir").read_text()
+    other, count = re.subn(r"^#exe_b0x = .*", f"#exe_b0x = {target}", text, flags=re.MULTILINE)
+    assert count == 1
+    return other
+
+
+def avx2(solver: str) -> str:
+    return (
+        f'#hal.executable.target<"llvm-cpu", "embedded-elf-x86_64", {{{solver}cpu_features = '
+        '"+avx,+avx2", native_vector_size = 32 : i64, '
+        'target_triple = "x86_64-unknown-unknown-eabi-elf"}>'
+    )
+
+
+KEY = "iree.encoding.resolver = "
+SECOND_DEVICES = {
+    "avx2": avx2(f"{KEY}#iree_cpu.cpu_encoding_resolver<>, "),
+    "no solver": avx2(""),
+    "identity": avx2(f"{KEY}#iree_encoding.identity_resolver, "),
+    "vmvx": f'#hal.executable.target<"vmvx", "vmvx-bytecode-fb", '
+    f'{{{KEY}#iree_cpu.vmvx_encoding_resolver<>, ukernels = "all"}}>',
+}
+
+
+@pytest.mark.parametrize("second", SECOND_DEVICES)
+def test_devices_that_cannot_share_code(second: str, tmp_path: Path) -> None:
+    """Each product has an executable of its own and reads what its device laid out. IREE links
+    these into one again, in which both devices take the first of two ELF files."""
+    source = tmp_path / "program.mlir"
+    source.write_text(on_second_device(SECOND_DEVICES[second]))
+    before = dumped_by_iree(source)[BEFORE]
+    code, output, errors = mesh_opt(before, "--specialize-encodings")
+    assert code == 0, errors
+    assert variants(output) == [0, 1]
+    layouts = [
+        re.findall(r"tensor<\d+x\d+xf32, #iree_encoding.layout<\[(#[\w.]+(?:<.*?>)?)\]>", line)
+        for line in output.splitlines()
+        if "stream.tensor.dispatch" in line
+    ]
+    tiles = [re.findall(r"innerTileSizes = \[(.*?)\]", " ".join(found)) for found in layouts]
+    expected = {
+        "avx2": ["8 : i64, 1 : i64"] * 2,
+        "no solver": [],
+        "identity": [],
+        "vmvx": ["8 : i64, 4 : i64"] * 2,
+    }
+    assert tiles == [["16 : i64, 1 : i64"] * 2, expected[second]]
+    iree_opt(output)
+
+
+@pytest.mark.parametrize(
+    ("solver", "message"),
+    [
+        ('"junk"', "runs on a target whose iree.encoding.resolver cannot lay out tensors"),
+        ("#iree_encoding.unsupported_resolver", "failed to resolve the layout of tensor<20x40xf32"),
+    ],
+)
+def test_solvers_that_lay_out_nothing(solver: str, message: str, tmp_path: Path) -> None:
+    source = tmp_path / "program.mlir"
+    source.write_text(on_second_device(avx2(f"{KEY}{solver}, ")))
+    code, output, errors = mesh_opt(dumped_by_iree(source)[BEFORE], "--specialize-encodings")
+    assert code == 1 and not output
+    assert re.search(rf"^<stdin>:\d+:\d+: error: '[\w.]+' op {re.escape(message)}", errors), errors
+
+
+def weight_on_device_b(text: str) -> str:
+    """Whose layout the second weight is read in."""
+    (dispatch,) = (
+        line for line in text.splitlines() if "dispatch on(#hal.device.affinity<@device_b>)" in line
+    )
+    (solver,) = re.findall(r"tensor<33x20xf32, #iree_encoding.layout<\[#iree_cpu.(\w+)<", dispatch)
+    return solver
+
+
+def test_weights_of_a_chain_over_two_devices(tmp_path: Path) -> None:
+    """The second weight is encoded where the initializer runs, on device_a, and read on device_b:
+    IREE reads it there as if device_b had encoded it."""
+    text = (CASES / "c03f_chain_const_aff_def.mlir").read_text()
+    source = tmp_path / "program.mlir"
+    source.write_text(re.sub(r" \{stream.affinity = #hal.device.affinity<@\w+>\} =", " =", text))
+    dumps = dumped_by_iree(source)
+    code, output, errors = mesh_opt(dumps[BEFORE], "--specialize-encodings")
+    assert code == 0, errors
+    code, by_iree, errors = mesh_opt(dumps[AFTER])
+    assert code == 0, errors
+    assert weight_on_device_b(output) == "cpu_encoding_resolver"
+    assert weight_on_device_b(by_iree) == "vmvx_encoding_resolver"
     iree_opt(output)
 
 
