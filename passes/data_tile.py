@@ -38,4 +38,5 @@ class DataTilePass(NamedPipeline):
             "iree-stream-materialize-encodings",
             "encode-host-tensors",
             "encode-device-tensors",
+            "materialize-encodings",
         )

@@ -79,6 +79,12 @@ def _iree_dispatch_creation_propagate_encodings() -> type[ModulePass]:
     return PropagateEncodingsPass
 
 
+def _iree_codegen_materialize_device_encoding() -> type[ModulePass]:
+    from .codegen.materialize_device_encoding import MaterializeDeviceEncodingPass
+
+    return MaterializeDeviceEncodingPass
+
+
 def _iree_dispatch_creation_set_encoding() -> type[ModulePass]:
     from .encoding.set_encoding import SetEncodingPass
 
@@ -177,12 +183,14 @@ OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "hoist-encodings": _hoist_encodings,
     "inline-calls": _inline_calls,
     "iree-abi-wrap-entry-points": _iree_abi_wrap_entry_points,
+    "iree-codegen-materialize-device-encoding": _iree_codegen_materialize_device_encoding,
     "iree-dispatch-creation-propagate-encodings": _iree_dispatch_creation_propagate_encodings,
     "iree-dispatch-creation-set-encoding": _iree_dispatch_creation_set_encoding,
     "iree-stream-encode-device-tensors": _iree_stream_encode_device_tensors,
     "iree-stream-encode-host-tensors": _iree_stream_encode_host_tensors,
     "iree-stream-materialize-encodings": _iree_stream_materialize_encodings,
     "iree-stream-specialize-encodings": _iree_stream_specialize_encodings,
+    "materialize-encodings": _iree_codegen_materialize_device_encoding,
     "merge-globals": _merge_globals,
     "mesh-spmdization": _shard_partition,
     "propagate-encodings": _iree_dispatch_creation_propagate_encodings,

@@ -8,7 +8,6 @@ is imported by whoever has numbers in hand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -16,24 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .element_types import ElementKind, ElementType
-from .packed_layouts import DYNAMIC_TILE, LARGEST_DYNAMIC_TILE, PackedLayout
-from .storage_sizes import LARGEST_VECTOR_SCALE
+from .packed_layouts import PackedLayout
+from .storage_sizes import settled_tiles
 
 Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
-
-
-def settled_tiles(layout: PackedLayout) -> PackedLayout:
-    """A layout with every tile a number: the largest that the machine may choose at run time.
-
-    Buffers are sized for these (`storage_sizes`), so whoever packs and whoever unpacks agree.
-    """
-    tiles = tuple(
-        (LARGEST_DYNAMIC_TILE if tile == DYNAMIC_TILE else tile)
-        * (LARGEST_VECTOR_SCALE if scalable else 1)
-        for tile, scalable in zip(layout.inner_tiles, layout.scalable_flags, strict=True)
-    )
-    return replace(layout, inner_tiles=tiles, scalable=())
 
 
 def pack(array: Array, layout: PackedLayout, padding: Any = 0) -> Array:

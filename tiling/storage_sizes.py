@@ -9,7 +9,7 @@ layouts (compare `EXCEPTIONS` in `tests/unit/tiling/test_storage_sizes.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from .element_types import ElementType
@@ -121,3 +121,16 @@ def dense_formula(shape: Sequence[int | None], element: ElementType) -> StorageF
 def bit_packed_formula(shape: Sequence[int | None], element: ElementType) -> StorageFormula:
     """What a tensor takes if its elements, booleans too, are packed bit by bit."""
     return StorageFormula(tuple(Extent(size) for size in shape), element.bits)
+
+
+def settled_tiles(layout: PackedLayout) -> PackedLayout:
+    """A layout with every tile a number: the largest that the machine may choose at run time.
+
+    Buffers are sized for these, so whoever packs and whoever unpacks agree.
+    """
+    tiles = tuple(
+        (LARGEST_DYNAMIC_TILE if tile == DYNAMIC_TILE else tile)
+        * (LARGEST_VECTOR_SCALE if scalable else 1)
+        for tile, scalable in zip(layout.inner_tiles, layout.scalable_flags, strict=True)
+    )
+    return replace(layout, inner_tiles=tiles, scalable=())

@@ -1,0 +1,461 @@
+"""Replace encoded tensors of kernels by packed ones: layouts become shapes and data movement.
+
+    %1 = iree_encoding.set_encoding %0 : tensor<17x40xf32> -> tensor<17x40xf32, #lhs>
+
+becomes a `linalg.pack` to `tensor<2x40x16x1xf32>`, a contraction of encoded tensors a
+`linalg.mmt4d`, and so on. Which layout is asked of the encodings and of the solver of the target
+that runs the kernel; nothing here knows any target. A binding whose layout is not the kernel's own
+is relaid out behind the load or in front of the store. Where a target has no tiles nothing is left.
+
+An operation that cannot work on tiles gets its operands unpacked, and its results are packed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    ModuleOp,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.tensor import ExtractSliceOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from ...dialects.diagnostics import OperationError
+from ...dialects.dispatch_tensors import (
+    DispatchTensor,
+    DispatchTensorLoad,
+    DispatchTensorStore,
+    static_list,
+)
+from ...dialects.encoding_interfaces import Tensor, plain, tensor_encoding
+from ...dialects.linalg import NAMED_CLASSES
+from ...dialects.size_arithmetic import constant_index
+from ...dialects.tensor_shapes import element_of, shape_of
+from ...tiling.packed_layouts import IDENTITY, PackedLayout
+from ...tiling.storage_sizes import dense_formula
+from ..dimension_sizes import Size, constant_operand, tensor_of
+from .kernel_layouts import KernelLayouts, KernelSolvers, summed_dimensions, target_solver
+from .packed_contractions import lower_contraction
+from .packed_elementwise import lower_elementwise, sums_padding
+from .packed_values import HeldTensor, PackedValues, layout_of_tiles, memory_type
+
+FUNCTIONS = ("func.func", "util.func")
+COMPUTING = frozenset({"arith", "complex", "linalg", "math", "tensor", "tosa"})
+"""Dialects whose operations on tensors say nothing of where elements are in memory."""
+
+
+@dataclass(frozen=True)
+class MaterializeDeviceEncodingPass(ModulePass):
+    """Lower encoded tensors of executables to packed tensors."""
+
+    name = "iree-codegen-materialize-device-encoding"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        solvers = KernelSolvers(ctx, op)
+        for operation in tuple(op.body.block.ops):
+            if operation.name == "stream.executable":
+                name = getattr(operation.properties.get("sym_name"), "data", "")
+                layouts = KernelLayouts(solvers.of_executable(name))
+                for function in operation.walk():
+                    if function.name in FUNCTIONS:
+                        KernelLowering(function, layouts).lower()
+            elif operation.name in FUNCTIONS and (solver := target_solver(operation)):
+                KernelLowering(operation, KernelLayouts(solver)).lower()
+
+
+class KernelLowering:
+    """The rewriting of one kernel, operation by operation."""
+
+    def __init__(self, function: Operation, layouts: KernelLayouts) -> None:
+        self._function = function
+        self._layouts = layouts
+        self.values = PackedValues()
+        self.bindings: dict[SSAValue, SSAValue] = {}
+        """Bindings by what replaces them."""
+
+    def lower(self) -> None:
+        """Replace everything that has to do with encodings."""
+        done: list[Operation] = []
+        for operation in tuple(self._function.walk()):
+            if not _is_encoded(operation):
+                continue
+            self.values.move_to(operation)
+            RULES.get(operation.name, _compute)(self, operation)
+            done.append(operation)
+        for operation in reversed(done):
+            Rewriter.erase_op(operation)
+
+    def layout(self, type_: Attribute) -> PackedLayout:
+        """How tensors of a type are packed in memory."""
+        return self._layouts.layout(type_, self.values.operation)
+
+    def solve(self, operation: Operation) -> Sequence[SSAValue] | None:
+        """What the target's own solver makes of an operation, if it has a way of its own."""
+        solver = self._layouts.lowering_solver()
+        if solver is None:
+            return None
+        operands = [
+            value if tensor_of(value) is None else self.values.form(value, self.layout(value.type))
+            for value in operation.operands
+        ]
+        return solver.materialize(operation, operands, self.values.builder)
+
+    def replace(self, value: SSAValue, layout: PackedLayout, form: SSAValue) -> None:
+        """Note what a result has become; one that was not encoded is replaced at once."""
+        self.values.hold_form(value, layout_of_tiles(layout), form)
+        if tensor_encoding(value.type) is None:
+            value.replace_all_uses_with(self.values.form(value, IDENTITY))
+
+
+Rule = Callable[[KernelLowering, Operation], None]
+
+
+def _is_encoded(operation: Operation) -> bool:
+    """Whether an operation has to do with encoded tensors."""
+    return any(_has_encoding(value.type) for value in (*operation.operands, *operation.results))
+
+
+def _has_encoding(type_: Attribute) -> bool:
+    if isinstance(type_, DispatchTensor):
+        type_ = type_.bound_type
+    return tensor_encoding(type_) is not None
+
+
+# Bindings
+
+
+def _bind(kernel: KernelLowering, operation: Operation) -> None:
+    """The packed tensor that a binding holds."""
+    old = operation.results[0]
+    bound = cast(DispatchTensor, old.type)
+    tensor = cast(Tensor, bound.bound_type)
+    layout = kernel.layout(tensor)
+    if _keeps_storage(tensor):
+        stored = tensor
+    else:
+        stored = plain(tensor) if layout == IDENTITY else memory_type(tensor, layout)
+    dims = list(_dynamic_dims(operation))
+    if layout != IDENTITY:
+        sizes = kernel.values.packed_sizes(_sizes(tensor, dims), layout)
+        dims = [size for size in sizes if isinstance(size, SSAValue)]
+    start = len(operation.operands) - len(_dynamic_dims(operation))
+    new = type(operation).create(
+        operands=[*operation.operands[:start], *dims],
+        result_types=[bound.new([bound.access, stored])],
+        properties=dict(operation.properties),
+        attributes=dict(operation.attributes),
+    )
+    kernel.bindings[old] = kernel.values.builder.insert(new).results[0]
+
+
+def _keeps_storage(tensor: Tensor) -> bool:
+    """Whether memory holds more than the layout tells: `padding`, `packed_storage`."""
+    encoding = tensor_encoding(tensor)
+    if encoding is None or encoding.is_open:
+        return False
+    dense = dense_formula(shape_of(tensor), element_of(tensor))
+    return any(
+        layout.packed_layout(tensor).is_identity and layout.storage_formula(tensor) != dense
+        for layout in encoding.layouts()
+    )
+
+
+def _dynamic_dims(operation: Operation) -> Sequence[SSAValue]:
+    count = cast(Tensor, cast(DispatchTensor, operation.results[0].type).bound_type).get_shape()
+    dynamic = sum(size == DYNAMIC_INDEX for size in count)
+    return operation.operands[len(operation.operands) - dynamic :] if dynamic else ()
+
+
+def _sizes(tensor: Tensor, dims: Sequence[SSAValue]) -> list[Size]:
+    rest = iter(dims)
+    return [next(rest) if size == DYNAMIC_INDEX else size for size in tensor.get_shape()]
+
+
+def _load(kernel: KernelLowering, operation: Operation) -> None:
+    """Load all of a packed binding; a part of it is taken once it is unpacked."""
+    load = cast(DispatchTensorLoad, operation)
+    bound = cast(Tensor, cast(DispatchTensor, load.source.type).bound_type)
+    source = kernel.bindings.get(load.source, load.source)
+    layout = kernel.layout(bound)
+    if layout == IDENTITY:
+        result = plain(load.result.type)
+        new = _load_from(load, source, load.offsets, load.sizes, load.strides, load, result)
+        kernel.replace(load.result, IDENTITY, kernel.values.builder.insert(new).results[0])
+        return
+    sizes = _sizes(bound, load.source_dims)
+    packed = kernel.values.packed_sizes(sizes, layout)
+    stored = cast(Tensor, cast(DispatchTensor, source.type).bound_type)
+    whole = _whole_access(stored)
+    dims = [size for size in _memory_sizes(packed, stored) if isinstance(size, SSAValue)]
+    new = _load_from(load, source, (), dims, (), whole, stored, dims)
+    form = kernel.values.builder.insert(new).results[0]
+    form = kernel.values.from_memory(form, sizes, layout)
+    tiles = layout_of_tiles(layout)
+    if _is_whole(load, sizes):
+        kernel.replace(load.result, tiles, form)
+        return
+    held = HeldTensor(plain(bound), tuple(sizes), {tiles: form})
+    kernel.values.hold(form, held)
+    part = ExtractSliceOp.build(
+        operands=[kernel.values.form(form, IDENTITY), load.offsets, load.sizes, load.strides],
+        result_types=[plain(load.result.type)],
+        properties={
+            name: load.properties[name]
+            for name in ("static_offsets", "static_sizes", "static_strides")
+        },
+    )
+    kernel.replace(load.result, IDENTITY, kernel.values.builder.insert(part).results[0])
+
+
+def _load_from(
+    load: DispatchTensorLoad,
+    source: SSAValue,
+    offsets: Sequence[SSAValue],
+    sizes: Sequence[SSAValue],
+    strides: Sequence[SSAValue],
+    access: Operation | dict[str, Attribute],
+    result: Attribute,
+    dims: Sequence[SSAValue] | None = None,
+) -> Operation:
+    static = access if isinstance(access, dict) else access.properties
+    return type(load).build(
+        operands=[source, load.source_dims if dims is None else dims, offsets, sizes, strides],
+        result_types=[result],
+        properties={
+            name: static[name] for name in ("static_offsets", "static_sizes", "static_strides")
+        },
+    )
+
+
+def _whole_access(tensor: Tensor) -> dict[str, Attribute]:
+    """The static offsets, sizes and strides of all of a tensor."""
+    shape = tensor.get_shape()
+    lists = {
+        "static_offsets": [0] * len(shape),
+        "static_sizes": list(shape),
+        "static_strides": [1] * len(shape),
+    }
+    return {name: DenseArrayBase.from_list(i64, numbers) for name, numbers in lists.items()}
+
+
+def _memory_sizes(packed: Sequence[Size], stored: Tensor) -> list[Size]:
+    """The sizes of a packed tensor in memory: only outer dimensions can be dynamic."""
+    return [
+        packed[index] if size == DYNAMIC_INDEX else size
+        for index, size in enumerate(stored.get_shape())
+    ]
+
+
+def _is_whole(access: DispatchTensorLoad | DispatchTensorStore, sizes: Sequence[Size]) -> bool:
+    """Whether an access is known to cover all of a tensor."""
+    if any(offset != 0 for offset in static_list(access, "offsets")):
+        return False
+    if any(stride != 1 for stride in static_list(access, "strides")):
+        return False
+    dynamic = iter(access.sizes)
+    for given, size in zip(static_list(access, "sizes"), sizes, strict=True):
+        taken = next(dynamic) if given is None else given
+        number = constant_operand(taken) if isinstance(taken, SSAValue) else taken
+        if taken != size and (number is None or number != size):
+            return False
+    return True
+
+
+def _store(kernel: KernelLowering, operation: Operation) -> None:
+    """Store all of a packed binding."""
+    store = cast(DispatchTensorStore, operation)
+    bound = cast(Tensor, cast(DispatchTensor, store.target.type).bound_type)
+    target = kernel.bindings.get(store.target, store.target)
+    layout = kernel.layout(bound)
+    if layout == IDENTITY:
+        new = type(store).build(
+            operands=[
+                kernel.values.form(store.value, IDENTITY),
+                target,
+                store.target_dims,
+                store.offsets,
+                store.sizes,
+                store.strides,
+            ],
+            properties={
+                name: store.properties[name]
+                for name in ("static_offsets", "static_sizes", "static_strides")
+            },
+        )
+        kernel.values.builder.insert(new)
+        return
+    sizes = _sizes(bound, store.target_dims)
+    if not _is_whole(store, sizes):
+        raise OperationError(
+            store, f"stores a part of a tensor that is in tiles, {bound}: unpack it first"
+        )
+    value = kernel.values.to_memory(kernel.values.form(store.value, layout), sizes, layout)
+    packed = kernel.values.packed_sizes(sizes, layout)
+    stored = cast(Tensor, cast(DispatchTensor, target.type).bound_type)
+    dims = [size for size in _memory_sizes(packed, stored) if isinstance(size, SSAValue)]
+    new = type(store).build(
+        operands=[value, target, dims, (), dims, ()], properties=_whole_access(stored)
+    )
+    kernel.values.builder.insert(new)
+
+
+# Encodings
+
+
+def _set(kernel: KernelLowering, operation: Operation) -> None:
+    """The same tensor; whoever wants it packed packs it."""
+    source, result = operation.operands[0], operation.results[0]
+    held = kernel.values.held(source)
+    kernel.values.hold(result, _as_type(kernel, source, held, cast(Tensor, result.type)))
+
+
+def _as_type(
+    kernel: KernelLowering, source: SSAValue, held: HeldTensor, tensor: Tensor
+) -> HeldTensor:
+    """A tensor under a type that knows other sizes of it."""
+    if held.tensor == plain(tensor):
+        return held
+    form = kernel.values.cast(kernel.values.form(source, IDENTITY), plain(tensor))
+    return HeldTensor(plain(tensor), kernel.values.dimensions.sizes(form), {IDENTITY: form})
+
+
+def _unset(kernel: KernelLowering, operation: Operation) -> None:
+    source, result = operation.operands[0], operation.results[0]
+    held = kernel.values.held(source)
+    held = _as_type(kernel, source, held, cast(Tensor, result.type))
+    kernel.values.hold(result, held)
+    result.replace_all_uses_with(kernel.values.form(result, IDENTITY))
+
+
+# Tensors made of nothing
+
+
+def _empty(kernel: KernelLowering, operation: Operation) -> None:
+    result = operation.results[0]
+    values, tensor = kernel.values, plain(cast(Tensor, result.type))
+    sizes = values.sizes(result)
+    values.hold(
+        result, HeldTensor(tensor, sizes, make=lambda layout: values.empty(tensor, sizes, layout))
+    )
+
+
+def _fill(kernel: KernelLowering, operation: Operation) -> None:
+    """Filled in whatever layout it is wanted; what is beyond the tensor's end is filled as well."""
+    scalar, result = operation.operands[0], operation.results[0]
+    values, tensor = kernel.values, plain(cast(Tensor, result.type))
+    sizes = values.sizes(result)
+    summed = summed_dimensions(result.type)
+
+    def fill(layout: PackedLayout) -> SSAValue:
+        empty = values.empty(tensor, sizes, layout)
+        operation = NAMED_CLASSES["linalg.fill"]([scalar], [empty])
+        return values.builder.insert(operation).results[0]
+
+    layout = kernel.layout(result.type)
+    if not _is_zero(scalar) and sums_padding(values, result, layout, summed):
+        values.hold(result, HeldTensor(tensor, sizes, {IDENTITY: fill(IDENTITY)}))
+    else:
+        values.hold(result, HeldTensor(tensor, sizes, make=fill))
+
+
+def _is_zero(scalar: SSAValue) -> bool:
+    maker = scalar.owner
+    value = maker.properties.get("value") if isinstance(maker, Operation) else None
+    return isinstance(value, IntegerAttr | FloatAttr) and value.value.data == 0
+
+
+def _dimension(kernel: KernelLowering, operation: Operation) -> None:
+    index = constant_operand(operation.operands[1])
+    sizes = kernel.values.sizes(operation.operands[0])
+    if index is None or not 0 <= index < len(sizes):
+        raise OperationError(operation, "asks an encoded tensor for a dimension that is not known")
+    size = sizes[index]
+    if not isinstance(size, SSAValue):
+        size = constant_index(size, kernel.values.builder)
+    operation.results[0].replace_all_uses_with(size)
+
+
+# Computations
+
+
+def _compute(kernel: KernelLowering, operation: Operation) -> None:
+    """On tiles if that is possible, else on unpacked tensors."""
+    _check_regions(operation)
+    tensors = [value for value in operation.operands if isinstance(value.type, TensorType)]
+    layouts = tuple(kernel.layout(value.type) for value in tensors)
+    results = operation.results
+    layout = kernel.layout(results[0].type) if results else IDENTITY
+    solved = kernel.solve(operation)
+    if solved is None and len(layouts) == 3:
+        product = lower_contraction(kernel.values, operation, layouts)
+        solved = None if product is None else [product]
+    if solved is None and _may_fill_padding(kernel, operation):
+        solved = lower_elementwise(kernel.values, operation, layout_of_tiles(layout))
+    if solved is None:
+        _compute_unpacked(kernel, operation)
+        return
+    for result, form in zip(results, solved, strict=True):
+        kernel.replace(result, kernel.layout(result.type), form)
+
+
+def _may_fill_padding(kernel: KernelLowering, operation: Operation) -> bool:
+    """Whether all results have one layout, and nobody adds up what is beyond their ends."""
+    layouts = {kernel.layout(result.type) for result in operation.results}
+    return len(layouts) == 1 and not any(
+        sums_padding(kernel.values, result, layout, summed_dimensions(result.type))
+        for result in operation.results
+        for layout in layouts
+    )
+
+
+def _check_regions(operation: Operation) -> None:
+    inner = (op for region in operation.regions for op in region.walk())
+    if operation.name.partition(".")[0] not in COMPUTING or any(map(_is_encoded, inner)):
+        raise OperationError(
+            operation, "works on encoded tensors, and nothing tells how it does so in tiles"
+        )
+
+
+def _compute_unpacked(kernel: KernelLowering, operation: Operation) -> None:
+    operands = {
+        value: kernel.values.form(value, IDENTITY)
+        for value in operation.operands
+        if isinstance(value.type, TensorType)
+    }
+    clone = operation.clone(value_mapper=dict(operands))
+    for result in tuple(clone.results):
+        if (tensor := tensor_of(result)) is not None:
+            Rewriter.replace_value_with_new_type(result, plain(tensor))
+    kernel.values.builder.insert(clone)
+    for old, new in zip(operation.results, clone.results, strict=True):
+        if isinstance(old.type, TensorType):
+            kernel.replace(old, IDENTITY, new)
+        else:
+            old.replace_all_uses_with(new)
+
+
+RULES: dict[str, Rule] = {
+    "flow.dispatch.tensor.load": _load,
+    "flow.dispatch.tensor.store": _store,
+    "hal.interface.binding.subspan": _bind,
+    "iree_encoding.set_encoding": _set,
+    "iree_encoding.unset_encoding": _unset,
+    "iree_tensor_ext.dispatch.tensor.load": _load,
+    "iree_tensor_ext.dispatch.tensor.store": _store,
+    "linalg.fill": _fill,
+    "stream.binding.subspan": _bind,
+    "tensor.dim": _dimension,
+    "tensor.empty": _empty,
+}
+"""What becomes of operations that are more than computations, by name."""
