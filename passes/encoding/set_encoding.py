@@ -68,6 +68,7 @@ class ContractionEncoder:
     def __init__(self, spelling: Spelling, sizes: DimensionSizes) -> None:
         self._spelling: Spelling = spelling
         self._sizes = sizes
+        self._made: dict[tuple[object, ...], SSAValue] = {}
 
     def encode(self, contraction: TiledContraction) -> None:
         """Replace a contraction by one on encoded tensors."""
@@ -122,9 +123,13 @@ class ContractionEncoder:
         loops: tuple[SSAValue, ...],
         builder: Builder,
     ) -> SSAValue:
-        type_ = with_encoding(cast(Tensor, value.type), encoding)
-        operation = SetEncodingOp.build(operands=[value, loops], result_types=[type_])
-        return builder.insert(operation).result
+        """The tensor with an encoding; a block encodes it once, however often it is read."""
+        key = builder.insertion_point.block, value, encoding, loops
+        if key not in self._made:
+            type_ = with_encoding(cast(Tensor, value.type), encoding)
+            operation = SetEncodingOp.build(operands=[value, loops], result_types=[type_])
+            self._made[key] = builder.insert(operation).result
+        return self._made[key]
 
     def _start(
         self,

@@ -48,9 +48,7 @@ class AssignDevicesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if DeviceTargets(op).names() or DEFAULT_AFFINITY in op.attributes:
             return
-        if Hal.name in ctx.registered_dialect_names:
-            ctx.load_registered_dialect(Hal.name)
-        else:
+        if ctx.get_optional_dialect(Hal.name) is None:
             ctx.load_dialect(Hal)
         taken = {
             name.data

@@ -36,6 +36,9 @@ ENCODES = frozenset({"iree_encoding.set_encoding", "iree_encoding.unset_encoding
 LARGEST_GROUP = 24
 """Operations in one kernel, beyond which compiling it takes longer than it saves."""
 
+LONGEST_SEARCH = 1000
+"""Units that are looked at to find out whether one may join another."""
+
 
 @dataclass(eq=False)
 class Group:
@@ -81,6 +84,8 @@ class Grouping:
         self._operations = list(block.ops)
         self._positions = {operation: i for i, operation in enumerate(self._operations)}
         self._groups: dict[Operation, Group] = {}
+        self._all: list[Group] = []
+        """All groups, by the position of their first operation."""
         for operation in self._operations:
             if is_computation(operation) and not is_copied(operation):
                 self._add(operation)
@@ -109,6 +114,7 @@ class Grouping:
                 break
         else:
             group = Group([], place)
+            self._all.append(group)
         group.operations.append(operation)
         group.positions.append(self._positions[operation])
         self._groups[operation] = group
@@ -145,14 +151,18 @@ class Grouping:
                 yield from inner.operands
 
     def _depends(self, values: Sequence[SSAValue], group: Group) -> bool:
-        """Whether any of some values is computed from what a group computes."""
+        """Whether any of some values may be computed from what a group computes.
+
+        Asks no further back than where that is settled, and gives up with yes on long ways.
+        """
+        first = self._earliest(group)
         seen: set[Operation | Group] = set()
         stack = [unit for value in values if (unit := self._unit(value)) is not None]
         while stack:
             unit = stack.pop()
-            if unit is group:
+            if unit is group or len(seen) > LONGEST_SEARCH:
                 return True
-            if unit in seen:
+            if unit in seen or self._key(unit) < first:
                 continue
             seen.add(unit)
             for member in unit.operations if isinstance(unit, Group) else (unit,):
@@ -160,6 +170,14 @@ class Grouping:
                     if (made_by := self._unit(value)) is not None and made_by is not unit:
                         stack.append(made_by)
         return False
+
+    def _earliest(self, group: Group) -> int:
+        """A position before which all units end: those can depend on nothing behind it."""
+        first = group.positions[0]
+        for other in reversed(self._all):
+            if other.positions[0] < first < other.positions[-1]:
+                first = other.positions[0]
+        return first
 
     # In which order?
 

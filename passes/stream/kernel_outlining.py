@@ -8,9 +8,8 @@ and attribute are one executable.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from itertools import chain
 from typing import cast
 
@@ -28,7 +27,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
-from xdsl.printer import Printer
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects import flow_dispatches as flow
@@ -55,6 +53,7 @@ from ...dialects.structured import structured_view
 from ...dialects.tensor_shapes import shape_of
 from ..dimension_sizes import DimensionSizes, tensor_of
 from .dispatch_groups import ENCODES, Group, is_copied, is_elementwise
+from .structure import Structures
 
 INDEX = IndexType()
 
@@ -102,7 +101,8 @@ class KernelOutliner:
     def __init__(self, module: ModuleOp, spelling: Spelling) -> None:
         self._module = module
         self._operations = KERNEL_OPERATIONS[spelling]
-        self._by_text: dict[str, SymbolRefAttr] = {}
+        self._structures = Structures()
+        self._kernels: dict[Hashable, SymbolRefAttr] = {}
         self._taken = {
             name.data
             for operation in module.body.block.ops
@@ -142,17 +142,14 @@ class KernelOutliner:
         self, body: Block, interface: Interface, suffix: str, function: Operation
     ) -> SymbolRefAttr:
         """The entry point of a kernel: of one that is alike, or of a new executable."""
-        kernel = FuncOp("kernel", (list(body.arg_types), []), Region(body))
-        forget_names(kernel)
-        text = StringIO()
-        Printer(stream=text, print_generic_format=True).print_op(kernel)
-        key = f"{len(interface.workload)} {text.getvalue()}"
-        if key not in self._by_text:
+        key = len(interface.workload), self._structures.of_block(body)
+        if key not in self._kernels:
             name = self._fresh_name(function)
-            kernel.sym_name = StringAttr(f"{name}_{suffix}")
-            self._by_text[key] = SymbolRefAttr(name, [kernel.sym_name])
+            kernel = FuncOp(f"{name}_{suffix}", (list(body.arg_types), []), Region(body))
+            forget_names(kernel)
+            self._kernels[key] = SymbolRefAttr(name, [kernel.sym_name])
             self._insert(name, kernel, len(interface.workload), function)
-        return self._by_text[key]
+        return self._kernels[key]
 
     def _fresh_name(self, function: Operation) -> str:
         symbol = function.properties.get("sym_name")
@@ -344,7 +341,7 @@ class KernelBody:
 
 
 def forget_names(operation: Operation) -> None:
-    """Take away the names of values, which would tell kernels apart that are alike."""
+    """Take away the names of values: a kernel is not only its first caller's."""
     for inner in operation.walk():
         arguments = (block.args for region in inner.regions for block in region.blocks)
         for value in chain(inner.results, *arguments):
