@@ -29,6 +29,7 @@ from xdsl.utils.exceptions import ParseError
 from .dialects.diagnostics import OperationError
 from .interpreter import run as interpreter
 from .interpreter.compare import Difference, compare
+from .interpreter.devices import provide
 from .interpreter.machine import Program as _Symbols
 from .interpreter.run import InputError
 from .interpreter.values import UnsupportedType, dtype_of
@@ -69,8 +70,12 @@ __all__ = [
 ]
 
 Array = npt.NDArray[Any]
-Backend = Callable[[ModuleOp, str, Sequence[Array], Grid | None], list[Array]]
-"""Runs a function of a module on global inputs; the grid fills extents that are left open."""
+Backend = Callable[[ModuleOp, str, Sequence[Array], Grid | None, Sequence[str] | None], list[Array]]
+"""Runs a function of a module on global inputs.
+
+The grid fills extents that are left open; the kinds of devices at hand (`local-task`) are bound to
+those that the module names, `None` for as many as it needs.
+"""
 
 
 class CompilationError(Exception):
@@ -90,19 +95,29 @@ class Stage:
 
 
 def _run_with_numba(
-    module: ModuleOp, function: str, inputs: Sequence[Array], grid: Grid | None
+    module: ModuleOp,
+    function: str,
+    inputs: Sequence[Array],
+    grid: Grid | None,
+    devices: Sequence[str] | None,
 ) -> list[Array]:
     # Numba takes half a second to import: only for who wants it.
     from .backend.compile import run_partitioned
 
+    provide(module, devices)
     return run_partitioned(module, function, inputs, grid)
 
 
 def _run_with_mpi(
-    module: ModuleOp, function: str, inputs: Sequence[Array], grid: Grid | None
+    module: ModuleOp,
+    function: str,
+    inputs: Sequence[Array],
+    grid: Grid | None,
+    devices: Sequence[str] | None,
 ) -> list[Array]:
     from .backend.compile import run_on_ranks
 
+    provide(module, devices)
     return run_on_ranks(module, function, inputs, grid)
 
 
@@ -145,7 +160,8 @@ class Function:
         run = self.program.backend(backend)
         arrays = self.arrays(inputs)
         with self.program.located():
-            return run(self.program.module, self.name, arrays, self.program.grid)
+            program = self.program
+            return run(program.module, self.name, arrays, program.grid, program.devices)
 
     def reference(self, inputs: Sequence[npt.ArrayLike]) -> list[Array]:
         """What the interpreter makes of the program as it was before all passes."""
@@ -207,6 +223,8 @@ class Program:
         self.stages = tuple(stages)
         self.grid = grid
         """Extents for a grid that the program leaves open."""
+        self.devices: tuple[str, ...] | None = None
+        """The kinds of the devices at hand; `None`: whatever the program names exists."""
         self._texts = tuple(texts)
         self._backend = backend
         self._functions: dict[str, Function] = {}

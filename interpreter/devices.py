@@ -28,8 +28,16 @@ from .attributes import attribute, operation_name, symbol_name
 from .machine import Frame
 from .storage import Resource
 
-DRIVERS = {"local": ("local-task", "local-sync", "local")}
-"""The kinds of devices, as a user names them, that a device target stands for."""
+DRIVERS = {
+    "amdgpu": ("amdgpu",),
+    "cuda": ("cuda",),
+    "hip": ("hip",),
+    "local": ("local-sync", "local-task"),
+    "metal": ("metal",),
+    "vulkan": ("vulkan",),
+}
+"""The kinds of devices, as a user names them, that a device target stands for. All are played by
+this machine, whatever their name."""
 
 _MEMORY = "hal.devices"
 

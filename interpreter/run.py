@@ -47,6 +47,10 @@ from .values import (
 load_own_dialects()
 
 
+MAXIMAL_DEVICES = 4096
+"""Devices beyond which a grid is too large to be run on one machine."""
+
+
 class InputError(ValueError):
     """Inputs that a function does not take; the text says which and why."""
 
@@ -95,19 +99,24 @@ def run_spmd(
 
 
 def run_partitioned(
-    module: ModuleOp, function: str, inputs: Sequence[Array], grid: Grid | None = None
+    module: ModuleOp,
+    function: str,
+    inputs: Sequence[Array],
+    grid: Grid | None = None,
+    devices: Sequence[str] | None = None,
 ) -> list[Array]:
     """Run a partitioned function on global inputs: scatter, run on all devices, gather.
 
     Arguments and results without a boundary are the same on all devices. A grid with extents
     that the module leaves open must be given. Raises OperationError where devices that should
-    hold the same do not. A function that is not partitioned runs on one device.
+    hold the same do not. A function that is not partitioned runs as `run` does it, on the
+    `devices` that its program names.
     """
     target = find_function(Program(module), function)
     arguments, results = boundaries(target)
     grid = grid or grid_of(module, target)
     if grid is None:
-        return run(module, function, inputs)
+        return run(module, function, inputs, devices)
     if not grid.is_static:
         raise InputError(f"grid @{grid.name} has extents that the run must give")
     local = scattered(target, arguments, inputs, grid)
@@ -294,7 +303,12 @@ def scattered(
     """Global inputs as the local inputs of every device."""
     types = global_types(argument_types(function), shards)
     whole = checked_inputs(types, inputs)
-    local: list[list[Array]] = [[] for _ in range(grid.device_count())]
+    count = grid.device_count()
+    if count > MAXIMAL_DEVICES:
+        raise InputError(
+            f"grid @{grid.name} has {count} devices; at most {MAXIMAL_DEVICES} run on one machine"
+        )
+    local: list[list[Array]] = [[] for _ in range(count)]
     for index, (array, boundary) in enumerate(zip(whole, shards, strict=True)):
         sharding = _placement(function, boundary, grid, array.ndim)
         try:

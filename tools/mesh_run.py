@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..api import Function, Program
     from ..interpreter.values import Array
     from ..sharding.grid import Grid
-    from .source import Source
 
 
 def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
@@ -71,29 +70,26 @@ def _describe(problem: Exception) -> str:
     )
 
 
-def read_text(path: str) -> Source:
-    """The program in a file. Raises UsageError."""
-    from .source import Source
-
-    try:
-        with open(path, "rb") as file:
-            return Source(file.read().decode("utf-8"), path)
-    except OSError as problem:
-        raise UsageError(f"cannot read '{path}': {problem.strerror}") from problem
-    except UnicodeDecodeError as problem:
-        raise UsageError(f"'{path}' is not UTF-8: {problem.reason}") from problem
-
-
 def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
     from ..api import BACKENDS, compile
-    from .source import Source
+    from .source import read_source
 
     if options.backend not in BACKENDS:
         raise UsageError(
             f"there is no backend '{options.backend}'; there are {', '.join(BACKENDS)}"
         )
-    source = Source(stdin.read(), "<stdin>") if options.file == "-" else read_text(options.file)
+    source = read_source(options.file, stdin)
     program = compile(source, options.pipeline, backend=options.backend, stages=False)
+    if options.devices:
+        from .run_devices import check_kinds, list_devices, wants_tiling
+
+        if options.devices == ("list",):
+            stdout.write(list_devices(program.module))
+            return 0
+        check_kinds(options.devices)
+        if not options.pipeline and wants_tiling(program.module):
+            program = compile(source, "data-tile", backend=options.backend, stages=False)
+        program.devices = options.devices
     if options.backend == "mpi":
         stdout = _output_of_first_rank(stdout)
     program.grid = _grid(options, program)
@@ -258,7 +254,9 @@ def _check(
         bound = f"{absolute:g} + {relative:g} relative" if absolute or relative else "none"
         verdict = "agree" if difference.agrees else f"DISAGREE at {list(difference.index)}"
         unknown = count_undefined(wanted) if is_number(wanted) else 0
-        remark = f"; {unknown} elements are undefined" if unknown else ""
+        remark = ""
+        if unknown:
+            remark = f"; the program leaves {unknown} elements undefined (reads before any write)"
         stdout.write(
             f"CHECK result[{index}]: {verdict}; maximal difference {difference.absolute:.3g}"
             f" absolute, {difference.relative:.3g} relative (allowed: {bound}){remark}\n"
@@ -274,6 +272,7 @@ def _check(
 def _reference(options: RunOptions, function: Function) -> Function:
     """The function whose meaning before all passes is compared with. Raises UsageError."""
     from ..api import compile
+    from .source import read_source
 
     if not options.check:
         if not options.pipeline and function.grid is not None:
@@ -284,7 +283,7 @@ def _reference(options: RunOptions, function: Function) -> Function:
         return function
     if options.check == "-":
         raise UsageError("--check= needs a file, not standard input")
-    program = compile(read_text(options.check), stages=False)
+    program = compile(read_source(options.check), stages=False)
     try:
         original = program[function.name]
     except KeyError as problem:

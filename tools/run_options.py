@@ -27,7 +27,8 @@ inputs:
 examples:
   mesh-run mlp.mlir --random-inputs=0
   mesh-run mlp.mlir --pass-pipeline=spmd --random-inputs=0 --check
-  mesh-opt mlp.mlir --spmd | mesh-run - --random-inputs=0 --check=mlp.mlir"""
+  mesh-opt mlp.mlir --spmd | mesh-run - --random-inputs=0 --check=mlp.mlir
+  mesh-run two_devices.mlir --random-inputs=0 --device=local-task --device=local-task --check"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class RunOptions:
     backend: str
     grid_shape: tuple[int, ...] | None
     per_device: bool
+    devices: tuple[str, ...]
     debug: bool
 
 
@@ -126,6 +128,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--backend", metavar="NAME", default="interpreter", help="interpreter or numba")
     add(
+        "--device",
+        metavar="KIND",
+        action="append",
+        default=[],
+        help="a device at hand (local-task, local-sync, ...), once for each, in order, for the"
+        " devices that the program names; then data-tile runs first unless passes are given."
+        " list: show the program's devices and stop",
+    )
+    add(
         "--grid-shape",
         metavar="2x4",
         help="the shape of the grid, where the program leaves extents open",
@@ -173,6 +184,7 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
         backend=known.backend,
         grid_shape=_grid_shape(known.grid_shape),
         per_device=known.per_device,
+        devices=tuple(known.device),
         debug=known.debug,
     )
 

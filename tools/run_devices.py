@@ -1,0 +1,68 @@
+"""Devices on the command line of `mesh-run`: which kinds there are, and which a program names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.ir import Attribute
+
+from ..dialects.hal_targets import (
+    DeviceAliasAttr,
+    DeviceFallbackAttr,
+    DeviceOrdinalAttr,
+    DeviceSelectAttr,
+    DeviceTargetAttr,
+    ExecutableTargetAttr,
+)
+from ..interpreter.attributes import attribute, operation_name
+from ..interpreter.devices import DRIVERS, device_globals
+from .usage_error import UsageError
+
+
+def check_kinds(kinds: Sequence[str]) -> None:
+    """Check the kinds of devices that a user names. Raises UsageError."""
+    known = sorted(name for names in DRIVERS.values() for name in names)
+    for kind in kinds:
+        if kind not in known:
+            raise UsageError(f"--device={kind}: there are {', '.join(known)}, and list")
+
+
+def wants_tiling(module: ModuleOp) -> bool:
+    """Whether a program names devices, and has not been brought onto them yet."""
+    executables = any(operation_name(op).endswith(".executable") for op in module.body.block.ops)
+    return bool(device_globals(module)) and not executables
+
+
+def list_devices(module: ModuleOp) -> str:
+    """The devices that a program names, one a line: its name, its kind, and its targets."""
+    lines = [
+        f"@{name}: {' or '.join(_described(attribute(op, 'initial_value')))}\n"
+        for name, op in device_globals(module).items()
+    ]
+    return "".join(lines) or "the program names no devices\n"
+
+
+def _described(value: Attribute | None) -> Iterator[str]:
+    match value:
+        case DeviceTargetAttr():
+            ordinal = value.configuration
+            number = getattr(ordinal, "data", {}).get("ordinal")
+            place = f" #{number.value.data}" if number is not None else ""
+            targets = ", ".join(
+                f"{target.backend.data} {target.format.data}"
+                for target in value.targets
+                if isinstance(target, ExecutableTargetAttr)
+            )
+            yield f"{value.identifier.data}{place} ({targets or 'no targets'})"
+        case DeviceAliasAttr():
+            yield value.identifier.data
+        case DeviceOrdinalAttr():
+            yield f"device #{value.ordinal.value.data}"
+        case DeviceFallbackAttr(device=SymbolRefAttr() as other):
+            yield f"@{other.root_reference.data}"
+        case DeviceSelectAttr():
+            for choice in value.devices:
+                yield from _described(choice)
+        case _:
+            yield "a device that is not known"
