@@ -20,7 +20,7 @@ from .options import Options, UsageError, help_text, parse_command_line
 from .pass_manager import Step, build_root_steps, build_steps, describe_steps
 from .pass_options import PassTable
 from .pipeline import PassEntry, PipelineError, parse_options, parse_pipeline
-from .source import Source, split_source
+from .source import Source, read_source, split_source
 
 VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
 """An environment variable that switches `--verify-each` on, for test suites."""
@@ -36,7 +36,7 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         if information is not None:
             stdout.write(information)
             return 0
-        whole = _read_input(options, stdin)
+        whole = read_source(options.input, stdin)
         steps = _steps(options, whole, passes)
         if options.dump_pass_pipeline:
             stderr.write(f"{describe_steps(steps)}\n")
@@ -93,19 +93,6 @@ def _information(options: Options, passes: PassTable) -> str | None:
 
         return completion_script(options.shell_completion, passes)
     return None
-
-
-def _read_input(options: Options, stdin: TextIO) -> Source:
-    if options.input == "-":
-        return Source(stdin.read(), "<stdin>")
-    try:
-        with open(options.input, "rb") as file:
-            text = file.read().decode("utf-8")
-    except OSError as problem:
-        raise UsageError(f"cannot read '{options.input}': {problem.strerror}") from problem
-    except UnicodeDecodeError as problem:
-        raise UsageError(f"'{options.input}' is not UTF-8: {problem.reason}") from problem
-    return Source(text, options.input)
 
 
 def _steps(options: Options, whole: Source, passes: PassTable) -> tuple[Step, ...]:

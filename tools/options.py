@@ -73,7 +73,9 @@ class Options:
     verify_diagnostics: bool = _flag("check diagnostics against expected-error {{...}} comments")
     allow_unregistered_dialect: bool = _flag("read operations and attributes of unknown dialects")
     no_implicit_module: bool = _flag("do not put operations at the top level into a module")
-    remarks: tuple[str, ...] = _many("print what passes decided, by category, or all")
+    remarks: tuple[str, ...] = _many(
+        "print what passes decided: about sharding, encoding, dispatch, or all"
+    )
     spelling: str = _choice(
         "names of the encoding dialects in the output", "as-read", "today", "2024"
     )
@@ -163,7 +165,16 @@ def parse_command_line(
             else:
                 hint = did_you_mean(name, {**table, **pass_names})
                 raise UsageError(f"there is no option or pass '{argument.partition('=')[0]}'{hint}")
+    _check_pass_names(values, pass_names)
     return dataclasses.replace(defaults or Options(), **values, pass_flags=tuple(passes))
+
+
+def _check_pass_names(values: Mapping[str, Any], pass_names: Mapping[str, object]) -> None:
+    for option in ("mlir_print_ir_before", "mlir_print_ir_after"):
+        for name in values.get(option, ()):
+            if name not in pass_names:
+                hint = did_you_mean(name, pass_names)
+                raise UsageError(f"--{option.replace('_', '-')}: there is no pass '{name}'{hint}")
 
 
 def _set(

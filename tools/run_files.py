@@ -66,6 +66,7 @@ def _bytes(path: str) -> bytes:
         raise UsageError(f"cannot read '{path}': {problem.strerror}") from problem
 
 
+_NPY_MAGIC = b"\x93NUMPY"
 _NUMBERED = re.compile(r"(in|input|arg|arr)_?(\d+)")
 
 
@@ -82,6 +83,11 @@ def _read_file(text: str, wanted: int) -> list[Array]:
             raise UsageError(f"'{path}' is no .npz file, so it has no '{key}'")
         stream = io.BytesIO(data)
         arrays: list[Array] = []
+        if not data:
+            raise UsageError(f"'{path}' is empty")
+        if not data.startswith(_NPY_MAGIC):
+            # NumPy would take it for a pickle, and advise to load that.
+            raise UsageError(f"'{path}' is no file of NumPy arrays")
         while stream.tell() < len(data):
             arrays.append(np.load(stream, allow_pickle=False))
         return arrays

@@ -6,8 +6,11 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from typing import TextIO
 
 from xdsl.utils.lexer import Input
+
+from .usage_error import UsageError
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,28 @@ class Source(Input[str]):
         start = self.line_starts[index]
         end = self.content.find("\n", start)
         return self.content[start : end if end >= 0 else len(self.content)].rstrip("\r")
+
+
+def read_source(path: str, stdin: TextIO | None = None) -> Source:
+    """The text of a file, or of standard input for `-` where that is allowed.
+
+    Raises UsageError if there is no such file, or no text in it.
+    """
+    try:
+        if path == "-" and stdin is not None:
+            return Source(stdin.read(), "<stdin>")
+        with open(path, "rb") as file:
+            return Source(file.read().decode("utf-8"), path)
+    except OSError as problem:
+        raise UsageError(f"cannot read '{path}': {problem.strerror}") from problem
+    except UnicodeDecodeError as problem:
+        before = problem.object[: problem.start]
+        line = before.count(b"\n") + 1
+        column = problem.start - before.rfind(b"\n")
+        raise UsageError(
+            f"'{path}' is not UTF-8: byte 0x{problem.object[problem.start]:02x}"
+            f" at line {line}, column {column}"
+        ) from problem
 
 
 def split_source(name: str, text: str, marker: str = "// -----") -> list[Source]:

@@ -85,6 +85,8 @@ def test_reads_standard_input() -> None:
         (["--cse=max=1"], "no option 'max'"),
         (["--run-reproducer"], "stores no pipeline"),
         (["--shell-completion=fish"], "bash or zsh"),
+        (["--mlir-print-ir-before=cze"], "there is no pass 'cze'; did you mean"),
+        (["--mlir-print-ir-after=cse,nothing-like-it"], "there is no pass 'nothing-like-it'"),
     ],
 )
 def test_bad_usage(arguments: list[str], message: str) -> None:
@@ -93,9 +95,9 @@ def test_bad_usage(arguments: list[str], message: str) -> None:
 
 
 def test_input_that_is_not_text(tmp_path: Path) -> None:
-    (tmp_path / "x.mlir").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "x.mlir").write_bytes(b"func.func @f() {\n  \xff\xfe\x00")
     code, _, errors = run(str(tmp_path / "x.mlir"))
-    assert code == 1 and "is not UTF-8" in errors
+    assert code == 1 and "is not UTF-8: byte 0xff at line 2, column 3" in errors
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
