@@ -9,7 +9,8 @@ then the recording is good for these inputs only.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from math import prod
 from typing import Any, cast
 
@@ -21,8 +22,10 @@ from xdsl.ir.affine import AffineDimExpr
 from ..dialects.diagnostics import OperationError, remark
 from ..interpreter.attributes import operation_name, symbol
 from ..interpreter.constants import constant_array
+from ..interpreter.func import check_depth
 from ..interpreter.machine import Device, Exit, Frame, Program
 from ..interpreter.registry import Routine, find_brancher, find_entry, is_terminator
+from ..interpreter.storage import Resource
 from ..interpreter.values import Value, dtype_of
 from ..runtime.buffers import Buffer, Storage
 from ..runtime.commands import AnyCommand, Command, CommandBuffer, Place
@@ -32,10 +35,11 @@ from .bounds import check_operation
 from .contractions import SMALLEST_PRODUCT, PackedProduct
 from .fusion import captured
 from .native_kernel import compile_kernel
+from .resources import DeviceBytes
 from .schedule import Schedule, Step, schedule_block
 from .shapes import Shape, ShapeResolver
 from .tensors import Array, Tensor
-from .writer import Bound, Dimension, KernelText, constant_attribute
+from .writer import Bound, KernelText, Number, constant_attribute
 
 LARGEST_RECORDING = 200_000
 """Commands after which what is recorded is run, so that an endless loop does not fill memory."""
@@ -47,7 +51,7 @@ class RecordedProgram(Program):
     def __init__(self, module: Any) -> None:
         super().__init__(module)
         self._schedules: dict[Block, Schedule] = {}
-        self._kernels: dict[Operation, KernelText] = {}
+        self._kernels: dict[Hashable, KernelText] = {}
         self._arrays: dict[Operation, Array] = {}
 
     def schedule(self, block: Block) -> Schedule:
@@ -57,11 +61,11 @@ class RecordedProgram(Program):
             schedule = self._schedules[block] = schedule_block(block, _is_end)
         return schedule
 
-    def kernel(self, operation: Operation, write: Callable[[], KernelText]) -> KernelText:
+    def kernel(self, key: Hashable, write: Callable[[], KernelText]) -> KernelText:
         """The kernel of an operation that the host carries out, written on the first use."""
-        kernel = self._kernels.get(operation)
+        kernel = self._kernels.get(key)
         if kernel is None:
-            kernel = self._kernels[operation] = write()
+            kernel = self._kernels[key] = write()
         return kernel
 
     def constant(self, operation: Operation) -> Array:
@@ -88,9 +92,10 @@ class Recorder(Device):
         communicator: Communicator | None = None,
         lock: threading.Lock | None = None,
         workers: int = 1,
+        memory: dict[str, Any] | None = None,
     ) -> None:
         process = communicator.process if communicator else 0
-        super().__init__(program, grid, process)
+        super().__init__(program, grid, process, memory or {})
         self.lock = lock or threading.Lock()
         self.recorded = program
         self.communicator = communicator
@@ -99,13 +104,19 @@ class Recorder(Device):
         self.is_replayable = True
         self._workers = workers
         self._resident: dict[int, tuple[Array, Buffer]] = {}
+        self.owner: str | None = None
+        """The device that commands are recorded for, in programs that name several."""
+        self.resources: dict[int, tuple[Resource, DeviceBytes]] = {}
+        self.dispatches: Counter[str | None] = Counter()
+        self.transferred: Counter[tuple[str | None, str | None]] = Counter()
 
     # Values -----------------------------------------------------------------------------------
 
     def new_tensor(self, shape: Shape, dtype: np.dtype[Any]) -> Tensor:
         """A tensor with a buffer of its own, whose contents are not defined yet."""
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-        return Tensor(shape, dtype, Place(Buffer(size, Storage.TRANSIENT)), self.read)
+        buffer = Buffer(size, Storage.TRANSIENT, owner=self.owner)
+        return Tensor(shape, dtype, Place(buffer), self.read)
 
     def argument(self, position: int) -> Tensor:
         """An input of the program as a tensor."""
@@ -175,6 +186,20 @@ class Recorder(Device):
 
         self.add(copy_command(source.place, target.place, source.nbytes, operation))
 
+    def copy_bytes(self, source: Place, target: Place, size: int, operation: Operation) -> None:
+        """Copy bytes, perhaps from one device to another."""
+        from ..runtime.communicator import copy_command
+
+        self.add(copy_command(source, target, size, operation))
+
+    def count_dispatch(self, owner: str | None) -> None:
+        """Note that a device runs an executable's function."""
+        self.dispatches[owner] += 1
+
+    def count_transfer(self, sender: str | None, receiver: str | None, size: int) -> None:
+        """Note that bytes go from one device to another."""
+        self.transferred[sender, receiver] += size
+
     def run_kernel(
         self,
         kernel: KernelText,
@@ -211,12 +236,23 @@ def _write_outputs_in_place(
 class RecordingFrame(Frame):
     """The values of one activation: tensors on the device, or arrays that the host knows."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        super().__init__(recorder)
+    def __init__(self, recorder: Recorder, depth: int = 0) -> None:
+        super().__init__(recorder, depth)
         self.recorder = recorder
         self.shapes: dict[SSAValue, Shape] = {}
         self._dying: tuple[SSAValue, ...] = ()
+        self.fresh: set[SSAValue] = set()
+        """Arguments of an executable's function that are bytes which nothing else touches."""
         self.resolver = ShapeResolver(self.shapes.get, self.number)
+
+    def nested(self) -> RecordingFrame:
+        """The frame of a function that this one calls."""
+        return RecordingFrame(self.recorder)
+
+    def known(self, value: SSAValue) -> Value:
+        """The content of a value on the host; what only the device knows is run for."""
+        content = self.value(value)
+        return content.read() if isinstance(content, Tensor) else content
 
     def bind(self, value: SSAValue, content: Value) -> None:
         """Give a value its content."""
@@ -256,12 +292,13 @@ class RecordingFrame(Frame):
 
     def constants(self, kernel: KernelText) -> list[int]:
         """The values of a kernel's constants."""
-        return [
-            self.resolver.shape(each.tensor)[each.dimension]
-            if isinstance(each, Dimension)
-            else self.number(each.value)
-            for each in kernel.constants
-        ]
+        numbers: list[int] = []
+        for each in kernel.constants:
+            if isinstance(each, Number):
+                numbers.append(self.number(each.value))
+            elif isinstance(each.tensor, SSAValue):
+                numbers.append(self.resolver.shape(each.tensor)[each.dimension])
+        return numbers
 
     def may_overwrite(self, value: SSAValue, tensor: Tensor) -> bool:
         """Whether the operation that is being recorded is the last to read a tensor's buffer."""
@@ -298,11 +335,16 @@ class RecordingFrame(Frame):
     def _record_kernel(self, step: Step, kernel: KernelText) -> None:
         for operation in step.group:
             check_operation(operation, self.resolver.shape)
+        from .stream_rules import destination
+
         bound: dict[Bound, Tensor] = {}
         for value in kernel.writes:
             if isinstance(value, SSAValue):
                 shape = self.resolver.shape(value)
-                bound[value] = self.recorder.new_tensor(shape, dtype_of(value.type))
+                stored = destination(self, value, shape) if self.fresh else None
+                if stored is None:
+                    stored = self.recorder.new_tensor(shape, dtype_of(value.type))
+                bound[value] = stored
         product = step.product
         if product is not None and self._is_large(product):
             sizes = product.panel_sizes(self._loop_sizes(product))
@@ -342,18 +384,21 @@ class RecordingFrame(Frame):
 
     def _record_host(self, operation: Operation) -> Routine:
         from .host_rules import HOST_RULES
+        from .stream_rules import DISPATCHES, dispatch, from_interpreter
 
         name = operation_name(operation)
         rule = HOST_RULES.get(name)
         results: Sequence[Value]
         if rule is not None:
             results = rule(self, operation)
+        elif name in DISPATCHES:
+            results = yield from dispatch(self, operation)
         elif name in ("func.call", "util.call"):
             results = yield from self._call(operation)
         else:
             results = yield from self._interpret(operation, name)
         for result, content in zip(operation.results, results, strict=True):
-            self.bind(result, content)
+            self.bind(result, from_interpreter(self, operation, content))
 
     def _interpret(self, operation: Operation, name: str) -> Routine:
         """Let the interpreter carry out control flow, arithmetic on indices, and what is rare."""
@@ -362,12 +407,19 @@ class RecordingFrame(Frame):
             raise OperationError(
                 operation, "is an operation that the numba backend does not compile"
             )
+        if name.startswith("stream.tensor."):
+            raise OperationError(
+                operation,
+                "is an operation on tensors whose bytes are not settled: the numba backend runs"
+                " stream programs after encode-host-tensors",
+            )
         operands = [self.value(operand) for operand in operation.operands]
         if name in CONTROL_FLOW:
-            for operand in operands:
-                if name.startswith("util.global.store") and isinstance(operand, Tensor):
-                    # A global keeps what it is given, whatever becomes of the value.
-                    operand.place.buffer.references += 1
+            if name.startswith("util.global.store"):
+                # A global keeps what it is given, whatever becomes of the value.
+                for operand in operands:
+                    if isinstance(operand, Tensor):
+                        operand.place.buffer.references += 1
             if entry.drive is not None:
                 return (yield entry.drive(operation, operands, self))
             if entry.execute is not None:
@@ -394,7 +446,8 @@ class RecordingFrame(Frame):
         callee = self.recorder.recorded.lookup(operation, name)
         if callee is None or not callee.regions or not callee.regions[0].blocks:
             raise OperationError(operation, f"calls @{name}, which has no body to run")
-        frame = RecordingFrame(self.recorder)
+        check_depth(operation, name, self.depth)
+        frame = RecordingFrame(self.recorder, self.depth + 1)
         arguments = [self.value(operand) for operand in operation.operands]
         exit_: Exit = yield frame.run_region(callee.regions[0], arguments)
         return exit_.values
@@ -402,6 +455,7 @@ class RecordingFrame(Frame):
 
 CONTROL_FLOW = frozenset(
     (
+        *("stream.async.concurrent", "stream.async.execute"),
         *(f"scf.{name}" for name in ("execute_region", "for", "if", "index_switch", "while")),
         *("flow.dispatch.region", "sdy.named_computation", "util.optimization_barrier"),
         *(f"util.global.{name}" for name in ("load", "load.indirect", "store", "store.indirect")),

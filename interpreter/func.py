@@ -47,12 +47,17 @@ def call(op: Operation, name: str, arguments: Sequence[Value], frame: Frame) -> 
         raise OperationError(
             op, f"passes {len(arguments)} arguments to @{name}, which takes {count}"
         )
-    if frame.depth >= MAXIMAL_DEPTH:
-        raise OperationError(
-            op, f"is a call {MAXIMAL_DEPTH} deep: does @{name} recurse without end?"
-        )
+    check_depth(op, name, frame.depth)
     inner = Frame(frame.device, frame.depth + 1)
     return (yield run_function(callee, arguments, inner))
+
+
+def check_depth(call: Operation, callee: str, depth: int) -> None:
+    """Raise OperationError at a call that `depth` others are open around, if that is too deep."""
+    if depth >= MAXIMAL_DEPTH:
+        raise OperationError(
+            call, f"is a call {MAXIMAL_DEPTH} deep: does @{callee} recurse without end?"
+        )
 
 
 def run_function(function: Operation, arguments: Sequence[Value], frame: Frame) -> Routine:

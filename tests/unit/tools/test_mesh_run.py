@@ -11,6 +11,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+from mesh_opt.interpreter import func
 from mesh_opt.tools import mesh_opt, mesh_run
 
 ROOT = Path(__file__).parents[3]
@@ -273,3 +274,34 @@ def test_help_imports_nothing_heavy() -> None:
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+def test_endless_recursion(
+    run: Run, tmp_path: Path, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(func, "MAXIMAL_DEPTH", 50)
+    path = tmp_path / "endless.mlir"
+    path.write_text(
+        "func.func @f(%x: i32) -> i32 {\n"
+        "  %y = func.call @f(%x) : (i32) -> i32\n"
+        "  return %y : i32\n}"
+    )
+    code, _, err = run("--input=1", f"--backend={backend}", file=path)
+    assert code == 1
+    assert err.startswith(f"{path}:2:8: error: 'func.call' op is a call 50 deep: does @f recurse")
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+def test_grids_that_no_machine_holds(run: Run, tmp_path: Path, backend: str) -> None:
+    path = tmp_path / "large.mlir"
+    path.write_text("""
+    shard.grid @g(shape = 1000000)
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+      %y = shard.shard %x to %s : tensor<4xf32>
+      return %y : tensor<4xf32>
+    }""")
+    code, _, err = run("--input=4xf32=1", "-p", "spmd", f"--backend={backend}", file=path)
+    assert code == 1
+    assert err == "mesh-run: grid @g has 1000000 devices; at most 4096 run on one machine\n"
