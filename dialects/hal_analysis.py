@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import cast
 
-from xdsl.dialects.builtin import ModuleOp, NoneAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, NoneAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation
 
 from .affinity import (
@@ -57,6 +58,7 @@ class DeviceTargets:
     """The device globals of a module, and what can run on each."""
 
     def __init__(self, module: ModuleOp) -> None:
+        self._module = module
         self._globals: dict[str, Operation] = {}
         for operation in module.body.block.ops:
             if operation.name == "util.global" and operation.properties.get("type") == DEVICE:
@@ -75,6 +77,8 @@ class DeviceTargets:
         for name in affinity.device_names():
             for target in self._of_device(name, operation, ()):
                 found[TargetSolver(target, solver_of(target, operation), target.format.data)] = None
+        if not found:
+            raise OperationError(operation, f"has an affinity that names no device: {affinity}")
         return tuple(found)
 
     def _of_device(
@@ -83,22 +87,19 @@ class DeviceTargets:
         device = self._globals.get(name)
         if device is None:
             raise OperationError(
-                operation, f"has an affinity to @{name}, but the module has no such device"
+                operation,
+                f"has an affinity to @{name}, but the module has no such device",
+                [
+                    Note(f"@{name} is defined here and is no device", other)
+                    for other in self._module.body.block.ops
+                    if getattr(other.properties.get("sym_name"), "data", None) == name
+                ],
             )
         if name in seen:
             chain = " -> ".join(f"@{n}" for n in (*seen, name))
             raise OperationError(device, f"falls back to itself: {chain}")
         value = device.properties.get("initial_value")
-        targets = list(self._of_value(value, operation, (*seen, name), device))
-        if not targets:
-            notes = [Note(f"device @{name} is defined here", device)]
-            raise TargetsUnknownError(
-                operation,
-                f"runs on @{name}, whose executable targets are not known: no layout can be "
-                "settled for it",
-                notes,
-            )
-        yield from targets
+        yield from self._of_value(value, operation, (*seen, name), device)
 
     def _of_value(
         self,
@@ -108,17 +109,22 @@ class DeviceTargets:
         device: Operation,
     ) -> Iterator[ExecutableTargetAttr]:
         match value:
-            case DeviceTargetAttr():
-                for target in value.targets:
-                    if isinstance(target, ExecutableTargetAttr):
-                        yield target
+            case DeviceTargetAttr(targets=ArrayAttr(data=targets)) if targets:
+                yield from cast(Sequence[ExecutableTargetAttr], targets)
             case DeviceSelectAttr():
                 for choice in value.devices:
                     yield from self._of_value(choice, operation, seen, device)
             case DeviceFallbackAttr(device=SymbolRefAttr() as other):
                 yield from self._of_device(other.root_reference.data, operation, seen)
-            case DeviceAliasAttr() | DeviceOrdinalAttr() | None:
-                return
+            case DeviceTargetAttr() | DeviceAliasAttr() | DeviceOrdinalAttr() | None:
+                # Also if this is but one of several choices: it may be the one that there is.
+                notes = [Note(f"device @{seen[-1]} is defined here", device)]
+                raise TargetsUnknownError(
+                    operation,
+                    f"runs on @{seen[-1]}, whose executable targets are not known: no layout can "
+                    "be settled for it",
+                    notes,
+                )
             case _:
                 raise OperationError(device, f"is a device, but initialised with {value}")
 

@@ -33,6 +33,7 @@ from ..tiling.storage_sizes import Extent, StorageFormula
 from .encoding_interfaces import (
     ContractionEncoding,
     ConvolutionEncoding,
+    EncodingError,
     EncodingSolverInterface,
     LayoutInterface,
     Tensor,
@@ -180,11 +181,22 @@ class EncodingAttr(ParametrizedAttribute, ContractionEncoding, ConvolutionEncodi
     def resolve(
         self, tensor: Tensor, solvers: Sequence[EncodingSolverInterface], spelling: Spelling
     ) -> TensorEncoding | None:
+        self._require_rank(tensor)
         if spelling == "2024":
             if any(isinstance(solver, IdentityResolverAttr) for solver in solvers):
                 return None
             return self.new([*self.parameters[:-1], ArrayAttr(solvers)])
         return resolve_to_layout(with_encoding(tensor, self), solvers)
+
+    def _require_rank(self, tensor: Tensor) -> None:
+        slots, index = self.map_slots(), self.operand_index.value.data
+        if index >= len(slots):
+            return
+        rank, found = len(self._tensor_map(slots).results), len(shape_of(tensor))
+        if rank != found:
+            raise EncodingError(
+                f"operand #{index} of the encoding's operation has {rank} dimensions, not {found}"
+            )
 
     def contraction_operand(self) -> ContractionOperand | None:
         slots = self.map_slots()
@@ -192,17 +204,22 @@ class EncodingAttr(ParametrizedAttribute, ContractionEncoding, ConvolutionEncodi
         if self.op_type.data != "matmul" or len(slots) != 3 or index > RESULT:
             return None
         maps = tuple(_dimension_map(maps[0]) for maps in slots)
-        composed = _compose(slots[index], index)
-        if isinstance(self.bcast_map, AffineMapAttr):
-            composed = self.bcast_map.data.compose(composed)
         operand = ContractionOperand(
             index,
             tuple(element_named(type_) for type_ in self.element_types),
             maps,
-            _dimension_map(composed),
+            _dimension_map(self._tensor_map(slots)),
         )
         sizes = self._sizes(operand, slots[index][0].num_dims)
         return replace(operand, iteration_sizes=sizes)
+
+    def _tensor_map(self, slots: tuple[tuple[AffineMap, ...], ...]) -> AffineMap:
+        """Which loops this tensor is indexed by, broadcast or not."""
+        index = self.operand_index.value.data
+        composed = _compose(slots[index], index)
+        if isinstance(self.bcast_map, AffineMapAttr):
+            return self.bcast_map.data.compose(composed)
+        return composed
 
     def convolution_operand(self) -> ConvolutionOperand | None:
         slots = self.map_slots()

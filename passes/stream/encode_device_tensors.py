@@ -63,6 +63,8 @@ def stored_type(type_: Attribute) -> Attribute:
     if not isinstance(type_, TensorType):
         return type_
     tensor = cast(Tensor, type_)
+    if not isinstance(tensor.element_type, IntegerType):
+        return tensor
     element = element_of(tensor)
     if element.kind is not ElementKind.INTEGER or element.bits == element.storage_bits:
         return tensor

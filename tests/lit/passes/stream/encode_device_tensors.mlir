@@ -11,6 +11,10 @@
 // CHECK: %[[W:.*]] = arith.extui %[[X]] : tensor<4xi12> to tensor<4xi16>
 // CHECK: iree_tensor_ext.dispatch.tensor.store %[[W]], %[[B]], {{.*}} : tensor<4xi16> -> !iree_tensor_ext.dispatch.tensor<writeonly:tensor<4xi16>>
 // CHECK: iree_tensor_ext.dispatch.tensor.load %[[F]], {{.*}} -> tensor<4xi4>
+
+// Elements that are no numbers are left to whoever knows them.
+
+// CHECK: stream.binding.subspan {{.*}} -> !iree_tensor_ext.dispatch.tensor<readonly:tensor<4xvector<2xi1>>>
 stream.executable private @ex {
   stream.executable.export public @f
   builtin.module {
@@ -23,6 +27,16 @@ stream.executable private @ex {
       %4 = arith.extui %3 : tensor<4xi1> to tensor<4xi12>
       iree_tensor_ext.dispatch.tensor.store %4, %1, offsets = [0], sizes = [4], strides = [1] : tensor<4xi12> -> !iree_tensor_ext.dispatch.tensor<writeonly:tensor<4xi12>>
       %5 = iree_tensor_ext.dispatch.tensor.load %2, offsets = [0], sizes = [4], strides = [1] : !iree_tensor_ext.dispatch.tensor<readonly:tensor<4xi4>> -> tensor<4xi4>
+      return
+    }
+  }
+}
+stream.executable private @vectors {
+  stream.executable.export public @f
+  builtin.module {
+    func.func @f(%a: !stream.binding) {
+      %c0 = arith.constant 0 : index
+      %0 = stream.binding.subspan %a[%c0] : !stream.binding -> !iree_tensor_ext.dispatch.tensor<readonly:tensor<4xvector<2xi1>>>
       return
     }
   }

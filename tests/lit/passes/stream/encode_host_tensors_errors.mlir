@@ -58,3 +58,16 @@ util.func public @block(%r: !stream.resource<*>, %s: index, %f: f32) {
   %0 = stream.tensor.fill %f, %r[%c0, %c0 for %c2, %c2] : f32 -> tensor<4x4xf32> in %r as !stream.resource<*>{%s}
   util.return
 }
+
+// -----
+
+// What comes before the error is not rewritten either.
+
+util.func public @late(%r: !stream.resource<*>, %s: index, %f: f32) {
+  %size = stream.tensor.sizeof tensor<?x4xf32>{%s} : index
+  %0 = stream.tensor.empty : tensor<?x4xf32>{%s} in !stream.resource<*>{%size}
+  %1 = stream.tensor.splat %f : f32 -> tensor<?x4xf32>{%s} in !stream.resource<*>{%size}
+  // expected-error @+1 {{is not settled}}
+  %2 = stream.tensor.sizeof tensor<4xf32, #iree_encoding.testing<>> : index
+  util.return
+}

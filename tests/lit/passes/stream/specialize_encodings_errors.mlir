@@ -191,3 +191,111 @@ util.func public @plain_dispatch_on_no_device(%s: index) {
   %0 = stream.async.dispatch on(#hal.device.affinity<@gone>) @ex::@f() : () -> !stream.resource<*>{%s}
   util.return
 }
+
+// -----
+
+#e = #iree_encoding.testing<>
+// expected-note @+1 {{@a is defined here and is no device}}
+util.global private @a = 5 : i32
+util.func public @affinity_to_a_number() {
+  // expected-error @+1 {{has an affinity to @a, but the module has no such device}}
+  %0 = stream.tensor.sizeof on(#hal.device.affinity<@a>) tensor<16xf32, #e> : index
+  util.return
+}
+
+// -----
+
+#e = #iree_encoding.testing<>
+util.func public @optimal_of_nothing() {
+  // expected-error @+1 {{has an affinity that names no device: #hal.device.optimal<[]>}}
+  %0 = stream.tensor.sizeof on(#hal.device.optimal<[]>) tensor<16xf32, #e> : index
+  util.return
+}
+
+// -----
+
+#e = #iree_encoding.testing<>
+// expected-error @+1 {{expected at least one device to select from}}
+util.global private @a = #hal.device.select<[]> : !hal.device
+
+// -----
+
+#e = #iree_encoding.testing<>
+util.global private @a = #hal.device.select<[#hal.device.fallback<@gone> : !hal.device]> : !hal.device
+util.func public @dangling_fallback() {
+  // expected-error @+1 {{has an affinity to @gone, but the module has no such device}}
+  %0 = stream.tensor.sizeof on(#hal.device.affinity<@a>) tensor<16xf32, #e> : index
+  util.return
+}
+
+// -----
+
+// One of the choices is known. If the other is taken nobody knows how it lays tensors out.
+
+#e = #iree_encoding.testing<>
+#known = #hal.device.target<"local", [#hal.executable.target<"x", "abc", {iree.encoding.resolver = #iree_encoding.specialization_resolver<1>}>]> : !hal.device
+// expected-note @+1 {{device @a is defined here}}
+util.global private @a = #hal.device.select<[#known, #hal.device.alias<"vulkan"> : !hal.device]> : !hal.device
+util.func public @half_known() {
+  // expected-error @+1 {{runs on @a, whose executable targets are not known: no layout can be settled for it}}
+  %0 = stream.tensor.sizeof on(#hal.device.affinity<@a>) tensor<16xf32, #e> : index
+  util.return
+}
+
+// -----
+
+#e = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]>
+util.global private @a = #hal.device.target<"local", [#hal.executable.target<"llvm-cpu", "elf", {target_triple = "x86_64-x-x", iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>}>]> : !hal.device
+util.func public @wrong_rank() {
+  // expected-error @+1 {{operand #0 of the encoding's operation has 2 dimensions, not 1}}
+  %0 = stream.tensor.sizeof on(#hal.device.affinity<@a>) tensor<16xf32, #e> : index
+  util.return
+}
+
+// -----
+
+// A value from either branch.
+
+#e = #iree_encoding.testing<>
+util.global private @a = #hal.device.target<"local", [#hal.executable.target<"x", "abc", {iree.encoding.resolver = #iree_encoding.specialization_resolver<1>}>]> : !hal.device
+util.global private @b = #hal.device.target<"local", [#hal.executable.target<"y", "abc", {iree.encoding.resolver = #iree_encoding.specialization_resolver<2>}>]> : !hal.device
+util.func public @either(%s: index, %p: i1) {
+  %0 = scf.if %p -> (!stream.resource<*>) {
+    // expected-note @+1 {{laid out here for #hal.device.affinity<@a>}}
+    %1 = stream.tensor.empty on(#hal.device.affinity<@a>) : tensor<16xf32, #e> in !stream.resource<*>{%s}
+    scf.yield %1 : !stream.resource<*>
+  } else {
+    // expected-note @+1 {{laid out here for #hal.device.affinity<@b>}}
+    %1 = stream.tensor.empty on(#hal.device.affinity<@b>) : tensor<16xf32, #e> in !stream.resource<*>{%s}
+    scf.yield %1 : !stream.resource<*>
+  }
+  // expected-error @+1 {{reads encoded tensor<16xf32>, whose layout depends on where it comes from}}
+  %2 = stream.tensor.encode on(#hal.device.affinity<@a>) %0 : tensor<16xf32, #e> in !stream.resource<*>{%s} -> tensor<16xf32> in !stream.resource<*>{%s}
+  util.return
+}
+
+// -----
+
+// What comes before the error is not rewritten either.
+
+#e = #iree_encoding.testing<>
+util.global private @a = #hal.device.target<"local", [#hal.executable.target<"x", "abc", {iree.encoding.resolver = #iree_encoding.specialization_resolver<1>}>]> : !hal.device
+util.global private @b = #hal.device.target<"local", [#hal.executable.target<"y", "abc", {iree.encoding.resolver = #iree_encoding.specialization_resolver<2>}>]> : !hal.device
+stream.executable private @ex {
+  stream.executable.export public @f
+  builtin.module {
+    func.func @f(%o: !stream.binding) {
+      %c0 = arith.constant 0 : index
+      %0 = stream.binding.subspan %o[%c0] : !stream.binding -> !iree_tensor_ext.dispatch.tensor<writeonly:tensor<16xf32, #e>>
+      return
+    }
+  }
+}
+util.func public @late(%s: index) {
+  %0 = stream.tensor.empty on(#hal.device.affinity<@a>) : tensor<16xf32, #e> in !stream.resource<*>{%s}
+  %1 = stream.tensor.dispatch on(#hal.device.affinity<@a>) @ex::@f() : () -> tensor<16xf32, #e> in !stream.resource<*>{%s}
+  %2 = stream.tensor.dispatch on(#hal.device.affinity<@b>) @ex::@f() : () -> tensor<16xf32, #e> in !stream.resource<*>{%s}
+  // expected-error @+1 {{has an affinity to @c, but the module has no such device}}
+  %3 = stream.tensor.sizeof on(#hal.device.affinity<@c>) tensor<16xf32, #e> : index
+  util.return
+}
