@@ -22,7 +22,10 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation
 
 from ..dialects.diagnostics import Note, OperationError
+from ..interpreter.devices import provide
+from ..interpreter.entry_points import passed
 from ..interpreter.func import run_function
+from ..interpreter.hal_buffers import BufferView
 from ..interpreter.machine import Program
 from ..interpreter.run import (
     InputError,
@@ -71,9 +74,15 @@ class _Recording:
         ]
 
 
-def compile_program(module: ModuleOp, workers: int = 1) -> CompiledProgram:
-    """Prepare a verified module. `workers` threads share the dispatches of each device."""
-    return CompiledProgram(module, workers)
+def compile_program(
+    module: ModuleOp, workers: int = 1, devices: Sequence[str] | None = None
+) -> CompiledProgram:
+    """Prepare a verified module. `workers` threads share the dispatches of each device.
+
+    `devices` are the kinds of the devices at hand (`local-task`), for programs that name devices;
+    by default there is whatever the program names.
+    """
+    return CompiledProgram(module, workers, devices)
 
 
 class CompiledProgram:
@@ -83,7 +92,10 @@ class CompiledProgram:
     function does not take. A program may be called from several threads, one call at a time.
     """
 
-    def __init__(self, module: ModuleOp, workers: int = 1) -> None:
+    def __init__(
+        self, module: ModuleOp, workers: int = 1, devices: Sequence[str] | None = None
+    ) -> None:
+        self._devices = devices
         self._program = RecordedProgram(module)
         self._module = module
         self._workers = workers
@@ -242,14 +254,21 @@ class CompiledProgram:
         communicator: Communicator | None,
     ) -> tuple[_Recording, bool]:
         recorder = Recorder(
-            self._program, inputs, grid, communicator, self._recording_lock, self._workers
+            self._program,
+            inputs,
+            grid,
+            communicator,
+            self._recording_lock,
+            self._workers,
+            {**provide(self._module, self._devices)},
         )
         arguments: list[Value] = [
             recorder.argument(position) if isinstance(kind, TensorType) else inputs[position]
             for position, kind in enumerate(argument_types(target))
         ]
-        routine = run_function(target, arguments, RecordingFrame(recorder))
-        (values,) = run_lockstep([recorder.run(routine)])
+        routine = run_function(target, passed(target, arguments), RecordingFrame(recorder))
+        (returned,) = run_lockstep([recorder.run(routine)])
+        values = [each.array if isinstance(each, BufferView) else each for each in returned]
         results = tuple(
             recorder.as_tensor(value) if _is_array(value) else value for value in values
         )

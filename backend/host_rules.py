@@ -14,6 +14,7 @@ from ..interpreter.values import Value, dtype_of
 from .collective_rules import COLLECTIVE_RULES
 from .expressions import RESHAPES, attribute_integers, kept_dimensions, operand_segments
 from .kernels import write_slice, write_slice_update
+from .stream_rules import STREAM_RULES
 from .tensors import Tensor
 from .writer import CONSTANTS, DYNAMIC, shape_of
 
@@ -161,6 +162,7 @@ SAME_ELEMENTS = (
 HOST_RULES: dict[str, HostRule] = {
     **dict.fromkeys(RESHAPES, _reshape),
     **COLLECTIVE_RULES,
+    **STREAM_RULES,
     **dict.fromkeys(CONSTANTS, _constant),
     **dict.fromkeys(SAME_ELEMENTS, _pass_on),
     "tensor.dim": _dimension,

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
+from ..tiling.packed_layouts import PackedLayout
 from .code import Code, Term
+from .elements import Element
 from .expressions import attribute_integers, operand_segments
 from .loops import write_tiled_loops
-from .writer import Indices, KernelWriter, TileCount, shape_of
+from .writer import Dimension, Indices, KernelText, KernelWriter, Panels, TileCount, shape_of
 
 Visit = Callable[[Indices, Indices], None]
 """What happens to an element, at its indices in the plain and in the packed tensor."""
@@ -159,3 +161,59 @@ def _visit(
         *(within.get(dimension, 0) for dimension in tiling.inner),
     )
     visit(plain, packed)
+
+
+def write_relayout(
+    operation: Operation, layout: PackedLayout, rank: int, element: Element, *, is_pack: bool
+) -> KernelText:
+    """The kernel that brings a tensor from rows into a layout, or back: binding 1 to binding 0.
+
+    Its constants are the extents of the tensor, and then the numbers of tiles in the order of the
+    packed tensor. What lies beyond the tensor gets zeros.
+    """
+    plain, packed = Panels("plain"), Panels("packed")
+    source, target = (plain, packed) if is_pack else (packed, plain)
+    writer = KernelWriter(operation, (target,), lambda value: False)
+    code = writer.code
+    shape = tuple(writer.constant(Dimension(plain, axis)) for axis in range(rank))
+    counts = tuple(writer.constant(Dimension(packed, axis)) for axis in range(rank))
+    permutation = layout.outer_permutation or tuple(range(rank))
+    outer = tuple(counts[permutation.index(dimension)] for dimension in range(rank))
+    tiling = Tiling(shape, outer, layout.inner_positions, layout.inner_tiles, permutation)
+    packed_shape = (*counts, *layout.inner_tiles)
+    to, start = writer.address(target), writer.address(source)
+
+    def copy(at: Indices, packed_at: Indices) -> None:
+        places = (code.linear(packed_at, packed_shape), code.linear(at, shape))
+        written, taken = places if is_pack else places[::-1]
+        value = code.call(f"load_{element.name}_1", start, taken)
+        code.run(f"store_{element.name}_0", to, written, value)
+
+    def fill(at: Indices, packed_at: Indices) -> None:
+        zero = (
+            code.float_constant(0.0, element.register)
+            if element.is_float
+            else code.integer_constant(0, element.name)
+        )
+        code.run(f"store_{element.name}_0", to, code.linear(packed_at, packed_shape), zero)
+
+    return writer.finish(walk_tiles(code, tiling, copy, fill if is_pack else None))
+
+
+def write_fill(operation: Operation, element: Element) -> KernelText:
+    """The kernel that writes `constants[1]` to `constants[0]` integers of binding 0."""
+    target = Panels("target")
+    writer = KernelWriter(operation, (target,), lambda value: False)
+    code = writer.code
+    count, pattern = (writer.constant(Dimension(target, number)) for number in range(2))
+    value = pattern if element.width == 64 else code.call(f"converti_i64_{element.name}", pattern)
+    with code.loop("first", "last") as tile:
+        start = code.multiply(tile, FILL_CHUNK)
+        stop = code.minimum(code.add(start, FILL_CHUNK), count)
+        with code.loop(start, stop) as index:
+            code.run(f"store_{element.name}_0", writer.address(target), index, value)
+    return writer.finish(TileCount((((count,), FILL_CHUNK),)))
+
+
+FILL_CHUNK = 16384
+"""Integers of a tile of a fill."""

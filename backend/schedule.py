@@ -97,8 +97,7 @@ def _reads(operation: Operation, kernel: KernelText | None) -> Sequence[SSAValue
         constant.value if isinstance(constant, Number) else constant.tensor
         for constant in kernel.constants
     ]
-    reads = [each for each in kernel.reads if isinstance(each, SSAValue)]
-    return [*reads, *constants]
+    return [each for each in (*kernel.reads, *constants) if isinstance(each, SSAValue)]
 
 
 def _dead_after(

@@ -40,11 +40,22 @@ DYNAMIC = DYNAMIC_INDEX
 """MLIR's mark for a number that an operand gives."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Panels:
+    """A buffer that is no value of the program, such as a packed operand of a product."""
+
+    name: str
+
+
+Bound = SSAValue | Panels
+"""What a kernel is bound to."""
+
+
 @dataclass(frozen=True, slots=True)
 class Dimension:
     """A constant of a kernel: the size of a tensor along one dimension."""
 
-    tensor: SSAValue
+    tensor: Bound
     dimension: int
 
 
@@ -56,17 +67,6 @@ class Number:
 
 
 Constant = Dimension | Number
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Panels:
-    """A packed operand, which only the kernels of one product know."""
-
-    name: str
-
-
-Bound = SSAValue | Panels
-"""What a kernel is bound to."""
 
 
 @dataclass

@@ -29,7 +29,8 @@ terminates("stream.return")
 
 EXPORTS = ("flow.executable.export", "stream.executable.export")
 WORKGROUP_NUMBERS = ("id", "count", "size")
-_GROUP = "workgroup"
+WORKGROUP = "workgroup"
+"""Where a device keeps which workgroup it runs."""
 
 
 @executes("flow.executable", "stream.executable", "hal.executable")
@@ -44,7 +45,7 @@ def _definition(op: Operation, operands: Sequence[Value], frame: Frame) -> Resul
 @drives("flow.dispatch")
 def _flow_dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     workload, arguments, _, dims = operand_groups(op, operands)
-    function, count = _kernel(op, frame)
+    function, count = dispatched_kernel(op, frame)
     slots, results = _array_slots(op, arguments, dims)
     yield _run(op, function.regions[0], count, workload, slots, frame)
     return [slot.array for slot in results]
@@ -71,7 +72,7 @@ def _array_slots(
     for index, result in enumerate(op.results):
         extents = cast(TensorType[Attribute], result.type).get_shape()
         sizes = [next(rest) for extent in extents if extent < 0]
-        tied = _tied(op, index)
+        tied = tied_argument(op, index)
         if tied is not None:
             results.append(slots[tied])
             continue
@@ -118,13 +119,13 @@ def _dispatch(
         given.append(Binding(value) if isinstance(value, Resource) else value)
     results: list[Binding] = []
     for index, size in zip(range(len(op.results)), sizes, strict=True):
-        tied = _tied(op, index)
+        tied = tied_argument(op, index)
         if tied is not None:
             results.append(given[tied])
             continue
         results.append(Binding(fresh(int(size), here)))
         given.append(results[-1])
-    function, count = _kernel(op, frame)
+    function, count = dispatched_kernel(op, frame)
     yield _run(op, function.regions[0], count, workload, given, frame)
     return [binding.resource.owned_by(here) for binding in results]
 
@@ -135,13 +136,13 @@ def _dispatched(op: Operation, arguments: Sequence[Value]) -> Sequence[Value]:
     return op.operands[start : start + len(arguments)]
 
 
-def _tied(op: Operation, index: int) -> int | None:
+def tied_argument(op: Operation, index: int) -> int | None:
     """Which argument of a dispatch a result is stored in, if it is."""
     ties = integers(op, "tied_operands")
     return ties[index] if index < len(ties) and ties[index] >= 0 else None
 
 
-def _kernel(op: Operation, frame: Frame) -> tuple[Operation, Region | None]:
+def dispatched_kernel(op: Operation, frame: Frame) -> tuple[Operation, Region | None]:
     """The function that a dispatch runs, and the region that counts its workgroups."""
     points = attribute(op, "entry_points")
     names = (
@@ -187,16 +188,17 @@ def _run(
             op, f"gives its kernel {len(arguments)} values, but it takes {len(entry.args)}"
         )
     groups = (1, 1, 1)
-    if count is not None and count.blocks and _asks_for_workgroup(body):
+    if count is not None and count.blocks and asks_for_workgroup(body):
         exit_: Exit = yield Frame(frame.device).run_region(count, workload)
         groups = tuple(int(number) for number in exit_.values)
     for group in product(*(range(number) for number in reversed(groups))):
         inner = Frame(frame.device, frame.depth + 1)
-        frame.device.memory[_GROUP] = {"id": group[::-1], "count": groups, "size": (1, 1, 1)}
+        frame.device.memory[WORKGROUP] = {"id": group[::-1], "count": groups, "size": (1, 1, 1)}
         yield inner.run_region(body, arguments)
 
 
-def _asks_for_workgroup(body: Region) -> bool:
+def asks_for_workgroup(body: Region) -> bool:
+    """Whether a kernel has to be run once for each workgroup."""
     return any(".workgroup.id" in operation_name(op) for op in body.walk())
 
 
@@ -285,4 +287,4 @@ def _count_from_slice(op: Operation, operands: Sequence[Value], frame: Frame) ->
 )
 def _workgroup_number(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     which = operation_name(op).rpartition(".")[2]
-    return (np.int64(frame.device.memory[_GROUP][which][integer(op, "dimension")]),)
+    return (np.int64(frame.device.memory[WORKGROUP][which][integer(op, "dimension")]),)

@@ -30,19 +30,26 @@ class Buffer:
     """`size` bytes of a device's memory.
 
     `position` is the number of the input or output that it is; `memory` is set for RESIDENT ones.
-    `references` counts the values of the program that lie in it while it is recorded.
+    `references` counts the values of the program that lie in it while it is recorded. `owner` is
+    the device whose memory it is, in programs that name several.
     """
 
-    __slots__ = ("memory", "position", "references", "size", "storage")
+    __slots__ = ("memory", "owner", "position", "references", "size", "storage")
 
     def __init__(
-        self, size: int, storage: Storage, position: int = 0, memory: Bytes | None = None
+        self,
+        size: int,
+        storage: Storage,
+        position: int = 0,
+        memory: Bytes | None = None,
+        owner: str | None = None,
     ) -> None:
         self.size = size
         self.storage = storage
         self.position = position
         self.memory = memory
         self.references = 0
+        self.owner = owner
 
     @staticmethod
     def holding(array: npt.NDArray[Any]) -> Buffer:

@@ -1,0 +1,253 @@
+"""Resources of `stream` programs on devices: bytes in buffers, and tensors in those bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from xdsl.ir import Operation
+
+from ..dialects.diagnostics import OperationError
+from ..dialects.encoding_interfaces import Tensor as TensorType
+from ..interpreter.devices import reach
+from ..interpreter.storage import (
+    Resource,
+    read_tensor,
+    settled_layout,
+    stored_bytes,
+    write_tensor,
+)
+from ..interpreter.values import dtype_of
+from ..runtime.buffers import Buffer, Bytes, Storage
+from ..runtime.commands import HostCommand, Place
+from ..tiling.packed_arrays import packed_extents, settled_tiles
+from ..tiling.packed_layouts import PackedLayout
+from .elements import element_of
+from .packing import write_relayout
+from .tensors import Array, Tensor
+
+if TYPE_CHECKING:
+    from .recorder import Recorder
+
+FRESH = frozenset(
+    f"stream.async.{name}" for name in ("alloca", "copy", "dispatch", "fill", "splat", "update")
+)
+"""Operations whose results have buffers that no other value lies in."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceBytes:
+    """`size` bytes from a place on, of the device `owner`; of nobody, if that is `None`."""
+
+    place: Place
+    size: int
+    owner: str | None
+
+    def part(self, op: Operation, start: int, end: int) -> DeviceBytes:
+        """The bytes from `start` to `end`, which must be there."""
+        if not 0 <= start <= end <= self.size:
+            raise OperationError(op, f"touches bytes {start} to {end} of {self.size}")
+        place = Place(self.place.buffer, self.place.offset + start)
+        return DeviceBytes(place, end - start, self.owner)
+
+    def owned_by(self, owner: str | None) -> DeviceBytes:
+        """The same bytes, as another device's."""
+        return DeviceBytes(self.place, self.size, owner)
+
+
+def allocate(size: int, owner: str | None) -> DeviceBytes:
+    """New bytes of a device. What lies in them is counted as one use more than there are."""
+    buffer = Buffer(size, Storage.TRANSIENT, owner=owner)
+    buffer.references = 1
+    return DeviceBytes(Place(buffer), size, owner)
+
+
+def resident(op: Operation, resource: Resource) -> DeviceBytes:
+    """What the interpreter knows already: constants, and what initializers have made of them."""
+    if resource.tensor is not None:
+        raise OperationError(op, f"has {resource.written_as}, whose layout is not settled")
+    buffer = Buffer.holding(resource.contents)
+    buffer.owner = resource.owner
+    return DeviceBytes(Place(buffer), resource.size, resource.owner)
+
+
+def touch(op: Operation, value: DeviceBytes, here: str | None) -> DeviceBytes:
+    """Bytes that a device may touch. Raises OperationError if they are another's."""
+    reach(op, cast(Any, value), here)
+    return value
+
+
+def take_over(recorder: Recorder, op: Operation, position: int, value: DeviceBytes) -> DeviceBytes:
+    """The bytes of an operand to write to: its own if nothing else reads them, else a copy."""
+    operand = op.operands[position]
+    owner = operand.owner
+    is_last = (
+        isinstance(owner, Operation)
+        and owner.name in FRESH
+        and owner.parent is op.parent
+        and operand.has_one_use()
+    )
+    if is_last and value.place.buffer.storage is Storage.TRANSIENT:
+        return value
+    target = allocate(value.size, value.owner)
+    recorder.copy_bytes(value.place, target.place, value.size, op)
+    return target
+
+
+# Tensors in bytes -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundBytes:
+    """A tensor of some shape in the bytes of a kernel's binding."""
+
+    contents: DeviceBytes
+    tensor: TensorType
+    shape: tuple[int, ...]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy type of the elements when they are computed with."""
+        return dtype_of(self.tensor)
+
+    @property
+    def elements(self) -> int:
+        """How many elements there are."""
+        return prod(self.shape)
+
+
+def bind(
+    op: Operation, contents: DeviceBytes, tensor: TensorType, shape: Sequence[int]
+) -> BoundBytes:
+    """A tensor in bytes. Raises OperationError if it does not fit, or its layout is open."""
+    if settled_layout(op, tensor) is None:
+        raise OperationError(op, f"binds {tensor}, whose layout is not settled")
+    needed = stored_bytes(op, tensor, shape)
+    if needed > contents.size:
+        raise OperationError(op, f"needs {needed} bytes of {contents.size} for {tensor}")
+    return BoundBytes(contents, tensor, tuple(shape))
+
+
+def _layout(op: Operation, bound: BoundBytes) -> PackedLayout | None:
+    """How elements lie in bytes, `None` if that takes more than moving them."""
+    layout = settled_layout(op, bound.tensor)
+    if layout is None:
+        return None
+    formula = layout.storage_formula(
+        type(bound.tensor)(bound.tensor.element_type, bound.shape, bound.tensor.encoding)
+    )
+    packed = layout.packed_layout(bound.tensor)
+    if formula.element_bits != bound.dtype.itemsize * 8 or packed.swizzle is not None:
+        return None
+    if packed.is_identity and any(extent.padding for extent in formula.extents):
+        return None
+    return packed
+
+
+def in_place(op: Operation, bound: BoundBytes, recorder: Recorder) -> Tensor | None:
+    """The tensor itself, if its elements lie in rows."""
+    layout = _layout(op, bound)
+    if layout is None or not layout.is_identity:
+        return None
+    return Tensor(bound.shape, bound.dtype, bound.contents.place, recorder.read)
+
+
+def read(op: Operation, bound: BoundBytes, recorder: Recorder) -> Tensor:
+    """The tensor in rows: itself, or a copy by a kernel."""
+    found = in_place(op, bound, recorder)
+    if found is not None:
+        return found
+    result = recorder.new_tensor(bound.shape, bound.dtype)
+    if not _relay(op, bound, result, recorder, is_pack=False):
+        place, size = bound.contents.place, bound.contents.size
+        dims = _dynamic_sizes(bound)
+
+        def decode(source: Bytes, target: Bytes) -> None:
+            array = read_tensor(op, Resource(source[:size]), bound.tensor, dims)
+            target[: result.nbytes] = _raw(array)
+
+        recorder.add(HostCommand(decode, (place, result.place), op))
+    return result
+
+
+def write(op: Operation, bound: BoundBytes, value: Tensor, recorder: Recorder) -> None:
+    """Replace the tensor."""
+    target = in_place(op, bound, recorder)
+    if target is not None:
+        if target.place != value.place:
+            recorder.copy(value, target, op)
+    elif not _relay(op, bound, value, recorder, is_pack=True):
+
+        def encode(target: Bytes, source: Bytes) -> None:
+            array = source[: value.nbytes].view(value.dtype).reshape(value.shape)
+            size = stored_bytes(op, bound.tensor, bound.shape)
+            target[:size] = write_tensor(op, array, bound.tensor, size, None).contents
+
+        recorder.add(HostCommand(encode, (bound.contents.place, value.place), op))
+
+
+def read_part(
+    op: Operation,
+    bound: BoundBytes,
+    parts: tuple[slice, ...],
+    shape: tuple[int, ...],
+    recorder: Recorder,
+) -> Tensor:
+    """A slice of the tensor, copied."""
+    whole = read(op, bound, recorder)
+    result = recorder.new_tensor(shape, whole.dtype)
+
+    def copy(source: Bytes, target: Bytes) -> None:
+        array = source[: whole.nbytes].view(whole.dtype).reshape(whole.shape)
+        target[: result.nbytes] = _raw(array[parts])
+
+    recorder.add(HostCommand(copy, (whole.place, result.place), op))
+    return result
+
+
+def write_part(
+    op: Operation, bound: BoundBytes, parts: tuple[slice, ...], value: Tensor, recorder: Recorder
+) -> None:
+    """Replace a slice of the tensor."""
+    whole = read(op, bound, recorder)
+
+    def update(target: Bytes, source: Bytes) -> None:
+        array = target[: whole.nbytes].view(whole.dtype).reshape(whole.shape)
+        part = source[: value.nbytes].view(value.dtype)
+        array[parts] = part.reshape(array[parts].shape)
+
+    recorder.add(HostCommand(update, (whole.place, value.place), op))
+    write(op, bound, whole, recorder)
+
+
+def _raw(array: Array) -> Bytes:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _dynamic_sizes(bound: BoundBytes) -> list[int]:
+    extents = zip(bound.shape, bound.tensor.get_shape(), strict=True)
+    return [size for size, extent in extents if extent < 0]
+
+
+def _relay(
+    op: Operation, bound: BoundBytes, plain: Tensor, recorder: Recorder, *, is_pack: bool
+) -> bool:
+    """Pack or unpack by a kernel, if the layout is one that kernels know."""
+    layout = _layout(op, bound)
+    if layout is None:
+        return False
+    layout = settled_tiles(layout)
+    element = element_of(bound.tensor.element_type, op)
+    rank = len(bound.shape)
+    kernel = recorder.recorded.kernel(
+        (op, is_pack), lambda: write_relayout(op, layout, rank, element, is_pack=is_pack)
+    )
+    extents = packed_extents(bound.shape, layout)
+    packed = Tensor(extents, bound.dtype, bound.contents.place, recorder.read)
+    source, target = (plain, packed) if is_pack else (packed, plain)
+    constants = [*bound.shape, *extents[:rank]]
+    recorder.run_kernel(kernel, [source], [target], constants, op)
+    return True
