@@ -33,6 +33,7 @@ from .annotations import (
     tensor_shape,
 )
 from .call_graph import CallGraph
+from .rules.captured_reads import read_rule, reads_along_loops
 from .rules.rule_cache import RuleCache, body_matters
 
 
@@ -392,6 +393,8 @@ class _Builder:
             if entry.kind is EntryKind.RULED:
                 assert entry.rule is not None
                 self._add_relation(operation, entry.rule, operation.operands, operation.results)
+                if entry.captures:
+                    self._relate_captures(operation, entry.rule)
             elif entry.kind is EntryKind.ANNOTATION:
                 rule = self._identity(operation.results[0], 1)
                 self._add_relation(operation, rule, operation.operands[:1], operation.results)
@@ -400,6 +403,12 @@ class _Builder:
             self._add_relation(
                 sources[0][0], self._identity(target, len(operands)), operands, [target]
             )
+
+    def _relate_captures(self, operation: Operation, rule: FactorRule) -> None:
+        """Results are split as the tensors that a body reads along its loops."""
+        for tensor, loops in reads_along_loops(operation, rule).items():
+            found = self._rules.intern(read_rule(tensor, loops, rule))
+            self._add_relation(operation, found, [tensor], operation.results)
 
     def _identity(self, value: SSAValue, sources: int) -> FactorRule:
         return self._rules.intern(identity_rule(tensor_shape(value) or (), sources))

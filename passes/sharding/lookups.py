@@ -7,7 +7,7 @@ hold the table together are summed. That is how an embedding is split over the v
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from xdsl.dialects import arith
@@ -26,9 +26,10 @@ from .annotations import SHARD
 from .emit_reshard import shard_interval
 from .emitter import Size
 from .local_types import ranked
-from .partition_by_rule import captured
+from .partition_by_rule import SpreadOperation, captured
 from .partitioner import Partitioner, shape, total_bytes
 from .reductions import scalar_attribute
+from .rules.captured_reads import Loops, reads_along_loops
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +42,36 @@ class Lookup:
     """The same tensor where it is split, before an annotation that has it gathered."""
     sharding: Sharding
     """How `held` is split."""
+    loops: Loops = ()
+    """For each dimension the split loop along which it is read, if it is; empty for none."""
 
     @property
     def axes(self) -> Axes:
-        """The axes that split the table."""
-        return tuple(axis for axes in self.sharding.dimension_axes for axis in axes)
+        """The axes that split the table where it is not read along a split loop."""
+        return tuple(
+            axis
+            for dimension, axes in enumerate(self.sharding.dimension_axes)
+            if not self.follows(dimension)
+            for axis in axes
+        )
+
+    def follows(self, dimension: int) -> bool:
+        """Whether each process needs only the part of a dimension that belongs to its loops."""
+        return bool(self.loops) and self.loops[dimension] is not None
+
+    def along(self, spread: SpreadOperation) -> Lookup:
+        """The same table, split as the loops are along which it is read."""
+        found = reads_along_loops(spread.operation, spread.rule).get(self.table)
+        if found is None or self.sharding.offsets:
+            return self
+        loops = tuple(loop if loop is not None and spread.axes(loop) else None for loop in found)
+        axes = tuple(
+            held if loop is None else spread.axes(loop)
+            for loop, held in zip(loops, self.sharding.dimension_axes, strict=True)
+        )
+        if len({axis for own in axes for axis in own}) < sum(map(len, axes)):
+            return self
+        return replace(self, sharding=Sharding(self.sharding.grid, axes), loops=loops)
 
 
 def find_lookup(partitioner: Partitioner, operation: Operation) -> Lookup | None:
@@ -62,7 +88,7 @@ def find_lookup(partitioner: Partitioner, operation: Operation) -> Lookup | None
     table = yielded.operands[0]
     if table not in captured(region) or partitioner.creation_of(table) is not None:
         return None
-    held = _where_split(partitioner, table)
+    held = where_split(partitioner, table)
     sharding = partitioner.sharding_of(held)
     if sharding is None:
         return None
@@ -78,7 +104,7 @@ def find_lookup(partitioner: Partitioner, operation: Operation) -> Lookup | None
     return Lookup(table, held, sharding)
 
 
-def _where_split(partitioner: Partitioner, table: SSAValue) -> SSAValue:
+def where_split(partitioner: Partitioner, table: SSAValue) -> SSAValue:
     """The tensor before the annotations that have it gathered for its users."""
     at = table
     while partitioner.sharding_of(at) is None:
@@ -121,7 +147,7 @@ def mask_reads(partitioner: Partitioner, lookup: Lookup, made: Operation, local:
     emitter = partitioner.emitter
     intervals: dict[int, tuple[Size, Size]] = {}
     for dimension, axes in enumerate(lookup.sharding.dimension_axes):
-        if axes:
+        if axes and not lookup.follows(dimension):
             size = partitioner.global_size(lookup.table, dimension)
             intervals[dimension] = shard_interval(emitter, size, lookup.sharding, dimension)
     element = ranked(local)

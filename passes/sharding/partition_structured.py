@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.structured import structured_view
 from ...sharding.factors import Factor, FactorKind
 from ...sharding.sharding import Partial, ReductionKind
+from .captured_parts import captured_parts, local_reads
 from .emitter import Size
 from .local_types import local_type, ranked
 from .lookups import Lookup, find_lookup, mask_reads, pays
@@ -38,6 +39,8 @@ def structured(partitioner: Partitioner, operation: Operation) -> None:
     lookup = find_lookup(partitioner, operation)
     grid = None if lookup is None else lookup.sharding.grid
     spread = None if view is None else choose(partitioner, operation, _any_loop, grid)
+    if spread is not None and lookup is not None:
+        lookup = lookup.along(spread)
     if spread is None or not _sums_rows(spread, lookup):
         lookup = None
     if view is None or spread is None or not (spread.is_split or lookup):
@@ -56,14 +59,18 @@ def structured(partitioner: Partitioner, operation: Operation) -> None:
             operands.append(_neutral(partitioner, value, spread, index, combiner))
         else:
             operands.append(partitioner.demand(value, sharding))
-    if lookup is None:
-        made = copy_local(partitioner, spread, operands)
-    else:
-        rows = partitioner.demand(lookup.held, lookup.sharding)
-        made = copy_local(partitioner, spread, operands, known={lookup.table: rows})
-        mask_reads(partitioner, lookup, made, rows)
+    parts = captured_parts(partitioner, spread, except_for=None if lookup is None else lookup.table)
+    if lookup is not None:
+        parts[lookup.table] = partitioner.demand(lookup.held, lookup.sharding), lookup.loops
+    known = {table: part for table, (part, _) in parts.items()}
+    made = copy_local(partitioner, spread, operands, known=known)
+    if lookup is not None:
+        mask_reads(partitioner, lookup, made, known[lookup.table])
         spread = replace(spread, carried=(Partial(ReductionKind.SUM, lookup.axes),))
+    reads = local_reads(made, parts)
     _shift_indices(partitioner, spread, made)
+    for each in reads:
+        each.read.operands[each.operand] = each.index
     partitioner.emitter.add(made)
     record_sizes(partitioner, spread)
     for index in range(len(operation.results)):
@@ -74,7 +81,13 @@ def structured(partitioner: Partitioner, operation: Operation) -> None:
 
 def _sums_rows(spread: SpreadOperation, lookup: Lookup | None) -> bool:
     """Whether a table is read where it is: no loop is split as it is, and it sends less."""
-    if lookup is None or spread.grid != lookup.sharding.grid or spread.reduces or spread.carried:
+    if (
+        lookup is None
+        or not lookup.axes
+        or spread.grid != lookup.sharding.grid
+        or spread.reduces
+        or spread.carried
+    ):
         return False
     used = {axis for axes, _ in spread.assignment for axis in axes}
     return used.isdisjoint(lookup.axes) and pays(
