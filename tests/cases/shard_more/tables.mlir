@@ -1,0 +1,69 @@
+// Captured table in generic (embedding), table split by columns.
+// Collectives: none.
+shard.grid @g(shape = 2x2)
+func.func @f(%t: tensor<4x8xf32>, %ids: tensor<6xindex>) -> tensor<6x8xf32> {
+  %s = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
+  %u = shard.sharding @g split_axes = [[1]] : !shard.sharding
+  %ts = shard.shard %t to %s annotate_for_users : tensor<4x8xf32>
+  %is = shard.shard %ids to %u annotate_for_users : tensor<6xindex>
+  %e = tensor.empty() : tensor<6x8xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i,j)->(i)>, affine_map<(i,j)->(i,j)>], iterator_types = ["parallel", "parallel"]} ins(%is : tensor<6xindex>) outs(%e : tensor<6x8xf32>) {
+  ^bb0(%i: index, %b: f32):
+    %j = linalg.index 1 : index
+    %v = tensor.extract %ts[%i, %j] : tensor<4x8xf32>
+    linalg.yield %v : f32
+  } -> tensor<6x8xf32>
+  return %r : tensor<6x8xf32>
+}
+
+// -----
+
+// Tensor.gather.
+// Collectives: none.
+shard.grid @g(shape = 2)
+func.func @f(%t: tensor<4x8xf32>, %ids: tensor<6x1xindex>) -> tensor<6x1x8xf32> {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %is = shard.shard %ids to %s annotate_for_users : tensor<6x1xindex>
+  %r = tensor.gather %t[%is] gather_dims([0]) : (tensor<4x8xf32>, tensor<6x1xindex>) -> tensor<6x1x8xf32>
+  return %r : tensor<6x1x8xf32>
+}
+
+// -----
+
+// A table split by rows and columns: columns as the loop over them, rows summed.
+// Collectives: 1 all_reduce.
+shard.grid @g(shape = 2x2)
+func.func @f(%t: tensor<16x4xf32>, %ids: tensor<4xindex>) -> tensor<4x4xf32> {
+  %s = shard.sharding @g split_axes = [[0], [1]] : !shard.sharding
+  %ts = shard.shard %t to %s annotate_for_users : tensor<16x4xf32>
+  %e = tensor.empty() : tensor<4x4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i,j)->(i)>, affine_map<(i,j)->(i,j)>], iterator_types = ["parallel", "parallel"]} ins(%ids : tensor<4xindex>) outs(%e : tensor<4x4xf32>) {
+  ^bb0(%i: index, %b: f32):
+    %j = linalg.index 1 : index
+    %v = tensor.extract %ts[%i, %j] : tensor<16x4xf32>
+    linalg.yield %v : f32
+  } -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
+
+// -----
+
+// Indices that the body reads, too, split with the batch.
+// Collectives: none.
+shard.grid @g(shape = 2x2)
+func.func @f(%t: tensor<4x4xf32>, %ids: tensor<6xindex>) -> tensor<6x4xf32> {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %c = shard.sharding @g split_axes = [[], [1]] : !shard.sharding
+  %is = shard.shard %ids to %s annotate_for_users : tensor<6xindex>
+  %ts = shard.shard %t to %c annotate_for_users : tensor<4x4xf32>
+  %e = tensor.empty() : tensor<6x4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i,j)->(i,j)>], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<6x4xf32>) {
+  ^bb0(%b: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %k = tensor.extract %is[%i] : tensor<6xindex>
+    %v = tensor.extract %ts[%k, %j] : tensor<4x4xf32>
+    linalg.yield %v : f32
+  } -> tensor<6x4xf32>
+  return %r : tensor<6x4xf32>
+}
