@@ -21,7 +21,7 @@ from ..tiling.packed_layouts import PackedLayout
 from ..tiling.storage_sizes import StorageFormula, dense_formula, storage_formula
 from .printing import Spelling
 from .size_arithmetic import emit_size
-from .tensor_shapes import element_of, packed_tensor_type, shape_of
+from .tensor_shapes import element_of, shape_of
 
 Tensor = TensorType[Attribute]
 
@@ -81,10 +81,6 @@ class EncodingSolverInterface(LayoutAttribute, ABC):
         if formula.is_static:
             return formula.evaluate()
         return emit_size(formula, dynamic_sizes, builder)
-
-    def materialized_type(self, tensor: Tensor) -> Tensor:
-        """The type of the packed tensor: outer dimensions, then tiles; no encoding."""
-        return packed_tensor_type(tensor, self.packed_layout(tensor))
 
     def materialize(
         self, operation: Operation, operands: Sequence[SSAValue], builder: Builder

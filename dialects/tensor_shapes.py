@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from ..tiling.element_types import ElementType, element_type
-from ..tiling.packed_layouts import PackedLayout
 
 Shape = tuple[int | None, ...]
 
@@ -42,10 +41,3 @@ def element_of(tensor: TensorType[Attribute]) -> ElementType:
 def tensor_of(element: Attribute, shape: Shape) -> TensorType[Attribute]:
     """A tensor type of a shape whose dynamic sizes are `None`."""
     return TensorType(element, [DYNAMIC_INDEX if size is None else size for size in shape])
-
-
-def packed_tensor_type(
-    tensor: TensorType[Attribute], layout: PackedLayout
-) -> TensorType[Attribute]:
-    """The type of a tensor once it is packed; it has no encoding."""
-    return tensor_of(tensor.element_type, layout.packed_shape(shape_of(tensor)))

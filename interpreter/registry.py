@@ -104,11 +104,6 @@ def is_terminator(name: str) -> bool:
     return name in _terminators
 
 
-def known_operations() -> frozenset[str]:
-    """The names of all operations that can be executed."""
-    return frozenset(_entries) | frozenset(_branchers) | frozenset(_terminators)
-
-
 def load_own_dialects() -> tuple[ModuleType, ...]:
     """Import the files of this package that register operations, and return them."""
     from . import (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -109,8 +108,3 @@ def empty_result(collective: Collective) -> npt.NDArray[Any]:
 def as_bytes(array: npt.NDArray[Any]) -> Bytes:
     """The memory of a contiguous array."""
     return array.reshape(-1).view(np.uint8)
-
-
-def process_ranks(group: Group, processes: Sequence[int]) -> tuple[int, ...]:
-    """The places of processes in a group."""
-    return tuple(group.processes.index(process) for process in processes)

@@ -30,14 +30,6 @@ class Projection:
     axes: tuple[Axes | None, ...]
     overflow: Axes = ()
 
-    def used_by_others(self, factor: int) -> frozenset[int]:
-        """The axes that are taken by anything but a factor."""
-        used = set(self.overflow)
-        for other, axes in enumerate(self.axes):
-            if other != factor and axes:
-                used.update(axes)
-        return frozenset(used)
-
 
 def project(
     tensor: TensorFactors, dimension_axes: DimensionAxes, rule: FactorRule, extents: Sequence[int]

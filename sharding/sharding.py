@@ -8,7 +8,6 @@ The meaning is that of MLIR's `shard.sharding`, of which this is the algebra.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -114,10 +113,6 @@ class Sharding:
     def parts(self, dimension: int) -> int | None:
         """The number of shards along a dimension, `None` if known only at run time."""
         return self.grid.size(self.dimension_axes[dimension])
-
-    def with_axes(self, dimension_axes: Sequence[Axes]) -> Sharding:
-        """The same with other axes, and so without halos and offsets."""
-        return Sharding(self.grid, tuple(dimension_axes), self.partials)
 
     def without_partials(self) -> Sharding:
         """The same with every pending reduction done."""

@@ -289,9 +289,3 @@ def _priorities(operation: Operation, rank: int) -> tuple[int, ...]:
         return each
     common = operation.properties.get(PRIORITY_PROPERTY)
     return (common.value.data if isinstance(common, IntegerAttr) else 0,) * rank
-
-
-def is_annotation(value: SSAValue) -> bool:
-    """Whether a value is the result of a `shard.shard`."""
-    owner = value.owner
-    return isinstance(owner, Operation) and owner.name == SHARD

@@ -26,7 +26,6 @@ from .layout_origin import ABI_AFFINITY, host_operations
 FUNCTIONS = ("func.func", "util.func")
 MADE_OF_NOTHING = ("arith.constant", "tensor.empty", "tensor.splat")
 MOVES = ("flow.tensor.barrier", "flow.tensor.transfer")
-FUNCTION_ATTRIBUTES = ("arg_attrs", "res_attrs")
 
 
 class DevicePlacement:
@@ -106,20 +105,23 @@ class DevicePlacement:
         return self._globals.get(name.root_reference.data)
 
     def _follow_users(self, operation: Operation) -> None:
-        """What reads nothing that is placed runs where it is read, if that is one place."""
+        """What reads nothing that is placed runs where it is read first.
+
+        If it is read in several places the default comes before that.
+        """
         if operation.name in MOVES or not operation.results:
             return
         for result in operation.results:
             if result in self._places or self.is_flexible(result) or result.type.name != "tensor":
                 continue
-            places = {
+            places = dict.fromkeys(
                 place
                 for use in result.uses
                 if use.operation.name not in MOVES
                 and (place := self._place_of_user(use.operation)) is not None
-            }
-            if len(places) == 1:
-                self._places[result] = places.pop()
+            )
+            if len(places) == 1 or (places and self.default_for(operation) is None):
+                self._places[result] = next(iter(places))
 
     def _place_of_user(self, operation: Operation) -> Attribute | None:
         if (own := own_affinity(operation)) is not None:
