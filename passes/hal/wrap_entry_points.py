@@ -47,6 +47,7 @@ from ...dialects.hal_buffers import (
     TensorExportOp,
     TensorImportOp,
 )
+from ...dialects.resource_syntax import UNTIED, tied_operands
 from ...dialects.size_arithmetic import constant_index
 from ...dialects.util_functions import FuncOp, ReturnOp
 from ..dimension_sizes import DimensionSizes, tensor_of
@@ -104,6 +105,8 @@ class Wrapper:
                 [_passed(type_) for type_ in self._type.outputs],
             ),
         }
+        if self._type.outputs:
+            properties["tied_operands"] = tied_operands([UNTIED] * len(self._type.outputs))
         for name in ("arg_attrs", "res_attrs"):
             kept = _without_affinities(function.properties.get(name))
             if kept is not None:

@@ -49,6 +49,7 @@ from ...dialects.dispatch_tensors import (
 )
 from ...dialects.encoding_interfaces import Tensor
 from ...dialects.printing import Spelling
+from ...dialects.resource_syntax import UNTIED, tied_operands
 from ...dialects.structured import structured_view
 from ...dialects.tensor_shapes import shape_of
 from ..dimension_sizes import DimensionSizes, tensor_of
@@ -116,7 +117,10 @@ class KernelOutliner:
         root = root_of(group)
         body = KernelBody(interface, self._operations).block
         entry = self._executable(body, interface, kernel_suffix(root), function)
-        properties: dict[str, Attribute] = {"entry_points": ArrayAttr([entry])}
+        properties: dict[str, Attribute] = {
+            "entry_points": ArrayAttr([entry]),
+            "tied_operands": tied_operands([UNTIED] * len(interface.results)),
+        }
         dispatch = flow.DispatchOp.build(
             operands=[
                 interface.workload,

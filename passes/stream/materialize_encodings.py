@@ -27,6 +27,7 @@ from ...dialects.affinity import TargetSolver, affinity_of
 from ...dialects.diagnostics import OperationError
 from ...dialects.encoding_interfaces import Tensor, plain, tensor_encoding
 from ...dialects.iree_encoding import SetEncodingOp, UnsetEncodingOp
+from ...dialects.resource_syntax import UNTIED, tied_operands
 from ...dialects.size_arithmetic import constant_index
 from ...dialects.spelling import spelling_of
 from ...dialects.stream_tensor import TensorDispatchOp, TensorEncodeOp
@@ -105,6 +106,7 @@ class Relayouts:
                 "entry_points": ArrayAttr([self._kernels[key]]),
                 "operand_encodings": ArrayAttr[Attribute]([source, *[UnusedType()] * len(dims)]),
                 "result_encodings": ArrayAttr[Attribute]([result]),
+                "tied_operands": tied_operands([UNTIED]),
                 **at(operation.affinity),
             },
         )

@@ -1,0 +1,114 @@
+"""Operations that no custom form can mean: refused, or printed in the generic form."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from mesh_opt.tools.driver import new_context
+from mesh_opt.tools.mesh_opt import main
+from mesh_opt.tools.parsing import parse_module
+from mesh_opt.tools.source import Source
+
+R = "!stream.resource<*>"
+VALUES = f'%s, %r = "test.op"() : () -> (index, {R})\n'
+
+REFUSED = {
+    "tie without its operand": (
+        '%0 = "stream.async.dispatch"(%s) <{entry_points = [@ex::@f], tied_operands = [3 : index], '
+        f"operandSegmentSizes = array<i32: 0, 0, 0, 0, 0, 0, 1>}}> : (index) -> {R}",
+        "a result is tied to operand 3 of 0",
+    ),
+    "negative tie": (
+        '%0 = "stream.async.dispatch"(%s) <{entry_points = [@ex::@f], tied_operands = [-7 : index],'
+        f" operandSegmentSizes = array<i32: 0, 0, 0, 0, 0, 0, 1>}}> : (index) -> {R}",
+        "a result is tied to operand -7 of 0",
+    ),
+    "sizes that stand elsewhere": (
+        '%0 = "stream.async.dispatch"(%s) <{entry_points = [@ex::@f], '
+        f"operandSegmentSizes = array<i32: 0, 0, 0, 0, 0, 1, 0>}}> : (index) -> {R}",
+        "resource operands, but 1 lengths",
+    ),
+    "no entry point": (
+        '%0 = "stream.async.dispatch"(%s) <{entry_points = [], '
+        f"operandSegmentSizes = array<i32: 0, 0, 0, 0, 0, 0, 1>}}> : (index) -> {R}",
+        "expects at least one entry point",
+    ),
+    "an encoding that is no type": (
+        '%0 = "stream.tensor.sizeof"() <{encoding = @a}> : () -> index',
+        "expected a type as 'encoding', found @a",
+    ),
+    "a visibility that is none": (
+        '"util.func"() <{sym_name = "f", sym_visibility = "x", function_type = () -> ()}> ({\n'
+        '  "util.return"() : () -> ()\n}) : () -> ()',
+        "visibility expected to be one of private, public, nested, found 'x'",
+    ),
+    "a function of no function type": (
+        '"util.func"() <{sym_name = "f", function_type = [1 : index]}> ({\n'
+        '  "util.return"() : () -> ()\n}) : () -> ()',
+        "property 'function_type'",
+    ),
+    "two blocks": (
+        '%0 = "stream.async.execute"() <{operandSegmentSizes = array<i32: 0, 0, 0, 0>}> ({\n'
+        '^bb0:\n  "cf.br"()[^bb1] : () -> ()\n^bb1:\n  "stream.yield"() : () -> ()\n'
+        "}) : () -> !stream.timepoint",
+        "expects a region of one block, found 2",
+    ),
+}
+
+GENERIC = {
+    "an attribute with the name of a property": (
+        '%0 = "stream.async.splat"(%s, %s) <{affinity = @a}> {affinity = @b} : '
+        f"(index, index) -> {R}"
+    ),
+    "an attribute in the place of sizes": (
+        '%b = "test.op"() : () -> !hal.buffer_view\n'
+        '%0 = "hal.tensor.import"(%b) <{target_encoding = tensor<4xf32>, '
+        'operandSegmentSizes = array<i32: 1, 0, 0, 0>}> {"a b" = 1 : i32} : '
+        "(!hal.buffer_view) -> tensor<4xf32>"
+    ),
+    "a result without the type of its operand": (
+        '%0 = "util.optimization_barrier"(%s) : (index) -> i32'
+    ),
+    "results without ties": (
+        '%0 = "util.call"(%s) <{callee = @f}> : (index) -> index\n'
+        "util.func private @f(%x: index) -> index"
+    ),
+    "a nested symbol": (
+        '%0 = "util.global.address"() <{global = @a::@b}> : () -> !util.ptr<index>'
+    ),
+    "an integer of another type": (
+        '%0 = "stream.dispatch.workgroup.id"() <{dimension = 1 : i32}> : () -> index'
+    ),
+    "an initializer without its type": (
+        '"util.initializer"() ({\n  "util.return"() : () -> ()\n}) : () -> ()'
+    ),
+    "a terminator with attributes": (
+        '"stream.executable"() <{sym_name = "x"}> ({\n'
+        '  "stream.executable.end"() {a} : () -> ()\n}) : () -> ()'
+    ),
+}
+
+
+def run(text: str) -> tuple[int, str, str]:
+    stdout, stderr = io.StringIO(), io.StringIO()
+    options = ["--allow-unregistered-dialect"]
+    code = main(options, io.StringIO(VALUES + text), stdout, stderr)
+    return code, stdout.getvalue(), stderr.getvalue()
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    text, message = REFUSED[name]
+    code, _, errors = run(text)
+    assert code == 1
+    assert message in errors
+
+
+@pytest.mark.parametrize("name", GENERIC)
+def test_printed_so_that_it_reads_as_the_same(name: str) -> None:
+    code, printed, errors = run(GENERIC[name])
+    assert (code, errors) == (0, "")
+    context = new_context(True)
+    module = parse_module(context, Source(VALUES + GENERIC[name], "first"))
+    assert module.is_structurally_equivalent(parse_module(context, Source(printed, "second")))
