@@ -34,6 +34,7 @@ class DataTilePass(NamedPipeline):
             "wrap-entry-points",
             "convert-to-stream",
             "specialize-encodings",
+            "pack-constants",
             "merge-globals",
             "iree-stream-materialize-encodings",
             "encode-host-tensors",

@@ -111,6 +111,8 @@ class DimensionSizes:
             rule = RULES.get(value.op.name)
             if rule is None and value.op.name.startswith("linalg."):
                 rule = _written_into
+            elif rule is None and value.op.name.startswith(ELEMENTWISE):
+                rule = _like_first_tensor
             found = None if rule is None else rule(self, value, index)
             if found is not None:
                 return found
@@ -143,6 +145,9 @@ def entry_block(value: SSAValue) -> Block:
 FUNCTIONS = ("func.func", "util.func", "util.initializer")
 """Operations whose regions see nothing of what is around them."""
 
+ELEMENTWISE = ("arith.", "complex.", "math.")
+"""Dialects whose operations map scalars to scalars, and tensors element by element."""
+
 Rule = Callable[[DimensionSizes, OpResult, int], Size | None]
 
 
@@ -172,6 +177,13 @@ def _like(operand: int) -> Rule:
         return sizes.size(value.op.operands[operand], index)
 
     return rule
+
+
+def _like_first_tensor(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+    """Elementwise operations take tensors of equal sizes."""
+    tensors = (operand for operand in value.op.operands if tensor_of(operand) is not None)
+    first = next(tensors, None)
+    return None if first is None else sizes.size(first, index)
 
 
 def _written_into(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:

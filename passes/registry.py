@@ -121,6 +121,12 @@ def _merge_globals() -> type[ModulePass]:
     return MergeGlobalsPass
 
 
+def _pack_constants() -> type[ModulePass]:
+    from .stream.pack_constants import PackConstantsPass
+
+    return PackConstantsPass
+
+
 def _shard_complete() -> type[ModulePass]:
     from .sharding.shard_complete import ShardCompletePass
 
@@ -193,6 +199,7 @@ OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "materialize-encodings": _iree_codegen_materialize_device_encoding,
     "merge-globals": _merge_globals,
     "mesh-spmdization": _shard_partition,
+    "pack-constants": _pack_constants,
     "propagate-encodings": _iree_dispatch_creation_propagate_encodings,
     "set-encoding": _iree_dispatch_creation_set_encoding,
     "shard-complete": _shard_complete,
