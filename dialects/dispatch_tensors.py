@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     TensorType,
     i64,
@@ -159,6 +160,16 @@ class IndexList:
         with printer.in_square_brackets():
             printer.print_list(cast(tuple[int, ...], numbers), print_one)
 
+    def verify(self, operation: Operation) -> None:
+        expected = static_list(operation, self.name).count(None)
+        given = len(values(operation, self.name))
+        if given != expected:
+            raise VerifyException(f"expected {expected} dynamic {self.name}, found {given}")
+
+    def fits(self, operation: Operation) -> bool:
+        static = get_attribute(operation, f"static_{self.name}")
+        return cast(DenseArrayBase[IntegerType], static).elt_type == i64
+
 
 OFFSETS_SIZES_STRIDES: Syntax = (
     ", offsets = ",
@@ -203,11 +214,6 @@ class DispatchTensorAccess(SyntaxOperation):
             static = static_list(self, name)
             if len(static) != rank:
                 raise VerifyException(f"expected {rank} {name}, found {len(static)}")
-            given = len(values(self, name))
-            if given != static.count(None):
-                raise VerifyException(
-                    f"expected {static.count(None)} dynamic {name}, found {given}"
-                )
         held = bound.encoded_tensor()
         if isinstance(value, TensorType) and held is not None:
             element = cast(Tensor, value).element_type
@@ -240,6 +246,7 @@ class DispatchTensorLoad(DispatchTensorAccess):
     )
 
     def verify_(self) -> None:
+        super().verify_()
         self.verify_access(self.source.type, self.result.type, len(self.source_dims), "the source")
         if cast(DispatchTensor, self.source.type).access.data == "writeonly":
             raise VerifyException("the source is write-only")
@@ -270,6 +277,7 @@ class DispatchTensorStore(DispatchTensorAccess):
     )
 
     def verify_(self) -> None:
+        super().verify_()
         self.verify_access(self.target.type, self.value.type, len(self.target_dims), "the target")
         if cast(DispatchTensor, self.target.type).access.data == "readonly":
             raise VerifyException("the target is read-only")
@@ -311,6 +319,13 @@ class Ordinal:
     def print(self, printer: Printer, operation: Operation) -> None:
         number = cast(IntegerAttr, get_attribute(operation, self.name))
         printer.print_string(str(number.value.data))
+
+    def fits(self, operation: Operation) -> bool:
+        number = get_attribute(operation, self.name)
+        if number is None:
+            return True
+        value = cast(IntegerAttr, number).value.data
+        return value >= 0 and number == IntegerAttr.from_index_int_value(value)
 
 
 ORDINAL_SYNTAX: Syntax = (

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, Region
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from .resource_syntax import RegionBody, Symbol, Visibility, WorkgroupCountRegion
+from .region_syntax import RegionBody, WorkgroupCountRegion
+from .resource_syntax import Symbol, Visibility
 from .syntax import ATTRIBUTES_WITH_KEYWORD, Parsed, Syntax
 
 
@@ -27,6 +28,10 @@ class ExecutableBody(RegionBody):
         if not isinstance(region.block.last_op, self.end):
             region.block.add_op(self.end.create())
         parsed.regions[self.name] = region
+
+    def fits(self, operation: Operation) -> bool:
+        blocks = cast(Region, getattr(operation, self.name)).blocks
+        return len(blocks) == 1 and isinstance(blocks[0].last_op, self.end)
 
 
 EXECUTABLE_SYNTAX: Syntax = (
@@ -61,6 +66,9 @@ class ExportName:
             printer.print_string(" as(")
             printer.print_string_literal(name.data)
             printer.print_string(")")
+
+    def fits(self, operation: Operation) -> bool:
+        return not cast(SymbolRefAttr, operation.properties["function_ref"]).nested_references
 
 
 EXPORT_SYNTAX: Syntax = (

@@ -116,6 +116,7 @@ class TensorEncodeOp(TensorConversion):
     name = "flow.tensor.encode"
 
     def verify_(self) -> None:
+        super().verify_()
         source, result = cast(Tensor, self.operand.type), self.result.type
         if plain(source) != plain(result):
             raise VerifyException(
@@ -130,6 +131,7 @@ class TensorReshapeOp(TensorConversion):
     name = "flow.tensor.reshape"
 
     def verify_(self) -> None:
+        super().verify_()
         for type_ in (self.operand.type, self.result.type):
             if (encoding := tensor_encoding(type_)) is not None:
                 raise VerifyException(f"a tensor of encoding {encoding} cannot be reshaped")

@@ -22,15 +22,15 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface, SymbolTable
+from xdsl.utils.exceptions import VerifyException
 
 from .executable_syntax import EXECUTABLE_SYNTAX, EXPORT_SYNTAX, ExecutableBody
+from .region_syntax import RegionBody, WorkgroupCountRegion
 from .resource_syntax import (
     EntryPoints,
-    RegionBody,
     TiedFunctionType,
     TiedResultTypes,
     ValueForm,
-    WorkgroupCountRegion,
 )
 from .syntax import (
     ATTRIBUTES,
@@ -166,9 +166,13 @@ class WorkgroupBody:
     def print(self, printer: Printer, operation: Operation) -> None:
         region = cast(Region, getattr(operation, self.name))
         printer.print_string(" = (")
-        printer.print_list(region.block.args, printer.print_block_argument)
+        printer.print_list(region.blocks[0].args, printer.print_block_argument)
         printer.print_string(") ")
         printer.print_region(region, print_entry_block_args=False)
+
+    def verify(self, operation: Operation) -> None:
+        if not cast(Region, getattr(operation, self.name)).blocks:
+            raise VerifyException("expects a kernel in its region, which is empty")
 
 
 @irdl_op_definition

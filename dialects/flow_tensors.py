@@ -36,6 +36,8 @@ from .syntax import (
     build,
     get_attribute,
     parse_pieces,
+    same_types,
+    type_of,
 )
 
 INDEX = IndexType()
@@ -52,8 +54,7 @@ class ConstantValue:
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         position = parser.pos
         value = parser.parse_attribute()
-        own = value.get_type() if isinstance(value, TypedAttribute) else None
-        type_ = own if own is not None else getattr(value, "type", None)
+        type_ = self.type_carried_by(value)
         if not isinstance(type_, Attribute):
             parser.raise_error("expected a value that has a type", position)
         parsed.attributes["value"] = value
@@ -61,6 +62,15 @@ class ConstantValue:
 
     def print(self, printer: Printer, operation: Operation) -> None:
         printer.print_attribute(cast(Attribute, get_attribute(operation, "value")))
+
+    def fits(self, operation: Operation) -> bool:
+        carried = self.type_carried_by(get_attribute(operation, "value"))
+        return carried == type_of(operation, "result")
+
+    def type_carried_by(self, value: Attribute | None) -> object:
+        """The type that the text of a value ends with, if it ends with one."""
+        own = value.get_type() if isinstance(value, TypedAttribute) else None
+        return own if own is not None else getattr(value, "type", None)
 
 
 @irdl_op_definition
@@ -122,6 +132,7 @@ class TensorSplatOp(SyntaxOperation):
         return _parse_with_element(cls, parser, "value", "result")
 
     def verify_(self) -> None:
+        super().verify_()
         _verify_element(self.value.type, self.result.type)
 
 
@@ -197,6 +208,9 @@ class UpdatedTarget:
         Type("target").print(printer, operation)
         Dimensions("target_dims").print(printer, operation)
 
+    def fits(self, operation: Operation) -> bool:
+        return same_types(operation, "target", ("result",))
+
 
 @irdl_op_definition
 class TensorUpdateOp(SyntaxOperation):
@@ -257,6 +271,7 @@ class TensorLoadOp(SyntaxOperation):
         return _parse_with_element(cls, parser, "result", "source")
 
     def verify_(self) -> None:
+        super().verify_()
         _verify_element(self.result.type, self.source.type)
 
 
@@ -289,6 +304,7 @@ class TensorStoreOp(SyntaxOperation):
         return _parse_with_element(cls, parser, "value", "target")
 
     def verify_(self) -> None:
+        super().verify_()
         _verify_element(self.value.type, self.target.type)
 
 

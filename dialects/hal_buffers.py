@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
@@ -26,7 +27,7 @@ from xdsl.traits import Pure
 
 from .affinity import AffinityOpInterface
 from .dispatch_tensors import Ordinal
-from .resource_syntax import ON_AFFINITY, TypeProperty
+from .resource_syntax import ON_AFFINITY, TypeProperty, verify_type
 from .syntax import (
     ATTRIBUTES,
     Dimensions,
@@ -63,6 +64,9 @@ class FenceType(ParametrizedAttribute, TypeAttribute):
     name = "hal.fence"
 
 
+_WORD = re.compile(r"[a-zA-Z_][\w$.]*", re.ASCII)
+
+
 @dataclass(frozen=True, slots=True)
 class Keyword:
     """A word out of a list, kept as a string property; left out, the property is absent."""
@@ -82,6 +86,12 @@ class Keyword:
     def print(self, printer: Printer, operation: Operation) -> None:
         word = get_attribute(operation, self.name)
         printer.print_string(word.data if isinstance(word, StringAttr) else self.default)
+
+    def fits(self, operation: Operation) -> bool:
+        word = get_attribute(operation, self.name)
+        if not isinstance(word, StringAttr):
+            return True
+        return word.data != self.default and _WORD.fullmatch(word.data) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +228,9 @@ class ImportType:
         if value != encoding:
             printer.print_string(" as ")
             printer.print_attribute(value)
+
+    def verify(self, operation: Operation) -> None:
+        verify_type(self.name, get_attribute(operation, self.name))
 
 
 WAIT = Optional((" wait(", Operand("wait_fence"), ") =>"), anchor="wait_fence")

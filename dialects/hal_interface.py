@@ -136,6 +136,11 @@ class DescriptorFlags:
         names = [name for name, bit in DESCRIPTOR_FLAGS.items() if number & bit]
         printer.print_identifier_or_string_literal("|".join(names))
 
+    def fits(self, operation: Operation) -> bool:
+        bits = get_attribute(operation, "descriptor_flags")
+        every = sum(DESCRIPTOR_FLAGS.values())
+        return bits is None or bits in [IntegerAttr(number, i32) for number in range(1, every + 1)]
+
 
 @irdl_op_definition
 class InterfaceBindingSubspanOp(SyntaxOperation):

@@ -20,9 +20,10 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
 )
-from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 from .syntax import (
     AttributeValue,
@@ -31,6 +32,7 @@ from .syntax import (
     get_attribute,
     parse_dimensions,
     print_dimensions,
+    same_types,
     type_of,
     values,
 )
@@ -66,6 +68,9 @@ class Sized:
         with printer.in_braces():
             printer.print_list(values(operation, self.size), printer.print_ssa_value)
 
+    def fits(self, operation: Operation) -> bool:
+        return not self.also or same_types(operation, self.name, (self.also,))
+
 
 @dataclass(frozen=True, slots=True)
 class SizedTied:
@@ -86,6 +91,9 @@ class SizedTied:
         printer.print_ssa_value(values(operation, self.name)[0])
         printer.print_string(" as ")
         Sized(self.name, self.size).print(printer, operation)
+
+    def fits(self, operation: Operation) -> bool:
+        return same_types(operation, self.name, ("result",))
 
 
 def operand_key(operand: UnresolvedOperand) -> tuple[str, int]:
@@ -124,6 +132,20 @@ class SizedTypes:
 
         pairs = zip(values(operation, self.name), values(operation, self.sizes), strict=True)
         printer.print_list(tuple(pairs), print_one)
+
+    def verify(self, operation: Operation) -> None:
+        verify_columns(operation, self.name, self.sizes)
+
+    def fits(self, operation: Operation) -> bool:
+        return not self.results or same_types(operation, self.name, (self.results,))
+
+
+def verify_columns(operation: Operation, *names: str) -> None:
+    """Verify that lists of values, of which each entry has one, are equally long."""
+    counts = [len(values(operation, name)) for name in names]
+    if len(set(counts)) > 1:
+        found = ", ".join(f"{count} {name}" for count, name in zip(counts, names, strict=True))
+        raise VerifyException(f"expected lists of one length, found {found}")
 
 
 class ValueForm(Enum):
@@ -223,7 +245,8 @@ class TiedFunctionType:
         parsed.types[self.results] = types
         if self.result_sizes:
             parsed.operands[self.result_sizes] = sizes
-        set_ties(parsed, ties)
+        if self.operands:
+            set_ties(parsed, ties)
 
     def print(self, printer: Printer, operation: Operation) -> None:
         sizes = iter(values(operation, self.operand_sizes))
@@ -254,6 +277,21 @@ class TiedFunctionType:
 
         pairs = tuple(zip(results, ties_of(operation, len(results)), strict=True))
         print_results(printer, pairs, print_result, always=self.parenthesized)
+
+    def verify(self, operation: Operation) -> None:
+        operands, results = values(operation, self.operands), values(operation, self.results)
+        verify_ties(operation, len(operands), len(results))
+        for what, found, name in (
+            ("operands", operands, self.operand_sizes),
+            ("results", results, self.result_sizes),
+        ):
+            expected = sum(_sizes_of(value.type, self.form) for value in found)
+            given = len(values(operation, name))
+            if given != expected:
+                raise VerifyException(f"expected {expected} sizes of {what}, found {given}")
+
+    def fits(self, operation: Operation) -> bool:
+        return not self.operands or ties_fit(operation, len(values(operation, self.results)))
 
     def _print_sizes(self, printer: Printer, type_: Attribute, sizes: Iterator[SSAValue]) -> None:
         print_dimensions(printer, [next(sizes) for _ in range(_sizes_of(type_, self.form))])
@@ -301,6 +339,21 @@ def ties_of(operation: Operation, results: int) -> tuple[int, ...]:
     return tuple(tie.value.data for tie in ties)
 
 
+def verify_ties(operation: Operation, operands: int, results: int) -> None:
+    """Verify that each result has a tie, to an operand that there is."""
+    ties = ties_of(operation, results)
+    if len(ties) != results:
+        raise VerifyException(f"{results} results, but ties of {len(ties)}")
+    for tie in ties:
+        if not UNTIED <= tie < operands:
+            raise VerifyException(f"a result is tied to operand {tie} of {operands}")
+
+
+def ties_fit(operation: Operation, results: int) -> bool:
+    """Whether the ties are there just as they would be read."""
+    return (get_attribute(operation, "tied_operands") is not None) == bool(results)
+
+
 ItemT = TypeVar("ItemT")
 
 
@@ -331,6 +384,15 @@ class TypeProperty:
     def print(self, printer: Printer, operation: Operation) -> None:
         printer.print_attribute(cast(TypeAttribute, get_attribute(operation, self.name)))
 
+    def verify(self, operation: Operation) -> None:
+        verify_type(self.name, get_attribute(operation, self.name))
+
+
+def verify_type(name: str, attribute: Attribute | None) -> None:
+    """Verify that a property, if it is there, is a type."""
+    if attribute is not None and not isinstance(attribute, TypeAttribute):
+        raise VerifyException(f"expected a type as '{name}', found {attribute}")
+
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
@@ -354,6 +416,10 @@ class Symbol:
         elif isinstance(attribute, StringAttr):
             printer.print_symbol_name(attribute.data)
 
+    def fits(self, operation: Operation) -> bool:
+        attribute = get_attribute(operation, self.name)
+        return not isinstance(attribute, SymbolRefAttr) or not attribute.nested_references
+
 
 VISIBILITY = ("private", "public", "nested")
 
@@ -375,6 +441,18 @@ class Visibility:
         attribute = get_attribute(operation, "sym_visibility")
         if isinstance(attribute, StringAttr):
             printer.print_string(f" {attribute.data}")
+
+    def verify(self, operation: Operation) -> None:
+        verify_visibility(operation)
+
+
+def verify_visibility(operation: Operation) -> None:
+    """Verify that a symbol's visibility, if it is given, is one of MLIR's."""
+    attribute = operation.properties.get("sym_visibility")
+    if isinstance(attribute, StringAttr) and attribute.data not in VISIBILITY:
+        raise VerifyException(
+            f"visibility expected to be one of {', '.join(VISIBILITY)}, found '{attribute.data}'"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,50 +481,6 @@ class EntryPoints:
         with printer.in_braces():
             printer.print_list(points, printer.print_attribute)
 
-
-@dataclass(frozen=True, slots=True)
-class WorkgroupCountRegion:
-    """` workgroups(%a: index) -> (index, index, index) {...}`, or nothing."""
-
-    name: str
-    keyword: str = "workgroups"
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        if parser.parse_optional_keyword(self.keyword) is None:
-            return
-        arguments = parser.parse_comma_separated_list(
-            parser.Delimiter.PAREN, lambda: parser.parse_argument(expect_type=True)
-        )
-        parser.parse_punctuation("->")
-        position = parser.pos
-        results = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
-        if results != [INDEX] * 3:
-            parser.raise_error("expected (index, index, index)", position)
-        parsed.regions[self.name] = parser.parse_region(arguments)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        region = cast(Region, getattr(operation, self.name))
-        if not region.blocks:
-            return
-        printer.print_string(f" {self.keyword}(")
-        printer.print_list(region.block.args, printer.print_block_argument)
-        printer.print_string(") -> (index, index, index) ")
-        printer.print_region(region, print_entry_block_args=False)
-
-
-@dataclass(frozen=True, slots=True)
-class RegionBody:
-    """` {...}`; with `terminator` false, a last operation without operands is not printed."""
-
-    name: str
-    terminator: bool = True
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        parsed.regions[self.name] = parser.parse_region()
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        region = cast(Region, getattr(operation, self.name))
-        last = region.block.last_op if region.blocks else None
-        hidden = not self.terminator and last is not None and not last.operands
-        printer.print_string(" ")
-        printer.print_region(region, print_block_terminators=not hidden)
+    def verify(self, operation: Operation) -> None:
+        if not cast(ArrayAttr[SymbolRefAttr], get_attribute(operation, "entry_points")):
+            raise VerifyException("expects at least one entry point")

@@ -21,7 +21,6 @@ from xdsl.irdl import (
     var_result_def,
 )
 from xdsl.traits import IsTerminator
-from xdsl.utils.exceptions import VerifyException
 
 from .affinity import AffinityOpInterface
 from .resource_syntax import ON_AFFINITY, EntryPoints, Sized, SizedTied, TiedFunctionType, ValueForm
@@ -397,13 +396,6 @@ class AsyncDispatchOp(PlacedOperation):
             "result_sizes",
         ),
     )
-
-    def verify_(self) -> None:
-        resources = sum(isinstance(v.type, ResourceType) for v in self.resource_operands)
-        for name in ("sizes", "offsets", "ends", "lengths"):
-            found = len(getattr(self, f"resource_operand_{name}"))
-            if found != resources:
-                raise VerifyException(f"{resources} resource operands, but {found} {name}")
 
 
 @irdl_op_definition

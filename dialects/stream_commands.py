@@ -22,7 +22,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
-from .resource_syntax import ON_AFFINITY, EntryPoints, Sized
+from .resource_syntax import ON_AFFINITY, EntryPoints, Sized, verify_columns
 from .stream_async import AWAIT, INDEX, TIMEPOINT, PlacedOperation
 from .stream_region_syntax import Captures, CommandBody, DispatchResources
 from .stream_types import ResourceType, TimepointType
@@ -281,6 +281,9 @@ class LoadedParameters:
         printer.print_string(" {")
         printer.print_list(tuple(items), print_one)
         printer.print_string("}")
+
+    def verify(self, operation: Operation) -> None:
+        verify_columns(operation, "source_keys", "source_offsets", "result_sizes", "results_")
 
 
 @irdl_op_definition

@@ -91,6 +91,7 @@ class ExecutableExportOp(SyntaxOperation):
         return SymbolTable.lookup_symbol(module, self.function_ref)
 
     def verify_(self) -> None:
+        super().verify_()
         block = self.workgroup_count.blocks.first
         if block is None:
             return
@@ -127,6 +128,7 @@ class BindingSubspanOp(SyntaxOperation):
     )
 
     def verify_(self) -> None:
+        super().verify_()
         expected, found = dynamic_dimensions(self.result.type), len(self.dynamic_dims)
         if found != expected:
             raise VerifyException(
@@ -144,6 +146,7 @@ class WorkgroupNumber(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = ("[", Ordinal("dimension"), "]", ATTRIBUTES, " : ", Type("result"))
 
     def verify_(self) -> None:
+        super().verify_()
         if not 0 <= self.dimension.value.data < 3:
             raise VerifyException(
                 f"dimension {self.dimension.value.data} out of bounds of workgroup dimensions; "

@@ -9,12 +9,20 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
-from .resource_syntax import RESOURCE, SizedTypes, TiedResultTypes, ValueForm
+from .resource_syntax import (
+    RESOURCE,
+    SizedTypes,
+    TiedResultTypes,
+    ValueForm,
+    verify_columns,
+)
 from .syntax import (
     Operands,
     Parsed,
     get_attribute,
+    is_plain,
     print_dimensions,
     print_pieces,
     values,
@@ -64,6 +72,14 @@ class DispatchOperands:
 
         with printer.in_parens():
             printer.print_list(values(operation, "resource_operands"), print_one)
+
+    def verify(self, operation: Operation) -> None:
+        operands = values(operation, "resource_operands")
+        resources = sum(value.type.name == RESOURCE for value in operands)
+        for name in ("offsets", "ends", "lengths"):
+            found = len(values(operation, f"resource_operand_{name}"))
+            if found != resources:
+                raise VerifyException(f"{resources} resource operands, but {found} {name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +139,35 @@ class Captures:
 
     def print_region(self, printer: Printer, operation: Operation) -> None:
         region = operation.regions[0]
-        last = region.block.last_op
         printer.print_string(" ")
         printer.print_region(
             region,
             print_entry_block_args=False,
-            print_block_terminators=last is None or bool(last.operands),
+            print_block_terminators=not is_plain(region.block.last_op),
         )
+
+    def verify(self, operation: Operation) -> None:
+        verify_columns(operation, "resource_operands", "resource_operand_sizes")
+        types = [value.type for value in values(operation, "resource_operands")]
+        if list(only_block(operation).arg_types) != types:
+            raise VerifyException("expects arguments of its block as its resources are")
+
+    def fits(self, operation: Operation) -> bool:
+        return ends_with_yield(operation)
+
+
+def only_block(operation: Operation) -> Block:
+    """The block of an operation's region; raises VerifyException if that has not just one."""
+    blocks = operation.regions[0].blocks
+    if len(blocks) != 1:
+        raise VerifyException(f"expects a region of one block, found {len(blocks)}")
+    return blocks[0]
+
+
+def ends_with_yield(operation: Operation) -> bool:
+    """Whether a reader finds or adds just the terminator that a region has."""
+    last = only_block(operation).last_op
+    return last is not None and last.name == "stream.yield"
 
 
 def end_with_yield(region: Region) -> None:
@@ -169,6 +207,13 @@ class ResourceRegion(Captures):
             RESULTS.print(printer, operation)
         self.print_region(printer, operation)
 
+    def verify(self, operation: Operation) -> None:
+        Captures.verify(self, operation)
+        RESULTS.verify(operation)
+
+    def fits(self, operation: Operation) -> bool:
+        return Captures.fits(self, operation) and RESULTS.fits(operation)
+
 
 @dataclass(frozen=True, slots=True)
 class CommandBody:
@@ -180,8 +225,15 @@ class CommandBody:
         parsed.regions["body"] = region
 
     def print(self, printer: Printer, operation: Operation) -> None:
+        region = operation.regions[0]
         printer.print_string(" ")
-        printer.print_region(operation.regions[0], print_block_terminators=False)
+        printer.print_region(region, print_block_terminators=not is_plain(region.block.last_op))
+
+    def verify(self, operation: Operation) -> None:
+        only_block(operation)
+
+    def fits(self, operation: Operation) -> bool:
+        return ends_with_yield(operation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +250,9 @@ class YieldedResources:
         if values(operation, "resource_operands"):
             types = SizedTypes("resource_operands", "resource_operand_sizes")
             print_pieces(printer, operation, (" ", Operands("resource_operands"), " : ", types))
+
+    def verify(self, operation: Operation) -> None:
+        verify_columns(operation, "resource_operands", "resource_operand_sizes")
 
 
 ACCESS = {"ro": 1, "wo": 2, "rw": 3}
@@ -265,3 +320,19 @@ class DispatchResources:
         items = zip(accesses, *columns, strict=True)
         printer.print_list(tuple(items), print_one)
         printer.print_string("}")
+
+    def verify(self, operation: Operation) -> None:
+        verify_columns(
+            operation, "resources", "resource_sizes", "resource_offsets", "resource_lengths"
+        )
+        accesses = cast(ArrayAttr[IntegerAttr], get_attribute(operation, "resource_accesses"))
+        resources = len(values(operation, "resources"))
+        if len(accesses) != resources:
+            raise VerifyException(f"{resources} resources, but accesses of {len(accesses)}")
+        for access in accesses:
+            if access.value.data not in ACCESS_NAMES:
+                raise VerifyException(f"no resource is accessed in the way {access.value.data}")
+
+    def fits(self, operation: Operation) -> bool:
+        accesses = cast(ArrayAttr[IntegerAttr], get_attribute(operation, "resource_accesses"))
+        return all(access == IntegerAttr(access.value.data, i32) for access in accesses)

@@ -233,6 +233,7 @@ class ResourcePackOp(PlacedOperation):
     )
 
     def verify_(self) -> None:
+        super().verify_()
         slices = len(self.dynamic_slice_sizes)
         if len(self.lifetime_intervals) != 2 * slices or len(self.packed_offsets) != slices:
             raise VerifyException(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, SymbolRefAttr, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -78,6 +78,7 @@ class TensorOperation(SyntaxOperation):
         )
 
     def verify_(self) -> None:
+        super().verify_()
         for name in self.encoding_properties():
             type_ = cast(Attribute, get_attribute(self, name))
             expected = dynamic_dimensions(type_)
@@ -419,23 +420,6 @@ class TensorDispatchOp(PlacedTensorOperation):
         " : ",
         EncodedFunctionType(),
     )
-
-    def verify_(self) -> None:
-        for what, encodings, found in (
-            ("operand", self.operand_encodings, tuple[SSAValue, ...](self.mixed_operands)),
-            ("result", self.result_encodings, tuple[SSAValue, ...](self.results_)),
-        ):
-            if len(encodings) != len(found):
-                raise VerifyException(
-                    f"{len(found)} {what}s, but {len(encodings)} {what} encodings"
-                )
-            expected = sum(dynamic_dimensions(encoding) for encoding in encodings)
-            dims = len(values(self, f"{what}_encoding_dims"))
-            if dims != expected:
-                raise VerifyException(
-                    f"{what} encodings have {expected} dynamic dimensions, but {dims} sizes are "
-                    "given"
-                )
 
 
 STREAM_TENSOR_OPERATIONS: list[type[Operation]] = [

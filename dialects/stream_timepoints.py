@@ -132,6 +132,7 @@ class TimepointJoinOp(SyntaxOperation):
     )
 
     def verify_(self) -> None:
+        super().verify_()
         if not self.await_timepoints:
             raise VerifyException("expects at least one timepoint")
 

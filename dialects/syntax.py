@@ -12,7 +12,7 @@ these they are. Nothing is compiled at import, so a dialect of eighty operations
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar, Protocol, TypeVar, cast
@@ -82,7 +82,11 @@ class Parsed:
 
 
 class Directive(Protocol):
-    """One piece of an operation's syntax."""
+    """One piece of an operation's syntax.
+
+    A directive may also have `verify(operation)`, which raises VerifyException for what no text
+    can mean, and `fits(operation) -> bool`: whether what it prints reads as the same again.
+    """
 
     def parse(self, parser: Parser, parsed: Parsed) -> None: ...
 
@@ -141,8 +145,22 @@ def print_pieces(printer: Printer, operation: Operation, pieces: Syntax) -> None
             piece.print(printer, operation)
 
 
+@lru_cache(maxsize=1024)
+def _methods(syntax: Syntax, name: str) -> tuple[Callable[[Operation], bool | None], ...]:
+    """The methods of that name of all directives that have it, also of those in options."""
+    found: list[Callable[[Operation], bool | None]] = []
+    for piece in syntax:
+        if (method := getattr(piece, name, None)) is not None:
+            found.append(method)
+        found += _methods(getattr(piece, "pieces", ()), name)
+    return tuple(found)
+
+
 class SyntaxOperation(IRDLOperation):
-    """An operation that is read and written by the row of directives in `SYNTAX`."""
+    """An operation that is read and written by the row of directives in `SYNTAX`.
+
+    Verifiers of its subclasses call this one's first.
+    """
 
     SYNTAX: ClassVar[Syntax] = ()
 
@@ -154,6 +172,54 @@ class SyntaxOperation(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         print_pieces(printer, self, self.SYNTAX)
+
+    def verify_(self) -> None:
+        for verify in _methods(self.SYNTAX, "verify"):
+            verify(self)
+
+    def prints_generically(self) -> bool:
+        """Whether the syntax would lose something of this operation."""
+        if not all(fits(self) for fits in _methods(self.SYNTAX, "fits")):
+            return True
+        rest = unmentioned_attributes(self, _mentioned(self.SYNTAX))
+        if not rest or not self.SYNTAX:
+            return False
+        dictionaries = [place for place, piece in enumerate(self.SYNTAX) if piece in _DICTIONARIES]
+        if not dictionaries:
+            return True
+        # `{` behind a type would be read as its sizes.
+        before = self.SYNTAX[dictionaries[0] - 1]
+        braces = isinstance(before, Dimensions) and not values(self, before.name)
+        return braces and self.SYNTAX[dictionaries[0]] is ATTRIBUTES
+
+
+def unmentioned_attributes(
+    operation: Operation, mentioned: Collection[str]
+) -> dict[str, Attribute]:
+    """The attributes, properties first, that a syntax does not print by itself."""
+    return {
+        name: attribute
+        for name, attribute in (operation.properties | operation.attributes).items()
+        if name not in mentioned and name not in ATTRIBUTES_PRINTED_NEVER
+    }
+
+
+def same_types(operation: Operation, name: str, others: Sequence[str]) -> bool:
+    """Whether values that are printed with one list of types have these types."""
+    types = [value.type for value in values(operation, name)]
+    return all([value.type for value in values(operation, other)] == types for other in others)
+
+
+def is_plain(operation: Operation | None) -> bool:
+    """Whether an operation is nothing but its name, so that a reader can put it back."""
+    return operation is not None and not (
+        operation.operands
+        or operation.results
+        or operation.attributes
+        or operation.properties
+        or operation.regions
+        or operation.successors
+    )
 
 
 OperationT = TypeVar("OperationT", bound=IRDLOperation)
@@ -251,6 +317,9 @@ class Type:
     def print(self, printer: Printer, operation: Operation) -> None:
         printer.print_attribute(type_of(operation, self.name))
 
+    def fits(self, operation: Operation) -> bool:
+        return same_types(operation, self.name, self.also)
+
 
 @dataclass(frozen=True, slots=True)
 class Types:
@@ -271,6 +340,9 @@ class Types:
         printer.print_list(
             values(operation, self.name), lambda value: printer.print_attribute(value.type)
         )
+
+    def fits(self, operation: Operation) -> bool:
+        return not self.also or same_types(operation, self.name, (self.also,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,6 +437,16 @@ class Optional:
         if self.is_present(operation):
             print_pieces(printer, operation, self.pieces)
 
+    def fits(self, operation: Operation) -> bool:
+        """Nothing that the pieces print may be there where their anchor is not."""
+        if self.is_present(operation):
+            return True
+        names = [getattr(piece, "name", "") for piece in self.pieces]
+        return not any(
+            name and (get_attribute(operation, name) is not None or values(operation, name))
+            for name in names
+        )
+
     def is_present(self, operation: Operation) -> bool:
         if self.flag:
             return get_attribute(operation, self.flag) is not None
@@ -395,11 +477,7 @@ class AttributeDictionary:
 
     def print_except(self, printer: Printer, operation: Operation, printed: frozenset[str]) -> None:
         """Write the attributes that are not among those `printed` already."""
-        rest = {
-            name: attribute
-            for name, attribute in (operation.properties | operation.attributes).items()
-            if name not in printed and name not in ATTRIBUTES_PRINTED_NEVER
-        }
+        rest = unmentioned_attributes(operation, printed)
         if not rest:
             return
         printer.print_string(" attributes " if self.keyword else " ")
@@ -408,3 +486,4 @@ class AttributeDictionary:
 
 ATTRIBUTES = AttributeDictionary()
 ATTRIBUTES_WITH_KEYWORD = AttributeDictionary(keyword=True)
+_DICTIONARIES = (ATTRIBUTES, ATTRIBUTES_WITH_KEYWORD)

@@ -5,7 +5,7 @@ An operand that is no tensor has the encoding `!util.unused`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 from .resource_syntax import (
     RESOURCE,
@@ -22,7 +23,10 @@ from .resource_syntax import (
     parse_tie,
     print_results,
     set_ties,
+    ties_fit,
     ties_of,
+    verify_ties,
+    verify_type,
 )
 from .syntax import (
     Parsed,
@@ -142,6 +146,40 @@ class EncodedFunctionType:
         items = zip(results, encodings(operation, "result_encodings"), ties, strict=True)
         print_results(printer, tuple(items), print_result, always=False)
 
+    def verify(self, operation: Operation) -> None:
+        operands, results = values(operation, "mixed_operands"), values(operation, "results_")
+        verify_tensors(operation, operands, "operand")
+        verify_tensors(operation, results, "result")
+        verify_ties(operation, len(operands), len(results))
+
+    def fits(self, operation: Operation) -> bool:
+        operands = values(operation, "mixed_operands")
+        return ties_fit(operation, len(values(operation, "results_"))) and all(
+            value.type.name == RESOURCE or encoding == UNUSED
+            for value, encoding in zip(
+                operands, encodings(operation, "operand_encodings"), strict=True
+            )
+        )
+
+
+def verify_tensors(operation: Operation, found: Sequence[SSAValue], what: str) -> None:
+    """Verify that each value has a tensor type, and each of those the sizes that it needs."""
+    types = encodings(operation, f"{what}_encodings")
+    if len(types) != len(found):
+        raise VerifyException(f"{len(found)} {what}s, but {len(types)} {what} encodings")
+    for type_ in types:
+        verify_type(f"{what}_encodings", type_)
+    expected = sum(dynamic_dimensions(type_) for type_ in types)
+    dims = len(values(operation, f"{what}_encoding_dims"))
+    if dims != expected:
+        raise VerifyException(
+            f"{what} encodings have {expected} dynamic dimensions, but {dims} sizes are given"
+        )
+    resources = sum(value.type.name == RESOURCE for value in found)
+    sizes = len(values(operation, f"{what}_sizes"))
+    if sizes != resources:
+        raise VerifyException(f"{resources} {what} resources, but {sizes} sizes")
+
 
 def encodings(operation: Operation, name: str) -> tuple[Attribute, ...]:
     """The tensor types in a list property."""
@@ -206,3 +244,6 @@ class TracedTensors:
         resources = values(operation, "resources")
         pairs = zip(resources, encodings(operation, "resource_encodings"), strict=True)
         printer.print_list(tuple(pairs), print_one)
+
+    def verify(self, operation: Operation) -> None:
+        verify_tensors(operation, values(operation, "resources"), "resource")

@@ -29,7 +29,8 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
-from .resource_syntax import VISIBILITY, RegionBody, Symbol
+from .region_syntax import RegionBody
+from .resource_syntax import VISIBILITY, Symbol, verify_type, verify_visibility
 from .syntax import (
     ATTRIBUTES,
     ATTRIBUTES_WITH_KEYWORD,
@@ -43,6 +44,7 @@ from .syntax import (
     Type,
     Types,
     build,
+    same_types,
     values,
 )
 from .util_functions import CallOp, FuncOp, ReturnOp
@@ -141,6 +143,8 @@ class GlobalOp(IRDLOperation):
         printer.print_attribute(self.type)
 
     def verify_(self) -> None:
+        verify_visibility(self)
+        verify_type("type", self.type)
         if self.initial_value is None:
             return
         carried = type_carried_by(self.initial_value)
@@ -268,6 +272,10 @@ class InitializerOp(IRDLOperation):
         ATTRIBUTES_WITH_KEYWORD.print_except(printer, self, frozenset({"function_type"}))
         RegionBody("body").print(printer, self)
 
+    def prints_generically(self) -> bool:
+        """Whether the type is not the one that a reader puts in."""
+        return self.function_type != FunctionType.from_lists([], [])
+
 
 @irdl_op_definition
 class OptimizationBarrierOp(SyntaxOperation):
@@ -376,6 +384,10 @@ class AssumeIntOp(IRDLOperation):
         printer.print_list(range(len(self.values_)), print_value)
         printer.print_string(" : ")
         printer.print_list([v.type for v in values(self, "values_")], printer.print_attribute)
+
+    def prints_generically(self) -> bool:
+        """Whether results have other types than the values that they are."""
+        return not same_types(self, "values_", ("results_",))
 
     def verify_(self) -> None:
         if len(self.assumptions) != len(self.values_):

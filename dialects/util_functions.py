@@ -40,7 +40,10 @@ from .resource_syntax import (
     parse_tie,
     print_results,
     tied_operands,
+    ties_fit,
     ties_of,
+    verify_ties,
+    verify_visibility,
 )
 from .syntax import ATTRIBUTES, Operands, Syntax, SyntaxOperation, ValuesAndTypes
 
@@ -202,6 +205,13 @@ class FuncOp(IRDLOperation):
             printer.print_string(" ")
             printer.print_region(self.body, print_entry_block_args=False)
 
+    def prints_generically(self) -> bool:
+        """Whether reading the custom form would leave out or add something."""
+        listed = (self.arg_attrs, self.res_attrs)
+        return not ties_fit(self, len(self.function_type.outputs)) or any(
+            entries is not None and dictionaries(entries.data) is None for entries in listed
+        )
+
     def verify_(self) -> None:
         inputs, outputs = self.function_type.inputs.data, self.function_type.outputs.data
         for what, attributes, types in (
@@ -210,9 +220,8 @@ class FuncOp(IRDLOperation):
         ):
             if attributes is not None and len(attributes) != len(types):
                 raise VerifyException(f"{len(types)} {what}s, but attributes of {len(attributes)}")
-        for tie in ties_of(self, len(outputs)):
-            if not UNTIED <= tie < len(inputs):
-                raise VerifyException(f"a result is tied to argument {tie} of {len(inputs)}")
+        verify_visibility(self)
+        verify_ties(self, len(inputs), len(outputs))
         block = self.body.blocks.first
         if block is not None and tuple(block.arg_types) != inputs:
             raise VerifyException("expected entry block arguments to match the function's type")
@@ -229,6 +238,7 @@ class ReturnOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = (ATTRIBUTES, ValuesAndTypes("arguments"))
 
     def verify_(self) -> None:
+        super().verify_()
         function = self.parent_op()
         if not isinstance(function, FuncOp):
             return

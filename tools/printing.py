@@ -8,6 +8,7 @@ from typing import cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Operation
+from xdsl.irdl import IRDLOperation
 from xdsl.printer import Printer
 
 from .limits import deep_recursion
@@ -54,13 +55,24 @@ class ModulePrinter(Printer):
         mended = PRINTERS.get(op.name)
         if mended is not None and mended(self, op):
             return
-        loses: Callable[[], bool] | None = getattr(op, "prints_generically", None)
-        if loses is not None and loses():
+        if self._loses(op):
             self.print_generic_format = True
             super().print_op(op)
             self.print_generic_format = False
         else:
             super().print_op(op)
+
+    @staticmethod
+    def _loses(op: Operation) -> bool:
+        """Whether the custom form would lose something of an operation."""
+        attributes = op.attributes
+        if attributes and isinstance(op, IRDLOperation):
+            # Custom forms do not tell an attribute from the property of its name.
+            properties = op.get_irdl_definition().properties
+            if not attributes.keys().isdisjoint((*properties, *op.properties)):
+                return True
+        loses: Callable[[], bool] | None = getattr(op, "prints_generically", None)
+        return loses is not None and loses()
 
     def print_attribute(self, attribute: Attribute) -> None:
         """Print an attribute or type; big constants are left out if the user wants that."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.ir import Block, ErasedSSAValue, Operation, Region, SSAValue
+from xdsl.irdl import IRDLOperation, OptPropertyDef, VerificationContext
 from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
-from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from ..dialects.diagnostics import Note, OperationError
 from ..dialects.tensor_checks import TENSOR_CHECKS
@@ -52,8 +53,14 @@ class _TreeVerifier:
         self._dominance: dict[Region, Dominance] = {}
 
     def verify_tree(self, operation: Operation) -> None:
-        """Check one operation, its regions, and then its own verifier, as xDSL's order is."""
+        """Check one operation, its regions, and then its own verifier, as xDSL's order is.
+
+        Properties come before the regions, as in MLIR: operations inside ask for them, as a
+        `func.return` asks for the type of its function.
+        """
         _verify_place(operation)
+        if operation.regions and isinstance(operation, IRDLOperation):
+            _verify_properties(operation)
         for region in operation.regions:
             self._verify_region(operation, region)
         _verify_invariants(operation)
@@ -140,6 +147,20 @@ def _verify_place(operation: Operation) -> None:
                 "ends a block but is not a terminator",
                 [Note(f"in the body of this '{parent.name}'", parent)],
             )
+
+
+def _verify_properties(operation: IRDLOperation) -> None:
+    context = VerificationContext()
+    for name, definition in operation.get_irdl_definition().properties.items():
+        found = operation.properties.get(name)
+        if found is None:
+            if not isinstance(definition, OptPropertyDef):
+                raise OperationError(operation, f"property '{name}' expected")
+            continue
+        try:
+            definition.constr.verify(found, context)
+        except VerifyException as failure:
+            raise OperationError(operation, f"property '{name}': {failure}") from failure
 
 
 def _verify_invariants(operation: Operation) -> None:
