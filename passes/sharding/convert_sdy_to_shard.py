@@ -7,7 +7,8 @@ results, and `sdy.sharding_constraint`s. Afterwards it carries `shard` annotatio
   the axes are kept in `shard.axis_names`;
 - the sharding of an argument speaks of the value as it comes, that of a result or a constraint
   of the value as it is used there;
-- open dimensions and priorities are kept as attributes of the annotation.
+- open dimensions and priorities are kept as attributes of the annotation;
+- casts between `ui8` and `i8`, which StableHLO leaves open, become `tensor.bitcast`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
     DictionaryAttr,
+    IntegerType,
     ModuleOp,
     StringAttr,
     TensorType,
@@ -45,10 +47,13 @@ from ...dialects.sdy_attributes import (
     TensorSharding,
 )
 from ...dialects.shard import GridOp, ShardingOp, ShardOp
+from ...dialects.tensor_extensions import BitcastOp
 from ...sharding.grid import Grid
 from ...sharding.refinement import Refinement
 from ...sharding.sharding import Axes, ReductionKind
 from .annotations import DIMENSION_PRIORITIES_ATTRIBUTE, OPEN_DIMENSIONS_ATTRIBUTE
+from .local_types import ranked
+from .reductions import bits
 
 SHARDING_ATTRIBUTE = "sdy.sharding"
 AXIS_NAMES_ATTRIBUTE = "shard.axis_names"
@@ -104,6 +109,7 @@ class _Conversion:
             "sdy.manual_computation": self._refuse,
             "sdy.propagation_barrier": self._drop_barrier,
             "sdy.sharding_group": self._drop_group,
+            "builtin.unrealized_conversion_cast": self._change_of_sign,
         }
         for operation in self._operations:
             handler = handlers.get(operation.name)
@@ -313,6 +319,24 @@ class _Conversion:
         assert isinstance(operation, ShardingGroupOp)
         remark("sharding", operation, "is dropped: values are not tied to each other")
         Rewriter.erase_op(operation)
+
+    def _change_of_sign(self, operation: Operation) -> None:
+        """What StableHLO leaves between integers with and without a sign: the same bits."""
+        if len(operation.operands) != 1 or len(operation.results) != 1:
+            return
+        source, result = ranked(operation.operands[0]), ranked(operation.results[0])
+        if source is None or result is None or source.get_shape() != result.get_shape():
+            return
+        width = _width(source.element_type)
+        if width is not None and width == _width(result.element_type):
+            cast = BitcastOp.create(
+                operands=operation.operands, result_types=(result,), location=operation.location
+            )
+            Rewriter.replace_op(operation, cast)
+
+
+def _width(scalar: Attribute) -> int | None:
+    return bits(scalar) if isinstance(scalar, IntegerType) else None
 
 
 def _shardings_at(operation: Operation) -> Iterator[TensorSharding]:

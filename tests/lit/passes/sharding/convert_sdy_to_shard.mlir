@@ -40,3 +40,13 @@ sdy.mesh @mesh = <["a"=4]>
 func.func @pending(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"a"}>}) {
   return
 }
+
+// -----
+
+// Casts that only change the sign of integers.
+
+// CHECK: tensor.bitcast %x : tensor<8xi8> to tensor<8xui8>
+func.func @signs(%x: tensor<8xi8>) -> tensor<8xui8> {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<8xi8> to tensor<8xui8>
+  return %0 : tensor<8xui8>
+}
