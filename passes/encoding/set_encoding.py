@@ -123,9 +123,12 @@ class ContractionEncoder:
         loops: tuple[SSAValue, ...],
         builder: Builder,
     ) -> SSAValue:
-        """The tensor with an encoding; a block encodes it once, however often it is read."""
+        """The tensor with an encoding; a block encodes it once, however often it is read.
+
+        Not so a weight, which may be read on several devices: each encodes it for itself.
+        """
         key = builder.insertion_point.block, value, encoding, loops
-        if key not in self._made:
+        if key not in self._made or _is_everywhere(value):
             type_ = with_encoding(cast(Tensor, value.type), encoding)
             operation = SetEncodingOp.build(operands=[value, loops], result_types=[type_])
             self._made[key] = builder.insert(operation).result
@@ -148,6 +151,12 @@ class ContractionEncoder:
             fill = builder.insert(on_tensors(owner, [owner.operands[0], empty], [type_]))
             return fill.results[0]
         return self._set(value, encoding, loops, builder)
+
+
+def _is_everywhere(value: SSAValue) -> bool:
+    """Whether a tensor may be on each device that reads it."""
+    owner = value.owner
+    return isinstance(owner, Operation) and owner.name in ("arith.constant", "util.global.load")
 
 
 def on_tensors(operation: Operation, operands: list[SSAValue], types: list[Attribute]) -> Operation:
