@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +57,9 @@ from .tools.pipeline import PipelineError, parse_pipeline
 from .tools.printing import print_operation
 from .tools.source import Source
 from .tools.verification import verification_errors
+
+if TYPE_CHECKING:
+    from .backend.compile import DeviceStatistics
 
 __all__ = [
     "BACKENDS",
@@ -104,8 +107,7 @@ def _run_with_numba(
     # Numba takes half a second to import: only for who wants it.
     from .backend.compile import run_partitioned
 
-    provide(module, devices)
-    return run_partitioned(module, function, inputs, grid)
+    return run_partitioned(module, function, inputs, grid, devices)
 
 
 def _run_with_mpi(
@@ -265,6 +267,12 @@ class Program:
                 f"there is no backend '{name or self._backend}'; there are {', '.join(BACKENDS)}"
             )
         return found
+
+    def statistics(self) -> list[DeviceStatistics]:
+        """What each device that the program names did and held in the last run with numba."""
+        from .backend.compile import compiled
+
+        return compiled(self.module, self.devices).device_statistics
 
     def located(self) -> _Located:
         """A `with` block in which errors of operations become ExecutionErrors."""

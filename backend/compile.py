@@ -11,6 +11,7 @@ not in the cache; later calls with the same shapes replay them.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -57,11 +58,27 @@ __all__ = ["CompiledProgram", "InputError", "compile_program"]
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceStatistics:
+    """One device of a program in one run.
+
+    - `peak_bytes`: its buffers at their peak, with constants, inputs and results;
+    - `dispatches`: how many kernels of executables it ran;
+    - `received_bytes`: what other devices sent it.
+    """
+
+    name: str
+    peak_bytes: int
+    dispatches: int
+    received_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Recording:
     """Commands for inputs of one kind, and what the results are made of."""
 
     buffer: CommandBuffer
     results: tuple[Tensor | Value, ...]
+    statistics: list[DeviceStatistics]
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """New results; what is no array, such as a sharding, is passed as it is."""
@@ -104,6 +121,7 @@ class CompiledProgram:
         self._lock = threading.Lock()
         self._recording_lock = threading.Lock()
         self._last: list[Statistics] = []
+        self._last_devices: list[DeviceStatistics] = []
         self._is_shared = False
 
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
@@ -213,6 +231,11 @@ class CompiledProgram:
         """Of each device's last run: commands and bytes."""
         return list(self._last)
 
+    @property
+    def device_statistics(self) -> list[DeviceStatistics]:
+        """Of each device that the program names, in its last run on them."""
+        return list(self._last_devices)
+
     def _run_on_device(
         self,
         target: Operation,
@@ -229,9 +252,11 @@ class CompiledProgram:
         try:
             if recording is not None:
                 self._last.append(recording.buffer.statistics)
+                self._last_devices = recording.statistics
                 return recording.run(arrays)
             recording, is_replayable = self._record(target, arrays, grid, communicator)
             self._last.append(recording.buffer.statistics)
+            self._last_devices = recording.statistics
             results = recording.run(arrays)
             if _is_true_everywhere(communicator, is_replayable):
                 # The oldest goes, on all devices alike: they have seen the same calls.
@@ -273,7 +298,23 @@ class CompiledProgram:
             recorder.as_tensor(value) if _is_array(value) else value for value in values
         )
         buffer = recorder.finish([each for each in results if isinstance(each, Tensor)])
-        return _Recording(buffer, results), recorder.is_replayable
+        recording = _Recording(buffer, results, _device_statistics(buffer, recorder))
+        return recording, recorder.is_replayable
+
+
+def _device_statistics(buffer: CommandBuffer, recorder: Recorder) -> list[DeviceStatistics]:
+    """What each device that the program names has done and holds."""
+    memory = {each.owner: each for each in buffer.statistics.memory}
+    received: Counter[str | None] = Counter()
+    for (_, receiver), size in recorder.transferred.items():
+        received[receiver] += size
+    names = {*memory, *recorder.dispatches, *received}
+    found: list[DeviceStatistics] = []
+    for name in sorted(each for each in names if each is not None):
+        own = memory.get(name)
+        peak = own.arena_bytes + own.lasting_bytes if own else 0
+        found.append(DeviceStatistics(name, peak, recorder.dispatches[name], received[name]))
+    return found
 
 
 def _is_true_everywhere(communicator: Communicator | None, flag: bool) -> bool:
@@ -337,14 +378,18 @@ def _on_device(error: OperationError, communicator: Communicator | None) -> Oper
     return OperationError(error.operation, error.message, (*error.notes, note))
 
 
-_compiled: WeakKeyDictionary[ModuleOp, CompiledProgram] = WeakKeyDictionary()
+_Programs = dict[tuple[str, ...] | None, CompiledProgram]
+
+_compiled: WeakKeyDictionary[ModuleOp, _Programs] = WeakKeyDictionary()
 
 
-def _program(module: ModuleOp) -> CompiledProgram:
-    program = _compiled.get(module)
-    if program is None:
-        program = _compiled[module] = compile_program(module)
-    return program
+def compiled(module: ModuleOp, devices: Sequence[str] | None = None) -> CompiledProgram:
+    """A module that does not change between calls, compiled once for the devices at hand."""
+    programs = _compiled.setdefault(module, {})
+    key = None if devices is None else tuple(devices)
+    if key not in programs:
+        programs[key] = compile_program(module, devices=key)
+    return programs[key]
 
 
 def run_on_ranks(
@@ -359,7 +404,7 @@ def run_on_ranks(
     except ImportError as error:
         message = "running on MPI ranks needs mpi4py: pip install 'mesh-opt[mpi]'"
         raise InputError(message) from error
-    program = _program(module)
+    program = compiled(module)
     target = find_function(program.symbols, function)
     if grid is None and grid_of(module, target) is None:
         return program.run(function, inputs)
@@ -367,7 +412,11 @@ def run_on_ranks(
 
 
 def run_partitioned(
-    module: ModuleOp, function: str, inputs: Sequence[Array], grid: Grid | None = None
+    module: ModuleOp,
+    function: str,
+    inputs: Sequence[Array],
+    grid: Grid | None = None,
+    devices: Sequence[str] | None = None,
 ) -> list[Array]:
     """Run a function of a module that does not change between calls; see `CompiledProgram`."""
-    return _program(module).run_partitioned(function, inputs, grid)
+    return compiled(module, devices).run_partitioned(function, inputs, grid)

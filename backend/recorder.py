@@ -407,7 +407,7 @@ class RecordingFrame(Frame):
             raise OperationError(
                 operation, "is an operation that the numba backend does not compile"
             )
-        if name.startswith("stream.tensor."):
+        if name.startswith("stream.tensor.") and name != "stream.tensor.sizeof":
             raise OperationError(
                 operation,
                 "is an operation on tensors whose bytes are not settled: the numba backend runs"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .arena import Lifetime, Placement, place
+from .arena import Lifetime, place
 from .buffers import Buffer, Bytes, Storage, allocate
 from .native import COMMAND_WORDS, RELEASED, native_function
 
@@ -72,12 +72,25 @@ class CommandFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceMemory:
+    """The bytes of one device's buffers: transient ones at their peak, and all that last."""
+
+    owner: str | None
+    arena_bytes: int
+    lasting_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a command buffer holds: `arena_bytes` is the peak of its transient buffers."""
+    """What a command buffer holds: `arena_bytes` is the peak of its transient buffers.
+
+    Each device has an arena of its own; `memory` tells them apart.
+    """
 
     commands: int
     arena_bytes: int
     transient_bytes: int
+    memory: tuple[DeviceMemory, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +127,39 @@ class CommandBuffer:
                 buffer.memory = allocate(buffer.size)
                 buffer.storage = Storage.RESIDENT
         transient = _transient_buffers(self._commands)
-        placement = place([lifetime for _, lifetime in transient])
-        self._arena = allocate(placement.size)
-        self._encode(transient, placement)
-        total = sum(buffer.size for buffer, _ in transient)
-        self.statistics = Statistics(len(self._commands), placement.size, total)
+        self._arenas: dict[str | None, Bytes] = {}
+        addresses: dict[Buffer, int] = {}
+        for owner in dict.fromkeys(buffer.owner for buffer, _ in transient):
+            own = [entry for entry in transient if entry[0].owner == owner]
+            placement = place([lifetime for _, lifetime in own])
+            arena = self._arenas[owner] = allocate(placement.size)
+            for (buffer, _), offset in zip(own, placement.offsets, strict=True):
+                addresses[buffer] = arena.ctypes.data + offset
+        self._encode(addresses)
+        self.statistics = Statistics(
+            len(self._commands),
+            sum(arena.size for arena in self._arenas.values()),
+            sum(buffer.size for buffer, _ in transient),
+            self._memory(),
+        )
 
-    def _encode(self, transient: Sequence[tuple[Buffer, Lifetime]], placement: Placement) -> None:
+    def _memory(self) -> tuple[DeviceMemory, ...]:
+        """The bytes of each device that has any."""
+        places = (place for command in self._commands for place in _places(command))
+        lasting = dict.fromkeys(
+            place.buffer for place in places if place.buffer.storage is not Storage.TRANSIENT
+        )
+        sizes = dict.fromkeys(self._arenas, 0)
+        for buffer in lasting:
+            sizes[buffer.owner] = sizes.get(buffer.owner, 0) + buffer.size
+        empty = np.empty(0, np.uint8)
+        return tuple(
+            DeviceMemory(owner, self._arenas.get(owner, empty).size, size)
+            for owner, size in sizes.items()
+        )
+
+    def _encode(self, addresses: dict[Buffer, int]) -> None:
         """Fill the tables that the native loop reads."""
-        base = self._arena.ctypes.data
-        addresses = {
-            buffer: base + offset
-            for (buffer, _), offset in zip(transient, placement.offsets, strict=True)
-        }
         self._kept = [
             place.buffer.memory
             for command in self._commands
@@ -224,8 +257,9 @@ class CommandBuffer:
         elif buffer.memory is not None:
             memory = buffer.memory
         else:
-            start = self._addresses[buffer] - self._arena.ctypes.data
-            memory = self._arena[start : start + buffer.size]
+            arena = self._arenas[buffer.owner]
+            start = self._addresses[buffer] - arena.ctypes.data
+            memory = arena[start : start + buffer.size]
         return memory[place.offset :]
 
 

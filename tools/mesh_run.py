@@ -78,6 +78,8 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
         raise UsageError(
             f"there is no backend '{options.backend}'; there are {', '.join(BACKENDS)}"
         )
+    if options.statistics and options.backend != "numba":
+        raise UsageError("--statistics needs --backend=numba")
     source = read_source(options.file, stdin)
     program = compile(source, options.pipeline, backend=options.backend, stages=False)
     if options.devices:
@@ -101,6 +103,8 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
         return _run_per_device(function, inputs, options, stdout)
     results = function.run(inputs)
     _write_results(function, results, options, stdout)
+    if options.statistics:
+        _write_statistics(program, stdout)
     agrees = True
     if options.expected_outputs:
         agrees = _compare_expected(function, results, options, stdout)
@@ -189,6 +193,17 @@ def _write_results(
             stdout.write(line.partition(": ")[2] + "\n")
         elif text:
             raise UsageError(f"--output={text} is none of @file.npy, +file.npy, -, and nothing")
+
+
+def _write_statistics(program: Program, stdout: TextIO) -> None:
+    found = program.statistics()
+    for each in found:
+        stdout.write(
+            f"STATISTICS {each.name}: {each.peak_bytes} bytes at the peak, {each.dispatches}"
+            f" dispatches, {each.received_bytes} bytes received\n"
+        )
+    if not found:
+        stdout.write("STATISTICS the program names no devices\n")
 
 
 def _compare_expected(

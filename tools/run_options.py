@@ -51,6 +51,7 @@ class RunOptions:
     grid_shape: tuple[int, ...] | None
     per_device: bool
     devices: tuple[str, ...]
+    statistics: bool
     debug: bool
 
 
@@ -146,6 +147,11 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="print the local results of every device in place of the whole tensors",
     )
+    add(
+        "--statistics",
+        action="store_true",
+        help="print what each device of the program held and did (with --backend=numba)",
+    )
     add("--debug", action="store_true", help="show Python's traceback with an error")
     return parser
 
@@ -185,6 +191,7 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
         grid_shape=_grid_shape(known.grid_shape),
         per_device=known.per_device,
         devices=tuple(known.device),
+        statistics=known.statistics,
         debug=known.debug,
     )
 
