@@ -93,7 +93,13 @@ def _replace(encode: TensorEncodeOp, value: Dense) -> None:
     )
     constant.location = encode.location
     result = Builder(InsertPoint.before(encode)).insert(constant).result
+    source: SSAValue = encode.source
     Rewriter.replace_op(encode, [], [result])
+    # Nobody may need the constant as it was.
+    while isinstance(source, OpResult) and not source.uses:
+        operation: Operation = source.op
+        source = operation.operands[0] if operation.operands else result
+        Rewriter.erase_op(operation)
 
 
 def pack_elements(value: Attribute, type_: Attribute) -> Dense | None:

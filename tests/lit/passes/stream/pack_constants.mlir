@@ -11,6 +11,7 @@ util.global private @w : !stream.resource<constant>
 
 // Rows are filled up with zeros; where the constant was is not asked.
 // CHECK-LABEL: util.initializer
+// CHECK-NOT: tensor<3x2xi32>
 // CHECK: %[[P:.*]] = stream.tensor.constant on({{.*}}@a>) : tensor<2x2x2x1xi32> in !stream.resource<*>
 // CHECK-SAME{LITERAL}: dense<[[[[1], [3]], [[2], [4]]], [[[5], [0]], [[6], [0]]]]>
 // CHECK: stream.async.cast on({{.*}}) %[[P]] : !stream.resource<*>
