@@ -1,0 +1,249 @@
+"""Stream programs on several devices: what the numba backend computes is the interpreter's."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mesh_opt import api
+from mesh_opt.backend.compile import CompiledProgram, compile_program
+from mesh_opt.dialects.diagnostics import OperationError
+from mesh_opt.dialects.registry import register_dialects
+from mesh_opt.interpreter.machine import Program
+from mesh_opt.interpreter.run import argument_types, find_function, public_functions, run
+from mesh_opt.interpreter.values import dtype_of
+from mesh_opt.passes.data_tile import DataTilePass
+from mesh_opt.tools.parsing import parse_module
+from mesh_opt.tools.source import Source
+from xdsl.context import Context
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, ShapedType
+
+TESTS = Path(__file__).parents[1]
+CASES = TESTS / "cases" / "encoding"
+TWO_DEVICES = TESTS.parent / "examples" / "two_devices.mlir"
+
+NOT_RUN = {
+    # They mean nothing, or want parameters, or compute a size only.
+    "c17_unrecognized",
+    "c18b_param_two_uses",
+    "c19b_no_exe_targets",
+    "c19c_no_affinity",
+    "c19d_default",
+}
+PROGRAMS = sorted(case.stem for case in CASES.glob("*.mlir") if case.stem not in NOT_RUN)
+SOME = [
+    "c03b_chain_relu",
+    "c06_batch_matmul",
+    "c07_f16_f32",
+    "c07_i4_i32",
+    "c08b_shared_const_homog_def",
+    "c13_enc_transfer",
+    "seed_demo_2024_spelling",
+]
+"""One program of each kind."""
+
+
+def parse(path: Path) -> tuple[Context, ModuleOp]:
+    context = Context()
+    register_dialects(context)
+    return context, parse_module(context, Source(path.read_text(), path.name))
+
+
+def inputs_of(module: ModuleOp, name: str) -> list[np.ndarray]:
+    """Numbers of which every sum and product is exact in any element type."""
+    generator = np.random.default_rng(0)
+    arrays: list[np.ndarray] = []
+    for index, kind in enumerate(argument_types(find_function(Program(module), name))):
+        shape: list[int] = []
+        if isinstance(kind, ShapedType):
+            # Dynamic sizes of two matrices that can be multiplied.
+            dynamic = iter([(20, 35), (35, 19)][index % 2])
+            shape = [next(dynamic) if n == DYNAMIC_INDEX else n for n in kind.get_shape()]
+        arrays.append(generator.integers(-1, 2, shape).astype(dtype_of(kind)))
+    return arrays
+
+
+def check(program: CompiledProgram, name: str, inputs: list[np.ndarray], module: ModuleOp) -> None:
+    expected = run(module, name, inputs)
+    for _ in range(2):
+        for array, wanted in zip(program.run(name, inputs), expected, strict=True):
+            np.testing.assert_array_equal(array, wanted)
+
+
+def check_case(case: str, passes: DataTilePass, last: str | None = None) -> None:
+    """The program after the passes up to `last` runs in kernels as the original means it."""
+    context, module = parse(CASES / f"{case}.mlir")
+    original = module.clone()
+    (name,) = public_functions(module)
+    for one in passes.passes():
+        one.apply(context, module)
+        if one.name == last:
+            break
+    else:
+        assert last is None
+    check(compile_program(module), name, inputs_of(original, name), original)
+
+
+@pytest.mark.parametrize("case", PROGRAMS)
+def test_tiled(case: str) -> None:
+    check_case(case, DataTilePass())
+
+
+@pytest.mark.parametrize("case", SOME)
+def test_plain(case: str) -> None:
+    check_case(case, DataTilePass(data_tiling=False))
+
+
+@pytest.mark.parametrize("case", SOME)
+def test_before_layouts_are_made_explicit(case: str) -> None:
+    check_case(case, DataTilePass(), "iree-stream-encode-device-tensors")
+
+
+def test_the_two_devices() -> None:
+    """Every device owns its buffers, and a repeated call runs no Python for an operation."""
+    program = api.compile(TWO_DEVICES, "data-tile", backend="numba", stages=False)
+    program.devices = ("local-task", "local-task")
+    left = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
+    right = np.ones((3, 5), np.float32)
+    foo = program["foo"]
+    np.testing.assert_array_equal(foo(left, right), [[12] * 5, [30] * 5])
+    first, second = program.statistics()
+    assert [first.name, second.name] == ["local-task#0", "local-task#1"]
+    # One product and two operands packed on each; lhs, rhs and the product go there, the sum back.
+    assert (first.dispatches, second.dispatches) == (3, 3)
+    assert (first.received_bytes, second.received_bytes) == (40, 24 + 60 + 40)
+    assert min(first.peak_bytes, second.peak_bytes) > 0
+    times: list[float] = []
+    for _ in range(20):
+        start = time.perf_counter()
+        foo(left, right)
+        times.append(time.perf_counter() - start)
+    assert min(times) < 1e-3
+
+
+def test_a_missing_device_is_an_error_at_its_definition() -> None:
+    context, module = parse(TWO_DEVICES)
+    for one in DataTilePass().passes():
+        one.apply(context, module)
+    program = compile_program(module, devices=["local-task"])
+    with pytest.raises(OperationError, match="needs device #1") as failure:
+        program.run("foo", [np.ones((2, 3), np.float32), np.ones((3, 5), np.float32)])
+    assert failure.value.operation.name == "util.global"
+
+
+# Programs written by hand ---------------------------------------------------------------------
+
+DEVICES = """
+#cpu = #hal.executable.target<"llvm-cpu", "x", {target_triple = "x86_64-none-elf"}>
+util.global private @a = #hal.device.target<"local", {ordinal = 0 : index}, [#cpu]> : !hal.device
+util.global private @b = #hal.device.target<"local", {ordinal = 1 : index}, [#cpu]> : !hal.device
+#on_a = #hal.device.affinity<@a>
+#on_b = #hal.device.affinity<@b>
+"""
+
+
+def host(body: str, results: tuple[str, ...] = ("y",)) -> str:
+    """A function that imports 8 floats as `%x` and exports resources of 32 bytes."""
+    exports = "\n".join(
+        f"%{each}_view = stream.tensor.export on(#on_a) %{each} : tensor<8xf32>"
+        " in !stream.resource<*>{%c32} -> !hal.buffer_view"
+        for each in results
+    )
+    names = ", ".join(f"%{each}_view" for each in results)
+    kinds = ", ".join(["!hal.buffer_view"] * len(results))
+    constants = "\n".join(f"%c{n} = arith.constant {n} : index" for n in (0, 4, 8, 16, 24, 32))
+    return f"""{DEVICES}
+util.func public @f(%arg: !hal.buffer_view) -> ({kinds}) {{
+  {constants}
+  %one = arith.constant 1.0 : f32
+  %two = arith.constant 2.0 : f32
+  %x = stream.tensor.import on(#on_a) %arg : !hal.buffer_view -> tensor<8xf32>
+    in !stream.resource<*>{{%c32}}
+  {body}
+  {exports}
+  util.return {names} : {kinds}
+}}"""
+
+
+X = np.arange(8, dtype=np.float32)
+BYTES = "!stream.resource<*>"
+
+BODIES = {
+    "slices and updates": (
+        f"""
+  %half = stream.async.slice on(#on_a) %x[%c8 to %c24] : {BYTES}{{%c32}} -> {BYTES}{{%c16}}
+  %z = stream.async.splat on(#on_a) %one : f32 -> {BYTES}{{%c32}}
+  %y = stream.async.update on(#on_a) %half, %z[%c8 to %c24]
+    : {BYTES}{{%c16}} -> %z as {BYTES}{{%c32}}
+""",
+        ("y", "x"),
+    ),
+    "what is written to has other readers": (
+        f"""
+  %y = stream.async.fill on(#on_a) %two, %x[%c8 to %c16 for %c8]
+    : f32 -> %x as {BYTES}{{%c32}}
+  %w = stream.async.copy on(#on_a) %x[%c0 to %c16], %y[%c16 to %c32], %c16
+    : {BYTES}{{%c32}} -> %y as {BYTES}{{%c32}}
+""",
+        ("y", "w", "x"),
+    ),
+    "a transfer and back": (
+        f"""
+  %there = stream.async.transfer %x : {BYTES}{{%c32}} from(#on_a) -> to(#on_b) {BYTES}{{%c32}}
+  %z = stream.async.fill on(#on_b) %two, %there[%c0 to %c4 for %c4]
+    : f32 -> %there as {BYTES}{{%c32}}
+  %y = stream.async.transfer %z : {BYTES}{{%c32}} from(#on_b) -> to(#on_a) {BYTES}{{%c32}}
+""",
+        ("y", "x"),
+    ),
+    "control flow that depends on data": (
+        f"""
+  %staged = stream.async.transfer %x : {BYTES}{{%c32}} from(#on_a)
+    -> !stream.resource<staging>{{%c32}}
+  %number = stream.async.load %staged[%c4] : !stream.resource<staging>{{%c32}} -> f32
+  %is_one = arith.cmpf oeq, %number, %one : f32
+  %y = scf.if %is_one -> ({BYTES}) {{
+    %z = stream.async.splat on(#on_a) %two : f32 -> {BYTES}{{%c32}}
+    scf.yield %z : {BYTES}
+  }} else {{
+    scf.yield %x : {BYTES}
+  }}
+""",
+        ("y",),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_bytes(name: str) -> None:
+    body, results = BODIES[name]
+    module = api.compile(host(body, results), stages=False).module
+    program = compile_program(module)
+    for inputs in (X, X + 3, X):
+        check(program, "f", [inputs], module)
+
+
+def test_another_devices_bytes_need_a_transfer() -> None:
+    body = f"%y = stream.async.clone on(#on_b) %x : {BYTES}{{%c32}} -> {BYTES}{{%c32}}"
+    program = compile_program(api.compile(host(body), stages=False).module)
+    with pytest.raises(OperationError, match="it has to be transferred first"):
+        program.run("f", [X])
+
+
+def test_a_range_beyond_a_resource() -> None:
+    body = (
+        f"%y = stream.async.slice on(#on_a) %x[%c16 to %c32] : {BYTES}{{%c32}} -> {BYTES}{{%c32}}"
+    )
+    program = compile_program(api.compile(host(body), stages=False).module)
+    with pytest.raises(OperationError, match="slices 16 bytes into a resource of 32"):
+        program.run("f", [X])
+
+
+def test_tensors_without_a_layout_are_refused() -> None:
+    kind = f"tensor<8xf32> in {BYTES}{{%c32}}"
+    body = f"%y = stream.tensor.clone on(#on_a) %x : {kind} -> {kind}"
+    program = compile_program(api.compile(host(body), stages=False).module)
+    with pytest.raises(OperationError, match="after encode-host-tensors"):
+        program.run("f", [X])
