@@ -5,7 +5,7 @@ BIN := .venv/bin
 EXAMPLE := examples/mlp_dp_tp.mlir
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format nightly fuzz bench clean
+.PHONY: help demo test lint format docs nightly fuzz bench clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ lint: .venv/dev ## check style and types
 format: .venv/dev ## put the code into its normal form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: .venv/run ## put the IR that mesh-opt prints now into the documentation
+	$(BIN)/python -m mesh_opt.tools.documented_output docs/*.md
 
 nightly: .venv/test ## the tests that take too long for every change
 	MESH_OPT_FUZZ_INPUTS=200000 $(BIN)/python -m pytest -n auto tests/unit/tools/test_fuzz.py

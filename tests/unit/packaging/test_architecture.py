@@ -20,8 +20,9 @@ ALLOWED: dict[str, set[str]] = {
     "backend": {"dialects", "interpreter", "runtime", "sharding", "tiling"},
     "runtime": {"backend", "sharding"},
 }
-"""What a folder may import of the others; `tools` may import everything. The last two are one
-layer: the runtime replays what the backend records and asks it for native code."""
+"""What a folder may import of the others; `tools` may import everything. `docs/architecture.md`
+gives the reasons. The backend is two layers with the runtime between them: kernels below it,
+which is what the next test holds apart, and recording above."""
 
 NO_IR = ("sharding", "tiling")
 
@@ -58,6 +59,35 @@ def test_imports_point_downward(folder: str) -> None:
         if (target := _folder_of(module)) is not None
         and target != folder
         and target not in ALLOWED[folder]
+    ]
+    assert not wrong
+
+
+def _files_of(path: Path) -> set[Path]:
+    """The files of ours that a file imports."""
+    modules = (module.split(".")[1:] for module in _imports(path) if _folder_of(module))
+    return {
+        found for parts in modules if (found := ROOT.joinpath(*parts).with_suffix(".py")).exists()
+    }
+
+
+def test_kernels_know_nothing_of_devices() -> None:
+    """What the runtime takes from the backend, and all that this needs, stays below the runtime."""
+    reached: set[Path] = set()
+    waiting = list((ROOT / "runtime").glob("*.py"))
+    for path in waiting:
+        for found in _files_of(path) - reached:
+            if found.parent.name != "runtime":
+                reached.add(found)
+                waiting.append(found)
+    kernels = {path for path in reached if path.parent.name == "backend"}
+    assert ROOT / "backend" / "kernel_cache.py" in kernels
+    wrong = [
+        f"{path.name} imports {found.relative_to(ROOT)}"
+        for path in kernels
+        for found in _files_of(path)
+        if found.parent.name == "runtime"
+        or (found.parent.name == "interpreter" and found.stem not in ("attributes", "values"))
     ]
     assert not wrong
 
