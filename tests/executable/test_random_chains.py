@@ -1,0 +1,51 @@
+"""Random chains of contractions over random devices: tiled equals untiled equals the program.
+
+50 programs, or as many as MESH_OPT_RANDOM_CHAINS says, from the seed MESH_OPT_FIRST_CHAIN on.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from device_chains import random_chain
+from mesh_opt.interpreter.compare import compare
+from mesh_opt.interpreter.machine import Program
+from mesh_opt.interpreter.run import argument_types, find_function, run
+from mesh_opt.interpreter.values import dtype_of
+from mesh_opt.passes.data_tile import DataTilePass
+from mesh_opt.tools.driver import new_context
+from mesh_opt.tools.parsing import parse_module
+from mesh_opt.tools.source import Source
+
+COUNT = int(os.environ.get("MESH_OPT_RANDOM_CHAINS", "50"))
+FIRST = int(os.environ.get("MESH_OPT_FIRST_CHAIN", "0"))
+
+SHOWN = {"set-encoding", "convert-to-stream", "specialize-encodings", "encode-device-tensors"}
+"""Stages after which the program is run, besides the last one."""
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
+def test_tiled_equals_untiled(seed: int) -> None:
+    text, shapes = random_chain(seed)
+    context = new_context()
+    module = parse_module(context, Source(text, f"<chain {seed}>"))
+    types = argument_types(find_function(Program(module), "main"))
+    numbers = np.random.default_rng(seed)
+    inputs = [
+        numbers.integers(-2, 3, shape).astype(dtype_of(type_))
+        for shape, type_ in zip(shapes, types, strict=True)
+    ]
+    (expected,) = run(module, "main", inputs)
+    for data_tiling in (True, False):
+        stage = module.clone()
+        passes = DataTilePass(data_tiling).passes()
+        for one in passes:
+            one.apply(context, stage)
+            if one is not passes[-1] and one.name.removeprefix("iree-stream-") not in SHOWN:
+                continue
+            stage.verify()
+            (found,) = run(stage, "main", inputs)
+            difference = compare(found, expected)
+            assert difference.agrees, f"after {one.name}: {difference}\n{text}"
