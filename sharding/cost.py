@@ -15,6 +15,12 @@ from .sharding import Axes
 UNKNOWN_EXTENT = 2
 """What an extent that is known only at run time is taken for where plans are compared."""
 
+BYTES_PER_POINT = 0.2
+"""What the work at one point of an operation's factors counts as, in bytes sent.
+
+A process is taken to compute ten operations in the time in which it sends one byte, and a point
+to be two operations."""
+
 DimensionAxes = tuple[Axes, ...]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from .cost import BYTES_PER_POINT
 from .factors import DimensionFactors, FactorKind, FactorRule, TensorFactors
 from .grid import Grid
 from .local_shape import divides, explicit_borders
@@ -26,12 +27,6 @@ WHOLE: Split = ((), None)
 
 UNKNOWN_SIZE = 128
 """What a dynamic dimension counts as in a comparison of costs."""
-
-BYTES_PER_POINT = 0.2
-"""What the work at one point of an operation's factors counts as, in bytes sent.
-
-A process is taken to compute ten operations in the time in which it sends one byte, and a point
-to be two operations."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import prod
 
 from .cost import (
+    BYTES_PER_POINT,
     all_gather_bytes,
     all_reduce_bytes,
     known_extents,
@@ -63,28 +64,40 @@ class Plan:
     """Those of `bytes_sent` that bring the operands in place."""
 
 
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """How plans are looked for.
+
+    - `move_reductions`: axes that would split a reduction are proposed for the factors of the
+      results as well, since moving the operands may be less than reducing the results;
+    - `weigh_work`: more work that saves bytes is weighed against them; without it the work is
+      always spread over the most processes.
+    """
+
+    move_reductions: bool = True
+    weigh_work: bool = False
+
+
+DEFAULT_PREFERENCE = Preference()
+
+
 def choose_plan(
     rule: FactorRule,
     operands: Sequence[PlannedTensor],
     results: Sequence[PlannedTensor],
     extents: Sequence[int],
-    *,
-    move_reductions: bool = True,
+    preference: Preference = DEFAULT_PREFERENCE,
 ) -> Plan:
-    """The best assignment of axes to factors. `extents` are those of the grid.
-
-    With `move_reductions`, axes that would split a reduction are proposed for the factors of the
-    results as well: moving the operands may be less than reducing the results.
-    """
+    """The best assignment of axes to factors. `extents` are those of the grid."""
     proposals = _proposals(rule, operands, results, extents)
-    if move_reductions:
+    if preference.move_reductions:
         _propose_moved_reductions(rule, proposals)
     best: tuple[tuple[float, ...], Plan] | None = None
     for assignment in _assignments(_within_limit(proposals)):
         plan = _plan(rule, assignment, operands, results, extents)
         if plan is None:
             continue
-        key = _rank(plan, operands, results, rule, extents)
+        key = _rank(plan, operands, results, rule, extents, preference)
         if best is None or key < best[0]:
             best = (key, plan)
     if best is None:
@@ -98,7 +111,10 @@ def _proposals(
     results: Sequence[PlannedTensor],
     extents: Sequence[int],
 ) -> list[dict[Axes, None]]:
-    """For each factor the axes that tensors propose, without duplicates."""
+    """For each factor the axes that tensors propose, without duplicates.
+
+    The first few of several axes are proposed as well, after all else: others may need the rest.
+    """
     proposals: list[dict[Axes, None]] = [{} for _ in rule.factors]
     for tensor, known in zip((*rule.operands, *rule.results), (*operands, *results), strict=True):
         if known.axes is None:
@@ -106,6 +122,10 @@ def _proposals(
         for factor, axes in enumerate(project(tensor, known.axes, rule, extents).axes):
             if axes and rule.factors[factor].kind is not FactorKind.NEED_REPLICATION:
                 proposals[factor].setdefault(axes)
+    for found in proposals:
+        for axes in tuple(found):
+            for count in range(len(axes) - 1, 0, -1):
+                found.setdefault(axes[:count])
     return proposals
 
 
@@ -257,6 +277,7 @@ def _rank(
     results: Sequence[PlannedTensor],
     rule: FactorRule,
     extents: Sequence[int],
+    preference: Preference,
 ) -> tuple[float, ...]:
     """What plans are compared by, the smaller the better."""
     broken = sum(
@@ -278,5 +299,9 @@ def _rank(
             strict=True,
         )
     )
+    first: float = -parts
+    if preference.weigh_work:
+        points = prod(known_extents([factor.size for factor in rule.factors]))
+        first = plan.bytes_sent + BYTES_PER_POINT * points / parts
     # What it takes to bring results where they are wanted may turn out not to be needed.
-    return (broken, -parts, plan.bytes_sent, plan.bytes_before, memory)
+    return (broken, first, plan.bytes_sent, plan.bytes_before, memory)

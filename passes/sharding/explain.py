@@ -39,18 +39,21 @@ def explain_resharding(placement: Placement) -> None:
     """One remark per operand that loses, and one per operation that is not split at all."""
     for operation in placement.whole:
         remark(CATEGORY, operation, "has no factor rule: its operands and results are replicated")
-    for entry, plan in placement.plans:
+    for planned in placement.plans:
+        entry, plan = planned.entry, planned.plan
         operation = entry.operation
         for index, (value, wanted) in enumerate(
             zip(operation.operands, plan.operands, strict=True)
         ):
             found = placement.definitions.get(value)
-            if found is None or extends(wanted, found.dimension_axes):
+            if found is None or (
+                found.grid == planned.grid and extends(wanted, found.dimension_axes)
+            ):
                 continue
             remark(
                 CATEGORY,
                 operation,
-                f"operand {index} is resharded from {found} to {Sharding(found.grid, wanted)}",
+                f"operand {index} is resharded from {found} to {Sharding(planned.grid, wanted)}",
                 [Note(f"the chosen plan sends {plan.bytes_sent:.0f} bytes per process")],
             )
 

@@ -8,20 +8,29 @@ kept if it does no more work and sends fewer bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir import SSAValue
 
-from ...sharding.cost import known_extents, local_size, reshard_bytes
+from ...sharding.cost import BYTES_PER_POINT, known_extents, local_size, reshard_bytes
+from ...sharding.factors import FactorRule
 from ...sharding.grid import Grid
-from ...sharding.plan import Plan, extends, finishing_bytes
+from ...sharding.plan import Preference, extends, finishing_bytes
 from ...sharding.projection import DimensionAxes
 from ...sharding.propagation import Origin, RuleClass, classify
+from ...sharding.sharding import Sharding
 from .annotations import tensor_shape
-from .graph import Entry, ShardingGraph
-from .placement import Placement, Placer, element_bytes
+from .graph import ShardingGraph
+from .placement import PlacedUse, Placement, Placer, PlannedOperation, element_bytes
+
+PREFERENCES = tuple(
+    Preference(move_reductions=move, weigh_work=weigh)
+    for weigh in (False, True)
+    for move in (False, True)
+)
+"""The ways in which placements are tried, the plainest first."""
 
 ROUNDS = 4
 """How many placements are tried at most, each with more results taken as given."""
@@ -63,16 +72,21 @@ class _Candidate:
     state: TableState
 
     @staticmethod
-    def of(graph: ShardingGraph, *, move_reductions: bool) -> _Candidate:
+    def of(graph: ShardingGraph, preference: Preference) -> _Candidate:
         """Place everything in a graph as it is now."""
-        placer = Placer(graph, complete=False, move_reductions=move_reductions)
+        placer = Placer(graph, complete=False, preference=preference)
         placement = placer.place()
         work, bytes_sent = placement_cost(placement)
         return _Candidate(placer, placement, work, bytes_sent, TableState.of(graph))
 
     def betters(self, other: _Candidate) -> bool:
-        """Fewer bytes, and no more work."""
-        return self.bytes_sent < other.bytes_sent and self.work <= other.work
+        """Fewer bytes, and not so much more work that it outweighs them."""
+        return self.bytes_sent < other.bytes_sent and self.cost < other.cost
+
+    @property
+    def cost(self) -> float:
+        """What is sent, and the work in the same units."""
+        return self.bytes_sent + BYTES_PER_POINT * self.work
 
 
 def best_placement(
@@ -84,13 +98,14 @@ def best_placement(
     """
     placer = Placer(graph, complete=False)
     placement = placer.place()
-    if not _moved_results(graph, placement):
+    resharded = any(planned.plan.bytes_before for planned in placement.plans)
+    if not resharded and not _moved_results(graph, placement):
         return placer, placement
     propagated = TableState.of(graph)
-    best = _Candidate.of(graph, move_reductions=False)
-    for move_reductions in (False, True):
+    best = _Candidate.of(graph, Preference(move_reductions=False))
+    for preference in PREFERENCES:
         propagated.restore(graph)
-        for candidate in _improvements(graph, start, propagate, move_reductions):
+        for candidate in _improvements(graph, start, propagate, preference):
             if candidate.betters(best):
                 best = candidate
     best.state.restore(graph)
@@ -98,85 +113,99 @@ def best_placement(
 
 
 def _improvements(
-    graph: ShardingGraph, start: TableState, propagate: Callable[[], None], move_reductions: bool
+    graph: ShardingGraph,
+    start: TableState,
+    propagate: Callable[[], None],
+    preference: Preference,
 ) -> Iterator[_Candidate]:
     """Placements in which ever more results of contractions are taken as given."""
-    given: dict[int, DimensionAxes] = {}
+    given: dict[int, tuple[DimensionAxes, Grid]] = {}
     for _ in range(ROUNDS):
-        candidate = _Candidate.of(graph, move_reductions=move_reductions)
+        candidate = _Candidate.of(graph, preference)
         yield candidate
         moved = _moved_results(graph, candidate.placement)
         if not moved.keys() - given.keys():
             return
         given |= moved
-        grids = list(graph.grids)
         start.restore(graph)
-        for node, axes in given.items():
+        for node, (axes, grid) in given.items():
             graph.tensors[node].axes = axes
             graph.tensors[node].open_dimensions = (False,) * len(axes)
-            graph.grids[node] = grids[node]
+            graph.grids[node] = grid
         propagate()
 
 
-def _moved_results(graph: ShardingGraph, placement: Placement) -> dict[int, DimensionAxes]:
+def _moved_results(
+    graph: ShardingGraph, placement: Placement
+) -> dict[int, tuple[DimensionAxes, Grid]]:
     """The nodes of contractions' results that are not where the table has them."""
-    moved: dict[int, DimensionAxes] = {}
-    for entry, plan in placement.plans:
-        assert entry.rule is not None
-        for value, axes in zip(entry.operation.results, plan.results, strict=True):
+    moved: dict[int, tuple[DimensionAxes, Grid]] = {}
+    for planned in placement.plans:
+        results = planned.entry.operation.results
+        for value, axes in zip(results, planned.plan.results, strict=True):
             node = graph.values.get(value)
             if node is None or node in graph.pinned or extends(graph.tensors[node].axes, axes):
                 continue
-            if classify(entry.rule) is RuleClass.OTHER:
-                moved[node] = axes
+            if graph.grids[node] in (None, planned.grid) and (
+                classify(_rule(planned)) is RuleClass.OTHER
+            ):
+                moved[node] = axes, planned.grid
     return moved
 
 
 def placement_cost(placement: Placement) -> tuple[float, float]:
     """The work of each process, in loop iterations, and the bytes that it sends."""
     work, sent = 0.0, 0.0
-    for entry, plan in placement.plans:
-        work += _work(entry, plan, placement)
-        sent += _finishing(entry, plan, placement)
+    for planned in placement.plans:
+        work += _work(planned)
+        sent += _finishing(planned, placement)
     for value, uses in placement.uses.items():
         held = placement.definitions.get(value)
-        if held is None:
-            continue
-        extents = known_extents(held.grid.shape)
-        for wanted in {use.sharding.dimension_axes for use in uses}:
-            if wanted != held.dimension_axes:
-                sent += reshard_bytes(held.dimension_axes, wanted, _size(value), extents)
+        if held is not None:
+            sent += _resharding(value, held, uses)
     return round(work), sent
+
+
+def _resharding(value: SSAValue, held: Sharding, uses: Sequence[PlacedUse]) -> float:
+    """What it takes to bring a value to all placements that its users want."""
+    extents, whole = known_extents(held.grid.shape), ((),) * held.rank
+    # On its way to another grid a value is whole on every process.
+    all_wanted = {
+        use.sharding.dimension_axes if use.sharding.grid == held.grid else whole for use in uses
+    }
+    return sum(
+        reshard_bytes(held.dimension_axes, wanted, _size(value), extents)
+        for wanted in sorted(all_wanted)
+    )
 
 
 def _size(value: SSAValue) -> float:
     return element_bytes(value) * prod(known_extents(tensor_shape(value) or ()))
 
 
-def _work(entry: Entry, plan: Plan, placement: Placement) -> float:
-    assert entry.rule is not None
-    extents = _extents_at(entry, placement)
-    parts = prod(extents[axis] for axes in plan.factor_axes for axis in axes)
-    return prod(known_extents([factor.size for factor in entry.rule.factors])) / parts
+def _work(planned: PlannedOperation) -> float:
+    rule = _rule(planned)
+    extents = known_extents(planned.grid.shape)
+    parts = prod(extents[axis] for axes in planned.plan.factor_axes for axis in axes)
+    return prod(known_extents([factor.size for factor in rule.factors])) / parts
 
 
-def _extents_at(entry: Entry, placement: Placement) -> tuple[int, ...]:
-    for value in (*entry.operation.operands, *entry.operation.results):
-        held = placement.definitions.get(value)
-        if held is not None:
-            return known_extents(held.grid.shape)
-    return ()
+def _rule(planned: PlannedOperation) -> FactorRule:
+    assert planned.entry.rule is not None
+    return planned.entry.rule
 
 
-def _finishing(entry: Entry, plan: Plan, placement: Placement) -> float:
+def _finishing(planned: PlannedOperation, placement: Placement) -> float:
     """What it takes to finish an operation's reductions."""
+    plan = planned.plan
     if not plan.reduced:
         return 0.0
-    assert entry.rule is not None
-    extents, sent = _extents_at(entry, placement), 0.0
-    for index, value in enumerate(entry.operation.results):
+    extents, sent = known_extents(planned.grid.shape), 0.0
+    for index, value in enumerate(planned.entry.operation.results):
         split_by_all = [
             {axis for axes in use.sharding.dimension_axes for axis in axes}
+            if use.sharding.grid == planned.grid
+            else set[int]()
             for use in placement.uses.get(value, [])
         ]
         scattered = set[int]()
@@ -184,6 +213,6 @@ def _finishing(entry: Entry, plan: Plan, placement: Placement) -> float:
             scattered = set(plan.reduced).intersection(*split_by_all)
         held = local_size(_size(value), plan.results[index], extents)
         sent += finishing_bytes(
-            entry.rule, plan.factor_axes, index, held, frozenset(scattered), extents
+            _rule(planned), plan.factor_axes, index, held, frozenset(scattered), extents
         )
     return sent

@@ -18,7 +18,13 @@ from ...dialects.structured import element_type
 from ...sharding.cost import known_extents
 from ...sharding.factors import FactorKind, FactorRule
 from ...sharding.grid import Grid
-from ...sharding.plan import Plan, PlannedTensor, choose_plan
+from ...sharding.plan import (
+    DEFAULT_PREFERENCE,
+    Plan,
+    PlannedTensor,
+    Preference,
+    choose_plan,
+)
 from ...sharding.projection import DimensionAxes, back, project
 from ...sharding.sharding import Sharding
 from .annotations import tensor_shape
@@ -35,6 +41,15 @@ class PlacedUse:
     anchor: Operation
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedOperation:
+    """An operation with a rule, and how it is computed on a grid."""
+
+    entry: Entry
+    plan: Plan
+    grid: Grid
+
+
 @dataclass(slots=True)
 class Placement:
     """Where everything is."""
@@ -47,7 +62,7 @@ class Placement:
     """The makers of free values, in program order."""
     whole: list[Operation] = field(default_factory=list[Operation])
     """Operations of which nothing is known, and which are not split therefore."""
-    plans: list[tuple[Entry, Plan]] = field(default_factory=list["tuple[Entry, Plan]"])
+    plans: list[PlannedOperation] = field(default_factory=list[PlannedOperation])
     """How operations with a rule are computed, in program order."""
 
 
@@ -55,14 +70,14 @@ class Placer:
     """Places everything that a graph relates to a known sharding, or everything there is.
 
     With `complete`, what nobody said anything about is replicated; without, it stays open.
-    `move_reductions` is an option of `choose_plan`.
+    `preference` is that of `choose_plan`.
     """
 
     def __init__(
-        self, graph: ShardingGraph, *, complete: bool, move_reductions: bool = True
+        self, graph: ShardingGraph, *, complete: bool, preference: Preference = DEFAULT_PREFERENCE
     ) -> None:
         self._graph = graph
-        self._move_reductions = move_reductions
+        self._preference = preference
         self._complete = complete
         self._placement = Placement()
         self._plans: dict[object, Plan] = {}
@@ -206,7 +221,7 @@ class Placer:
         if grid is None:
             return
         plan = self._plan(operation, rule, grid)
-        self._placement.plans.append((entry, plan))
+        self._placement.plans.append(PlannedOperation(entry, plan, grid))
         offsets = self._offsets(operation, rule, plan)
         for index, value in enumerate(operation.operands):
             if is_tensor(value):
@@ -252,13 +267,7 @@ class Placer:
                 for index, value in enumerate(operation.operands)
             ]
             results = [self._outgoing(value, grid) for value in operation.results]
-            plan = choose_plan(
-                rule,
-                operands,
-                results,
-                known_extents(grid.shape),
-                move_reductions=self._move_reductions,
-            )
+            plan = choose_plan(rule, operands, results, known_extents(grid.shape), self._preference)
             self._plans[key] = plan
         return plan
 

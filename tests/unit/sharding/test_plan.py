@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from mesh_opt.sharding.factors import FactorRule
-from mesh_opt.sharding.plan import Plan, PlannedTensor, choose_plan
+from mesh_opt.sharding.plan import DEFAULT_PREFERENCE, Plan, PlannedTensor, Preference, choose_plan
 from mesh_opt.sharding.projection import DimensionAxes
 
 Rules = Callable[..., FactorRule]
@@ -19,12 +19,14 @@ def plan(
     result: DimensionAxes | None,
     extents: tuple[int, ...] = (2,),
     explicit: tuple[int, ...] = (),
+    preference: Preference = DEFAULT_PREFERENCE,
 ) -> Plan:
     return choose_plan(
         rule,
         [PlannedTensor(axes, index in explicit) for index, axes in enumerate(operands)],
         [PlannedTensor(result, len(operands) in explicit)],
         extents,
+        preference,
     )
 
 
@@ -124,3 +126,20 @@ def test_free_operands_have_no_say_and_no_cost(add: FactorRule) -> None:
     chosen = plan(add, [((0,), ()), None], ((0,), ()))
     assert chosen.operands == (((0,), ()), ((0,), ()))
     assert chosen.bytes_sent == 0
+
+
+def test_the_first_of_several_axes_leave_the_others(matmul: FactorRule) -> None:
+    # Giving up axis 0 of the columns makes room for the rows along it.
+    chosen = plan(matmul, [((0,), ()), ((), (1, 0))], None, (2, 4))
+    assert chosen.factor_axes == ((0,), (), (1,))
+    assert chosen.bytes_sent == 16 * 16 * 4 / 8
+
+
+def test_a_little_work_may_save_bytes(rule: Rules) -> None:
+    small = rule("[i k], [k j] -> [i j]", i=16, k=16, j=64, reduce="k")
+    where = [((0, 1), ()), ((), (0,))]
+    spread = plan(small, where, ((), (0,)), (2, 4))
+    assert spread.factor_axes == ((0, 1), (), ())
+    weighed = plan(small, where, ((), (0,)), (2, 4), preference=Preference(weigh_work=True))
+    assert weighed.factor_axes == ((), (), (0,))
+    assert weighed.bytes_sent < spread.bytes_sent
