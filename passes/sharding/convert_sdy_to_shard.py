@@ -336,7 +336,7 @@ class _Conversion:
 
 
 def _width(scalar: Attribute) -> int | None:
-    return bits(scalar) if isinstance(scalar, IntegerType) else None
+    return bits(scalar) if scalar.name == IntegerType.name else None
 
 
 def _shardings_at(operation: Operation) -> Iterator[TensorSharding]:
