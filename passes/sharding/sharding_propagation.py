@@ -19,6 +19,7 @@ from ...sharding.factor_propagation import Direction
 from ...sharding.grid import Grid
 from ...sharding.propagation import OperationNode, Propagation
 from ...sharding.refinement import Refinement
+from ..garbage_collection import without_garbage_collection
 from .annotation_writer import AnnotationWriter
 from .explain import explain_resharding, explain_shardings
 from .finer_grids import (
@@ -117,12 +118,15 @@ class ShardingPropagationPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         passes = (Direction.BOTH,) if self.traversal is None else _PASSES[self.traversal]
-        graph, start = propagated_graph(op, passes)
-        placer, placement = best_placement(graph, start, lambda: _propagate_again(graph, passes))
-        if remarks_wanted():
-            explain_shardings(graph)
-            explain_resharding(placement)
-        AnnotationWriter(graph, placement, placer).write()
+        with without_garbage_collection():
+            graph, start = propagated_graph(op, passes)
+            placer, placement = best_placement(
+                graph, start, lambda: _propagate_again(graph, passes)
+            )
+            if remarks_wanted():
+                explain_shardings(graph)
+                explain_resharding(placement)
+            AnnotationWriter(graph, placement, placer).write()
 
 
 def _propagate_again(graph: ShardingGraph, passes: tuple[Direction, ...]) -> None:

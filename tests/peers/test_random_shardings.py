@@ -18,7 +18,9 @@ from mesh_opt.tools.source import Source
 from xdsl.dialects.builtin import ModuleOp
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "jax_programs.py"
-COUNT = 60
+COUNT = 300
+EXECUTED = 60
+"""How many of them are run as well."""
 
 
 @pytest.fixture(scope="module")
@@ -36,13 +38,15 @@ def parse(text: str) -> ModuleOp:
 def test_random_programs(programs: dict[str, dict[str, str | float]]) -> None:
     assert len(programs) == COUNT
     generator = np.random.default_rng(0)
-    for seed, found in programs.items():
+    for number, (seed, found) in enumerate(programs.items()):
         text = str(found["linalg"])
         whole, module = parse(text), parse(text)
         for each in PASSES:
             each().apply(new_context(), module)
         module.verify()
         assert collective_bytes(module) / 1024 <= float(found["shardy"]) * 1.001, seed
+        if number >= EXECUTED:
+            continue
         (main,) = functions(whole)
         inputs = [
             generator.standard_normal(static_shape(each) or ()).astype(np.float32)
