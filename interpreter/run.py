@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -23,7 +24,7 @@ from ..dialects.boundary import Boundary, argument_boundary, result_boundary
 from ..dialects.diagnostics import OperationError
 from ..sharding.grid import Grid
 from ..sharding.sharding import Sharding
-from .attributes import attribute, integers, operation_name, symbol_name
+from .attributes import attribute, integers, operation_name
 from .devices import provide
 from .entry_points import argument_types, passed, result_types
 from .func import run_function
@@ -217,7 +218,10 @@ def boundaries(
 ) -> tuple[list[Boundary | None], list[Boundary | None]]:
     """What each argument and each result of a function is a shard of."""
     count, results = len(argument_types(function)), len(result_types(function))
-    if not isinstance(function, FuncOp):
+    if operation_name(function) == "util.func":
+        # Its attributes of arguments and results are where those of a func.func are.
+        function = cast(FuncOp, function)
+    elif not isinstance(function, FuncOp):
         return [None] * count, [None] * results
     try:
         return (

@@ -51,7 +51,7 @@ class Group:
 
 def is_computation(operation: Operation) -> bool:
     """Whether an operation computes tensors, on a device."""
-    if operation.name in PARALLEL_LOOPS:
+    if operation.name in PARALLEL_LOOPS or is_collective(operation):
         return bool(operation.results)
     if operation.name.partition(".")[0] in HOST_DIALECTS or operation.name in HOST_OPERATIONS:
         return False
@@ -73,6 +73,13 @@ def is_copied(operation: Operation) -> bool:
             return value.is_splat()
         return True
     return operation.name in ("tensor.empty", "tensor.splat")
+
+
+def is_collective(operation: Operation) -> bool:
+    """Whether processes exchange tensors: a dispatch of its own, in which all take part."""
+    return operation.name.startswith("shard.") and any(
+        isinstance(result.type, TensorType) for result in operation.results
+    )
 
 
 class Grouping:
@@ -126,6 +133,8 @@ class Grouping:
         self, operation: Operation, operand: SSAValue, group: Group, place: Attribute | None
     ) -> bool:
         if group.place != place or len(group.operations) >= LARGEST_GROUP:
+            return False
+        if is_collective(group.operations[0]):
             return False
         if not _fits(operation, operand, group):
             return False

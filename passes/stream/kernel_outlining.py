@@ -180,12 +180,27 @@ class KernelOutliner:
             },
             regions=[Region(count)],
         )
+        inner = ModuleOp([*self._grids_of(kernel), kernel])
         executable = flow.ExecutableOp.create(
             properties={"sym_visibility": StringAttr("private"), "sym_name": StringAttr(name)},
-            regions=[Region(Block([export, ModuleOp([kernel]), flow.ExecutableEndOp.create()]))],
+            regions=[Region(Block([export, inner, flow.ExecutableEndOp.create()]))],
         )
         executable.location = function.location
         Builder(InsertPoint.before(function)).insert(executable)
+
+    def _grids_of(self, kernel: FuncOp) -> list[Operation]:
+        """The grids of processes that a kernel's collectives name: it sees no other module."""
+        names = {
+            name.root_reference.data
+            for operation in kernel.walk()
+            if isinstance(name := operation.properties.get("grid"), SymbolRefAttr)
+        }
+        return [
+            operation.clone()
+            for operation in self._module.body.block.ops
+            if operation.name == "shard.grid"
+            and getattr(operation.properties.get("sym_name"), "data", None) in names
+        ]
 
 
 class Interface:

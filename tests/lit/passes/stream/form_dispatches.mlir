@@ -105,3 +105,23 @@ func.func @reshape(%a: tensor<20xf32>) -> tensor<4x5xf32, #e> {
   %s = iree_encoding.set_encoding %r : tensor<4x5xf32> -> tensor<4x5xf32, #e>
   return %s : tensor<4x5xf32, #e>
 }
+
+// -----
+
+// A collective is a dispatch of its own; its kernel knows the grid.
+
+shard.grid @g(shape = 2)
+
+// CHECK: flow.executable private @exchange_dispatch_0
+// CHECK:   builtin.module {
+// CHECK:     shard.grid @g(shape = 2)
+// CHECK:     shard.all_reduce
+// CHECK-NOT: linalg
+// CHECK: flow.executable private @exchange_dispatch_1
+// CHECK:     linalg.exp
+// CHECK-LABEL: func.func @exchange(
+func.func @exchange(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = shard.all_reduce %a on @g grid_axes = [0] : tensor<4xf32> -> tensor<4xf32>
+  %1 = linalg.exp ins(%0 : tensor<4xf32>) outs(%0 : tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
