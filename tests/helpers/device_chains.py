@@ -28,6 +28,14 @@ TARGETS = {
     ),
     "vmvx": ("vmvx", 'ukernels = "none"', "vmvx"),
     "vmvx_all": ("vmvx", 'ukernels = "all"', "vmvx"),
+    "gfx942": (
+        "rocm",
+        'abi = "hip", iree_codegen.target_info = #iree_gpu.target<arch = "gfx942", features = "",'
+        " wgp = <compute = fp64|fp32, storage = b64|b32, subgroup = shuffle|arithmetic,"
+        " mma = [<MFMA_F32_16x16x4_F32>, <MFMA_F32_16x16x16_F16>], subgroup_size_choices = [64],"
+        ' simds_per_wgp = 4>, chip = <wgp_count = 304, sku = "mi300x">>',
+        "gpu",
+    ),
     "none": ("llvm-cpu", 'target_triple = "x86_64-none-elf", cpu_features = "+avx2"', ""),
 }
 """Executable targets: backend, configuration, and the kind of resolver."""
@@ -309,7 +317,8 @@ class Chain:
     def _devices(self) -> tuple[str, list[str]]:
         texts: list[str] = []
         for name, (backend, configuration, resolver) in TARGETS.items():
-            key = f", iree.encoding.resolver = #iree_cpu.{resolver}_encoding_resolver<>"
+            dialect = "iree_gpu" if resolver == "gpu" else "iree_cpu"
+            key = f", iree.encoding.resolver = #{dialect}.{resolver}_encoding_resolver<>"
             entries = configuration + (key if resolver else "")
             texts.append(
                 f'#{name} = #hal.executable.target<"{backend}", "{backend}", {{{entries}}}>'

@@ -1,0 +1,172 @@
+"""Kernels mean the same once their encodings are packed tensors, whatever their bindings hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from mesh_opt.api import CompilationError, compile
+
+MAPS = """
+#mk = affine_map<(m, n, k) -> (m, k)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+"""
+TARGETS = {
+    "avx512": 'target_triple = "x86_64-none-elf", cpu_features = "+avx512f",'
+    " iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>",
+    "vmvx": 'ukernels = "none", iree.encoding.resolver = #iree_cpu.vmvx_encoding_resolver<>',
+    "plain": "",
+}
+
+
+def layout(positions: str, tiles: str, order: str, swizzle: str = "") -> str:
+    return (
+        "#iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {"
+        f"innerDimsPos = {positions}, innerTileSizes = {tiles}, outerDimsPerm = {order}{swizzle}"
+        "}}>]>"
+    )
+
+
+SWIZZLE = (
+    ', swizzle = {expandShape = [[["CrossThread", 4 : i16], ["Internal", 2 : i16]],'
+    ' [["CrossIntrinsic", 2 : i16]]], permutation = [2, 0, 1]}'
+)
+LAYOUTS = {
+    "rows": None,
+    "own": layout("[0, 1]", "[16, 1]", "[0, 1]"),
+    "other": layout("[0, 1]", "[3, 2]", "[0, 1]"),
+    "columns": layout("[1, 0]", "[2, 5]", "[1, 0]"),
+    "swizzled": layout("[0, 1]", "[8, 2]", "[0, 1]", SWIZZLE),
+}
+
+
+def program(bound: str | None, target: str, dynamic: bool, load: str = "") -> str:
+    """`encode` to the binding's layout, then a kernel that multiplies what it finds there."""
+    m, k, n = ("?", "?", "?") if dynamic else ("17", "5", "9")
+    sizes = "?, ?, ?" if dynamic else "17, 9, 5"
+    encodings = "\n".join(
+        f"#e{index} = #iree_encoding.encoding<operand_index = {index}, op_type = matmul,"
+        " element_types = [f32, f32, f32], user_indexing_maps = [#mk, #kn, #mn],"
+        f" iteration_sizes = [{sizes}]>"
+        for index in range(3)
+    )
+    encoded = f", {bound}" if bound else ""
+    lhs, rhs, result = f"tensor<{m}x{k}xf32", f"tensor<{k}x{n}xf32", f"tensor<{m}x{n}xf32"
+    dims = ["{%m, %k}", "{%k, %n}", "{%m, %n}"] if dynamic else ["", "", ""]
+    extra = "encoding_dims{%m, %n, %k}" if dynamic else ""
+    sizes_of = ["%m, %k", "%k, %n", "%m, %n"] if dynamic else ["17, 5", "5, 9", "17, 9"]
+    empty = "%m, %n" if dynamic else ""
+    access = "offsets = [0, 0], sizes = [{}], strides = [1, 1]"
+    bind = "!iree_tensor_ext.dispatch.tensor"
+    return f"""{MAPS}{encodings}
+#target = #hal.executable.target<"llvm-cpu", "x", {{{TARGETS[target]}}}>
+util.global private @d = #hal.device.target<"local", [#target]> : !hal.device
+#on = #hal.device.affinity<@d>
+stream.executable private @ex {{
+  stream.executable.export public @f
+  builtin.module {{
+    func.func @f(%a: !stream.binding, %b: !stream.binding, %m: index, %k: index, %n: index,
+                 %out: !stream.binding) {{
+      %c0 = arith.constant 0 : index
+      %zero = arith.constant 0.0 : f32
+      %0 = stream.binding.subspan %a[%c0] : !stream.binding
+        -> {bind}<readonly:{lhs}{encoded}>>{dims[0]}
+      %1 = stream.binding.subspan %b[%c0] : !stream.binding -> {bind}<readonly:{rhs}>>{dims[1]}
+      %2 = stream.binding.subspan %out[%c0] : !stream.binding
+        -> {bind}<writeonly:{result}>>{dims[2]}
+      %3 = iree_tensor_ext.dispatch.tensor.load %0, {load or access.format(sizes_of[0])}
+        : {bind}<readonly:{lhs}{encoded}>>{dims[0]} -> {lhs}, #e0>
+      %4 = iree_tensor_ext.dispatch.tensor.load %1, {access.format(sizes_of[1])}
+        : {bind}<readonly:{rhs}>>{dims[1]} -> {rhs}>
+      %5 = iree_encoding.set_encoding %4 {extra} : {rhs}> -> {rhs}, #e1>
+      %6 = tensor.empty({empty}) : {result}, #e2>
+      %7 = linalg.fill ins(%zero : f32) outs(%6 : {result}, #e2>) -> {result}, #e2>
+      %8 = linalg.matmul ins(%3, %5 : {lhs}, #e0>, {rhs}, #e1>) outs(%7 : {result}, #e2>)
+        -> {result}, #e2>
+      %9 = iree_encoding.unset_encoding %8 {extra} : {result}, #e2> -> {result}>{dims[2]}
+      iree_tensor_ext.dispatch.tensor.store %9, %2, {access.format(sizes_of[2])}
+        : {result}> -> {bind}<writeonly:{result}>>{dims[2]}
+      return
+    }}
+  }}
+}}
+util.func public @main(%x: !hal.buffer_view, %y: !hal.buffer_view) -> !hal.buffer_view {{
+  %m = hal.buffer_view.dim<%x : !hal.buffer_view>[0] : index
+  %k = hal.buffer_view.dim<%x : !hal.buffer_view>[1] : index
+  %n = hal.buffer_view.dim<%y : !hal.buffer_view>[1] : index
+  %s0 = stream.tensor.sizeof on(#on) {lhs}>{dims[0]} : index
+  %s1 = stream.tensor.sizeof on(#on) {rhs}>{dims[1]} : index
+  %s2 = stream.tensor.sizeof on(#on) {result}>{dims[2]} : index
+  %s3 = stream.tensor.sizeof on(#on) {lhs}{encoded}>{dims[0]} : index
+  %0 = stream.tensor.import on(#on) %x : !hal.buffer_view -> {lhs}>{dims[0]}
+    in !stream.resource<*>{{%s0}}
+  %1 = stream.tensor.import on(#on) %y : !hal.buffer_view -> {rhs}>{dims[1]}
+    in !stream.resource<*>{{%s1}}
+  %2 = stream.tensor.encode on(#on) %0 : {lhs}>{dims[0]} in !stream.resource<*>{{%s0}}
+    -> {lhs}{encoded}>{dims[0]} in !stream.resource<*>{{%s3}}
+  %3 = stream.tensor.dispatch on(#on) @ex::@f(%2, %1, %m, %k, %n)
+    : ({lhs}{encoded}>{dims[0]} in !stream.resource<*>{{%s3}},
+       {rhs}>{dims[1]} in !stream.resource<*>{{%s1}}, index, index, index)
+    -> {result}>{dims[2]} in !stream.resource<*>{{%s2}}
+  %4 = stream.tensor.export on(#on) %3 : {result}>{dims[2]} in !stream.resource<*>{{%s2}}
+    -> !hal.buffer_view
+  util.return %4 : !hal.buffer_view
+}}
+"""
+
+
+def inputs() -> list[np.ndarray]:
+    numbers = np.random.default_rng(0)
+    shapes = [(17, 5), (5, 9)]
+    return [numbers.integers(-4, 5, shape).astype(np.float32) for shape in shapes]
+
+
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("bound", LAYOUTS)
+def test_any_layout_may_be_bound(bound: str, target: str, dynamic: bool) -> None:
+    text = program(LAYOUTS[bound], target, dynamic)
+    x, y = inputs()
+    for pipeline in ("", "materialize-encodings"):
+        compiled = compile(text, pipeline, stages=False)
+        (result,) = compiled["main"].run([x, y])
+        np.testing.assert_array_equal(result, x @ y)
+    names = {op.name for op in compiled.module.walk()}
+    assert ("linalg.mmt4d" in names) == (target != "plain")
+    assert "iree_encoding.set_encoding" not in names
+
+
+def test_a_part_of_a_packed_binding_is_unpacked_first() -> None:
+    load = "offsets = [3, 0], sizes = [2, 5], strides = [2, 1]"
+    text = program(LAYOUTS["other"], "avx512", dynamic=False, load=load)
+    text = text.replace("17, 9, 5", "2, 9, 5").replace(
+        "-> tensor<17x5xf32, #e0>", "-> tensor<2x5xf32, #e0>"
+    )
+    start, end = text.index("%4 ="), text.index("      return")
+    kernel = text[start:end].replace("tensor<17x", "tensor<2x").replace("[17, 9]", "[2, 9]")
+    kernel = kernel.replace("writeonly:tensor<2x9xf32>", "writeonly:tensor<17x9xf32>")
+    text = text[:start] + kernel + text[end:]
+    x, y = inputs()
+    for pipeline in ("", "materialize-encodings"):
+        (result,) = compile(text, pipeline, stages=False)["main"].run([x, y])
+        np.testing.assert_array_equal(result[:2], x[[3, 5]] @ y)
+
+
+def test_a_part_of_a_packed_result_cannot_be_stored() -> None:
+    text = program(None, "avx512", dynamic=False)
+    whole = "tensor<17x9xf32>"
+    packed = f"tensor<17x9xf32, {LAYOUTS['other']}>"
+    text = text.replace(f"writeonly:{whole}", f"writeonly:{packed}")
+    text = text.replace(
+        "sizes = [17, 9], strides = [1, 1]\n        : tensor<17x9xf32>",
+        "sizes = [16, 9], strides = [1, 1]\n        : tensor<17x9xf32>",
+    )
+    with pytest.raises(CompilationError, match="stores a part of a tensor that is in tiles"):
+        compile(text, "materialize-encodings", stages=False)
+
+
+def test_an_open_layout_needs_a_device() -> None:
+    text = program(None, "avx512", dynamic=False)
+    text = text[: text.index("util.func public")]
+    with pytest.raises(CompilationError, match="in a kernel that no device runs"):
+        compile(text, "materialize-encodings", stages=False)
