@@ -36,6 +36,31 @@ func.func @main(%a: {kind}, %b: {kind}) -> {kind} {{
 }}"""
 
 
+def packed_matmul(size: int, rows: int, columns: int) -> str:
+    """A product of operands that are packed in tiles, as data tiling makes it."""
+    plain = f"tensor<{size}x{size}xf32>"
+    left = f"tensor<{size // rows}x{size}x{rows}x1xf32>"
+    right = f"tensor<{size // columns}x{size}x{columns}x1xf32>"
+    out = f"tensor<{size // rows}x{size // columns}x{rows}x{columns}xf32>"
+    return f"""
+func.func @main(%a: {plain}, %b: {plain}) -> {plain} {{
+  %z = arith.constant 0.0 : f32
+  %le = tensor.empty() : {left}
+  %re = tensor.empty() : {right}
+  %oe = tensor.empty() : {out}
+  %pe = tensor.empty() : {plain}
+  %l = linalg.pack %a inner_dims_pos = [0, 1] inner_tiles = [{rows}, 1]
+    into %le : {plain} -> {left}
+  %r = linalg.pack %b outer_dims_perm = [1, 0] inner_dims_pos = [1, 0]
+    inner_tiles = [{columns}, 1] into %re : {plain} -> {right}
+  %i = linalg.fill ins(%z : f32) outs(%oe : {out}) -> {out}
+  %p = linalg.mmt4d ins(%l, %r : {left}, {right}) outs(%i : {out}) -> {out}
+  %0 = linalg.unpack %p inner_dims_pos = [0, 1] inner_tiles = [{rows}, {columns}]
+    into %pe : {out} -> {plain}
+  return %0 : {plain}
+}}"""
+
+
 def chain(kind: str, lines: list[str]) -> str:
     body = "\n".join(f"  {line} : {kind}" for line in lines)
     return f"func.func @main(%a: {kind}, %b: {kind}) -> {kind} {{\n{body}\n  return %r : {kind}\n}}"
@@ -87,6 +112,13 @@ SQUARE = ["%0 = arith.mulf %a, %b", "%1 = arith.addf %0, %a", "%r = arith.mulf %
 CASES: dict[str, tuple[str, list[tuple[int, ...]], str, Callable[..., Array]]] = {
     "matmul 256 f32": (matmul(256), [(256, 256)] * 2, "f4", np.matmul),
     "matmul 1024 f32": (matmul(1024), [(1024, 1024)] * 2, "f4", np.matmul),
+    "packed matmul 1024, 16x16": (
+        packed_matmul(1024, 16, 16),
+        [(1024, 1024)] * 2,
+        "f4",
+        np.matmul,
+    ),
+    "packed matmul 1024, 8x8": (packed_matmul(1024, 8, 8), [(1024, 1024)] * 2, "f4", np.matmul),
     "matmul 512 f64": (matmul(512, "f64"), [(512, 512)] * 2, "f8", np.matmul),
     "(a * b + a)^2, 1 Mi f32": (
         chain("tensor<1048576xf32>", SQUARE),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import time
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import argument_types, find_function, public_functions, run
 from mesh_opt.interpreter.values import dtype_of
 from mesh_opt.passes.data_tile import DataTilePass
+from mesh_opt.tools.mesh_run import main
 from mesh_opt.tools.parsing import parse_module
 from mesh_opt.tools.source import Source
 from xdsl.context import Context
@@ -247,3 +249,27 @@ def test_tensors_without_a_layout_are_refused() -> None:
     program = compile_program(api.compile(host(body), stages=False).module)
     with pytest.raises(OperationError, match="after encode-host-tensors"):
         program.run("f", [X])
+
+
+def mesh_run(*arguments: str) -> tuple[int, str, str]:
+    stdout, stderr = io.StringIO(), io.StringIO()
+    inputs = ("--function=foo", "--input=2x3xf32=1,2,3,4,5,6", "--input=3x5xf32=1")
+    code = main((str(TWO_DEVICES), *inputs, *arguments), io.StringIO(), stdout, stderr)
+    return code, stdout.getvalue(), stderr.getvalue()
+
+
+def test_mesh_run_prints_statistics() -> None:
+    devices = ("--device=local-task", "--device=local-task")
+    code, stdout, _ = mesh_run(*devices, "--backend=numba", "--statistics")
+    lines = stdout.splitlines()
+    assert (code, lines[2]) == (0, "2x5xf32=[12 12 12 12 12][30 30 30 30 30]")
+    assert [line.partition(":")[0] for line in lines[3:]] == [
+        "STATISTICS local-task#0",
+        "STATISTICS local-task#1",
+    ]
+    assert lines[4].endswith("3 dispatches, 124 bytes received")
+
+
+def test_statistics_need_the_numba_backend() -> None:
+    code, stdout, stderr = mesh_run("--statistics")
+    assert (code, stdout, stderr) == (1, "", "mesh-run: --statistics needs --backend=numba\n")
