@@ -10,8 +10,7 @@ util.global private @d = #hal.device.target<"local", [#exe]> : !hal.device
 // TILED: stream.executable private @_encoding_0
 // TILED: util.global private @w__encoded
 // TILED: util.initializer
-// TILED: stream.async.constant
-// TILED: stream.async.dispatch {{.*}}@_encoding
+// TILED: util.global.store {{.*}}, @w__encoded
 // TILED-LABEL: util.func public @main(
 // TILED: stream.tensor.import
 // TILED: stream.async.dispatch {{.*}} -> !stream.resource<*>
