@@ -201,8 +201,12 @@ class NamedStructuredOp(StructuredOp):
     def prints_generically(self) -> bool:
         """Whether the body is not the one of the name, so that the short form would lose it.
 
-        Only the generic form can give an operation such a body.
+        Only the generic form can give an operation such a body, or leave out its maps.
         """
+        read = dict(self.properties)
+        self.add_default_maps(read, self.outputs)
+        if read != self.properties:
+            return True
         try:
             computation = self.computation(self.inputs, self.outputs, self.properties)
             expected = body_template(*computation).parent

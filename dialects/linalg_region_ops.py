@@ -61,7 +61,9 @@ def _payload(
         return None
     if payload.regions or [result.type for result in payload.results] != [result_type]:
         return None
-    return payload if tuple(terminator.operands) == tuple(payload.results) else None
+    if terminator.attributes or tuple(terminator.operands) != tuple(payload.results):
+        return None
+    return payload
 
 
 def _print_payload(printer: Printer, payload: Operation) -> None:
@@ -364,9 +366,9 @@ class _RelayoutOp(IRDLOperation):
         """Whether the body is not a copy, so that the short form would lose it."""
         block = self.body.block
         yielded = block.last_op
-        return yielded is not block.first_op or tuple(block.args[:1]) != tuple(
-            () if yielded is None else yielded.operands
-        )
+        if yielded is None or yielded is not block.first_op or yielded.attributes:
+            return True
+        return tuple(block.args[:1]) != tuple(yielded.operands)
 
     @staticmethod
     def _new_body(input: SSAValue, init: SSAValue) -> Region:

@@ -25,6 +25,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from .symbol_checks import VISIBILITY, verify_visibility
 from .syntax import (
     AttributeValue,
     Optional,
@@ -421,9 +422,6 @@ class Symbol:
         return not isinstance(attribute, SymbolRefAttr) or not attribute.nested_references
 
 
-VISIBILITY = ("private", "public", "nested")
-
-
 @dataclass(frozen=True, slots=True)
 class Visibility:
     """` private`, ` public`, ` nested`, or nothing."""
@@ -444,15 +442,6 @@ class Visibility:
 
     def verify(self, operation: Operation) -> None:
         verify_visibility(operation)
-
-
-def verify_visibility(operation: Operation) -> None:
-    """Verify that a symbol's visibility, if it is given, is one of MLIR's."""
-    attribute = operation.properties.get("sym_visibility")
-    if isinstance(attribute, StringAttr) and attribute.data not in VISIBILITY:
-        raise VerifyException(
-            f"visibility expected to be one of {', '.join(VISIBILITY)}, found '{attribute.data}'"
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,6 +195,11 @@ class ForallOp(IRDLOperation):
             shown["mapping"] = self.mapping
         printer.print_op_attributes(shown)
 
+    def prints_generically(self) -> bool:
+        """Whether the terminator, which may be left out, has attributes."""
+        last = self.body.block.last_op
+        return last is not None and bool(last.attributes)
+
     def verify_(self) -> None:
         rank = self.rank
         for what, static, dynamic in (

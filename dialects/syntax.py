@@ -439,6 +439,8 @@ class Optional:
 
     def fits(self, operation: Operation) -> bool:
         """Nothing that the pieces print may be there where their anchor is not."""
+        if self.flag and get_attribute(operation, self.flag) not in (None, UnitAttr()):
+            return False
         if self.is_present(operation):
             return True
         names = [getattr(piece, "name", "") for piece in self.pieces]

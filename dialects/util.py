@@ -30,7 +30,8 @@ from xdsl.traits import IsolatedFromAbove, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from .region_syntax import RegionBody
-from .resource_syntax import VISIBILITY, Symbol, verify_type, verify_visibility
+from .resource_syntax import Symbol, verify_type
+from .symbol_checks import VISIBILITY, verify_visibility
 from .syntax import (
     ATTRIBUTES,
     ATTRIBUTES_WITH_KEYWORD,

@@ -32,7 +32,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from .resource_syntax import (
     UNTIED,
-    VISIBILITY,
     Symbol,
     TiedFunctionType,
     ValueForm,
@@ -43,8 +42,8 @@ from .resource_syntax import (
     ties_fit,
     ties_of,
     verify_ties,
-    verify_visibility,
 )
+from .symbol_checks import VISIBILITY, verify_visibility
 from .syntax import ATTRIBUTES, Operands, Syntax, SyntaxOperation, ValuesAndTypes
 
 EMPTY = DictionaryAttr({})

@@ -127,3 +127,6 @@ PARSERS: dict[str, Callable[[Parser], Operation]] = {"func.func": parse_function
 
 PRINTERS: dict[str, Callable[[Printer, Operation], bool]] = {"func.func": print_function}
 """By operation name: prints the operation and returns true, or returns false."""
+
+WITHOUT_ATTRIBUTES = frozenset({"arith.cmpf", "arith.cmpi", "tensor.empty"})
+"""xDSL's operations whose custom forms leave out attributes that are not their own."""

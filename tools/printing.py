@@ -12,7 +12,7 @@ from xdsl.irdl import IRDLOperation
 from xdsl.printer import Printer
 
 from .limits import deep_recursion
-from .mended_forms import PRINTERS
+from .mended_forms import PRINTERS, WITHOUT_ATTRIBUTES
 
 
 class ModulePrinter(Printer):
@@ -66,6 +66,8 @@ class ModulePrinter(Printer):
     def _loses(op: Operation) -> bool:
         """Whether the custom form would lose something of an operation."""
         attributes = op.attributes
+        if attributes and op.name in WITHOUT_ATTRIBUTES:
+            return True
         if attributes and isinstance(op, IRDLOperation):
             # Custom forms do not tell an attribute from the property of its name.
             properties = op.get_irdl_definition().properties

@@ -14,9 +14,13 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from ..dialects.diagnostics import Note, OperationError
+from ..dialects.symbol_checks import SYMBOL_CHECKS
 from ..dialects.tensor_checks import TENSOR_CHECKS
 from .dominance import Dominance
 from .limits import deep_recursion
+
+CHECKS = TENSOR_CHECKS | SYMBOL_CHECKS
+"""What is checked of operations beyond their own verifiers, by name."""
 
 GRAPH_REGION_OPERATIONS = frozenset({"builtin.module"})
 """Operations in whose regions a value may be used before the operation that computes it."""
@@ -155,18 +159,19 @@ def _verify_properties(operation: IRDLOperation) -> None:
         found = operation.properties.get(name)
         if found is None:
             if not isinstance(definition, OptPropertyDef):
-                raise OperationError(operation, f"property '{name}' expected")
+                message = f"property '{name}' expected in operation '{operation.name}'"
+                raise OperationError(operation, message)
             continue
         try:
             definition.constr.verify(found, context)
         except VerifyException as failure:
-            raise OperationError(operation, f"property '{name}': {failure}") from failure
+            raise OperationError(operation, str(failure)) from failure
 
 
 def _verify_invariants(operation: Operation) -> None:
     try:
         operation.verify_()
-        check = TENSOR_CHECKS.get(operation.name)
+        check = CHECKS.get(operation.name)
         if check is not None:
             check(operation)
     except OperationError:

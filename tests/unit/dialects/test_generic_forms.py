@@ -46,7 +46,12 @@ REFUSED = {
     "a function of no function type": (
         '"util.func"() <{sym_name = "f", function_type = [1 : index]}> ({\n'
         '  "util.return"() : () -> ()\n}) : () -> ()',
-        "property 'function_type'",
+        "[1 : index] should be of base attribute fun",
+    ),
+    "attributes of arguments that there are not": (
+        '"func.func"() <{sym_name = "f", function_type = (index) -> (), arg_attrs = []}> ({\n'
+        '^bb0(%x: index):\n  "func.return"() : () -> ()\n}) : () -> ()',
+        "got 0, but expected 1",
     ),
     "two blocks": (
         '%0 = "stream.async.execute"() <{operandSegmentSizes = array<i32: 0, 0, 0, 0>}> ({\n'
@@ -73,6 +78,26 @@ GENERIC = {
     "results without ties": (
         '%0 = "util.call"(%s) <{callee = @f}> : (index) -> index\n'
         "util.func private @f(%x: index) -> index"
+    ),
+    "a flag with a value": (
+        '%b = "test.op"() : () -> !hal.buffer_view\n'
+        '%0 = "hal.tensor.import"(%b) <{consume = 1 : i32, target_encoding = tensor<4xf32>, '
+        "operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!hal.buffer_view) -> tensor<4xf32>"
+    ),
+    "an attribute that xDSL does not print": '%0 = "tensor.empty"() {a} : () -> tensor<4xf32>',
+    "attributes of a terminator in a body that is left out": (
+        '%a, %b = "test.op"() : () -> (tensor<4xf32>, tensor<f32>)\n'
+        '%0 = "linalg.reduce"(%a, %b) <{dimensions = array<i64: 0>}> ({\n'
+        '^bb0(%x: f32, %y: f32):\n  %z = "arith.addf"(%x, %y) : (f32, f32) -> f32\n'
+        '  "linalg.yield"(%z) {a} : (f32) -> ()\n'
+        "}) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>"
+    ),
+    "maps that a reader puts in": (
+        '%a = "test.op"() : () -> tensor<4x4xf32>\n'
+        '%0 = "linalg.matmul"(%a, %a, %a) <{operandSegmentSizes = array<i32: 2, 1>}> ({\n'
+        '^bb0(%x: f32, %y: f32, %z: f32):\n  %m = "arith.mulf"(%x, %y) : (f32, f32) -> f32\n'
+        '  %n = "arith.addf"(%z, %m) : (f32, f32) -> f32\n  "linalg.yield"(%n) : (f32) -> ()\n'
+        "}) : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>"
     ),
     "a nested symbol": (
         '%0 = "util.global.address"() <{global = @a::@b}> : () -> !util.ptr<index>'
