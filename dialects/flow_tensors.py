@@ -157,6 +157,26 @@ class TensorCloneOp(SyntaxOperation):
 
 
 @irdl_op_definition
+class TensorTieShapeOp(SyntaxOperation):
+    """The same tensor, with what its dynamic sizes are."""
+
+    name = "flow.tensor.tie_shape"
+    operand = operand_def(TensorType)
+    dynamic_dims = var_operand_def(INDEX)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("operand"),
+        " : ",
+        Type("operand", ("result",)),
+        Dimensions("dynamic_dims"),
+        ATTRIBUTES,
+    )
+
+
+@irdl_op_definition
 class TensorSliceOp(SyntaxOperation):
     """A copy of a part."""
 
@@ -361,5 +381,6 @@ FLOW_TENSOR_OPERATIONS: list[type[Operation]] = [
     TensorSliceOp,
     TensorSplatOp,
     TensorStoreOp,
+    TensorTieShapeOp,
     TensorUpdateOp,
 ]

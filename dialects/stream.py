@@ -11,6 +11,7 @@ from xdsl.ir import Dialect
 from .stream_async import STREAM_ASYNC_OPERATIONS
 from .stream_commands import STREAM_COMMAND_OPERATIONS
 from .stream_executables import STREAM_EXECUTABLE_OPERATIONS
+from .stream_files import STREAM_FILE_OPERATIONS
 from .stream_resources import STREAM_RESOURCE_OPERATIONS
 from .stream_tensor import STREAM_TENSOR_OPERATIONS
 from .stream_tensor_elements import STREAM_TENSOR_ELEMENT_OPERATIONS
@@ -19,6 +20,7 @@ from .stream_types import (
     BindingType,
     ChannelType,
     FileType,
+    ImmediateTimepointAttr,
     NamedParameterAttr,
     ResourceType,
     TimepointType,
@@ -30,10 +32,19 @@ Stream = Dialect(
         *STREAM_ASYNC_OPERATIONS,
         *STREAM_COMMAND_OPERATIONS,
         *STREAM_EXECUTABLE_OPERATIONS,
+        *STREAM_FILE_OPERATIONS,
         *STREAM_RESOURCE_OPERATIONS,
         *STREAM_TENSOR_ELEMENT_OPERATIONS,
         *STREAM_TENSOR_OPERATIONS,
         *STREAM_TIMEPOINT_OPERATIONS,
     ],
-    [BindingType, ChannelType, FileType, NamedParameterAttr, ResourceType, TimepointType],
+    [
+        BindingType,
+        ChannelType,
+        FileType,
+        ImmediateTimepointAttr,
+        NamedParameterAttr,
+        ResourceType,
+        TimepointType,
+    ],
 )

@@ -62,6 +62,26 @@ class ChannelType(ParametrizedAttribute, TypeAttribute):
 
 
 @irdl_attr_definition
+class ImmediateTimepointAttr(ParametrizedAttribute):
+    """`#stream.timepoint<immediate> : !stream.timepoint`: the point that is always reached."""
+
+    name = "stream.timepoint"
+    type: Attribute
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            parser.parse_keyword("immediate")
+        if parser.parse_optional_punctuation(":") is not None:
+            return [parser.parse_type()]
+        return [TimepointType()]
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string("<immediate> : ")
+        printer.print_attribute(self.type)
+
+
+@irdl_attr_definition
 class FileType(ParametrizedAttribute, TypeAttribute):
     """A file that resources are read from and written to."""
 

@@ -35,7 +35,6 @@ from .symbol_checks import VISIBILITY, verify_visibility
 from .syntax import (
     ATTRIBUTES,
     ATTRIBUTES_WITH_KEYWORD,
-    AttributeValue,
     Operand,
     Operands,
     Optional,
@@ -48,6 +47,7 @@ from .syntax import (
     same_types,
     values,
 )
+from .util_buffers import BufferConstantOp, CompositeAttr
 from .util_functions import CallOp, FuncOp, ReturnOp
 from .util_types import (
     BufferType,
@@ -317,24 +317,6 @@ class AlignOp(SyntaxOperation):
 
 
 @irdl_op_definition
-class BufferConstantOp(SyntaxOperation):
-    """Constant bytes in host memory."""
-
-    name = "util.buffer.constant"
-    value = prop_def(Attribute)
-    result = result_def(BufferType)
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
-        ATTRIBUTES,
-        " : ",
-        Type("result"),
-        " = ",
-        AttributeValue("value"),
-    )
-
-
-@irdl_op_definition
 class AssumeIntOp(IRDLOperation):
     """Numbers with what is known of them: for each one set of facts, or one for each caller."""
 
@@ -418,6 +400,7 @@ Util = Dialect(
     [
         BufferType,
         BytePatternAttr,
+        CompositeAttr,
         InlineAlwaysAttr,
         InlineNeverAttr,
         IntAssumptionAttr,

@@ -14,6 +14,7 @@
 // CHECK: %7 = flow.tensor.load %t[%n, %n] : tensor<?x4xf32>{%n}
 // CHECK: %8 = flow.tensor.store %7, %t[%n, %n] : tensor<?x4xf32>{%n}
 // CHECK: %9 = flow.tensor.bitcast %t : tensor<?x4xf32>{%n} -> tensor<?x4xi32>{%n}
+// CHECK: %10 = flow.tensor.tie_shape %t : tensor<?x4xf32>{%n}
 
 func.func @f(%n: index, %v: f32, %t: tensor<?x4xf32>, %u: tensor<2x4xf32>) {
   %0 = flow.tensor.constant dense<1.0> : tensor<4xf32>
@@ -26,5 +27,6 @@ func.func @f(%n: index, %v: f32, %t: tensor<?x4xf32>, %u: tensor<2x4xf32>) {
   %7 = flow.tensor.load %t[%n, %n] : tensor<?x4xf32>{%n}
   %8 = flow.tensor.store %7, %t[%n, %n] : tensor<?x4xf32>{%n}
   %9 = flow.tensor.bitcast %t : tensor<?x4xf32>{%n} -> tensor<?x4xi32>{%n}
+  %10 = flow.tensor.tie_shape %t : tensor<?x4xf32>{%n}
   func.return
 }

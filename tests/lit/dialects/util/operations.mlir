@@ -28,6 +28,10 @@
 // CHECK: %h = util.assume.int %n[<umin = 0>, <udiv = 64>] : index
 // CHECK: %al = util.align %n, %n : index
 // CHECK: %bytes = util.buffer.constant : !util.buffer = "x"
+// CHECK: %parts = util.buffer.constant "name" <alignment = 64, mime_type = "text/plain"> {note} : !util.buffer = #util.composite<64xi8, [
+// CHECK-NEXT: dense<1> : tensor<2x2xi8>,
+// CHECK-NEXT: dense<0> : vector<60xi8>,
+// CHECK-NEXT: ]>
 // CHECK: util.return %n : index
 
 util.global private mutable @counter {note = 1 : i32, stream.affinity = #hal.device.affinity<@d>} : index
@@ -60,5 +64,6 @@ util.func public @main(%t: tensor<?xf32>, %n: index) -> index {
   %h = util.assume.int %n[<umin = 0>, <udiv = 64>] : index
   %al = util.align %n, %n : index
   %bytes = util.buffer.constant : !util.buffer = "x"
+  %parts = util.buffer.constant "name" <alignment = 64, mime_type = "text/plain"> {note} : !util.buffer = #util.composite<64xi8, [dense<1> : tensor<2x2xi8>, dense<0> : vector<60xi8>]>
   util.return %n : index
 }
