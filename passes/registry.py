@@ -215,6 +215,9 @@ OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
 }
 """Our passes by name. Keys are sorted; an alias is a second key for the same function."""
 
+FOLLOW_CALLS = frozenset({"shard-complete", "shard-partition", "sharding-propagation"})
+"""Passes that change callers and callees together, so that `func.func(...)` runs them on all."""
+
 
 def all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     """Every pass that our tools run: xDSL's, with ours in the place of its namesakes."""

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Protocol
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
 from ..dialects.diagnostics import OperationError
 from ..passes.named_pipeline import NamedPipeline
+from ..passes.registry import FOLLOW_CALLS
 from .anchoring import SymbolsAround, alone_in_module, anchored_operations
 from .limits import deep_recursion
 from .pass_options import PassTable, build_pass, describe_pass
@@ -127,15 +130,37 @@ def _run_anchored(
 ) -> None:
     for observer in observers:
         observer.enter(anchored.anchor)
-    around = SymbolsAround(parent)
-    for operation in anchored_operations(parent, anchored.anchor):
-        if isinstance(operation, ModuleOp):
-            run_steps(context, operation, anchored.steps, observers)
-            continue
-        with alone_in_module(operation, around) as module:
-            _run_inside(context, module, operation, anchored.steps, observers)
+    on_functions = anchored.anchor == FuncOp.name
+    for follows_calls, steps in groupby(
+        anchored.steps, lambda step: on_functions and _follows_calls(step)
+    ):
+        if follows_calls:
+            run_steps(context, parent, tuple(steps), observers)
+        else:
+            _run_on_each(context, parent, anchored.anchor, tuple(steps), observers)
     for observer in reversed(observers):
         observer.leave(anchored.anchor)
+
+
+def _follows_calls(step: Step) -> bool:
+    return isinstance(step, ModulePass) and step.name in FOLLOW_CALLS
+
+
+def _run_on_each(
+    context: Context,
+    parent: ModuleOp,
+    anchor: str,
+    steps: Sequence[Step],
+    observers: Sequence[Observer],
+) -> None:
+    """Run passes on every operation of a name directly inside a module, one after the other."""
+    around = SymbolsAround(parent)
+    for operation in anchored_operations(parent, anchor):
+        if isinstance(operation, ModuleOp):
+            run_steps(context, operation, steps, observers)
+            continue
+        with alone_in_module(operation, around) as module:
+            _run_inside(context, module, operation, steps, observers)
 
 
 def _run_inside(

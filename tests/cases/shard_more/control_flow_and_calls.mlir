@@ -148,3 +148,50 @@ func.func @f(%x: tensor<8x8xf32>, %c: i1) -> tensor<8x8xf32> {
 ^b3(%q: tensor<8x8xf32>):
   return %q : tensor<8x8xf32>
 }
+
+// -----
+
+// A callee that is annotated, and callers that are not.
+// Collectives: none.
+shard.grid @g(shape = 2)
+func.func private @in(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %a = shard.shard %x to %s annotate_for_users : tensor<8x8xf32>
+  %y = math.exp %a : tensor<8x8xf32>
+  return %y : tensor<8x8xf32>
+}
+func.func @f(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %a = math.absf %x : tensor<8x8xf32>
+  %y = func.call @in(%a) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %z = math.absf %y : tensor<8x8xf32>
+  return %z : tensor<8x8xf32>
+}
+func.func @other(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %a = math.absf %x : tensor<8x8xf32>
+  return %a : tensor<8x8xf32>
+}
+
+// -----
+
+// A loop that goes on until all processes have converged.
+// Collectives: 1 all_reduce.
+shard.grid @g(shape = 2)
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %xs = shard.shard %x to %s annotate_for_users : tensor<8xf32>
+  %half = arith.constant dense<0.5> : tensor<8xf32>
+  %eps = arith.constant 0.1 : f32
+  %z = arith.constant dense<0.0> : tensor<f32>
+  %r = scf.while (%v = %xs) : (tensor<8xf32>) -> tensor<8xf32> {
+    %sq = arith.mulf %v, %v : tensor<8xf32>
+    %n = linalg.reduce { arith.addf } ins(%sq : tensor<8xf32>) outs(%z : tensor<f32>) dimensions = [0]
+    %q = tensor.extract %n[] : tensor<f32>
+    %c = arith.cmpf ogt, %q, %eps : f32
+    scf.condition(%c) %v : tensor<8xf32>
+  } do {
+  ^bb0(%v: tensor<8xf32>):
+    %w = arith.mulf %v, %half : tensor<8xf32>
+    scf.yield %w : tensor<8xf32>
+  }
+  return %r : tensor<8xf32>
+}

@@ -139,3 +139,17 @@ func.func @f(%a: tensor<4x8xf16>, %b: tensor<4x8xbf16>, %c: tensor<4x8xcomplex<f
   %r3 = linalg.reduce { arith.mulf } ins(%ds : tensor<4x8xf64>) outs(%f2 : tensor<4xf64>) dimensions = [1]
   return %r0, %r1, %cs, %r3 : tensor<4xf16>, tensor<4xbf16>, tensor<4x8xcomplex<f32>>, tensor<4xf64>
 }
+
+// -----
+
+// A product added to a tensor, split unevenly on a 3-d grid.
+// Collectives: 1 all_gather, 1 all_reduce.
+shard.grid @g(shape = 2x3x1)
+func.func @f(%a: tensor<5x7xf32>, %b: tensor<7x4xf32>, %c: tensor<5x4xf32>) -> tensor<5x4xf32> {
+  %s = shard.sharding @g split_axes = [[0, 2], [1]] : !shard.sharding
+  %as = shard.shard %a to %s annotate_for_users : tensor<5x7xf32>
+  %o = linalg.matmul ins(%as, %b : tensor<5x7xf32>, tensor<7x4xf32>) outs(%c : tensor<5x4xf32>) -> tensor<5x4xf32>
+  %t = shard.sharding @g split_axes = [[1], [0]] : !shard.sharding
+  %os = shard.shard %o to %t : tensor<5x4xf32>
+  return %os : tensor<5x4xf32>
+}

@@ -228,3 +228,23 @@ func.func @f(%x: tensor<8xf32>, %w: tensor<8x4xf32>, %v: tensor<4x8xf32>) -> (te
   %mp = linalg.map { arith.addf } ins(%tr, %v : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e3 : tensor<4x8xf32>)
   return %d, %m, %mm, %mp : tensor<f32>, tensor<4xf32>, tensor<8x8xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+// Destinations that are read, transposed maps, linalg.index.
+// Collectives: none.
+shard.grid @g(shape = 2x2)
+func.func @f(%x: tensor<4x6xi64>, %y: tensor<6xi64>, %o: tensor<6x4xi64>) -> tensor<6x4xi64> {
+  %s = shard.sharding @g split_axes = [[0], [1]] : !shard.sharding
+  %os = shard.shard %o to %s annotate_for_users : tensor<6x4xi64>
+  %r = linalg.generic {indexing_maps = [affine_map<(i,j)->(j,i)>, affine_map<(i,j)->(i)>, affine_map<(i,j)->(i,j)>], iterator_types = ["parallel", "parallel"]} ins(%x, %y : tensor<4x6xi64>, tensor<6xi64>) outs(%os : tensor<6x4xi64>) {
+  ^bb0(%a: i64, %b: i64, %c: i64):
+    %i = linalg.index 0 : index
+    %k = arith.index_cast %i : index to i64
+    %1 = arith.muli %a, %b : i64
+    %2 = arith.addi %1, %c : i64
+    %3 = arith.addi %2, %k : i64
+    linalg.yield %3 : i64
+  } -> tensor<6x4xi64>
+  return %r : tensor<6x4xi64>
+}

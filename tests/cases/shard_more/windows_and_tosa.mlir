@@ -81,3 +81,23 @@ func.func @f(%x: tensor<2x9x9x4xf32>, %k: tensor<3x3x4x2xf32>, %y: tensor<2x2x3x
   %o2 = linalg.conv_2d_ngchw_gfchw {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>} ins(%ys, %w : tensor<2x2x3x8x8xf32>, tensor<2x4x3x3x3xf32>) outs(%f2 : tensor<2x2x4x6x6xf32>) -> tensor<2x2x4x6x6xf32>
   return %o, %o2 : tensor<2x5x5x4x2xf32>, tensor<2x2x4x6x6xf32>
 }
+
+// -----
+
+// More of tosa.
+// Collectives: 1 all_gather.
+shard.grid @g(shape = 2)
+func.func @f(%x: tensor<2x8x4xf32>, %w: tensor<2x4x6xf32>) -> (tensor<2x8x6xf32>, tensor<4x8x4xf32>, tensor<2x8x4xf32>, tensor<2x4x2xf32>, tensor<2x8xi32>) {
+  %s = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
+  %xs = shard.shard %x to %s annotate_for_users : tensor<2x8x4xf32>
+  %zp = "tosa.const"() <{values = dense<0.0> : tensor<1xf32>}> : () -> tensor<1xf32>
+  %m = tosa.matmul %xs, %w, %zp, %zp : (tensor<2x8x4xf32>, tensor<2x4x6xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<2x8x6xf32>
+  %mu = tosa.const_shape {values = dense<[2, 1, 1]> : tensor<3xindex>} : () -> !tosa.shape<3>
+  %t = tosa.tile %xs, %mu : (tensor<2x8x4xf32>, !tosa.shape<3>) -> tensor<4x8x4xf32>
+  %rv = tosa.reverse %xs {axis = 1 : i32} : (tensor<2x8x4xf32>) -> tensor<2x8x4xf32>
+  %st = tosa.const_shape {values = dense<[0, 2, 1]> : tensor<3xindex>} : () -> !tosa.shape<3>
+  %sz = tosa.const_shape {values = dense<[2, 4, 2]> : tensor<3xindex>} : () -> !tosa.shape<3>
+  %sl = tosa.slice %xs, %st, %sz : (tensor<2x8x4xf32>, !tosa.shape<3>, !tosa.shape<3>) -> tensor<2x4x2xf32>
+  %am = tosa.argmax %xs {axis = 2 : i32} : (tensor<2x8x4xf32>) -> tensor<2x8xi32>
+  return %m, %t, %rv, %sl, %am : tensor<2x8x6xf32>, tensor<4x8x4xf32>, tensor<2x8x4xf32>, tensor<2x4x2xf32>, tensor<2x8xi32>
+}
