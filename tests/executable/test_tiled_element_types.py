@@ -1,0 +1,58 @@
+"""Matrix products of every element type, in tiles with padding along each side."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from mesh_opt.api import compile
+from mesh_opt.interpreter.values import dtype_of, integer_width
+
+TYPES = [
+    ("i1", "i1"),
+    ("i1", "i32"),
+    ("i2", "i4"),
+    ("i3", "i8"),
+    ("i4", "i32"),
+    ("i12", "i32"),
+    ("i33", "i64"),
+    ("f8E4M3FN", "f32"),
+    ("f16", "f16"),
+    ("bf16", "bf16"),
+    ("f64", "f64"),
+    ("complex<f32>", "complex<f32>"),
+]
+UNTILED = {("i1", "i1"), ("complex<f32>", "complex<f32>")}
+"""Sums of products by other operations than addition and multiplication of numbers."""
+
+
+def program(factor: str, result: str, microkernels: str) -> str:
+    lhs, rhs, sums = f"tensor<5x6x{factor}>", f"tensor<6x9x{factor}>", f"tensor<5x9x{result}>"
+    return f"""
+#target = #hal.executable.target<"vmvx", "vmvx-bytecode-fb", {{
+  iree.encoding.resolver = #iree_cpu.vmvx_encoding_resolver<>, ukernels = "{microkernels}"}}>
+util.global private @d = #hal.device.target<"local", [#target]> : !hal.device
+func.func @main(%a: {lhs}, %b: {rhs}, %c: {sums}) -> {sums} {{
+  %0 = linalg.matmul ins(%a, %b : {lhs}, {rhs}) outs(%c : {sums}) -> {sums}
+  return %0 : {sums}
+}}
+"""
+
+
+@pytest.mark.parametrize("microkernels", ["none", "all"])
+@pytest.mark.parametrize(("factor", "result"), TYPES)
+def test_tiled_products(factor: str, result: str, microkernels: str) -> None:
+    text = program(factor, result, microkernels)
+    plain = compile(text, stages=False)["main"]
+    numbers = np.random.default_rng(0)
+    inputs: list[np.ndarray] = []
+    for type_ in plain.argument_types:
+        width = integer_width(type_)
+        low, high = (0, 2) if width == 1 else (-2, 2)
+        shape = type_.get_shape()  # type: ignore[attr-defined]
+        inputs.append(numbers.integers(low, high, shape).astype(dtype_of(type_)))
+    (expected,) = plain.run(inputs)
+    tiled = compile(text, "data-tile", stages=False)
+    (found,) = tiled["main"].run(inputs)
+    np.testing.assert_array_equal(found, expected)
+    names = {op.name for op in tiled.module.walk()}
+    assert ("linalg.mmt4d" in names) == ((factor, result) not in UNTILED)
