@@ -39,6 +39,8 @@ class AnnotationWriter:
             for entry in graph.entries
             if entry.annotation is not None
         }
+        self._annotated = {annotation.source for annotation in self._annotations.values()}
+        """The values that the program annotates."""
         self._function_of: dict[Block, Operation] = {}
         self._heads: dict[Block, Operation | None] = {}
         self._functions = set(graph.functions)
@@ -140,7 +142,7 @@ class AnnotationWriter:
             assert block is not None
         else:
             block, before = owner, self._head(owner)
-        for use in value.uses:
+        for use in value.uses if value in self._annotated else ():
             if use.operation.name != SHARD or use.index != 0:
                 continue
             annotation = self._annotations[use.operation]
@@ -176,7 +178,7 @@ class AnnotationWriter:
                 if annotation.for_users:
                     operation.operands[0] = value
                     continue
-            if use.sharding is held or use.sharding == held:
+            if held is not None and (use.sharding is held or use.sharding == held):
                 if operation.operands[use.index] is not value:
                     operation.operands[use.index] = value
                 continue
@@ -230,13 +232,15 @@ class AnnotationWriter:
                     PlacedUse(maker, index, wanted, maker)
                 )
             (made,) = maker.results
+            if made is not value:
+                for use in uses:
+                    use.operation.operands[use.index] = made
+                if value in self._annotated:
+                    self._annotated.add(made)
             self._write_free_uses(made, sharding, uses)
 
     def _write_free_uses(self, value: SSAValue, sharding: Sharding, uses: list[PlacedUse]) -> None:
         """All of these users want a free value in one way: annotate it right where it is made."""
-        for use in uses:
-            if use.operation.operands[use.index] is not value:
-                use.operation.operands[use.index] = value
         definition = self._definition_of(value, sharding)
         made = definition.owner
         assert isinstance(made, Operation) and made.parent is not None

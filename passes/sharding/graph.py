@@ -126,6 +126,7 @@ class _Builder:
         self._graph = ShardingGraph()
         self._calls = CallGraph(module)
         self._rules = RuleCache()
+        self._pass_through: dict[int, bool] = {}
         self._grids = GridTable()
         self._edges: dict[SSAValue, list[tuple[Operation, int]]] = {}
         self._same: list[tuple[SSAValue, SSAValue]] = []
@@ -223,9 +224,17 @@ class _Builder:
     def _makes_free_value(self, operation: Operation, rule: FactorRule) -> bool:
         return (
             len(operation.results) == 1
-            and all(factor.kind is FactorKind.PASS_THROUGH for factor in rule.factors)
+            and self._all_pass_through(rule)
             and not any(operand in self._graph.values for operand in operation.operands)
         )
+
+    def _all_pass_through(self, rule: FactorRule) -> bool:
+        # The cache of rules keeps one object for each.
+        known = self._pass_through.get(id(rule))
+        if known is None:
+            known = all(factor.kind is FactorKind.PASS_THROUGH for factor in rule.factors)
+            self._pass_through[id(rule)] = known
+        return known
 
     def _whole(self, operation: Operation) -> None:
         if not _has_tensors(operation):
