@@ -31,6 +31,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..sharding.grid import Grid
 from ..sharding.sharding import Sharding
+from .reading import symbol_name
 
 BOUNDARY_ATTRIBUTE = "shard.boundary"
 
@@ -173,12 +174,6 @@ def find_grid(operation: Operation, name: str) -> Grid | None:
                         return _grid_value(candidate, name)
         scope = scope.parent_op()
     return None
-
-
-def symbol_name(operation: Operation) -> str | None:
-    """The name of the symbol that an operation defines, if it does."""
-    attribute = operation.get_attr_or_prop("sym_name")
-    return getattr(attribute, "data", None)
 
 
 def _grid_value(operation: Operation, name: str) -> Grid:

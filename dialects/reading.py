@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    MemRefType,
+    StringAttr,
     TensorType,
+    UnrankedMemRefType,
     UnrankedTensorType,
     VectorType,
 )
 from xdsl.ir import Attribute, Operation
 
+_SHAPED = (TensorType, UnrankedTensorType, VectorType, MemRefType, UnrankedMemRefType)
+
 
 def element_type(value_type: Attribute) -> Attribute:
-    """The type of a tensor's or memref's elements, or the type itself for a scalar."""
-    found = getattr(value_type, "element_type", None)
-    return found if isinstance(found, Attribute) else value_type
+    """The type of a tensor's, vector's or memref's elements; any other type itself.
+
+    A complex number is a scalar here, though xDSL's class for its type has elements.
+    """
+    if isinstance(value_type, _SHAPED):
+        return cast(TensorType[Attribute], value_type).element_type
+    return value_type
 
 
 def with_element(value_type: Attribute, element: Attribute) -> Attribute:
@@ -32,6 +43,12 @@ def with_element(value_type: Attribute, element: Attribute) -> Attribute:
 def attribute(operation: Operation, name: str) -> Attribute | None:
     """A property or, from sources that do not tell them apart, a discardable attribute."""
     return operation.get_attr_or_prop(name)
+
+
+def symbol_name(operation: Operation) -> str | None:
+    """The name of the symbol that an operation defines, if it defines one."""
+    name = attribute(operation, "sym_name")
+    return name.data if isinstance(name, StringAttr) else None
 
 
 def integers(value: Attribute | None) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.diagnostics import OperationError
+from ..dialects.reading import attribute
 from .values import Value
 
 DYNAMIC = -(1 << 63)
@@ -33,12 +34,6 @@ def operation_name(op: Operation) -> str:
     if isinstance(op, UnregisteredOp):
         return op.op_name.data
     return op.name
-
-
-def attribute(op: Operation, name: str) -> Attribute | None:
-    """An attribute by name, be it a property or not."""
-    found = op.properties.get(name)
-    return found if found is not None else op.attributes.get(name)
 
 
 def required(op: Operation, name: str) -> Attribute:
@@ -154,9 +149,3 @@ def symbol(op: Operation, name: str) -> str:
     if isinstance(found, StringAttr):
         return found.data
     raise OperationError(op, f"needs a symbol '{name}', got {found}")
-
-
-def symbol_name(op: Operation) -> str | None:
-    """The name of the symbol that an operation defines."""
-    found = attribute(op, "sym_name")
-    return found.data if isinstance(found, StringAttr) else None

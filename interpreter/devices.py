@@ -24,7 +24,8 @@ from ..dialects.hal_targets import (
     DeviceSelectAttr,
     DeviceTargetAttr,
 )
-from .attributes import attribute, operation_name, symbol_name
+from ..dialects.reading import symbol_name
+from .attributes import attribute, operation_name
 from .machine import Frame
 from .storage import Resource
 

@@ -16,8 +16,9 @@ from xdsl.dialects.builtin import ModuleOp, ShapedType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..dialects.diagnostics import OperationError
+from ..dialects.reading import symbol_name
 from ..sharding.grid import Grid
-from .attributes import operation_name, symbol_name
+from .attributes import operation_name
 from .registry import (
     Driver,
     Executor,

@@ -22,6 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..dialects.boundary import Boundary, argument_boundary, result_boundary
 from ..dialects.diagnostics import OperationError
+from ..dialects.reading import symbol_name
 from ..sharding.grid import Grid
 from ..sharding.sharding import Sharding
 from .attributes import attribute, integers, operation_name

@@ -26,13 +26,12 @@ from xdsl.dialects.builtin import (
     ComplexType,
     IndexType,
     IntegerType,
-    MemRefType,
     ShapedType,
     Signedness,
-    TensorType,
-    VectorType,
 )
 from xdsl.ir import Attribute
+
+from ..dialects.reading import element_type
 
 Array = npt.NDArray[Any]
 Value = Any
@@ -88,13 +87,6 @@ def scalar_dtype(element_type: Attribute) -> np.dtype[Any]:
     if found is None:
         raise UnsupportedType(f"values of type {element_type} cannot be run")
     return found
-
-
-def element_type(value_type: Attribute) -> Attribute:
-    """The element type of a tensor, vector or memref, or the type itself for a scalar."""
-    if isinstance(value_type, TensorType | MemRefType | VectorType):
-        return cast(TensorType[Attribute], value_type).element_type
-    return value_type
 
 
 def dtype_of(value_type: Attribute) -> np.dtype[Any]:

@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute
 from xdsl.traits import IsolatedFromAbove
 
 from ..dialects.diagnostics import OperationError
+from ..dialects.reading import symbol_name
 from .pipeline import ANY_ANCHOR
 
 
@@ -126,12 +127,6 @@ def _copy(symbol: Operation) -> Operation:
     copy = symbol.clone_without_regions()
     copy.properties["sym_visibility"] = StringAttr("private")
     return copy
-
-
-def symbol_name(operation: Operation) -> str | None:
-    """The name of the symbol that an operation defines, if it defines one."""
-    name = operation.properties.get("sym_name") or operation.attributes.get("sym_name")
-    return name.data if isinstance(name, StringAttr) else None
 
 
 def _symbols_in(operation: Operation) -> dict[str, Operation]:

@@ -130,7 +130,8 @@ def _grid(options: RunOptions, program: Program) -> Grid | None:
     """The grid that `--grid-shape` gives extents to: the module's only one."""
     if options.grid_shape is None:
         return None
-    from ..interpreter.attributes import operation_name, symbol_name
+    from ..dialects.reading import symbol_name
+    from ..interpreter.attributes import operation_name
     from ..sharding.grid import Grid
 
     names = [symbol_name(op) for op in program.module.walk() if operation_name(op) == "shard.grid"]
