@@ -12,7 +12,6 @@ What it adds to xDSL's `Parser`:
 
 from __future__ import annotations
 
-import gc
 import re
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Sequence
@@ -38,6 +37,7 @@ from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, PyRDLErro
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
+from ..passes.garbage_collection import without_garbage_collection
 from .dense_elements import BitsElement
 from .lexer import SourceLexer
 from .limits import MAXIMUM_INTEGER_WIDTH, MAXIMUM_NESTING, deep_recursion
@@ -61,20 +61,8 @@ def parse_module(context: Context, source: Source, *, implicit_module: bool = Tr
 
     Raises ParseError with a span in `source` for whatever is wrong with the text.
     """
-    with _without_garbage_collection(), deep_recursion():
+    with without_garbage_collection(), deep_recursion():
         return SourceParser(context, source).parse_whole_module(implicit_module)
-
-
-@contextmanager
-def _without_garbage_collection() -> Generator[None]:
-    """Parsing makes many objects and hardly any garbage: the collector only costs time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 class _Aliases(dict[str, Attribute]):

@@ -8,9 +8,6 @@ lead from one placement to another. Functions without annotations stay as they a
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -22,6 +19,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects.boundary import Boundary, set_argument_boundary, set_result_boundary
 from ...sharding.sharding import Sharding
+from ..garbage_collection import without_garbage_collection
 from .emitter import Emitter
 from .local_types import local_type, ranked
 from .partition_control_flow import local_of
@@ -55,7 +53,7 @@ def partition_module(module: ModuleOp, global_abi: bool = False) -> None:
 
     Raises OperationError where an annotation cannot be followed.
     """
-    with _without_garbage_collection():
+    with without_garbage_collection():
         signatures = Signatures(module, global_abi)
         emitted = [
             (function, _emit_function(function, signatures))
@@ -63,18 +61,6 @@ def partition_module(module: ModuleOp, global_abi: bool = False) -> None:
         ]
         for function, region in emitted:
             _replace_body(function, region, signatures)
-
-
-@contextmanager
-def _without_garbage_collection() -> Generator[None, None, None]:
-    """Emission makes many objects and hardly any garbage: the collector only costs time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _emit_function(function: FuncOp, signatures: Signatures) -> Region:
