@@ -13,13 +13,14 @@ from xdsl.irdl import IRDLOperation, OptPropertyDef, VerificationContext
 from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
+from ..dialects.comparison_checks import COMPARISON_CHECKS
 from ..dialects.diagnostics import Note, OperationError
 from ..dialects.symbol_checks import SYMBOL_CHECKS
 from ..dialects.tensor_checks import TENSOR_CHECKS
 from .dominance import Dominance
 from .limits import deep_recursion
 
-CHECKS = TENSOR_CHECKS | SYMBOL_CHECKS
+CHECKS = COMPARISON_CHECKS | SYMBOL_CHECKS | TENSOR_CHECKS
 """What is checked of operations beyond their own verifiers, by name."""
 
 GRAPH_REGION_OPERATIONS = frozenset({"builtin.module"})

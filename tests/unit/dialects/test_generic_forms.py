@@ -53,6 +53,10 @@ REFUSED = {
         '^bb0(%x: index):\n  "func.return"() : () -> ()\n}) : () -> ()',
         "got 0, but expected 1",
     ),
+    "a predicate of another type": (
+        '%0 = "arith.cmpi"(%s, %s) <{predicate = 0 : i0}> : (index, index) -> i1',
+        "expected a predicate from 0 to 9 of type i64",
+    ),
     "two blocks": (
         '%0 = "stream.async.execute"() <{operandSegmentSizes = array<i32: 0, 0, 0, 0>}> ({\n'
         '^bb0:\n  "cf.br"()[^bb1] : () -> ()\n^bb1:\n  "stream.yield"() : () -> ()\n'
