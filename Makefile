@@ -5,7 +5,7 @@ BIN := .venv/bin
 EXAMPLE := examples/mlp_dp_tp.mlir
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format docs nightly fuzz bench clean
+.PHONY: help demo demo-devices test lint format docs nightly fuzz bench clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,11 @@ demo: .venv/run ## partition a two-layer MLP for four devices, run it, and compa
 	@$(BIN)/mesh-opt $(EXAMPLE) --spmd
 	@echo "--- run on four devices and compared with the program as written:"
 	@$(BIN)/mesh-opt $(EXAMPLE) --spmd | $(BIN)/mesh-run - --random-inputs=0 --output_max_element_count=8 --check=$(EXAMPLE)
+
+demo-devices: .venv/run ## run two matrix products on two devices that lay tensors out differently
+	$(BIN)/mesh-run examples/two_devices.mlir --device=list
+	$(BIN)/mesh-run examples/two_devices.mlir --function=foo --input=2x3xf32=1,2,3,4,5,6 \
+	    --input=3x5xf32=1 --device=local-task --device=local-task --check
 
 test: .venv/test ## run all tests
 	$(BIN)/python -m pytest
