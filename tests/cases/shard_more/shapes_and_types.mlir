@@ -248,3 +248,58 @@ func.func @f(%x: tensor<4x6xi64>, %y: tensor<6xi64>, %o: tensor<6x4xi64>) -> ten
   } -> tensor<6x4xi64>
   return %r : tensor<6x4xi64>
 }
+
+// -----
+
+// More processes than elements.
+// Collectives: none.
+shard.grid @g(shape = 4x4)
+func.func @f(%x: tensor<1x5xf32>) -> tensor<5xf32> {
+  %s = shard.sharding @g split_axes = [[0], [1]] : !shard.sharding
+  %a = shard.shard %x to %s annotate_for_users : tensor<1x5xf32>
+  %z = arith.constant dense<0.0> : tensor<5xf32>
+  %r = linalg.reduce { arith.addf } ins(%a : tensor<1x5xf32>) outs(%z : tensor<5xf32>) dimensions = [0]
+  return %r : tensor<5xf32>
+}
+
+// -----
+
+// A dynamic batch, sliced, padded and joined.
+// Collectives: 1 all_gather, 1 all_reduce.
+shard.grid @g(shape = 2)
+func.func @f(%x: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x6xf32>, tensor<?x8xf32>) {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %xs = shard.shard %x to %s annotate_for_users : tensor<?x4xf32>
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %z = arith.constant 0.0 : f32
+  %n = tensor.dim %xs, %c0 : tensor<?x4xf32>
+  %h = arith.subi %n, %c2 : index
+  %q = tensor.extract_slice %xs[1, 0] [%h, 4] [1, 1] : tensor<?x4xf32> to tensor<?x4xf32>
+  %p = tensor.pad %xs low[0, 1] high[0, 1] {
+  ^bb0(%a: index, %b: index):
+    tensor.yield %z : f32
+  } : tensor<?x4xf32> to tensor<?x6xf32>
+  %c = tensor.concat dim(1) %xs, %xs : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x8xf32>
+  return %q, %p, %c : tensor<?x4xf32>, tensor<?x6xf32>, tensor<?x8xf32>
+}
+
+// -----
+
+// A dynamic destination next to a split dimension.
+// Collectives: none.
+shard.grid @g(shape = 2)
+func.func @f(%x: tensor<?x8xf32>, %n: index) -> tensor<?x8xf32> {
+  %s = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
+  %xs = shard.shard %x to %s : tensor<?x8xf32>
+  %xu = shard.shard %xs to %s annotate_for_users : tensor<?x8xf32>
+  %c0 = arith.constant 0 : index
+  %d = tensor.dim %x, %c0 : tensor<?x8xf32>
+  %e = tensor.empty(%d) : tensor<?x8xf32>
+  %es = shard.shard %e to %s : tensor<?x8xf32>
+  %eu = shard.shard %es to %s annotate_for_users : tensor<?x8xf32>
+  %y = linalg.exp ins(%xu : tensor<?x8xf32>) outs(%eu : tensor<?x8xf32>) -> tensor<?x8xf32>
+  %ys = shard.shard %y to %s : tensor<?x8xf32>
+  %yu = shard.shard %ys to %s annotate_for_users : tensor<?x8xf32>
+  return %yu : tensor<?x8xf32>
+}

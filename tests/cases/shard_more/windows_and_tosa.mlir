@@ -101,3 +101,23 @@ func.func @f(%x: tensor<2x8x4xf32>, %w: tensor<2x4x6xf32>) -> (tensor<2x8x6xf32>
   %am = tosa.argmax %xs {axis = 2 : i32} : (tensor<2x8x4xf32>) -> tensor<2x8xi32>
   return %m, %t, %rv, %sl, %am : tensor<2x8x6xf32>, tensor<4x8x4xf32>, tensor<2x8x4xf32>, tensor<2x4x2xf32>, tensor<2x8xi32>
 }
+
+// -----
+
+// Convolutions of one and three dimensions, an uneven batch.
+// Collectives: 1 update_halo.
+shard.grid @g(shape = 2)
+func.func @f(%x: tensor<3x2x9xf32>, %w: tensor<4x2x3xf32>, %y: tensor<1x6x6x6x2xf32>, %v: tensor<3x3x3x2x3xf32>) -> (tensor<3x4x4xf32>, tensor<1x4x4x4x3xf32>) {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %t = shard.sharding @g split_axes = [[], [], [0]] : !shard.sharding
+  %xs = shard.shard %x to %s annotate_for_users : tensor<3x2x9xf32>
+  %ys = shard.shard %y to %t annotate_for_users : tensor<1x6x6x6x2xf32>
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3x4x4xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<3x4x4xf32>) -> tensor<3x4x4xf32>
+  %o = linalg.conv_1d_ncw_fcw {dilations = dense<1> : tensor<1xi64>, strides = dense<2> : tensor<1xi64>} ins(%xs, %w : tensor<3x2x9xf32>, tensor<4x2x3xf32>) outs(%f : tensor<3x4x4xf32>) -> tensor<3x4x4xf32>
+  %e2 = tensor.empty() : tensor<1x4x4x4x3xf32>
+  %f2 = linalg.fill ins(%z : f32) outs(%e2 : tensor<1x4x4x4x3xf32>) -> tensor<1x4x4x4x3xf32>
+  %o2 = linalg.conv_3d_ndhwc_dhwcf {dilations = dense<1> : tensor<3xi64>, strides = dense<1> : tensor<3xi64>} ins(%ys, %v : tensor<1x6x6x6x2xf32>, tensor<3x3x3x2x3xf32>) outs(%f2 : tensor<1x4x4x4x3xf32>) -> tensor<1x4x4x4x3xf32>
+  return %o, %o2 : tensor<3x4x4xf32>, tensor<1x4x4x4x3xf32>
+}
