@@ -246,7 +246,7 @@ def test_mutated_programs(start: int) -> None:
             check(text, chooser.random() < 0.3)
 
 
-@pytest.mark.parametrize("passes", ["--spmd", "--canonicalize"])
+@pytest.mark.parametrize("passes", ["--spmd", "--canonicalize", "--data-tile"])
 @pytest.mark.parametrize("start", range(FIRST, FIRST + INPUTS // 4, BATCH))
 def test_mutated_programs_through_passes(start: int, passes: str) -> None:
     """What can be read can be transformed, or is refused with a reason: no pass breaks down."""
