@@ -20,6 +20,7 @@ from itertools import chain
 from typing import NoReturn
 
 from xdsl.context import Context
+from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     FileLineColLoc,
@@ -110,6 +111,7 @@ class SourceParser(QuickParser):
         self._file_name = StringAttr(source.name)
         self._numbers: dict[int, IntAttr] = {}
         self.external_resources: dict[str, dict[str, str]] = {}
+        self._resource_keys: dict[tuple[str, str], str] = {}
 
     # Whole files
 
@@ -178,6 +180,29 @@ class SourceParser(QuickParser):
         self.lexer.pos = position
         self._parser_state.current_token = here
         return location
+
+    def _parse_dialect_resource_handle(
+        self, dialect_name: str, interface: OpAsmDialectInterface
+    ) -> str:
+        """The key under which a resource that the text names is stored.
+
+        The store is one for the whole process: another file's resource of this name keeps its
+        data, and the same data keeps its name.
+        """
+        name = self.parse_identifier(" for resource handle")
+        key = self._resource_keys.get((dialect_name, name))
+        if key is None:
+            same = interface.lookup(name) == self._resource_text(name)
+            key = name if same else interface.declare_resource(name)
+            self._resource_keys[dialect_name, name] = key
+        return key
+
+    def _resource_text(self, name: str) -> str:
+        """The data that the end of the file gives a resource, empty if none."""
+        start = self.source.content.rfind("{-#")
+        entry = re.compile(rf'(?<![\w$.-]){re.escape(name)}\s*:\s*"([^"]*)"')
+        found = entry.search(self.source.content, start) if start >= 0 else None
+        return found[1] if found else ""
 
     def _parse_external_resources(self) -> None:
         """Keep `{name: {key: "text"}}`: how a reproducer carries its pipeline."""

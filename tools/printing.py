@@ -6,7 +6,7 @@ from collections.abc import Callable
 from io import StringIO
 from typing import cast
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.dialects.builtin import Builtin, DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation
 from xdsl.printer import Printer
@@ -99,8 +99,13 @@ def print_operation(
     locations: bool = False,
     elide_larger: int | None = None,
 ) -> str:
-    """The text of an operation, without a newline at its end."""
+    """The text of an operation, without a newline at its end.
+
+    After a whole module comes the data of the resources that its constants refer to.
+    """
     printer = ModulePrinter(generic=generic, locations=locations, elide_larger=elide_larger)
     with deep_recursion():
         printer.print_op(operation)
-    return printer.text
+    if isinstance(operation, ModuleOp) and operation.parent is None:
+        printer.print_metadata((Builtin,))
+    return printer.text.rstrip("\n")
