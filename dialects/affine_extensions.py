@@ -82,7 +82,7 @@ class DelinearizeIndexOp(IRDLOperation):
 
     linear_index = operand_def(IndexType)
     dynamic_basis = var_operand_def(IndexType)
-    static_basis = prop_def(DenseArrayBase)
+    static_basis = prop_def(DenseArrayBase.constr(i64))
     multi_index = var_result_def(IndexType)
 
     traits = traits_def(Pure())
@@ -123,7 +123,7 @@ class LinearizeIndexOp(IRDLOperation):
 
     multi_index = var_operand_def(IndexType)
     dynamic_basis = var_operand_def(IndexType)
-    static_basis = prop_def(DenseArrayBase)
+    static_basis = prop_def(DenseArrayBase.constr(i64))
     disjoint = opt_prop_def(Attribute)
     """A unit attribute, or `false` as MLIR's generic form says."""
     linear_index = result_def(IndexType)

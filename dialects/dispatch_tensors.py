@@ -194,9 +194,9 @@ class DispatchTensorAccess(SyntaxOperation):
     offsets = var_operand_def(IndexType())
     sizes = var_operand_def(IndexType())
     strides = var_operand_def(IndexType())
-    static_offsets = prop_def(DenseArrayBase)
-    static_sizes = prop_def(DenseArrayBase)
-    static_strides = prop_def(DenseArrayBase)
+    static_offsets = prop_def(DenseArrayBase.constr(i64))
+    static_sizes = prop_def(DenseArrayBase.constr(i64))
+    static_strides = prop_def(DenseArrayBase.constr(i64))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 

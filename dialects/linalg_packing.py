@@ -63,9 +63,9 @@ class _PackingOp(IRDLOperation):
     """What `pack` and `unpack` have in common."""
 
     result = result_def(TensorType)
-    inner_dims_pos = prop_def(DenseArrayBase)
-    outer_dims_perm = opt_prop_def(DenseArrayBase)
-    static_inner_tiles = prop_def(DenseArrayBase)
+    inner_dims_pos = prop_def(DenseArrayBase.constr(i64))
+    outer_dims_perm = opt_prop_def(DenseArrayBase.constr(i64))
+    static_inner_tiles = prop_def(DenseArrayBase.constr(i64))
 
     traits = traits_def(Pure())
 

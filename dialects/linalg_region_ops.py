@@ -233,7 +233,7 @@ class ReduceOp(IRDLOperation):
     inits = var_operand_def()
     res = var_result_def()
     combiner = region_def()
-    dimensions = prop_def(DenseArrayBase)
+    dimensions = prop_def(DenseArrayBase.constr(i64))
 
     irdl_options = (SameVariadicOperandSize(),)
     traits = traits_def(DestinationEffects())
@@ -406,7 +406,7 @@ class BroadcastOp(_RelayoutOp):
     name = "linalg.broadcast"
     NUMBERS_NAME: ClassVar[str] = "dimensions"
 
-    dimensions = prop_def(DenseArrayBase)
+    dimensions = prop_def(DenseArrayBase.constr(i64))
 
     def verify_(self) -> None:
         dimensions = integers(self.dimensions)
@@ -440,7 +440,7 @@ class TransposeOp(_RelayoutOp):
     name = "linalg.transpose"
     NUMBERS_NAME: ClassVar[str] = "permutation"
 
-    permutation = prop_def(DenseArrayBase)
+    permutation = prop_def(DenseArrayBase.constr(i64))
 
     def verify_(self) -> None:
         permutation = integers(self.permutation)

@@ -89,9 +89,9 @@ class ForallOp(IRDLOperation):
     res = var_result_def(TensorType)
     body = region_def()
 
-    static_lower_bound = prop_def(DenseArrayBase, prop_name="staticLowerBound")
-    static_upper_bound = prop_def(DenseArrayBase, prop_name="staticUpperBound")
-    static_step = prop_def(DenseArrayBase, prop_name="staticStep")
+    static_lower_bound = prop_def(DenseArrayBase.constr(i64), prop_name="staticLowerBound")
+    static_upper_bound = prop_def(DenseArrayBase.constr(i64), prop_name="staticUpperBound")
+    static_step = prop_def(DenseArrayBase.constr(i64), prop_name="staticStep")
     mapping = opt_prop_def(ArrayAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)

@@ -208,8 +208,8 @@ class PadOp(IRDLOperation):
     source = operand_def(TensorType)
     low = var_operand_def(IndexType)
     high = var_operand_def(IndexType)
-    static_low = prop_def(DenseArrayBase)
-    static_high = prop_def(DenseArrayBase)
+    static_low = prop_def(DenseArrayBase.constr(i64))
+    static_high = prop_def(DenseArrayBase.constr(i64))
     nofold = opt_prop_def(UnitAttr)
     region = region_def()
     result = result_def(TensorType)
@@ -321,9 +321,9 @@ class ParallelInsertSliceOp(IRDLOperation):
     offsets = var_operand_def(IndexType)
     sizes = var_operand_def(IndexType)
     strides = var_operand_def(IndexType)
-    static_offsets = prop_def(DenseArrayBase)
-    static_sizes = prop_def(DenseArrayBase)
-    static_strides = prop_def(DenseArrayBase)
+    static_offsets = prop_def(DenseArrayBase.constr(i64))
+    static_sizes = prop_def(DenseArrayBase.constr(i64))
+    static_strides = prop_def(DenseArrayBase.constr(i64))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 

@@ -88,7 +88,7 @@ class GatherOp(_IndexedOp):
 
     source = operand_def(TensorType)
     indices = operand_def(TensorType)
-    gather_dims = prop_def(DenseArrayBase)
+    gather_dims = prop_def(DenseArrayBase.constr(i64))
     unique = opt_prop_def(UnitAttr)
     result = result_def(TensorType)
 
@@ -133,7 +133,7 @@ class ScatterOp(_IndexedOp):
     source = operand_def(TensorType)
     dest = operand_def(TensorType)
     indices = operand_def(TensorType)
-    scatter_dims = prop_def(DenseArrayBase)
+    scatter_dims = prop_def(DenseArrayBase.constr(i64))
     unique = opt_prop_def(UnitAttr)
     result = result_def(TensorType)
 

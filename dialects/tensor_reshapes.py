@@ -43,7 +43,7 @@ class ExpandShapeOp(IRDLOperation):
     src = operand_def(TensorType)
     dynamic_output_shape = var_operand_def(IndexType)
     reassociation = prop_def(ArrayAttr)
-    static_output_shape = prop_def(DenseArrayBase)
+    static_output_shape = prop_def(DenseArrayBase.constr(i64))
     result = result_def(TensorType)
 
     traits = traits_def(Pure())

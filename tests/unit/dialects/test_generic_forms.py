@@ -57,6 +57,13 @@ REFUSED = {
         '%0 = "arith.cmpi"(%s, %s) <{predicate = 0 : i0}> : (index, index) -> i1',
         "expected a predicate from 0 to 9 of type i64",
     ),
+    "numbers of another type": (
+        '%a = "test.op"() : () -> tensor<4x4xf32>\n'
+        '%0 = "linalg.transpose"(%a, %a) <{permutation = array<i32: 1, 0>}> ({\n'
+        '^bb0(%x: f32, %y: f32):\n  "linalg.yield"(%x) : (f32) -> ()\n'
+        "}) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>",
+        "Expected attribute i64 but got i32",
+    ),
     "two blocks": (
         '%0 = "stream.async.execute"() <{operandSegmentSizes = array<i32: 0, 0, 0, 0>}> ({\n'
         '^bb0:\n  "cf.br"()[^bb1] : () -> ()\n^bb1:\n  "stream.yield"() : () -> ()\n'
