@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, TensorType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+    i64,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -167,11 +175,18 @@ def _reassociation(operation: Operation) -> None:
     if operation.name == "tensor.expand_shape":
         collapsed, expanded = expanded, collapsed
     require_same_elements(collapsed, expanded)
-    reassociation = cast(ArrayAttr[ArrayAttr[Attribute]], operation.properties["reassociation"])
-    groups = [
-        [each.value.data for each in group if isinstance(each, IntegerAttr)]
-        for group in reassociation
-    ]
+    groups: list[list[int]] = []
+    for group in cast(ArrayAttr[Attribute], operation.properties["reassociation"]):
+        indices = cast(ArrayAttr[Attribute], group).data if isinstance(group, ArrayAttr) else ()
+        numbers = [
+            number.value.data
+            for each in indices
+            if isinstance(each, IntegerAttr)
+            and (number := cast(IntegerAttr[IntegerType | IndexType], each)).type == i64
+        ]
+        if not isinstance(group, ArrayAttr) or len(numbers) != len(indices):
+            raise VerifyException(f"expected reassociation maps of i64 numbers, but got {group}")
+        groups.append(numbers)
     small, large = shape_of(collapsed), shape_of(expanded)
     if len(groups) != len(small):
         raise VerifyException(

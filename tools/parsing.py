@@ -16,7 +16,7 @@ import re
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, count
 from typing import NoReturn
 
 from xdsl.context import Context
@@ -192,15 +192,20 @@ class SourceParser(QuickParser):
         name = self.parse_identifier(" for resource handle")
         key = self._resource_keys.get((dialect_name, name))
         if key is None:
-            same = interface.lookup(name) == self._resource_text(name)
-            key = name if same else interface.declare_resource(name)
+            data = self._resource_text(name)
+            names = chain((name,), (f"{name}_{number}" for number in count()))
+            key = next(known for known in names if interface.lookup(known) in (None, data))
+            if interface.lookup(key) is None:
+                interface.declare_resource(key)
+                if data:
+                    interface.parse_resource(key, data)
             self._resource_keys[dialect_name, name] = key
         return key
 
     def _resource_text(self, name: str) -> str:
         """The data that the end of the file gives a resource, empty if none."""
         start = self.source.content.rfind("{-#")
-        entry = re.compile(rf'(?<![\w$.-]){re.escape(name)}\s*:\s*"([^"]*)"')
+        entry = re.compile(rf'(?<![\w$.-]){re.escape(name)}\s*:\s*"(0x[^"]*)"')
         found = entry.search(self.source.content, start) if start >= 0 else None
         return found[1] if found else ""
 

@@ -14,6 +14,12 @@ R = "!stream.resource<*>"
 VALUES = f'%s, %r = "test.op"() : () -> (index, {R})\n'
 
 REFUSED = {
+    "reassociation of another type": (
+        '%0 = "test.op"() : () -> tensor<8x6xf32>\n'
+        '%1 = "tensor.expand_shape"(%0) <{reassociation = [[0 : i64, 1 : i2], [2 : i64]], '
+        "static_output_shape = array<i64: 2, 4, 6>}> : (tensor<8x6xf32>) -> tensor<2x4x6xf32>",
+        "expected reassociation maps of i64 numbers",
+    ),
     "tie without its operand": (
         '%0 = "stream.async.dispatch"(%s) <{entry_points = [@ex::@f], tied_operands = [3 : index], '
         f"operandSegmentSizes = array<i32: 0, 0, 0, 0, 0, 0, 1>}}> : (index) -> {R}",
