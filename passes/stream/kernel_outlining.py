@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
     IntegerAttr,
+    MemRefType,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
@@ -57,6 +58,9 @@ from .dispatch_groups import ENCODES, Group, is_copied, is_elementwise
 from .structure import Structures
 
 INDEX = IndexType()
+
+NOT_PASSED = (DispatchTensorType, FlowDispatchTensorType, MemRefType)
+"""Types of values that are inside executables, or in memory that no program of ours has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +237,13 @@ class Interface:
                 workload[value] = None
         self.workload = list(workload)
         others = [v for v in read if not isinstance(v.type, TensorType) and v.type != INDEX]
+        for value in others:
+            if isinstance(value.type, NOT_PASSED):
+                raise OperationError(
+                    group.operations[0],
+                    f"reads a value of type '{value.type}', which no dispatch can pass: kernels "
+                    "are given tensors and numbers",
+                )
         self.numbers = [*self.workload, *others]
         self.tensor_sizes = [size for value in self.tensors for size in self.dims[value]]
         self.result_sizes = [size for value in self.results for size in self.dims[value]]

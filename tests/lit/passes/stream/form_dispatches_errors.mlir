@@ -15,3 +15,11 @@ func.func @sizes(%a: tensor<4xf32>) -> tensor<?xf32> {
   %r = "test.where"(%a) : (tensor<4xf32>) -> tensor<?xf32>
   return %r : tensor<?xf32>
 }
+
+// -----
+
+func.func @inside(%a: !iree_tensor_ext.dispatch.tensor<readonly:tensor<?x4xf32>>, %n: index) -> tensor<4xf32> {
+  // expected-error @+1 {{which no dispatch can pass: kernels are given tensors and numbers}}
+  %r = iree_tensor_ext.dispatch.tensor.load %a, offsets = [0, 0], sizes = [1, 4], strides = [1, 1] : !iree_tensor_ext.dispatch.tensor<readonly:tensor<?x4xf32>>{%n} -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
