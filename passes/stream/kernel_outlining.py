@@ -59,7 +59,7 @@ from .structure import Structures
 
 INDEX = IndexType()
 
-NOT_PASSED = (DispatchTensorType, FlowDispatchTensorType, MemRefType)
+NOT_PASSED: tuple[type[Attribute], ...] = (DispatchTensorType, FlowDispatchTensorType, MemRefType)
 """Types of values that are inside executables, or in memory that no program of ours has."""
 
 
