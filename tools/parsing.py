@@ -16,6 +16,7 @@ import re
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import chain, count
 from typing import NoReturn
 
@@ -50,6 +51,8 @@ _TYPE_SPELLING = re.compile(r"[!a-zA-Z_][\w$.]*+(?:<(?:[^<>\"-]++|<[^<>\"-]*+>)*
 """The text of most types. Where it ends elsewhere than the parser does, nothing is remembered."""
 
 _INTEGER_TYPE = re.compile(r"[su]?i([0-9]+)")
+
+_RESOURCE = re.compile(r'([\w$.-]++)\s*+:\s*+"(0x[^"]*+)"')
 
 _LOCATION_ALIAS = re.compile(r"^(#[\w$.-]+)\s*=\s*loc\(", re.MULTILINE | re.ASCII)
 
@@ -192,7 +195,7 @@ class SourceParser(QuickParser):
         name = self.parse_identifier(" for resource handle")
         key = self._resource_keys.get((dialect_name, name))
         if key is None:
-            data = self._resource_text(name)
+            data = self._resource_texts.get(name, "")
             names = chain((name,), (f"{name}_{number}" for number in count()))
             key = next(known for known in names if interface.lookup(known) in (None, data))
             if interface.lookup(key) is None:
@@ -202,12 +205,15 @@ class SourceParser(QuickParser):
             self._resource_keys[dialect_name, name] = key
         return key
 
-    def _resource_text(self, name: str) -> str:
-        """The data that the end of the file gives a resource, empty if none."""
+    @cached_property
+    def _resource_texts(self) -> dict[str, str]:
+        """The data that the end of the file gives resources, read once for all of them."""
         start = self.source.content.rfind("{-#")
-        entry = re.compile(rf'(?<![\w$.-]){re.escape(name)}\s*:\s*"(0x[^"]*)"')
-        found = entry.search(self.source.content, start) if start >= 0 else None
-        return found[1] if found else ""
+        entries = _RESOURCE.finditer(self.source.content, start) if start >= 0 else ()
+        texts: dict[str, str] = {}
+        for entry in entries:
+            texts.setdefault(entry[1], entry[2])
+        return texts
 
     def _parse_external_resources(self) -> None:
         """Keep `{name: {key: "text"}}`: how a reproducer carries its pipeline."""
