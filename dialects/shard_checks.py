@@ -39,9 +39,12 @@ from .shard_attributes import (
 
 Shape = tuple[int | None, ...]
 
+DEVICES = "devices"
+"""On a grid: where each process runs."""
+
 
 def find_grid(operation: Operation, symbol: SymbolRefAttr) -> Operation | None:
-    """The grid operation that `symbol` names as seen from `operation`.
+    """The operation, such as a grid, that `symbol` names as seen from `operation`.
 
     The nearest symbol table that defines the name decides; outer tables are searched as well,
     since executables and nested modules use the grid of the program around them.

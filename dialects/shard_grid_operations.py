@@ -41,7 +41,7 @@ from .shard_attributes import (
     axes_attribute,
     indices_attribute,
 )
-from .shard_checks import check_axes, check_spelling, grid_value, resolve_grid
+from .shard_checks import DEVICES, check_axes, check_spelling, grid_value, resolve_grid
 from .shard_syntax import (
     INDEX,
     Clause,
@@ -118,6 +118,10 @@ class GridDefinition(IRDLOperation, ABC):
                     f"dimension size of a {word} is expected to be positive or dynamic, "
                     f"got {extent}"
                 )
+        if DEVICES in self.attributes:
+            from .grid_devices import verify_devices
+
+            verify_devices(self, word)
 
 
 class OnGrid(NamedResults, ABC):

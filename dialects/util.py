@@ -7,6 +7,7 @@ from typing import ClassVar
 from xdsl.dialects.builtin import (
     ArrayAttr,
     FunctionType,
+    IndexType,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
@@ -379,6 +380,63 @@ class AssumeIntOp(IRDLOperation):
             )
 
 
+@irdl_op_definition
+class SwitchOp(SyntaxOperation):
+    """The value at an index of a list, or another value if the index is not in the list."""
+
+    name = "util.switch"
+    index = operand_def(IndexType)
+    default_value = operand_def()
+    values_ = var_operand_def()
+    result = result_def()
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SwitchOp:
+        type_ = parser.parse_type()
+        parser.parse_keyword("from")
+        listed = parser.parse_comma_separated_list(
+            parser.Delimiter.SQUARE, parser.parse_unresolved_operand
+        )
+        parser.parse_keyword("at")
+        index = parser.parse_unresolved_operand()
+        parser.parse_keyword("else")
+        default = parser.parse_unresolved_operand()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        return cls.create(
+            operands=[
+                parser.resolve_operand(index, IndexType()),
+                parser.resolve_operand(default, type_),
+                *(parser.resolve_operand(value, type_) for value in listed),
+            ],
+            result_types=[parser.parse_type()],
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.default_value.type)
+        printer.print_string(" from ")
+        with printer.in_square_brackets():
+            printer.print_list(self.values_, printer.print_ssa_value)
+        printer.print_string(" at ")
+        printer.print_ssa_value(self.index)
+        printer.print_string(" else ")
+        printer.print_ssa_value(self.default_value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        types = {value.type for value in (*self.values_, self.default_value, self.result)}
+        if len(types) > 1:
+            raise VerifyException(
+                "expected values, default and result of one type, found "
+                + " and ".join(sorted(map(str, types)))
+            )
+
+
 Util = Dialect(
     "util",
     [
@@ -396,6 +454,7 @@ Util = Dialect(
         InitializerOp,
         OptimizationBarrierOp,
         ReturnOp,
+        SwitchOp,
     ],
     [
         BufferType,

@@ -1,6 +1,7 @@
 """Give a program that names no device one: the machine that compiles it, as a local device.
 
-Programs that define devices are left alone.
+Programs that define devices are left alone, but for functions that run on a grid whose processes
+have devices: they are placed there.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from ...dialects.hal_analysis import DeviceTargets
 from ...dialects.hal_targets import DEVICE, DeviceTargetAttr, ExecutableTargetAttr
 from ...dialects.iree_cpu import CpuEncodingResolverAttr
 from ...dialects.util import GlobalOp
+from .process_devices import place_processes
 
 HOST = "host"
 NAME = "device"
@@ -38,7 +40,7 @@ NAME = "device"
 
 @dataclass(frozen=True)
 class AssignDevicesPass(ModulePass):
-    """Define a device where a module has none, and make it the default."""
+    """Define a device where a module has none; place processes where their grid says."""
 
     name = "assign-devices"
 
@@ -46,6 +48,7 @@ class AssignDevicesPass(ModulePass):
     """What the device's processor can do, as `+avx2,+fma`; `host` for what this machine can."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        place_processes(op)
         if DeviceTargets(op).names() or DEFAULT_AFFINITY in op.attributes:
             return
         if ctx.get_optional_dialect(Hal.name) is None:

@@ -47,6 +47,7 @@ from ...dialects.sdy_attributes import (
     TensorSharding,
 )
 from ...dialects.shard import GridOp, ShardingOp, ShardOp
+from ...dialects.shard_checks import DEVICES
 from ...dialects.tensor_extensions import BitcastOp
 from ...sharding.grid import Grid
 from ...sharding.refinement import Refinement
@@ -161,6 +162,8 @@ class _Conversion:
         made.attributes[AXIS_NAMES_ATTRIBUTE] = ArrayAttr(
             [StringAttr(text) for text in _axis_names(mesh, refinement)]
         )
+        if operation is not None and DEVICES in operation.attributes:
+            made.attributes[DEVICES] = operation.attributes[DEVICES]
         made.location = place.location
         if operation is None:
             block = self._module.body.block

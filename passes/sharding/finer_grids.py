@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 
 from ...dialects.shard import GridOp
 from ...dialects.shard_attributes import AxesArrayAttr, ShardAxesArrayAttr, axes_attribute
-from ...dialects.shard_checks import find_grid
+from ...dialects.shard_checks import DEVICES, find_grid
 from ...dialects.shard_syntax import grid_reference
 from ...sharding.grid import Grid
 from ...sharding.refinement import Refinement, needed_cuts
@@ -93,6 +93,9 @@ def _define(user: Operation, refinement: Refinement) -> str:
     while name in taken:
         name += "_"
     grid = GridOp(name, shape)
+    if DEVICES in coarse.attributes:
+        # The same processes in the same order.
+        grid.attributes[DEVICES] = coarse.attributes[DEVICES]
     grid.location = coarse.location
     block.insert_op_after(grid, coarse)
     return name
