@@ -52,9 +52,9 @@ def gpu_layout(
         return IDENTITY
 
     def fits(role: Role, tile: int) -> bool:
-        size = operand.size(role, roles) if operand.iteration_sizes else None
+        size = operand.size(role, roles)
         return size is None or size % tile == 0
 
     large = fits(Role.M, tiles.large.m) and fits(Role.N, tiles.large.n)
     tile = tiles.large if large else tiles.small
-    return tiled_layout(operand, roles, tile, swap_last_two=False)
+    return tiled_layout(operand, roles, tile, swap_result=False)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from .contractions import RESULT, ContractionOperand, Role
+from .contractions import ContractionOperand, Role, has_several
 from .gpu_layouts import gpu_layout
 from .packed_layouts import IDENTITY, PackedLayout
 from .targets import GpuTarget, Target
 from .tile_tables import tile_family
 from .tiled_layouts import tiled_layout
-from .tiles import choose_tile, narrow_side
+from .tiles import choose_tile, fitting_tile, narrow_side
+
+_TILED = (Role.M, Role.N, Role.K)
 
 
 def packed_layout(target: Target, operand: ContractionOperand) -> PackedLayout:
@@ -16,6 +18,7 @@ def packed_layout(target: Target, operand: ContractionOperand) -> PackedLayout:
 
     Tiled dimensions come in the order batch (untiled), M, N, K. The result of a narrow-N product
     is stored with its last two dimensions exchanged, since it is computed as a transposed product.
+    Where several loops have one role, tiles are no wider than the loops that are tiled.
     """
     roles = operand.roles()
     if roles is None or len(operand.element_types) != 3:
@@ -23,14 +26,15 @@ def packed_layout(target: Target, operand: ContractionOperand) -> PackedLayout:
     if isinstance(target, GpuTarget):
         return gpu_layout(target, operand, roles)
     left, right, result = operand.element_types
-    narrow = narrow_side(operand, roles)
-    family = tile_family(
-        target,
-        (left, right, result),
-        tile_at_run_time=narrow is None and Role.BATCH not in roles.values(),
-    )
-    tile = choose_tile(family, narrow)
-    if tile is None:
-        return IDENTITY
-    swap_result = narrow is not None and narrow.side is Role.N and operand.index == RESULT
-    return tiled_layout(operand, roles, tile, swap_last_two=swap_result)
+    types = (left, right, result)
+    if has_several(roles, _TILED):
+        family = tile_family(target, types, tile_at_run_time=False)
+        tile = fitting_tile(family, *(operand.size(role, roles) for role in _TILED))
+        swap = tile is not None and tile.n < tile.m
+    else:
+        narrow = narrow_side(operand, roles)
+        at_run_time = narrow is None and Role.BATCH not in roles.values()
+        family = tile_family(target, types, tile_at_run_time=at_run_time)
+        tile = choose_tile(family, narrow)
+        swap = narrow is not None and narrow.side is Role.N
+    return IDENTITY if tile is None else tiled_layout(operand, roles, tile, swap_result=swap)

@@ -90,3 +90,26 @@ def choose_tile(family: Sequence[Tile], narrow: Narrow | None) -> Tile | None:
         scalable = _TRANSPOSED.get(best.scalable) if best.scalable is not None else None
         return replace(best, m=best.n, n=best.m, scalable=scalable)
     return best
+
+
+def fitting_tile(
+    family: Sequence[Tile], m: int | None, n: int | None, k: int | None
+) -> Tile | None:
+    """The largest tile of a family cut to each side of a shape, rounded up to a power of two.
+
+    Sides may be `None`, for dynamic. IREE cuts only the shorter of M and N.
+    """
+    if not family:
+        return None
+    limits = [None if size is None else next_power_of_two(max(size, 1)) for size in (m, n, k)]
+    largest = max(family, key=lambda tile: tile.volume)
+
+    def cut(tile: int, limit: int | None) -> int:
+        return tile if limit is None else min(tile, limit)
+
+    return replace(
+        largest,
+        m=cut(largest.m, limits[0]),
+        n=cut(largest.n, limits[1]),
+        k=cut(largest.k, limits[2]),
+    )

@@ -3,12 +3,18 @@
 A target packs the left operand to (M, K) tiles of (m, k), the right one to (N, K) tiles of (n, k)
 and the result to (M, N) tiles of (m, n), whatever the order of their dimensions was. The result of
 a narrow N has its two exchanged: it is the transposed product, so the factors change places.
+
+Where several loops have one role, one of them is tiled. The others are joined with its tiles to one
+dimension, which moves nothing, since a layout has dimensions of one role next to each other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from itertools import accumulate
+from math import prod
+from typing import TypeVar, cast
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
@@ -26,15 +32,26 @@ from .packed_values import PackedValues, typed
 WIDENED_BY_MULTIPLICATION = frozenset({"arith.extf", "arith.extsi", "arith.sitofp"})
 """Conversions that `linalg.mmt4d` applies to its factors itself."""
 
+SizeT = TypeVar("SizeT", bound=Size | None)
+
 ROLES_OF = {LHS: (Role.M, Role.K), RHS: (Role.N, Role.K), RESULT: (Role.M, Role.N)}
 
 
 @dataclass(frozen=True, slots=True)
 class PackedOperand:
-    """A tensor of a contraction in tiles: the roles of its outer dimensions and of its tiles."""
+    """A tensor of a contraction in tiles: the loops of its outer dimensions, and of its tiles."""
 
-    outer: tuple[Role, ...]
-    tiles: dict[Role, int]
+    roles: dict[int, Role]
+    outer: tuple[int, ...]
+    tiles: dict[int, int]
+
+    def loops(self, role: Role) -> tuple[int, ...]:
+        """The outer loops of a role, in the order of the layout."""
+        return tuple(loop for loop in self.outer if self.roles[loop] is role)
+
+    def tile(self, role: Role) -> tuple[int, int] | None:
+        """The tiled loop of a role with its tile, `None` if the tensor has none."""
+        return next((item for item in self.tiles.items() if self.roles[item[0]] is role), None)
 
 
 def lower_contraction(
@@ -66,14 +83,15 @@ def lower_contraction(
         form = values.form(value, layouts[index])
         if index != RESULT:
             form = _widened(values, form, view, index)
-        forms.append(_with_unit_roles(values, form, operand, index, swapped))
+        forms.append(_as_matrix(values, form, operand, _sides(index, swapped)))
     factors = [forms[RHS], forms[LHS]] if swapped else [forms[LHS], forms[RHS]]
     batched = Role.BATCH in roles.values()
     kind = NAMED_CLASSES["linalg.batch_mmt4d" if batched else "linalg.mmt4d"]
     product = kind(factors, [forms[RESULT]])
     product.location = operation.location
     packed = values.builder.insert(product).results[0]
-    return _without_unit_roles(values, packed, view.outputs[0], layouts[RESULT], result)
+    like = values.form(view.outputs[0], layouts[RESULT])
+    return _from_matrix(values, packed, like, result, _sides(RESULT, swapped))
 
 
 def _dimension_map(map_: AffineMap) -> DimensionMap:
@@ -88,90 +106,120 @@ def _packed(
     """What the dimensions of a packed tensor are; `None` if it is not in tiles."""
     if not layout.inner_tiles:
         return None
-    by_position = [roles[loop] for loop in map_ if loop is not None]
+    by_position = [loop for loop in map_ if loop is not None]
     order = layout.outer_permutation or tuple(range(len(map_)))
     tiles = zip(layout.inner_positions, layout.inner_tiles, strict=True)
     return PackedOperand(
+        roles,
         tuple(by_position[position] for position in order),
         {by_position[position]: tile for position, tile in tiles},
     )
 
 
+def _sides(index: int, swapped: bool) -> tuple[Role, Role]:
+    """The roles of the rows and columns of a tensor as a matrix."""
+    first, second = ROLES_OF[index]
+    return (second, first) if index == RESULT and swapped else (first, second)
+
+
 def _fit(left: PackedOperand, right: PackedOperand, result: PackedOperand) -> bool | None:
     """Whether the result is transposed, `None` if these are no tiles of one product."""
-    for operand, own in ((left, ROLES_OF[LHS]), (right, ROLES_OF[RHS])):
-        if not _in_order(operand, own):
-            return None
-    swapped = not _in_order(result, ROLES_OF[RESULT])
-    if swapped and not _in_order(result, (Role.N, Role.M)):
+    if not _in_order(left, ROLES_OF[LHS]) or not _in_order(right, ROLES_OF[RHS]):
         return None
-    for role, operands in (
-        (Role.M, (left, result)),
-        (Role.N, (right, result)),
-        (Role.K, (left, right)),
+    swapped = not _in_order(result, ROLES_OF[RESULT])
+    if swapped and not _in_order(result, _sides(RESULT, swapped)):
+        return None
+    for role, one, other in (
+        (Role.BATCH, left, right),
+        (Role.BATCH, left, result),
+        (Role.M, left, result),
+        (Role.N, right, result),
+        (Role.K, left, right),
     ):
-        if operands[0].tiles.get(role) != operands[1].tiles.get(role):
+        if one.loops(role) != other.loops(role) or one.tile(role) != other.tile(role):
             return None
     return swapped
 
 
-def _in_order(operand: PackedOperand, own: tuple[Role, ...]) -> bool:
-    """Whether outer dimensions and tiles come as a product of tiles wants them, batches first."""
-    present = tuple(role for role in own if role in operand.outer)
-    batch = tuple(role for role in operand.outer if role is Role.BATCH)
-    return operand.outer == (*batch, *present) and tuple(operand.tiles) == present
+def _in_order(operand: PackedOperand, sides: tuple[Role, ...]) -> bool:
+    """Whether outer dimensions and tiles come as a product of tiles wants them, batches first.
+
+    Each side that is there has exactly one tile.
+    """
+    loops = [loop for role in (Role.BATCH, *sides) for loop in operand.loops(role)]
+    tiled = [operand.roles[loop] for loop in operand.tiles]
+    return list(operand.outer) == loops and tiled == [role for role in sides if operand.loops(role)]
 
 
-def _with_unit_roles(
-    values: PackedValues, form: SSAValue, operand: PackedOperand, index: int, swapped: bool
+def _as_matrix(
+    values: PackedValues, form: SSAValue, operand: PackedOperand, sides: tuple[Role, ...]
 ) -> SSAValue:
-    """A vector as a matrix with one row or column: products of tiles have both M and N."""
-    own = ROLES_OF[index]
-    if index == RESULT and swapped:
-        own = own[::-1]
-    missing = [role for role in own if role not in operand.outer]
-    if not missing:
+    """A packed tensor with one dimension each for batches, rows and columns, and their tiles.
+
+    Dimensions of one role are joined; a vector is a matrix with one row or column.
+    """
+    sizes = values.dimensions.sizes(form)
+    joined = _joined_groups(operand, sides)
+    if len(joined) != len(sizes):
+        form = values.collapse(form, _joined_sizes(sizes, joined), joined)
+    if all(operand.loops(role) for role in sides):
         return form
-    shape, groups = _unit_shape(values, form, operand, own)
+    shape, groups = _unit_shape(values.dimensions.sizes(form), operand, sides)
     return values.expand(form, shape, groups)
 
 
+def _from_matrix(
+    values: PackedValues,
+    packed: SSAValue,
+    like: SSAValue,
+    operand: PackedOperand,
+    sides: tuple[Role, ...],
+) -> SSAValue:
+    """What `_as_matrix` made a matrix of, in the shape of a tensor."""
+    sizes = values.dimensions.sizes(like)
+    joined = _joined_groups(operand, sides)
+    if not all(operand.loops(role) for role in sides):
+        few = _joined_sizes(sizes, joined)
+        _, groups = _unit_shape(few, operand, sides)
+        packed = values.collapse(packed, few, groups)
+    return packed if len(joined) == len(sizes) else values.expand(packed, sizes, joined)
+
+
+def _joined_groups(operand: PackedOperand, sides: tuple[Role, ...]) -> list[list[int]]:
+    """The dimensions of a packed tensor by what they are joined to; each tile is alone."""
+    counts = [len(operand.loops(role)) for role in (Role.BATCH, *sides)]
+    counts = [count for count in counts if count] + [1] * len(operand.tiles)
+    ends = list(accumulate(counts))
+    return [list(range(end - count, end)) for count, end in zip(counts, ends, strict=True)]
+
+
+def _joined_sizes(sizes: Sequence[Size], groups: Sequence[Sequence[int]]) -> list[Size | None]:
+    """The sizes of joined dimensions, `None` where several are joined and one is dynamic."""
+    joined: list[Size | None] = []
+    for group in groups:
+        known = [size for index in group if isinstance(size := sizes[index], int)]
+        if len(known) == len(group):
+            joined.append(prod(known))
+        else:
+            joined.append(sizes[group[0]] if len(group) == 1 else None)
+    return joined
+
+
 def _unit_shape(
-    values: PackedValues, form: SSAValue, operand: PackedOperand, own: tuple[Role, ...]
-) -> tuple[list[Size], list[list[int]]]:
+    sizes: Sequence[SizeT], operand: PackedOperand, sides: tuple[Role, ...]
+) -> tuple[list[SizeT | int], list[list[int]]]:
     """The shape with dimensions of size one, and which of its dimensions each one becomes."""
-    sizes = list(values.dimensions.sizes(form))
-    rank = len(operand.outer)
-    batches = operand.outer.count(Role.BATCH)
-    slots: list[Role | None] = [*([Role.BATCH] * batches), *own]
-    kept_outer = iter(sizes[:rank])
-    kept_inner = iter(sizes[rank:])
-    shape: list[Size] = [next(kept_outer) if role in operand.outer else 1 for role in slots]
-    shape += [next(kept_inner) if role in operand.tiles else 1 for role in own]
-    real = [index for index, role in enumerate(slots) if role in operand.outer]
-    real += [len(slots) + index for index, role in enumerate(own) if role in operand.tiles]
+    slots = [*([Role.BATCH] if operand.loops(Role.BATCH) else []), *sides]
+    given = iter(sizes)
+    is_real = [bool(operand.loops(role)) for role in (*slots, *sides)]
+    shape: list[SizeT | int] = [next(given) if real else 1 for real in is_real]
+    real = [index for index, there in enumerate(is_real) if there]
     groups: list[list[int]] = [[] for _ in sizes]
     for dimension in range(len(shape)):
         # A unit dimension joins the real one in front of it, or the first one.
         owner = max((i for i, place in enumerate(real) if place <= dimension), default=0)
         groups[owner].append(dimension)
     return shape, groups
-
-
-def _without_unit_roles(
-    values: PackedValues,
-    packed: SSAValue,
-    like: SSAValue,
-    layout: PackedLayout,
-    operand: PackedOperand,
-) -> SSAValue:
-    """The result of a product of a vector as a vector again."""
-    own = ROLES_OF[RESULT]
-    if all(role in operand.outer for role in own):
-        return packed
-    form = values.form(like, layout)
-    _, groups = _unit_shape(values, form, operand, own)
-    return values.collapse(packed, values.dimensions.sizes(form), groups)
 
 
 def _widened(values: PackedValues, form: SSAValue, view: StructuredView, index: int) -> SSAValue:

@@ -252,8 +252,10 @@ class PackedValues:
         result = typed(cast(Tensor, value.type).element_type, shape)
         return self.builder.insert(ExpandShapeOp(value, shape, groups, result)).result
 
-    def collapse(self, value: SSAValue, shape: Sequence[Size], groups: list[list[int]]) -> SSAValue:
-        """A tensor with groups of dimensions joined to one each."""
+    def collapse(
+        self, value: SSAValue, shape: Sequence[Size | None], groups: list[list[int]]
+    ) -> SSAValue:
+        """A tensor with groups of dimensions joined to one each; `None` is any dynamic size."""
         result = typed(cast(Tensor, value.type).element_type, shape)
         operation = CollapseShapeOp.create(
             operands=[value],
@@ -288,7 +290,7 @@ def memory_type(tensor: Tensor, layout: PackedLayout) -> Tensor:
     return TensorType(tensor.element_type, [DYNAMIC_INDEX if n is None else n for n in shape])
 
 
-def typed(element: Attribute, shape: Sequence[Size]) -> Tensor:
+def typed(element: Attribute, shape: Sequence[Size | None]) -> Tensor:
     """The type of a tensor of some sizes."""
     return TensorType(element, [size if isinstance(size, int) else DYNAMIC_INDEX for size in shape])
 

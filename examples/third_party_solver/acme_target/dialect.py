@@ -78,7 +78,7 @@ class AcmeSolverAttr(ParametrizedAttribute, EncodingSolverInterface):
         if operand is None or roles is None:
             return IDENTITY
         side = self.tile.data
-        return tiled_layout(operand, roles, Tile(side, side, side), swap_last_two=False)
+        return tiled_layout(operand, roles, Tile(side, side, side), swap_result=False)
 
     def serialized(self, tensor: Tensor) -> LayoutAttribute:
         return AcmeLayoutAttr(encoding_info(self.packed_layout(tensor)))

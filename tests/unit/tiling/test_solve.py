@@ -117,7 +117,7 @@ def test_gpu_tiles() -> None:
     "maps",
     [
         ((0,), (0,), ()),  # no M and no N
-        ((0, 2, 3), (2, 3, 1), (0, 1)),  # two K
+        ((0, 2), (2, 1), (0, 1, 3)),  # a loop of the result alone
         ((0, None), (2, 1), (0, 1)),  # not one loop a dimension
         ((0, 2), (2, 1)),  # not a contraction of two tensors
     ],
@@ -131,3 +131,39 @@ def test_features_are_read_from_left_to_right() -> None:
     target = cpu_target("x86_64", "+avx2, +avx512f,-avx512f")
     assert target.features == {"avx2"}
     assert cpu_target("riscv64", "+v,+zvl128b,+zvl512b").vector_length == 512
+
+
+def several(
+    index: int, maps: str, sizes: tuple[int | None, ...], target: Target = AVX512
+) -> PackedLayout:
+    """The layout of an operand of an einsum over the loops a, b, c, ..., such as `ac,cb->ab`."""
+    loops = [tuple(ord(letter) - ord("a") for letter in one) for one in maps.split(",")]
+    tensors = tuple[tuple[int | None, ...], ...](loops)
+    types = (element_type("f32"),) * 3
+    return packed_layout(target, ContractionOperand(index, types, tensors, tensors[index], sizes))
+
+
+def test_several_loops_of_one_role_are_joined_with_the_tiles_of_one() -> None:
+    # M is a and b, N is c, K is d and e: the longer loops are tiled.
+    maps, sizes = "abde,dec,abc", (3, 32, 48, 4, 20)
+    assert several(0, maps, sizes) == PackedLayout((1, 3), (16, 1), (0, 1, 2, 3))
+    assert several(1, maps, sizes) == PackedLayout((2, 1), (16, 1), (2, 0, 1))
+    assert several(2, maps, sizes) == PackedLayout((1, 2), (16, 16), (0, 1, 2))
+
+
+def test_the_order_inside_a_role_is_that_of_the_loops() -> None:
+    assert several(0, "bae,ec,abc", (16, 3, 16, 16, 16)).outer_permutation == (1, 0, 2)
+    assert several(2, "bae,ec,cba", (16, 3, 16, 16, 16)).outer_permutation == (2, 1, 0)
+
+
+def test_short_loops_of_one_role_get_short_tiles() -> None:
+    # Tiles are cut on both sides, and the longer one has the vectors.
+    assert several(2, "abd,dc,abc", (2, 3, 5, 9)).inner_tiles == (4, 8)
+    assert several(2, "abd,dc,abc", (2, 30, 5, 9)) == PackedLayout((2, 1), (8, 16), (2, 0, 1))
+    vmvx = VmvxTarget(ukernels=True)
+    assert several(0, "abd,dc,abc", (64, 64, 64, 2), vmvx).inner_tiles == (8, 2)
+
+
+def test_of_dynamic_and_static_loops_the_one_with_less_padding_is_tiled() -> None:
+    assert several(0, "abd,dc,abc", (None, 32, 5, 9)).inner_positions == (1, 2)
+    assert several(0, "abd,dc,abc", (None, 3, 5, 9)).inner_positions == (0, 2)
