@@ -33,6 +33,7 @@ class DataTilePass(NamedPipeline):
             "hoist-encodings",
             "wrap-entry-points",
             "convert-to-stream",
+            "specialize-processes",
             "specialize-encodings",
             "pack-constants",
             "merge-globals",

@@ -169,6 +169,12 @@ def _spmd() -> type[ModulePass]:
     return SpmdPass
 
 
+def _specialize_processes() -> type[ModulePass]:
+    from .hal.specialize_processes import SpecializeProcessesPass
+
+    return SpecializeProcessesPass
+
+
 def _strip_annotations() -> type[ModulePass]:
     from .sharding.strip_annotations import StripAnnotationsPass
 
@@ -209,6 +215,7 @@ OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "shard-simplify": _shard_simplify,
     "sharding-propagation": _sharding_propagation,
     "specialize-encodings": _iree_stream_specialize_encodings,
+    "specialize-processes": _specialize_processes,
     "spmd": _spmd,
     "strip-annotations": _strip_annotations,
     "wrap-entry-points": _iree_abi_wrap_entry_points,

@@ -51,6 +51,7 @@ from ...dialects.dispatch_tensors import (
 from ...dialects.encoding_interfaces import Tensor
 from ...dialects.printing import Spelling
 from ...dialects.resource_syntax import UNTIED, tied_operands
+from ...dialects.shard_checks import DEVICES
 from ...dialects.structured import structured_view
 from ...dialects.tensor_shapes import shape_of
 from ..dimension_sizes import DimensionSizes, tensor_of
@@ -199,12 +200,16 @@ class KernelOutliner:
             for operation in kernel.walk()
             if isinstance(name := operation.properties.get("grid"), SymbolRefAttr)
         }
-        return [
+        grids = [
             operation.clone()
             for operation in self._module.body.block.ops
             if operation.name == "shard.grid"
             and getattr(operation.properties.get("sym_name"), "data", None) in names
         ]
+        for grid in grids:
+            # Nor any device: where a kernel runs is the dispatch's affair.
+            grid.attributes.pop(DEVICES, None)
+        return grids
 
 
 class Interface:

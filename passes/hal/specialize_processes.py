@@ -1,0 +1,392 @@
+"""Give each kind of process its own copy of the host program, where processes run on other targets.
+
+A grid names the device of each process, and `assign-devices` has placed the program on "the device
+of the process", which may be any of them. Processes whose devices have equal targets are of one
+kind. For each kind there is a copy of what runs on, or is kept on, that device: functions, globals
+and their initializers. The copies differ in nothing but the device that they name:
+
+    util.global private @g_kind : index                     which kind this process is of
+    util.func public @main(%x: !hal.buffer_view) -> !hal.buffer_view {
+      %kind = util.global.load @g_kind : index
+      %0 = scf.index_switch %kind -> !hal.buffer_view
+      case 0 { %1 = util.call @main_on_a(%x) ... }
+      default { %1 = util.call @main_on_b(%x) ... }
+
+So the choice is part of the program, and whoever runs it needs no table. Executables are shared
+still: `specialize-encodings`, which comes next, makes of each what the targets need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    FunctionType,
+    IndexType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    i64,
+)
+from xdsl.dialects.func import CallOp as FuncCallOp
+from xdsl.dialects.func import ReturnOp as FuncReturnOp
+from xdsl.dialects.scf import IndexSwitchOp, YieldOp
+from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...dialects.affinity import DEFAULT_AFFINITY, AffinityAttribute
+from ...dialects.diagnostics import Note, OperationError
+from ...dialects.grid_devices import process_devices
+from ...dialects.hal_targets import DEVICE
+from ...dialects.shard import ProcessLinearIndexOp
+from ...dialects.size_arithmetic import constant_index
+from ...dialects.util import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp, SwitchOp
+from ...dialects.util_functions import CallOp, ReturnOp
+from ..stream.affinity_analysis import AffinityAnalysis
+from ..stream.attribute_numbers import AttributeNumbers
+from ..stream.layout_origin import CALLS, FUNCTIONS, symbol
+from .process_devices import GRID, affinity_of_device, name_of, select_device
+
+INDEX = IndexType()
+ENTRY_POINT = ("iree.abi.stub", "iree.reflection")
+"""What is noted on functions that callers see."""
+
+
+@dataclass(frozen=True)
+class SpecializeProcessesPass(ModulePass):
+    """Clone the host program for each kind of process, and let each process choose its copy."""
+
+    name = "specialize-processes"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for device in tuple(op.body.block.ops):
+            if device.properties.get("type") == DEVICE and GRID in device.attributes:
+                kinds = kinds_of_processes(ctx, op, device)
+                if len(set(kinds.of_process)) > 1:
+                    Specialization(op, device, kinds).apply()
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Processes by what their code is compiled for."""
+
+    grid: Operation
+    of_process: tuple[int, ...]
+    """The kind of each process; kinds are numbered as they come."""
+    devices: tuple[tuple[str, ...], ...]
+    """The devices of each kind, in the order of the processes."""
+
+
+def kinds_of_processes(context: Context, module: ModuleOp, device: Operation) -> Kinds:
+    """The kinds of the processes that a device stands for. Raises OperationError at the grid."""
+    name = symbol(device, "sym_name")
+    reference = device.attributes[GRID]
+    grid_name = reference.root_reference.data if isinstance(reference, SymbolRefAttr) else ""
+    grid = next((each for each in module.body.block.ops if name_of(each) == grid_name), None)
+    places = None if grid is None else process_devices(grid)
+    if grid is None or places is None:
+        raise OperationError(
+            device,
+            f"is @{name}, the device of the processes of {reference}, which names no devices",
+        )
+    analysis = AffinityAnalysis(context, module, AttributeNumbers())
+    numbers: dict[object, int] = {}
+    found: list[int] = []
+    devices: list[dict[str, None]] = []
+    for place in places:
+        kind = numbers.setdefault(analysis.targets(place, grid), len(numbers))
+        if kind == len(devices):
+            devices.append({})
+        devices[kind] |= dict.fromkeys(place.device_names())
+        found.append(kind)
+    return Kinds(grid, tuple(found), tuple(map(tuple, devices)))
+
+
+class Specialization:
+    """The change of a module for one grid."""
+
+    def __init__(self, module: ModuleOp, device: Operation, kinds: Kinds) -> None:
+        self._module = module
+        self._device = device
+        self._name = name_of(device)
+        self._kinds = kinds
+        self._taken = {name_of(operation) for operation in module.body.block.ops}
+
+    def apply(self) -> None:
+        """Replace what is on the device by what is on the device of each kind."""
+        members = self._members()
+        grid = name_of(self._kinds.grid)
+        places = [
+            names[0]
+            if len(names) == 1
+            else select_device(self._module, names, f"{grid}_device_{kind}")
+            for kind, names in enumerate(self._kinds.devices)
+        ]
+        self._taken |= set(places)
+        if members:
+            kind = self._define_kind(f"{grid}_kind", members[0])
+            copies = [self._copy(members, number, place) for number, place in enumerate(places)]
+            for position, member in enumerate(members):
+                self._replace(member, [each[position] for each in copies], kind)
+        Rewriter.erase_op(self._device)
+
+    # What runs there?
+
+    def _members(self) -> list[Operation]:
+        """Functions, globals and initializers of the device, in order."""
+        operations = [
+            operation
+            for operation in self._module.body.block.ops
+            if operation.name in (*FUNCTIONS, "util.global", "util.initializer")
+            and operation is not self._device
+        ]
+        found = {each for each in operations if self._is_placed(each)}
+        names = {name for each in found if (name := name_of(each))}
+        for operation in operations:
+            if operation.name == "util.initializer" and (
+                operation in found or _uses(operation, names)
+            ):
+                found.add(operation)
+                # What it sets goes with what else it sets, such as the size of a tensor.
+                names |= {
+                    symbol(each, "global")
+                    for each in operation.walk()
+                    if each.name == "util.global.store"
+                }
+        found |= {each for each in operations if name_of(each) in names}
+        for operation in operations:
+            if operation not in found and (user := _uses(operation, names)) is not None:
+                grid = self._kinds.grid
+                raise OperationError(
+                    user,
+                    f"uses what each process of @{name_of(grid)} has of its own, but is in a "
+                    "function that does not run on its processes",
+                    [Note("the grid is defined here", grid)],
+                )
+        return [operation for operation in operations if operation in found]
+
+    def _is_placed(self, operation: Operation) -> bool:
+        return any(
+            self._names_device(attribute)
+            for inner in operation.walk()
+            for attribute in (*inner.properties.values(), *inner.attributes.values())
+        )
+
+    def _names_device(self, attribute: Attribute) -> bool:
+        match attribute:
+            case AffinityAttribute():
+                return self._name in attribute.device_names()
+            case ArrayAttr(data=items):
+                return any(map(self._names_device, cast(Sequence[Attribute], items)))
+            case DictionaryAttr(data=entries):
+                return any(map(self._names_device, entries.values()))
+            case ParametrizedAttribute(parameters=parameters):
+                return any(map(self._names_device, parameters))
+            case _:
+                return False
+
+    # Copies
+
+    def _copy(self, members: Sequence[Operation], kind: int, device: str) -> list[Operation]:
+        """All members for one kind of process, under names that say which."""
+        names = {
+            name: self._fresh(f"{name}_on_{device}")
+            for member in members
+            if (name := name_of(member))
+        }
+        place = affinity_of_device(device)
+
+        def replaced(attribute: Attribute) -> Attribute:
+            if not self._names_device(attribute):
+                return attribute
+            match attribute:
+                case AffinityAttribute():
+                    return place
+                case ArrayAttr(data=items):
+                    return ArrayAttr(map(replaced, cast(Sequence[Attribute], items)))
+                case DictionaryAttr(data=entries):
+                    return DictionaryAttr({key: replaced(each) for key, each in entries.items()})
+                case ParametrizedAttribute(parameters=parameters):
+                    return type(attribute).new([replaced(each) for each in parameters])
+                case _:
+                    return attribute
+
+        copies: list[Operation] = []
+        for member in members:
+            copy = member.clone()
+            for old, new in zip(member.walk(), copy.walk(), strict=True):
+                new.location = old.location
+                _change(new.properties, replaced)
+                _change(new.attributes, replaced)
+                for reference in ("global", "callee"):
+                    if (renamed := names.get(symbol(new, reference))) is not None:
+                        new.properties[reference] = SymbolRefAttr(renamed)
+            if (name := name_of(member)) in names:
+                copy.properties["sym_name"] = StringAttr(names[name])
+            copies.append(copy)
+        return copies
+
+    def _fresh(self, base: str) -> str:
+        name, number = base, 0
+        while name in self._taken:
+            name, number = f"{base}_{number}", number + 1
+        self._taken.add(name)
+        return name
+
+    # The choice
+
+    def _define_kind(self, base: str, before: Operation) -> str:
+        """Define a global that tells each process its kind."""
+        name = self._fresh(base)
+        block = Block()
+        builder = Builder(InsertPoint.at_end(block))
+        index = builder.insert(ProcessLinearIndexOp(name_of(self._kinds.grid))).result
+        constants = [constant_index(kind, builder) for kind in range(len(self._kinds.devices))]
+        listed = [constants[kind] for kind in self._kinds.of_process]
+        chosen = SwitchOp.create(operands=[index, listed[-1], *listed], result_types=[INDEX])
+        builder.insert(chosen)
+        builder.insert(_store(chosen.result, name))
+        builder.insert(ReturnOp.build(operands=[()]))
+        defined: tuple[Operation, ...] = (
+            GlobalOp.create(
+                properties={
+                    "sym_visibility": StringAttr("private"),
+                    "sym_name": StringAttr(name),
+                    "type": INDEX,
+                }
+            ),
+            InitializerOp.create(
+                properties={"function_type": FunctionType.from_lists([], [])},
+                regions=[Region(block)],
+            ),
+        )
+        for operation in defined:
+            for inner in operation.walk():
+                inner.location = self._kinds.grid.location
+        Rewriter.insert_op(defined, InsertPoint.before(before))
+        return name
+
+    def _replace(self, member: Operation, copies: Sequence[Operation], kind: str) -> None:
+        """Put the copies in the place of a member."""
+        is_public = False
+        if member.name in FUNCTIONS:
+            visibility = member.properties.get("sym_visibility")
+            is_public = not isinstance(visibility, StringAttr) or visibility.data == "public"
+        for number, copy in enumerate(copies):
+            if is_public:
+                _hide(copy)
+            elif member.name == "util.initializer":
+                _run_only_in(copy, kind, number)
+        Rewriter.insert_op(tuple(copies), InsertPoint.before(member))
+        if is_public:
+            _choose(member, [name_of(copy) for copy in copies], kind)
+        else:
+            Rewriter.erase_op(member)
+
+
+def _uses(operation: Operation, names: set[str]) -> Operation | None:
+    """The first operation inside of another that uses one of some globals or functions."""
+    for inner in operation.walk():
+        if symbol(inner, "global") in names:
+            return inner
+        if inner.name in CALLS and symbol(inner, "callee") in names:
+            return inner
+    return None
+
+
+def _change(attributes: dict[str, Attribute], replaced: Callable[[Attribute], Attribute]) -> None:
+    for key, attribute in attributes.items():
+        attributes[key] = replaced(attribute)
+
+
+def _store(value: SSAValue, name: str) -> Operation:
+    return GlobalStoreOp.create(operands=[value], properties={"global": SymbolRefAttr(name)})
+
+
+def _load(name: str) -> GlobalLoadOp:
+    return GlobalLoadOp.create(result_types=[INDEX], properties={"global": SymbolRefAttr(name)})
+
+
+def _hide(function: Operation) -> None:
+    """Make a copy of a function one that only this module calls."""
+    function.properties["sym_visibility"] = StringAttr("private")
+    for name in ENTRY_POINT:
+        function.attributes.pop(name, None)
+    for group in ("arg_attrs", "res_attrs"):
+        function.properties.pop(group, None)
+
+
+def _run_only_in(initializer: Operation, kind: str, number: int) -> None:
+    """Let an initializer do what it does in processes of one kind only."""
+    region = initializer.regions[0]
+    end = region.blocks[0].last_op
+    if len(region.blocks) > 1 or end is None:
+        raise OperationError(initializer, "has several blocks: use scf for control flow")
+    end.detach()
+    block = Block()
+    block.add_op(load := _load(kind))
+    inner = Region(body := region.detach_block(0))
+    body.add_op(YieldOp())
+    block.add_ops(
+        [
+            IndexSwitchOp(
+                load.result,
+                DenseArrayBase.from_list(i64, [number]),
+                Region(Block([YieldOp()])),
+                [inner],
+                [],
+            ),
+            end,
+        ]
+    )
+    region.add_block(block)
+    for operation in block.ops:
+        operation.location = initializer.location
+
+
+def _choose(function: Operation, names: Sequence[str], kind: str) -> None:
+    """Let a function call that of its copies which is for the process."""
+    region = function.regions[0]
+    types = cast(FunctionType, function.properties["function_type"])
+    ties = function.properties.get("tied_operands")
+    new = Block(arg_types=types.inputs.data)
+    for old, argument in zip(region.blocks[0].args, new.args, strict=True):
+        argument.name_hint = old.name_hint
+
+    def call(name: str) -> Region:
+        if function.name == "func.func":
+            called: Operation = FuncCallOp(name, new.args, types.outputs.data)
+        else:
+            called = CallOp.build(
+                operands=[new.args],
+                result_types=[types.outputs.data],
+                properties={
+                    "callee": SymbolRefAttr(name),
+                    **({} if ties is None else {"tied_operands": ties}),
+                },
+            )
+        return Region(Block([called, YieldOp(*called.results)]))
+
+    switch = IndexSwitchOp(
+        (load := _load(kind)).result,
+        DenseArrayBase.from_list(i64, range(len(names) - 1)),
+        call(names[-1]),
+        [call(name) for name in names[:-1]],
+        types.outputs.data,
+    )
+    end = FuncReturnOp if function.name == "func.func" else ReturnOp
+    new.add_ops([load, switch, end.build(operands=[switch.results])])
+    for operation in new.walk():
+        operation.location = function.location
+    for block in reversed(tuple(region.blocks)):
+        region.erase_block(block, safe_erase=False)
+    region.add_block(new)
+    function.attributes.pop(DEFAULT_AFFINITY, None)
