@@ -285,7 +285,11 @@ class CompiledProgram:
             communicator,
             self._recording_lock,
             self._workers,
-            {**provide(self._module, self._devices)},
+            {
+                **provide(
+                    self._module, self._devices, grid, communicator.process if communicator else 0
+                )
+            },
         )
         arguments: list[Value] = [
             recorder.argument(position) if isinstance(kind, TensorType) else inputs[position]

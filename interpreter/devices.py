@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation
 
 from ..dialects.affinity import AffinityAttribute, affinity_of
 from ..dialects.diagnostics import OperationError
+from ..dialects.grid_devices import process_devices
 from ..dialects.hal_targets import (
     DEVICE,
     DeviceAliasAttr,
@@ -25,6 +26,7 @@ from ..dialects.hal_targets import (
     DeviceTargetAttr,
 )
 from ..dialects.reading import symbol_name
+from ..sharding.grid import Grid
 from .attributes import attribute, operation_name
 from .machine import Frame
 from .storage import Resource
@@ -39,6 +41,9 @@ DRIVERS = {
 }
 """The kinds of devices, as a user names them, that a device target stands for. All are played by
 this machine, whatever their name."""
+
+TARGETS = (DeviceTargetAttr, DeviceAliasAttr, DeviceOrdinalAttr)
+"""Devices that are bound to what is at hand; others are chosen among the devices of a module."""
 
 _MEMORY = "hal.devices"
 
@@ -62,10 +67,15 @@ class Devices:
 
     `available` are their kinds, such as `local-task`; `None` if whatever is asked for exists.
     A device target without an ordinal takes the next of its kind that no other has taken.
+
+    A process of a grid that names devices has its own of them, and not the others: `own` and
+    `others` are the globals' names.
     """
 
     globals: dict[str, Operation]
     available: tuple[str, ...] | None = None
+    own: str = ""
+    others: frozenset[str] = frozenset()
     _bound: dict[str, str] = field(default_factory=dict[str, str])
     _taken: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -73,8 +83,27 @@ class Devices:
         """Bind every device. Raises OperationError at the global of one that is not there."""
         return {name: self.bound(name, op) for name, op in self.globals.items()}
 
+    def of_process(self, grid: Operation, process: int) -> Devices:
+        """The devices as a process of a grid sees them."""
+        places = process_devices(grid) or ()
+        if not places:
+            return self
+        own = places[process].device_names()[0]
+        others = frozenset(name for place in places for name in place.device_names()) - {own}
+        # What selects or falls back to another device is found again: that may not be there.
+        bound = {
+            name: device
+            for name, device in self._bound.items()
+            if isinstance(attribute(self.globals[name], "initial_value"), TARGETS)
+        }
+        return Devices(self.globals, self.available, own, others, bound, self._taken.copy())
+
     def bound(self, name: str, op: Operation) -> str:
         """The device that a global is. Raises OperationError if there is none."""
+        if name in self.others:
+            raise OperationError(
+                op, f"is on device @{name}, but runs in a process whose device is @{self.own}"
+            )
         if name not in self._bound:
             definition = self.globals.get(name)
             if definition is None:
@@ -97,7 +126,10 @@ class Devices:
                         reasons.append(str(error))
                 raise MissingDevice("; ".join(reasons))
             case DeviceFallbackAttr(device=SymbolRefAttr() as other):
-                return self.bound(other.root_reference.data, definition)
+                device = other.root_reference.data
+                if device in self.others:
+                    raise MissingDevice(f"device @{device} is that of other processes")
+                return self.bound(device, definition)
             case DeviceTargetAttr() | DeviceAliasAttr():
                 return self._of_kind(name, value)
             case DeviceOrdinalAttr():
@@ -144,12 +176,33 @@ def _ordinal(value: DeviceTargetAttr | DeviceAliasAttr) -> int | None:
     return None
 
 
-def provide(module: ModuleOp, available: Sequence[str] | None) -> dict[str, Devices]:
-    """The memory of a device of the interpreter that runs a module on the devices at hand."""
+def provide(
+    module: ModuleOp,
+    available: Sequence[str] | None,
+    grid: Grid | None = None,
+    process: int = 0,
+) -> dict[str, Devices]:
+    """The memory of a device of the interpreter that runs a module on the devices at hand.
+
+    If it is a process of a grid that names devices, it has its own of them only.
+    """
     devices = Devices(device_globals(module), None if available is None else tuple(available))
     if available is not None:
         devices.bind_all()
+    definition = None if grid is None else grid_with_devices(module, grid)
+    if definition is not None:
+        devices = devices.of_process(definition, process)
     return {_MEMORY: devices}
+
+
+def grid_with_devices(module: ModuleOp, grid: Grid) -> Operation | None:
+    """The definition of a grid in a module, if it names the devices of its processes."""
+    for op in module.body.block.ops:
+        if operation_name(op) == "shard.grid" and symbol_name(op) == grid.name:
+            places = process_devices(op)
+            if places is not None and len(places) == grid.device_count():
+                return op
+    return None
 
 
 def _devices(frame: Frame) -> Devices:

@@ -1,21 +1,23 @@
 """What callers pass to a function and receive: tensors, also where it takes buffer views.
 
 A function with the interface of a HAL takes and returns buffer views. Which tensors they hold is
-said by the operations that import and export them.
+said by the operations that import and export them, in the function itself or in one that it calls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from .attributes import attribute, operation_name
+from ..dialects.reading import symbol_name
+from .attributes import attribute, operation_name, symbol
 from .hal_buffers import BufferView
 from .values import Value, element_type
 
 IMPORTS = {"hal.tensor.import": "target_encoding", "stream.tensor.import": "result_encoding"}
 EXPORTS = {"hal.tensor.export": "source_encoding", "stream.tensor.export": "source_encoding"}
+CALLS = ("func.call", "util.call")
 BUFFER_VIEW = "hal.buffer_view"
 
 
@@ -57,20 +59,51 @@ def _is_view(type_: Attribute) -> bool:
     return type_.name == BUFFER_VIEW
 
 
-def _passed(argument: SSAValue) -> Attribute:
+def _passed(argument: SSAValue, callers: tuple[Operation, ...] = ()) -> Attribute:
+    """The type of an argument; `callers` are the calls on the way to its function."""
     if _is_view(argument.type):
         for use in argument.uses:
             found = _named_type(use.operation, IMPORTS)
-            if found is not None:
+            if found is None and (callee := _callee(use.operation, callers)) is not None:
+                inner = callee.regions[0].blocks[0].args[use.index]
+                found = _passed(inner, (*callers, use.operation))
+            if found is not None and not _is_view(found):
                 return found
     return argument.type
 
 
-def _returned(value: SSAValue, type_: Attribute) -> Attribute:
-    owner = value.owner
-    if not isinstance(owner, Operation):
+def _returned(value: SSAValue, type_: Attribute, callers: tuple[Operation, ...] = ()) -> Attribute:
+    if not isinstance(value, OpResult):
         return _passed(value)
-    return _named_type(owner, EXPORTS) or type_
+    owner = value.op
+    if (named := _named_type(owner, EXPORTS)) is not None:
+        return named
+    if (callee := _callee(owner, callers)) is not None:
+        ends = [block.last_op for block in callee.regions[0].blocks]
+        callers = (*callers, owner)
+    else:
+        ends = [block.last_op for region in owner.regions for block in region.blocks]
+    for end in ends:
+        if end is not None and len(end.operands) == len(owner.results):
+            found = _returned(end.operands[value.index], type_, callers)
+            if not _is_view(found):
+                return found
+    return type_
+
+
+def _callee(call: Operation, callers: tuple[Operation, ...]) -> Operation | None:
+    """The function with a body that an operation calls, if that is not on the way already."""
+    if operation_name(call) not in CALLS or call in callers:
+        return None
+    name = symbol(call, "callee")
+    scope = call.parent_op()
+    while scope is not None:
+        for block in (block for region in scope.regions for block in region.blocks):
+            for op in block.ops:
+                if symbol_name(op) == name and op.regions and op.regions[0].blocks:
+                    return op
+        scope = scope.parent_op()
+    return None
 
 
 def _named_type(op: Operation, properties: dict[str, str]) -> Attribute | None:

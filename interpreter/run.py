@@ -79,11 +79,16 @@ def run(
 
 
 def run_spmd(
-    module: ModuleOp, function: str, inputs: Sequence[Sequence[Array]], grid: Grid
+    module: ModuleOp,
+    function: str,
+    inputs: Sequence[Sequence[Array]],
+    grid: Grid,
+    devices: Sequence[str] | None = None,
 ) -> list[list[Array]]:
     """Run a function on every device of a grid, which must have known extents.
 
-    `inputs[d]` are the local arguments of process `d`; the same for the results.
+    `inputs[d]` are the local arguments of process `d`; the same for the results. `devices` are
+    the kinds of the devices at hand, for programs that name devices.
     """
     program = Program(module)
     target = find_function(program, function)
@@ -92,7 +97,11 @@ def run_spmd(
         raise InputError(f"grid @{grid.name} has {count} devices, but {len(inputs)} have inputs")
     types = argument_types(target)
     processes = [
-        _process(Device(program, grid, process), target, checked_inputs(types, local))
+        _process(
+            Device(program, grid, process, memory=provide(module, devices, grid, process)),
+            target,
+            checked_inputs(types, local),
+        )
         for process, local in enumerate(inputs)
     ]
     with np.errstate(all="ignore"):
@@ -122,7 +131,7 @@ def run_partitioned(
     if not grid.is_static:
         raise InputError(f"grid @{grid.name} has extents that the run must give")
     local = scattered(target, arguments, inputs, grid)
-    outputs = run_spmd(module, function, local, grid)
+    outputs = run_spmd(module, function, local, grid, devices)
     return gathered(target, results, outputs, grid)
 
 
