@@ -44,6 +44,12 @@ def _assume(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return operands
 
 
+@executes("util.switch")
+def _switch(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    index, default, *listed = operands
+    return (listed[int(index)] if 0 <= int(index) < len(listed) else default,)
+
+
 @executes("util.align")
 def _align(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, alignment = (np.asarray(operand) for operand in operands)
