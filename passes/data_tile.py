@@ -41,4 +41,5 @@ class DataTilePass(NamedPipeline):
             "encode-host-tensors",
             "encode-device-tensors",
             "materialize-encodings",
+            "verify-collectives",
         )

@@ -181,6 +181,12 @@ def _strip_annotations() -> type[ModulePass]:
     return StripAnnotationsPass
 
 
+def _verify_collectives() -> type[ModulePass]:
+    from .stream.verify_collectives import VerifyCollectivesPass
+
+    return VerifyCollectivesPass
+
+
 OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "assign-devices": _assign_devices,
     "compile": _compile,
@@ -218,6 +224,7 @@ OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "specialize-processes": _specialize_processes,
     "spmd": _spmd,
     "strip-annotations": _strip_annotations,
+    "verify-collectives": _verify_collectives,
     "wrap-entry-points": _iree_abi_wrap_entry_points,
 }
 """Our passes by name. Keys are sorted; an alias is a second key for the same function."""

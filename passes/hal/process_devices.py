@@ -39,7 +39,7 @@ from ..stream.layout_origin import CALLS, FUNCTIONS
 from ..stream.layout_origin import symbol as symbol_in
 
 GRID = "shard.grid"
-"""On a device: the grid of whose processes this is each one's own."""
+"""On a device, or on the number of a kind: the grid of whose processes this is each one's own."""
 
 
 def place_processes(module: ModuleOp) -> None:

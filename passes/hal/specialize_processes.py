@@ -5,7 +5,7 @@ of the process", which may be any of them. Processes whose devices have equal ta
 kind. For each kind there is a copy of what runs on, or is kept on, that device: functions, globals
 and their initializers. The copies differ in nothing but the device that they name:
 
-    util.global private @g_kind : index                     which kind this process is of
+    util.global private @g_kind {shard.grid = @g} : index   which kind this process is of
     util.func public @main(%x: !hal.buffer_view) -> !hal.buffer_view {
       %kind = util.global.load @g_kind : index
       %0 = scf.index_switch %kind -> !hal.buffer_view
@@ -261,7 +261,8 @@ class Specialization:
                     "sym_visibility": StringAttr("private"),
                     "sym_name": StringAttr(name),
                     "type": INDEX,
-                }
+                },
+                attributes={GRID: SymbolRefAttr(name_of(self._kinds.grid))},
             ),
             InitializerOp.create(
                 properties={"function_type": FunctionType.from_lists([], [])},

@@ -1,0 +1,137 @@
+"""Verify that all kinds of processes meet at the same collectives, in the same order.
+
+`specialize-processes` gives each kind of process a copy of the host program, and what follows
+changes each copy for its targets. What the copies exchange must stay the same, or processes would
+wait for each other in vain: the same collectives, of the same tensors in rows, in the same loops
+and branches. Nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.ir import Operation, OpResult, Region
+from xdsl.passes import ModulePass
+
+from ...dialects.diagnostics import Note, OperationError
+from ...dialects.encoding_interfaces import tensor_encoding
+from ..hal.process_devices import GRID
+from .dispatch_groups import is_collective
+from .kernels import entry_points
+from .layout_origin import CALLS, FUNCTIONS, symbol
+
+
+@dataclass(frozen=True)
+class VerifyCollectivesPass(ModulePass):
+    """Compare the collectives of the copies of a host program."""
+
+    name = "verify-collectives"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        exchanges = Exchanges(op)
+        for operation in op.body.block.ops:
+            for inner in operation.walk():
+                if inner.name == "scf.index_switch" and exchanges.is_choice_of_kind(inner):
+                    _compare(inner, exchanges)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A collective, or control flow with collectives inside."""
+
+    signature: object
+    """What must be equal for all kinds of processes."""
+    text: str
+    operation: Operation
+
+
+class Exchanges:
+    """What processes exchange in each part of a module."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        named = {symbol(each, "sym_name"): each for each in module.body.block.ops}
+        self._functions = {name: each for name, each in named.items() if each.name in FUNCTIONS}
+        self._kinds = {
+            name
+            for name, each in named.items()
+            if each.name == "util.global" and each.properties["type"].name == "index"
+            if GRID in each.attributes
+        }
+        self._executables = {
+            name: each for name, each in named.items() if each.name.endswith(".executable")
+        }
+        self._of_kernel: dict[SymbolRefAttr, tuple[Exchange, ...]] = {}
+
+    def is_choice_of_kind(self, switch: Operation) -> bool:
+        """Whether a switch asks for the kind of the process."""
+        value = switch.operands[0]
+        return (
+            isinstance(value, OpResult)
+            and value.op.name == "util.global.load"
+            and symbol(value.op, "global") in self._kinds
+        )
+
+    def of_region(self, region: Region, callers: tuple[str, ...] = ()) -> Iterator[Exchange]:
+        """All exchanges of a region, in order."""
+        for block in region.blocks:
+            for operation in block.ops:
+                yield from self._of_operation(operation, callers)
+
+    def _of_operation(self, operation: Operation, callers: tuple[str, ...]) -> Iterator[Exchange]:
+        if is_collective(operation):
+            yield _exchange(operation)
+        for entry in entry_points(operation):
+            for each in self._in_kernel(entry):
+                yield Exchange(each.signature, each.text, operation)
+        callee = symbol(operation, "callee")
+        if operation.name in CALLS and callee in self._functions and callee not in callers:
+            yield from self.of_region(self._functions[callee].regions[0], (*callers, callee))
+        inside = [tuple(self.of_region(region, callers)) for region in operation.regions]
+        if any(inside):
+            signature = (
+                operation.name,
+                tuple(tuple(each.signature for each in region) for region in inside),
+            )
+            yield Exchange(signature, operation.name, operation)
+
+    def _in_kernel(self, entry: SymbolRefAttr) -> tuple[Exchange, ...]:
+        if entry not in self._of_kernel:
+            executable = self._executables.get(entry.root_reference.data)
+            operations = () if executable is None else executable.walk()
+            self._of_kernel[entry] = tuple(
+                _exchange(operation) for operation in operations if is_collective(operation)
+            )
+        return self._of_kernel[entry]
+
+
+def _exchange(operation: Operation) -> Exchange:
+    types = tuple(value.type for value in (*operation.operands, *operation.results))
+    for type_ in types:
+        if tensor_encoding(type_) is not None:
+            raise OperationError(
+                operation,
+                f"moves {type_} between processes, of which others may lay it out otherwise: "
+                "decode it first",
+            )
+    signature = operation.name, tuple(sorted(operation.properties.items())), types
+    return Exchange(signature, f"{operation.name} of {operation.operands[0].type}", operation)
+
+
+def _compare(switch: Operation, exchanges: Exchanges) -> None:
+    # The default comes first among the regions.
+    first, *others = (tuple(exchanges.of_region(region)) for region in switch.regions)
+    for other in others:
+        for one, two in zip_longest(first, other):
+            if one is None or two is None or one.signature != two.signature:
+                notes = [
+                    Note(f"here some are at {each.text}", each.operation)
+                    for each in (one, two)
+                    if each is not None
+                ]
+                raise OperationError(
+                    switch, "lets processes of two kinds meet at different collectives", notes
+                )
