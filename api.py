@@ -29,7 +29,6 @@ from xdsl.utils.exceptions import ParseError
 from .dialects.diagnostics import OperationError
 from .interpreter import run as interpreter
 from .interpreter.compare import Difference, compare
-from .interpreter.devices import provide
 from .interpreter.machine import Program as _Symbols
 from .interpreter.run import InputError
 from .interpreter.values import UnsupportedType, dtype_of
@@ -119,8 +118,7 @@ def _run_with_mpi(
 ) -> list[Array]:
     from .backend.compile import run_on_ranks
 
-    provide(module, devices)
-    return run_on_ranks(module, function, inputs, grid)
+    return run_on_ranks(module, function, inputs, grid, devices)
 
 
 BACKENDS: dict[str, Backend] = {

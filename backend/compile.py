@@ -63,13 +63,15 @@ class DeviceStatistics:
 
     - `peak_bytes`: its buffers at their peak, with constants, inputs and results;
     - `dispatches`: how many kernels of executables it ran;
-    - `received_bytes`: what other devices sent it.
+    - `received_bytes`: what other devices sent it, collectives apart;
+    - `process`: of a partitioned program, which process of the grid this is about.
     """
 
     name: str
     peak_bytes: int
     dispatches: int
     received_bytes: int
+    process: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ class CompiledProgram:
         self._lock = threading.Lock()
         self._recording_lock = threading.Lock()
         self._last: list[Statistics] = []
-        self._last_devices: list[DeviceStatistics] = []
+        self._last_devices: dict[int, list[DeviceStatistics]] = {}
         self._is_shared = False
 
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
@@ -129,7 +131,7 @@ class CompiledProgram:
         with self._lock:
             target = find_function(self._program, function)
             arguments = checked_inputs(argument_types(target), inputs)
-            self._last = []
+            self._last, self._last_devices = [], {}
             return self._run_on_device(target, arguments, None, None)
 
     def run_partitioned(
@@ -167,7 +169,7 @@ class CompiledProgram:
             group = self._groups.get(count)
             if group is None:
                 group = self._groups[count] = ThreadGroup(count)
-            self._last = []
+            self._last, self._last_devices = [], {}
             # What others bring decides the shapes of what a device gets from them.
             key = tuple(_input_key(array) for each in local for array in each)
             try:
@@ -209,7 +211,7 @@ class CompiledProgram:
                 self._is_shared = True
             local = scattered(target, arguments, inputs, grid)
             key = tuple(_input_key(array) for each in local for array in each)
-            self._last = []
+            self._last, self._last_devices = [], {}
             own = self._run_on_device(target, local[communicator.process], grid, communicator, key)
             everywhere = [_gather_everywhere(communicator, array) for array in own]
             outputs = [list(each) for each in zip(*everywhere, strict=True)]
@@ -233,8 +235,9 @@ class CompiledProgram:
 
     @property
     def device_statistics(self) -> list[DeviceStatistics]:
-        """Of each device that the program names, in its last run on them."""
-        return list(self._last_devices)
+        """Of each device that the program names, in its last run on them; process by process."""
+        processes = sorted(self._last_devices)
+        return [each for process in processes for each in self._last_devices[process]]
 
     def _run_on_device(
         self,
@@ -252,11 +255,11 @@ class CompiledProgram:
         try:
             if recording is not None:
                 self._last.append(recording.buffer.statistics)
-                self._last_devices = recording.statistics
+                self._last_devices[process] = recording.statistics
                 return recording.run(arrays)
             recording, is_replayable = self._record(target, arrays, grid, communicator)
             self._last.append(recording.buffer.statistics)
-            self._last_devices = recording.statistics
+            self._last_devices[process] = recording.statistics
             results = recording.run(arrays)
             if _is_true_everywhere(communicator, is_replayable):
                 # The oldest goes, on all devices alike: they have seen the same calls.
@@ -302,11 +305,15 @@ class CompiledProgram:
             recorder.as_tensor(value) if _is_array(value) else value for value in values
         )
         buffer = recorder.finish([each for each in results if isinstance(each, Tensor)])
-        recording = _Recording(buffer, results, _device_statistics(buffer, recorder))
+        process = communicator.process if communicator else None
+        statistics = _device_statistics(buffer, recorder, process)
+        recording = _Recording(buffer, results, statistics)
         return recording, recorder.is_replayable
 
 
-def _device_statistics(buffer: CommandBuffer, recorder: Recorder) -> list[DeviceStatistics]:
+def _device_statistics(
+    buffer: CommandBuffer, recorder: Recorder, process: int | None
+) -> list[DeviceStatistics]:
     """What each device that the program names has done and holds."""
     memory = {each.owner: each for each in buffer.statistics.memory}
     received: Counter[str | None] = Counter()
@@ -317,7 +324,8 @@ def _device_statistics(buffer: CommandBuffer, recorder: Recorder) -> list[Device
     for name in sorted(each for each in names if each is not None):
         own = memory.get(name)
         peak = own.arena_bytes + own.lasting_bytes if own else 0
-        found.append(DeviceStatistics(name, peak, recorder.dispatches[name], received[name]))
+        dispatches = recorder.dispatches[name]
+        found.append(DeviceStatistics(name, peak, dispatches, received[name], process))
     return found
 
 
@@ -397,7 +405,11 @@ def compiled(module: ModuleOp, devices: Sequence[str] | None = None) -> Compiled
 
 
 def run_on_ranks(
-    module: ModuleOp, function: str, inputs: Sequence[Array], grid: Grid | None = None
+    module: ModuleOp,
+    function: str,
+    inputs: Sequence[Array],
+    grid: Grid | None = None,
+    devices: Sequence[str] | None = None,
 ) -> list[Array]:
     """Run a function as one of the MPI ranks that all call this; inputs and results are global.
 
@@ -408,7 +420,7 @@ def run_on_ranks(
     except ImportError as error:
         message = "running on MPI ranks needs mpi4py: pip install 'mesh-opt[mpi]'"
         raise InputError(message) from error
-    program = compiled(module)
+    program = compiled(module, devices)
     target = find_function(program.symbols, function)
     if grid is None and grid_of(module, target) is None:
         return program.run(function, inputs)

@@ -82,22 +82,23 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
         raise UsageError("--statistics needs --backend=numba")
     source = read_source(options.file, stdin)
     program = compile(source, options.pipeline, backend=options.backend, stages=False)
+    pipeline = options.pipeline
     if options.devices:
-        from .run_devices import check_kinds, list_devices, wants_tiling
+        from .run_devices import check_kinds, list_devices, pipeline_to_devices
 
         if options.devices == ("list",):
             stdout.write(list_devices(program.module))
             return 0
         check_kinds(options.devices)
-        if not options.pipeline and wants_tiling(program.module):
-            program = compile(source, "data-tile", backend=options.backend, stages=False)
+        if not pipeline and (pipeline := pipeline_to_devices(program.module)):
+            program = compile(source, pipeline, backend=options.backend, stages=False)
         program.devices = options.devices
     if options.backend == "mpi":
         stdout = _output_of_first_rank(stdout)
     program.grid = _grid(options, program)
     function = _function(options, program)
     inputs = _inputs(options, function)
-    reference = _reference(options, function) if options.check is not None else None
+    reference = _reference(options, function, bool(pipeline)) if options.check is not None else None
     stdout.write(f"EXEC @{function.name}\n")
     if options.per_device:
         return _run_per_device(function, inputs, options, stdout)
@@ -199,8 +200,9 @@ def _write_results(
 def _write_statistics(program: Program, stdout: TextIO) -> None:
     found = program.statistics()
     for each in found:
+        where = each.name if each.process is None else f"process {each.process} on {each.name}"
         stdout.write(
-            f"STATISTICS {each.name}: {each.peak_bytes} bytes at the peak, {each.dispatches}"
+            f"STATISTICS {where}: {each.peak_bytes} bytes at the peak, {each.dispatches}"
             f" dispatches, {each.received_bytes} bytes received\n"
         )
     if not found:
@@ -285,13 +287,13 @@ def _check(
     return agrees
 
 
-def _reference(options: RunOptions, function: Function) -> Function:
+def _reference(options: RunOptions, function: Function, is_transformed: bool) -> Function:
     """The function whose meaning before all passes is compared with. Raises UsageError."""
     from ..api import compile
     from .source import read_source
 
     if not options.check:
-        if not options.pipeline and function.grid is not None:
+        if not is_transformed and function.grid is not None:
             raise UsageError(
                 f"@{function.name} is partitioned already: --check=FILE must name the program"
                 " before that, or --pass-pipeline the passes to run here"
@@ -324,7 +326,7 @@ def _run_per_device(
     types = result_types(function.operation)
     with program.located():
         local = scattered(function.operation, arguments, inputs, function.grid)
-        outputs = run_spmd(program.module, function.name, local, function.grid)
+        outputs = run_spmd(program.module, function.name, local, function.grid, program.devices)
     for device, results in enumerate(outputs):
         for index, (array, value_type) in enumerate(zip(results, types, strict=True)):
             text = format_result(index, array, value_type, options.maximal_elements)

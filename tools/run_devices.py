@@ -15,9 +15,12 @@ from ..dialects.hal_targets import (
     DeviceTargetAttr,
     ExecutableTargetAttr,
 )
+from ..dialects.shard_checks import DEVICES
 from ..interpreter.attributes import attribute, operation_name
 from ..interpreter.devices import DRIVERS, device_globals
 from .usage_error import UsageError
+
+GRIDS = ("mesh.mesh", "sdy.mesh", "shard.grid")
 
 
 def check_kinds(kinds: Sequence[str]) -> None:
@@ -28,10 +31,18 @@ def check_kinds(kinds: Sequence[str]) -> None:
             raise UsageError(f"--device={kind}: there are {', '.join(known)}, and list")
 
 
-def wants_tiling(module: ModuleOp) -> bool:
-    """Whether a program names devices, and has not been brought onto them yet."""
-    executables = any(operation_name(op).endswith(".executable") for op in module.body.block.ops)
-    return bool(device_globals(module)) and not executables
+def pipeline_to_devices(module: ModuleOp) -> str:
+    """What brings a program onto the devices that it names; empty if there is nothing to do.
+
+    A program whose grid names them is partitioned first.
+    """
+    operations = tuple(module.body.block.ops)
+    if not device_globals(module) or any(
+        operation_name(op).endswith(".executable") for op in operations
+    ):
+        return ""
+    named = any(operation_name(op) in GRIDS and DEVICES in op.attributes for op in operations)
+    return "compile" if named else "data-tile"
 
 
 def list_devices(module: ModuleOp) -> str:
