@@ -114,13 +114,15 @@ class Program:
     def _table(self, scope: Operation) -> dict[str, Operation]:
         table = self._symbols.get(scope)
         if table is None:
-            table = self._symbols[scope] = {}
+            table = dict[str, Operation]()
             for region in scope.regions:
                 for block in region.blocks:
                     for op in block.ops:
                         name = symbol_name(op)
                         if name is not None:
                             table.setdefault(name, op)
+            # Only when it is whole: the threads of other devices look symbols up, too.
+            self._symbols[scope] = table
         return table
 
 

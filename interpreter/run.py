@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import cast
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
@@ -263,12 +263,23 @@ def grid_of(module: ModuleOp, function: Operation) -> Grid | None:
                     extents = integers(found, "shape")
                     shape = tuple(None if extent < 0 else extent for extent in extents)
                     return Grid(_symbol(op, "grid"), shape)
-            if name == "func.call":
-                callee = program.lookup(op, _symbol(op, "callee"))
-                if callee is not None and callee not in seen:
+            for callee in _called(program, op):
+                if callee not in seen:
                     seen.add(callee)
                     pending.append(callee)
     return None
+
+
+def _called(program: Program, op: Operation) -> list[Operation]:
+    """The functions, or executables, that an operation runs."""
+    entries = attribute(op, "entry_points")
+    names: list[Attribute] = []
+    if isinstance(entries, ArrayAttr):
+        names += cast(ArrayAttr[Attribute], entries)
+    if operation_name(op) in ("func.call", "util.call"):
+        names += [callee] if (callee := attribute(op, "callee")) else []
+    roots = [name.root_reference.data for name in names if isinstance(name, SymbolRefAttr)]
+    return [found for root in roots if (found := program.lookup(op, root)) is not None]
 
 
 _ON_DEVICES = frozenset(

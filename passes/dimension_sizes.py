@@ -21,6 +21,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ..dialects.encoding_interfaces import Tensor
 from ..dialects.reading import attribute, integers
 from ..dialects.size_arithmetic import constant_index
+from .collective_sizes import COLLECTIVE_SIZES
+from .tosa_sizes import TOSA_SIZES
 
 Size = SSAValue | int
 """The size of a dimension: a value of type index where it is not known before the program runs."""
@@ -293,6 +295,8 @@ def _concatenate(sizes: DimensionSizes, value: OpResult, index: int) -> Size | N
 
 
 RULES: dict[str, Rule] = {
+    **COLLECTIVE_SIZES,
+    **TOSA_SIZES,
     "flow.dispatch": _dispatch,
     "flow.dispatch.tensor.load": _slice,
     "flow.tensor.barrier": _listed("argument_dims", 0),

@@ -32,7 +32,7 @@ from ...dialects.spelling import spelling_of
 from ...dialects.structured import structured_view
 from ..dimension_sizes import FUNCTIONS, DimensionSizes, tensor_of
 from .device_placement import MOVES, DevicePlacement, boundary_affinity
-from .dispatch_groups import ENCODES, RESHAPES, Grouping, is_computation, is_copied
+from .dispatch_groups import ENCODES, RESHAPES, Grouping, is_collective, is_computation, is_copied
 from .kernel_outlining import KernelOutliner
 
 UNUSED_READS = frozenset({*MOVES, "util.global.load"})
@@ -56,6 +56,7 @@ class FormDispatchesPass(ModulePass):
             for block in blocks_of(function):
                 sizes.resolve(block)
                 free_destinations(block, sizes)
+                size_collectives(block, sizes)
         outliner = KernelOutliner(op, spelling_of(op))
         placement = DevicePlacement(ctx, op)
         for function in functions:
@@ -98,6 +99,14 @@ def free_destinations(block: Block, sizes: DimensionSizes) -> None:
             empty = EmptyOp(sizes.dynamic_sizes(value), tensor)
             Builder(InsertPoint.before(operation)).insert(empty)
             operation.operands[len(view.inputs) + index] = empty.tensor
+
+
+def size_collectives(block: Block, sizes: DimensionSizes) -> None:
+    """Ask for what collectives give while devices are still to be placed: it may compute."""
+    for operation in tuple(block.ops):
+        if is_collective(operation):
+            for result in operation.results:
+                sizes.dynamic_sizes(result)
 
 
 # Places

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mesh_opt.dialects.diagnostics import OperationError
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import (
@@ -66,9 +65,3 @@ def test_transformer_block_on_a_grid() -> None:
     found = run_partitioned(module, name, inputs)
     for index, array in enumerate(found):
         np.testing.assert_allclose(array, stored[f"out{index}"], rtol=1e-4, atol=1e-5)
-
-
-def test_results_of_unknown_size_are_errors() -> None:
-    context, module = parse(CASES / "shard" / "26_nondivisible.mlir")
-    with pytest.raises(OperationError, match="whose sizes are not known before it has run"):
-        CompilePass().apply(context, module)
