@@ -27,6 +27,8 @@
 // CHECK: %g, %g_1 = util.assume.int %n<umin = 0, umax = 9, udiv = 4>, %n<udiv = 64> : index, index
 // CHECK: %h = util.assume.int %n[<umin = 0>, <udiv = 64>] : index
 // CHECK: %al = util.align %n, %n : index
+// CHECK: %sw = util.switch index from [%n, %h] at %n else %al {note} : index
+// CHECK: %none = util.switch i32 from [] at %n else %load : i32
 // CHECK: %bytes = util.buffer.constant : !util.buffer = "x"
 // CHECK: %parts = util.buffer.constant "name" <alignment = 64, mime_type = "text/plain"> {note} : !util.buffer = #util.composite<64xi8, [
 // CHECK-NEXT: dense<1> : tensor<2x2xi8>,
@@ -63,6 +65,8 @@ util.func public @main(%t: tensor<?xf32>, %n: index) -> index {
   %g, %g_1 = util.assume.int %n<umin = 0, umax = 9, udiv = 4>, %n<udiv = 64> : index, index
   %h = util.assume.int %n[<umin = 0>, <udiv = 64>] : index
   %al = util.align %n, %n : index
+  %sw = util.switch index from [%n, %h] at %n else %al {note} : index
+  %none = util.switch i32 from [] at %n else %load : i32
   %bytes = util.buffer.constant : !util.buffer = "x"
   %parts = util.buffer.constant "name" <alignment = 64, mime_type = "text/plain"> {note} : !util.buffer = #util.composite<64xi8, [dense<1> : tensor<2x2xi8>, dense<0> : vector<60xi8>]>
   util.return %n : index
