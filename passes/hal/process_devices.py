@@ -10,6 +10,9 @@ of the process that runs it:
 `select` is the first device that is there, and of the devices that a grid names a process has its
 own alone. Where all processes are on one device there is nothing to select. What follows works as
 for any device of several targets, until `specialize-processes` tells the targets apart.
+
+A function that runs on no grid is one process's; where nothing else is said it runs where the first
+process does.
 """
 
 from __future__ import annotations
@@ -43,7 +46,7 @@ GRID = "shard.grid"
 
 
 def place_processes(module: ModuleOp) -> None:
-    """Give every function that runs on a grid with devices its default place.
+    """Give every function its default place, if there are grids that name devices.
 
     Raises OperationError where a function, or what it uses, says otherwise.
     """
@@ -55,27 +58,38 @@ def place_processes(module: ModuleOp) -> None:
     if not grids:
         return
     places: dict[tuple[AffinityAttribute, ...], Attribute] = {}
-    for function in module.body.block.ops:
-        if function.name not in FUNCTIONS or not function.regions[0].blocks:
+    functions = [f for f in module.body.block.ops if f.name in FUNCTIONS and f.regions[0].blocks]
+    placed: set[Operation] = set()
+    for function in functions:
+        grid = _grid_of(function, grids)
+        if grid is None:
             continue
-        named = [grids[name] for name in _grids_named(function) if name in grids]
-        if not named:
-            continue
-        grid = named[0]
-        for other in named[1:]:
-            if process_devices(other) != process_devices(grid):
-                notes = [Note("one grid is defined here", each) for each in (grid, other)]
-                raise OperationError(
-                    function, "runs on the processes of two grids with different devices", notes
-                )
         devices = process_devices(grid) or ()
         if devices not in places:
             places[devices] = _place(module, grid, devices)
-        reached = _reached(module, function)
+        reached = _reached(functions, function)
         if len(set(devices)) > 1:
             _refuse_devices(reached, grid, devices)
         _place_function(function, places[devices], grid)
         _place_state(module, reached, places[devices], grid)
+        placed |= set(reached)
+    if DEFAULT_AFFINITY not in module.attributes:
+        first = process_devices(next(iter(grids.values()))) or ()
+        for function in functions:
+            if function not in placed:
+                function.attributes.setdefault(DEFAULT_AFFINITY, first[0])
+
+
+def _grid_of(function: Operation, grids: dict[str, Operation]) -> Operation | None:
+    """The grid with devices that a function runs on, `None` if it runs on none of them."""
+    named = [grids[name] for name in _grids_named(function) if name in grids]
+    for other in named[1:]:
+        if process_devices(other) != process_devices(named[0]):
+            notes = [Note("one grid is defined here", each) for each in (named[0], other)]
+            raise OperationError(
+                function, "runs on the processes of two grids with different devices", notes
+            )
+    return named[0] if named else None
 
 
 def name_of(operation: Operation) -> str:
@@ -99,14 +113,14 @@ def _grids_named(function: Operation) -> Iterator[str]:
             yield symbol_in(operation, "grid")
 
 
-def _reached(module: ModuleOp, function: Operation) -> list[Operation]:
+def _reached(functions: Sequence[Operation], function: Operation) -> list[Operation]:
     """A function and all that it calls."""
-    functions = {name_of(each): each for each in module.body.block.ops if each.name in FUNCTIONS}
+    by_name = {name_of(each): each for each in functions}
     found = {function: None}
     pending = [function]
     while pending:
         for operation in pending.pop().walk():
-            callee = functions.get(symbol_in(operation, "callee"))
+            callee = by_name.get(symbol_in(operation, "callee"))
             if operation.name in CALLS and callee is not None and callee not in found:
                 found[callee] = None
                 pending.append(callee)

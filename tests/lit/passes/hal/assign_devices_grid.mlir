@@ -26,7 +26,7 @@ func.func private @keeps() {
   %1 = util.global.load @weight : tensor<4xf32>
   return
 }
-// CHECK: func.func @elsewhere(%x: tensor<2xf32>) {
+// CHECK: func.func @elsewhere(%x: tensor<2xf32>) attributes {stream.affinity.default = #hal.device.affinity<@a>} {
 func.func @elsewhere(%x: tensor<2xf32>) {
   return
 }
