@@ -18,8 +18,12 @@ class CompilePass(NamedPipeline):
     name = "compile"
 
     data_tiling: bool = True
-    """Whether contractions get layouts of their own."""
+    """Whether contractions get layouts of their own; else every tensor is stored in rows."""
+
+    encode_convolutions: bool = False
+    """Whether convolutions get layouts of their own, too."""
 
     def passes(self) -> tuple[ModulePass, ...]:
         """The stages of `spmd`, then those of `data-tile`."""
-        return (*SpmdPass().passes(), *DataTilePass(self.data_tiling).passes())
+        tile = DataTilePass(self.data_tiling, self.encode_convolutions)
+        return (*SpmdPass().passes(), *tile.passes())

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from xdsl.passes import ModulePass
 
+from .encoding.propagate_encodings import PropagateEncodingsPass
+from .encoding.set_encoding import SetEncodingPass
 from .named_pipeline import NamedPipeline, default_passes
-
-ENCODE = ("set-encoding", "propagate-encodings")
-"""What asks for layouts; without it every tensor is stored in rows."""
 
 
 @dataclass(frozen=True)
@@ -19,16 +18,21 @@ class DataTilePass(NamedPipeline):
     name = "data-tile"
 
     data_tiling: bool = True
-    """Whether contractions get layouts of their own."""
+    """Whether contractions get layouts of their own; else every tensor is stored in rows."""
+
+    encode_convolutions: bool = False
+    """Whether convolutions get layouts of their own, too."""
 
     def passes(self) -> tuple[ModulePass, ...]:
         """The stages; each can be run alone under its own name."""
-        return default_passes(
+        encode = (SetEncodingPass(self.encode_convolutions), PropagateEncodingsPass())
+        tensors = default_passes(
             "strip-annotations",
             "assign-devices",
             "inline-calls",
             "convert-elementwise-to-linalg",
-            *(ENCODE if self.data_tiling else ()),
+        )
+        buffers = default_passes(
             "form-dispatches",
             "hoist-encodings",
             "wrap-entry-points",
@@ -43,3 +47,4 @@ class DataTilePass(NamedPipeline):
             "materialize-encodings",
             "verify-collectives",
         )
+        return (*tensors, *(encode if self.data_tiling else ()), *buffers)

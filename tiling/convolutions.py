@@ -29,7 +29,7 @@ class ConvolutionOperand:
 
 
 @dataclass(frozen=True, slots=True)
-class _Roles:
+class ConvolutionRoles:
     """Loops of a convolution by what they index."""
 
     batch: frozenset[int]
@@ -40,7 +40,7 @@ class _Roles:
 def convolution_layout(target: Target, operand: ConvolutionOperand) -> PackedLayout:
     """The layout of one tensor; the identity if the target has no tile for the convolution."""
     tile = _tile(target, operand)
-    roles = _roles(operand)
+    roles = convolution_roles(operand)
     if tile is None or roles is None:
         return IDENTITY
     position = {
@@ -71,7 +71,7 @@ def _tile(target: Target, operand: ConvolutionOperand) -> int | None:
     return 8 if target.architecture is Architecture.AARCH64 else None
 
 
-def _roles(operand: ConvolutionOperand) -> _Roles | None:
+def convolution_roles(operand: ConvolutionOperand) -> ConvolutionRoles | None:
     """The roles of the loops, or `None` if the convolution is dilated, grouped or none at all."""
     if len(operand.maps) != RESULT + 1:
         return None
@@ -94,6 +94,6 @@ def _roles(operand: ConvolutionOperand) -> _Roles | None:
     grouped = alone & in_filter & in_result
     if grouped or len(input_channels) != 1 or len(output_channels) != 1:
         return None
-    return _Roles(
+    return ConvolutionRoles(
         frozenset((alone & in_result) - in_filter), min(input_channels), min(output_channels)
     )

@@ -13,6 +13,7 @@ from ...dialects.affinity import affinity_of
 from ...dialects.diagnostics import OperationError
 from ...dialects.encoding_interfaces import (
     ContractionEncoding,
+    ConvolutionEncoding,
     EncodingError,
     EncodingSolverInterface,
     LayoutInterface,
@@ -112,6 +113,10 @@ class KernelLayouts:
 def summed_dimensions(type_: Attribute) -> tuple[int, ...] | None:
     """Which dimensions of an encoded tensor a contraction adds up; `None` if nothing tells."""
     encoding = tensor_encoding(type_)
+    if isinstance(encoding, ConvolutionEncoding):
+        convolution = encoding.convolution_operand()
+        if convolution is not None and convolution.index == RESULT:
+            return ()
     if not isinstance(encoding, ContractionEncoding):
         return None
     operand = encoding.contraction_operand()

@@ -47,6 +47,7 @@ from ...tiling.storage_sizes import dense_formula
 from ..dimension_sizes import Size, constant_operand, tensor_of
 from .kernel_layouts import KernelLayouts, KernelSolvers, summed_dimensions, target_solver
 from .packed_contractions import lower_contraction
+from .packed_convolutions import lower_convolution
 from .packed_elementwise import lower_elementwise, sums_padding
 from .packed_values import HeldTensor, PackedValues, layout_of_tiles, memory_type
 
@@ -399,6 +400,8 @@ def _compute(kernel: KernelLowering, operation: Operation) -> None:
     solved = kernel.solve(operation)
     if solved is None and len(layouts) == 3:
         product = lower_contraction(kernel.values, operation, layouts)
+        if product is None:
+            product = lower_convolution(kernel.values, operation, layouts)
         solved = None if product is None else [product]
     if solved is None and _may_fill_padding(kernel, operation):
         solved = lower_elementwise(kernel.values, operation, layout_of_tiles(layout))

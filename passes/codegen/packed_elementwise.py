@@ -73,7 +73,7 @@ def lower_elementwise(
     generic = GenericOp(
         operands[:count],
         operands[count:],
-        _copy_of(view.body),
+        copy_of(view.body),
         maps,
         [IteratorType.PARALLEL] * (len(loops.outer) + len(loops.tiles)),
     )
@@ -81,7 +81,8 @@ def lower_elementwise(
     return list(values.builder.insert(generic).results)
 
 
-def _copy_of(body: Block) -> Region:
+def copy_of(body: Block) -> Region:
+    """A region with a copy of a block."""
     region = Region()
     if body.parent is not None:
         body.parent.clone_into(region)

@@ -23,6 +23,7 @@ from ...dialects.encoding_interfaces import Tensor, tensor_encoding
 from ...dialects.iree_encoding_attributes import EncodingAttr
 from ...dialects.size_lists import DYNAMIC_SIZE
 from ...dialects.structured import StructuredView, structured_view
+from ...tiling.convolutions import convolution_roles
 from ..dimension_sizes import tensor_of
 
 PRODUCTS_OF_SUMS = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli"}
@@ -47,13 +48,15 @@ class TiledContraction:
     """Of the left, right and result tensors; `ui8` and the like where read as unsigned."""
     sizes: tuple[int | None, ...]
     """The extent of each loop, `None` where dynamic."""
+    kind: str = "matmul"
+    """`matmul`, or `conv` for a convolution, whose left tensor is indexed by sums of loops."""
 
     def encoding(self, operand: int) -> EncodingAttr:
         """The encoding of an operand: 0 and 1 are factors, 2 is the result."""
         numbers = (DYNAMIC_SIZE if size is None else size for size in self.sizes)
         return EncodingAttr(
             IntegerAttr(operand, IndexType()),
-            StringAttr("matmul"),
+            StringAttr(self.kind),
             ArrayAttr(self.element_types),
             NoneAttr(),
             ArrayAttr[Attribute]([AffineMapAttr(one) for one in self.view.maps]),
@@ -68,8 +71,32 @@ def tiled_contraction(operation: Operation) -> TiledContraction | None:
     """The contraction that an operation is, `None` if it is none that can be tiled.
 
     Its operands are tensors without encodings, its body adds up products of elements that may be
-    widened first, and it has at most one loop of each role, K and one of M and N among them.
+    widened first, and each of its loops is a batch, M, N or K, K and one of M and N among them.
     """
+    found = _sum_of_products(operation, "matmul")
+    if found is None:
+        return None
+    for map_ in found.view.maps:
+        if not all(isinstance(result, AffineDimExpr) for result in map_.results):
+            return None
+        if len(set(map_.results)) != len(map_.results):
+            return None
+    operand = found.encoding(0).contraction_operand()
+    return None if operand is None or operand.roles() is None else found
+
+
+def tiled_convolution(operation: Operation) -> TiledContraction | None:
+    """The convolution that an operation is, `None` if it is none whose channels can be tiled.
+
+    It may have strides; it has no dilations and no groups.
+    """
+    found = _sum_of_products(operation, "conv")
+    operand = None if found is None else found.encoding(0).convolution_operand()
+    return None if operand is None or convolution_roles(operand) is None else found
+
+
+def _sum_of_products(operation: Operation, kind: str) -> TiledContraction | None:
+    """An operation on two plain tensors that adds up products of their elements in a third."""
     view = structured_view(operation)
     if view is None or len(view.inputs) != 2 or len(view.outputs) != 1:
         return None
@@ -78,11 +105,6 @@ def tiled_contraction(operation: Operation) -> TiledContraction | None:
     for value in (*view.inputs, *view.outputs):
         tensor = tensor_of(value)
         if tensor is None or tensor_encoding(tensor) is not None:
-            return None
-    for map_ in view.maps:
-        if not all(isinstance(result, AffineDimExpr) for result in map_.results):
-            return None
-        if len(set(map_.results)) != len(map_.results):
             return None
     unsigned = unsigned_factors(view.body)
     if unsigned is None:
@@ -93,9 +115,7 @@ def tiled_contraction(operation: Operation) -> TiledContraction | None:
         if unsigned[index] and isinstance(factor, IntegerType):
             width = cast(IntegerType[int], factor).width.data
             types[index] = IntegerType(width, Signedness.UNSIGNED)
-    found = TiledContraction(view, tuple(types), view.loop_sizes())
-    operand = found.encoding(0).contraction_operand()
-    return None if operand is None or operand.roles() is None else found
+    return TiledContraction(view, tuple(types), view.loop_sizes(), kind)
 
 
 def unsigned_factors(body: Block) -> tuple[bool, bool] | None:

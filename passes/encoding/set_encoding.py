@@ -35,7 +35,7 @@ from ...dialects.printing import Spelling
 from ...dialects.spelling import spelled_encoding, spelling_of
 from ..dimension_sizes import DimensionSizes
 from ..stream.layout_origin import host_operations
-from .contraction_matching import TiledContraction, tiled_contraction
+from .contraction_matching import TiledContraction, tiled_contraction, tiled_convolution
 
 HINT = "iree.opt.data_tiling"
 """Marks the operations to encode; where one is marked, only those that are get encodings."""
@@ -46,6 +46,9 @@ class SetEncodingPass(ModulePass):
     """Give operands and results of contractions encodings."""
 
     name = "iree-dispatch-creation-set-encoding"
+
+    encode_convolutions: bool = False
+    """Whether convolutions get encodings, too: their channels are tiled."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         operations = tuple(host_operations(op))
@@ -58,6 +61,8 @@ class SetEncodingPass(ModulePass):
         encoder = ContractionEncoder(spelling_of(op), sizes)
         for operation in operations:
             contraction = tiled_contraction(operation)
+            if contraction is None and self.encode_convolutions:
+                contraction = tiled_convolution(operation)
             if contraction is not None:
                 encoder.encode(contraction)
 

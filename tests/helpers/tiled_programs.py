@@ -49,15 +49,17 @@ def inputs_of(module: ModuleOp, dynamic: int = 5) -> list[Array]:
     return arrays
 
 
-def check(text: str, products: int | None = None, dynamic: int = 5) -> list[Array]:
-    """Run a program after each stage; returns what it computes.
+def check(
+    text: str, products: int | None = None, dynamic: int = 5, *, convolutions: bool = False
+) -> ModuleOp:
+    """Run a program after each stage; returns what has become of it.
 
     `products` is how many kernels on packed tiles it should have in the end, if that is known.
     """
     context, module = parse(DEVICES + text)
     inputs = inputs_of(module, dynamic)
     expected = run(module, "main", inputs)
-    for one in DataTilePass().passes():
+    for one in DataTilePass(encode_convolutions=convolutions).passes():
         one.apply(context, module)
         module.verify()
         for found, wanted in zip(run(module, "main", inputs), expected, strict=True):
@@ -68,4 +70,4 @@ def check(text: str, products: int | None = None, dynamic: int = 5) -> list[Arra
     if products is not None:
         found_products = [op.name for op in module.walk() if op.name in PRODUCTS]
         assert len(found_products) == products, found_products
-    return expected
+    return module
