@@ -14,6 +14,7 @@ from ..dialects.structured import structured_view
 from ..interpreter.values import element_type
 from .code import Term
 from .elements import element_of
+from .microkernels import tile_of
 from .tile_microkernels import PackedTile
 from .writer import KernelText, KernelWriter, TileCount, shape_of
 
@@ -48,6 +49,26 @@ def packed_tile(operation: Operation, is_inline: Callable[[SSAValue], bool]) -> 
     )
     tile = PackedTile(left_element, right_element, total, rows, columns, depth)
     return tile if tile.is_supported else None
+
+
+def gains_from_repacking(operation: Operation, tile: PackedTile) -> bool:
+    """Whether an mmt4d of large operands is faster with them packed anew for this CPU.
+
+    The tile is one for another machine, which does not fill the vectors of this one, and the
+    operands are no narrower than a tile of ours.
+    """
+    if tile.fills_vectors or not tile.total.is_float:
+        return False
+    own = tile_of(tile.total)
+    batches = MMT4D[operation.name]
+    for operand, width, least in (
+        (operation.operands[0], tile.rows, own.rows),
+        (operation.operands[1], tile.columns, own.lanes),
+    ):
+        panels = shape_of(operand)[batches]
+        if 0 <= panels * width < least:
+            return False
+    return True
 
 
 def write_packed_product(

@@ -11,9 +11,9 @@ from ..dialects.structured import structured_view
 from ..interpreter.values import element_type
 from .contractions import PackedProduct, contraction_of
 from .elements import Element, element_of
-from .fusion import captured, is_pointwise, plan_block
+from .fusion import FusionPlan, captured, is_pointwise, plan_block
 from .kernels import write_kernel
-from .packed_products import packed_tile
+from .packed_products import gains_from_repacking, packed_tile
 from .writer import KernelText, Number
 
 
@@ -23,7 +23,8 @@ class Step:
 
     `group` are the operations that the kernel carries out, the root and those on the way.
     `product` is another way to the kernel's result that is better where the sizes are large.
-    `dead` are the values that nothing reads after it.
+    `dead` are the values that nothing reads after it. `aligned` are those that the kernel reads
+    only at the element that it writes next: its result may lie in their place.
     """
 
     operation: Operation
@@ -31,6 +32,7 @@ class Step:
     product: PackedProduct | None
     group: tuple[Operation, ...]
     dead: tuple[SSAValue, ...]
+    aligned: frozenset[SSAValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ def schedule_block(block: Block, is_terminator: Callable[[str], bool]) -> Schedu
                 _product(operation, plan.inline.__contains__) if kernel else None,
                 (operation, *plan.groups.get(operation, ())),
                 tuple(dead.get(position, ())),
+                _aligned(operation, kernel, plan),
             )
             for position, (operation, kernel) in enumerate(steps)
         ),
@@ -74,9 +77,23 @@ def schedule_block(block: Block, is_terminator: Callable[[str], bool]) -> Schedu
     )
 
 
+def _aligned(
+    operation: Operation, kernel: KernelText | None, plan: FusionPlan
+) -> frozenset[SSAValue]:
+    """A kernel that writes one result may write it in place, and a loop nest of a product not."""
+    if kernel is None or len(kernel.writes) != 1:
+        return frozenset()
+    if not is_pointwise(operation) and packed_tile(operation, plan.inline.__contains__) is None:
+        return frozenset()
+    return frozenset(plan.aligned.get(operation, ()))
+
+
 def _product(operation: Operation, is_inline: Callable[[SSAValue], bool]) -> PackedProduct | None:
     view = structured_view(operation)
-    if view is None or is_pointwise(operation) or packed_tile(operation, is_inline):
+    if view is None or is_pointwise(operation):
+        return None
+    tile = packed_tile(operation, is_inline)
+    if tile is not None and not gains_from_repacking(operation, tile):
         return None
 
     def element(value: SSAValue) -> Element:

@@ -51,6 +51,13 @@ class PackedTile:
         return min(row & -row, vector_bits() // self.total.width)
 
     @property
+    def fills_vectors(self) -> bool:
+        """Whether sums fill vectors of this CPU, and enough of them to hide additions' latency."""
+        vectors = self.columns * self.depth // self.lanes
+        full = self.lanes * self.total.width == vector_bits()
+        return full and self.rows * vectors >= LEAST_SUMS
+
+    @property
     def is_supported(self) -> bool:
         """Whether there is vector code for the tile."""
         parts = (self.left, self.right)
@@ -63,6 +70,9 @@ class PackedTile:
             return False
         return all(each in INTEGERS and each.width <= self.total.width for each in parts)
 
+
+LEAST_SUMS = 8
+"""Additions that go on at once on a CPU of today: four cycles, two in each."""
 
 MOST_ROWS = 4096
 """Lanes of one column of vectors beyond which the code of a tile gets too long."""
