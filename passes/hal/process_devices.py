@@ -73,11 +73,11 @@ def place_processes(module: ModuleOp) -> None:
         _place_function(function, places[devices], grid)
         _place_state(module, reached, places[devices], grid)
         placed |= set(reached)
-    if DEFAULT_AFFINITY not in module.attributes:
-        first = process_devices(next(iter(grids.values()))) or ()
+    devices = process_devices(next(iter(grids.values())))
+    if devices and DEFAULT_AFFINITY not in module.attributes:
         for function in functions:
             if function not in placed:
-                function.attributes.setdefault(DEFAULT_AFFINITY, first[0])
+                function.attributes.setdefault(DEFAULT_AFFINITY, devices[0])
 
 
 def _grid_of(function: Operation, grids: dict[str, Operation]) -> Operation | None:
