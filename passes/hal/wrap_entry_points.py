@@ -92,11 +92,12 @@ class Wrapper:
         """Replace the function."""
         function = self._function
         region = function.regions[0]
-        block = region.blocks[0]
-        if len(region.blocks) > 1:
-            raise OperationError(function, "has several blocks: use scf for control flow")
-        self._import_arguments(block)
-        self._export_results(block)
+        self._import_arguments(region.blocks[0])
+        for block in region.blocks:
+            if block.last_op is None:
+                raise OperationError(function, "has a block without an end")
+            if block.last_op.name.endswith(".return"):
+                self._export_results(block.last_op)
         properties: dict[str, Attribute] = {
             "sym_visibility": StringAttr("public"),
             "sym_name": function.properties["sym_name"],
@@ -177,10 +178,7 @@ class Wrapper:
         )
         return builder.insert(operation).target
 
-    def _export_results(self, block: Block) -> None:
-        end = block.last_op
-        if end is None:
-            raise OperationError(self._function, "has no end")
+    def _export_results(self, end: Operation) -> None:
         builder = Builder(InsertPoint.before(end))
         sizes = DimensionSizes()
         returned: list[SSAValue] = []

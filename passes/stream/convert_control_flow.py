@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import DenseArrayBase, FunctionType, TensorType, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.encoding_interfaces import Tensor
@@ -20,8 +20,13 @@ from .stored_tensors import carried_types, stored_from
 if TYPE_CHECKING:
     from .convert_to_stream import HostProgram
 
-CONTROL_FLOW = frozenset(
+BRANCHES = frozenset({"cf.br", "cf.cond_br", "cf.switch"})
+"""Operations that end a block and give the arguments of the next."""
+
+CONTROL_FLOW = BRANCHES | frozenset(
     {
+        "func.call",
+        "func.return",
         "scf.condition",
         "scf.execute_region",
         "scf.for",
@@ -38,15 +43,16 @@ def convert_control_flow(host: HostProgram, operation: Operation, builder: Build
     """Replace an operation by one that carries resources; convert what is inside of it."""
     regions: list[Region] = []
     for region in tuple(operation.regions):
-        for block in region.blocks:
-            expand_arguments(host, block)
         host.convert_region(region)
         regions.append(operation.detach_region(region))
     expanded = type(operation).create(
         operands=expand_values(host, operation.operands, operation),
         result_types=expand_types([result.type for result in operation.results]),
-        properties=operation.properties,
-        attributes=operation.attributes,
+        properties=(
+            expand_segments(operation) if operation.name in BRANCHES else dict(operation.properties)
+        ),
+        attributes=dict(operation.attributes),
+        successors=operation.successors,
         regions=regions,
     )
     expanded.location = operation.location
@@ -100,3 +106,57 @@ def expand_values(
         else:
             expanded.append(value)
     return expanded
+
+
+def retype_function(function: Operation) -> None:
+    """Let a function that is called from here only take and return resources and sizes."""
+    type_ = cast(FunctionType, function.properties["function_type"])
+    function.properties["function_type"] = FunctionType.from_lists(
+        expand_types(type_.inputs.data), expand_types(type_.outputs.data)
+    )
+    for name in ("arg_attrs", "res_attrs"):
+        function.properties.pop(name, None)
+
+
+def expand_segments(operation: Operation) -> dict[str, Attribute]:
+    """The properties of a branch, whose groups of operands have grown."""
+    properties = dict(operation.properties)
+    start = 0
+    for name in ("operandSegmentSizes", "case_operand_segments"):
+        segments = properties.get(name)
+        if not isinstance(segments, DenseArrayBase):
+            continue
+        lengths = [int(length) for length in segments.get_values()]
+        if name == "case_operand_segments":
+            start = len(operation.operands) - sum(lengths)
+        grown: list[int] = []
+        for length in lengths:
+            group = operation.operands[start : start + length]
+            grown.append(len(expand_types([value.type for value in group])))
+            start += length
+        properties[name] = DenseArrayBase.from_list(i32, grown)
+    return properties
+
+
+def blocks_in_order(region: Region) -> list[Block]:
+    """The blocks of a region, each behind those that dominate it; unreachable ones at the end."""
+    first = region.blocks.first
+    if first is None:
+        return []
+    finished: list[Block] = []
+    seen = {first}
+    stack = [(first, iter(_successors(first)))]
+    while stack:
+        block, rest = stack[-1]
+        following = next((one for one in rest if one not in seen), None)
+        if following is None:
+            finished.append(block)
+            stack.pop()
+        else:
+            seen.add(following)
+            stack.append((following, iter(_successors(following))))
+    return [*reversed(finished), *(block for block in region.blocks if block not in seen)]
+
+
+def _successors(block: Block) -> Sequence[Block]:
+    return () if block.last_op is None else block.last_op.successors

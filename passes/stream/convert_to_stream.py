@@ -29,7 +29,13 @@ from ...dialects.size_arithmetic import constant_index
 from ...dialects.stream_tensor_elements import TensorLoadOp
 from ...dialects.util_types import UnusedType
 from ..dimension_sizes import FUNCTIONS, constant_operand, tensor_of
-from .convert_control_flow import CONTROL_FLOW, convert_control_flow
+from .convert_control_flow import (
+    CONTROL_FLOW,
+    blocks_in_order,
+    convert_control_flow,
+    expand_arguments,
+    retype_function,
+)
 from .convert_executables import convert_executables
 from .convert_globals import StoredGlobals
 from .device_placement import DevicePlacement
@@ -85,14 +91,8 @@ class HostProgram:
 
     def convert_function(self, function: Operation) -> None:
         """Convert a function in place."""
-        for block in function.regions[0].blocks:
-            for argument in block.args:
-                if (tensor := tensor_of(argument)) is not None:
-                    raise OperationError(
-                        function,
-                        f"takes a tensor, {tensor}: only public functions may, which "
-                        "iree-abi-wrap-entry-points wraps; others have to be inlined",
-                    )
+        if any(tensor_of(argument) is not None for argument in function.regions[0].blocks[0].args):
+            retype_function(function)
         for region in function.regions:
             self.convert_region(region)
         for operation in reversed(self._done):
@@ -103,8 +103,10 @@ class HostProgram:
         self._outdated.clear()
 
     def convert_region(self, region: Region) -> None:
-        """Convert all operations of a region."""
+        """Convert all operations of a region, and give its blocks arguments for resources."""
         for block in region.blocks:
+            expand_arguments(self, block)
+        for block in blocks_in_order(region):
             self.convert_block(block)
 
     def convert_block(self, block: Block) -> None:
@@ -401,6 +403,7 @@ RULES: dict[str, Rule] = {
     "arith.constant": _constant,
     "flow.dispatch": _dispatch,
     "flow.tensor.barrier": _same,
+    "flow.tensor.constant": _constant,
     "flow.tensor.encode": _encode,
     "flow.tensor.reshape": _reshape,
     "flow.tensor.transfer": _transfer,

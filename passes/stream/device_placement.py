@@ -24,7 +24,7 @@ from ...dialects.affinity import (
 from .layout_origin import ABI_AFFINITY, host_operations
 
 FUNCTIONS = ("func.func", "util.func")
-MADE_OF_NOTHING = ("arith.constant", "tensor.empty", "tensor.splat")
+MADE_OF_NOTHING = ("arith.constant", "flow.tensor.constant", "tensor.empty", "tensor.splat")
 MOVES = ("flow.tensor.barrier", "flow.tensor.transfer")
 
 
@@ -217,12 +217,22 @@ def _while(placement: DevicePlacement, operation: Operation) -> None:
 def _branches(placement: DevicePlacement, operation: Operation) -> None:
     for region in operation.regions:
         for block in region.blocks:
-            _flow(placement, _yielded(block), operation.results)
+            if block.last_op is not None and block.last_op.name == "scf.yield":
+                _flow(placement, _yielded(block), operation.results)
+
+
+def _next_blocks(placement: DevicePlacement, operation: Operation) -> None:
+    """Operands of a branch are the arguments of its successors, one after another."""
+    rest = list(operation.operands)[0 if operation.name == "cf.br" else 1 :]
+    for successor in operation.successors:
+        _flow(placement, rest[: len(successor.args)], successor.args)
+        rest = rest[len(successor.args) :]
 
 
 Rule = Callable[[DevicePlacement, Operation], None]
 
 RULES: dict[str, Rule] = {
+    **dict.fromkeys(("cf.br", "cf.cond_br", "cf.switch"), _next_blocks),
     "flow.tensor.barrier": _move,
     "flow.tensor.transfer": _move,
     "func.func": DevicePlacement.enter,

@@ -229,7 +229,8 @@ def _regions_yield(state: State, operation: Operation) -> None:
             continue
         state.flow(operation.operands, entry.args)
         for block in region.blocks:
-            state.flow(_yielded(block), operation.results)
+            if block.last_op is not None and not block.last_op.successors:
+                state.flow(_yielded(block), operation.results)
 
 
 def _choose_region(state: State, operation: Operation) -> None:
@@ -263,7 +264,7 @@ def _yielded(block: Block) -> Sequence[SSAValue]:
 
 def _branch(state: State, operation: Operation) -> None:
     """Operands of a branch are the arguments of its successors, one after another."""
-    rest = list(operation.operands)[1 if operation.name == "cf.cond_br" else 0 :]
+    rest = list(operation.operands)[0 if operation.name == "cf.br" else 1 :]
     for successor in operation.successors:
         state.flow(rest[: len(successor.args)], successor.args)
         rest = rest[len(successor.args) :]
@@ -278,6 +279,7 @@ HANDLERS: dict[str, Handler] = {
     "arith.select": _select,
     "cf.br": _branch,
     "cf.cond_br": _branch,
+    "cf.switch": _branch,
     "func.call": _call,
     "func.func": _enter_function,
     "func.return": _return,
