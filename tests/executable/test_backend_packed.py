@@ -57,6 +57,16 @@ def mmt4d(tile: tuple[int, int, int], types: tuple[str, str, str], batch: str = 
 FLOAT = ("f32", "f32", "f32")
 
 
+@pytest.mark.parametrize("types", [FLOAT, ("bf16", "bf16", "f32"), ("f64", "f64", "f64")])
+@pytest.mark.parametrize("batch", ["", "2x"])
+def test_tiles_of_another_machine(types: tuple[str, str, str], batch: str) -> None:
+    """Large products in tiles that do not fill vectors here; the sums start from given numbers."""
+    text = mmt4d((8, 4, 2), types, batch)
+    for few, many in (("3x5x8", "13x40x8"), ("2x5x4", "27x40x4"), ("3x2x8", "13x27x8")):
+        text = text.replace(few, many)
+    check(text, [types[0], types[1], types[2]])
+
+
 @pytest.mark.parametrize(
     ("tile", "types"),
     [

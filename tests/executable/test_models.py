@@ -38,7 +38,8 @@ def test_transformer_block() -> None:
 
 
 DEVICE = """util.global private @{name} =
-  #hal.device.target<"local", {{ordinal = {number} : index}}, [#hal.executable.target<{target}>]> : !hal.device
+  #hal.device.target<"local", {{ordinal = {number} : index}}, [
+    #hal.executable.target<{target}>]> : !hal.device
 """
 CPU = """"llvm-cpu", "{form}", {{cpu_features = "{features}", target_triple = "{triple}",
     iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>}}"""

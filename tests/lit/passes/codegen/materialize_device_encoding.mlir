@@ -14,6 +14,8 @@
 #acc = #iree_encoding.encoding<operand_index = 2, op_type = matmul, element_types = [f32, f32, f32],
   user_indexing_maps = [#mk, #kn, #mn], iteration_sizes = [17, 33, 40]>
 
+// CHECK-DAG: #map = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
+// CHECK-DAG: #map1 = affine_map<(d0, d1, d2, d3) -> (d1, d3)>
 // CHECK-LABEL: func.func @matmul(
 // CHECK-SAME: %[[A:.*]]: tensor<17x40xf32>, %[[B:.*]]: tensor<40x33xf32>
 // CHECK: %[[L:.*]] = linalg.pack %[[A]] padding_value(%{{.*}} : f32) inner_dims_pos = [0, 1] inner_tiles = [16, 1] into %{{.*}} : tensor<17x40xf32> -> tensor<2x40x16x1xf32>
@@ -40,7 +42,7 @@ func.func @matmul(%a: tensor<17x40xf32>, %b: tensor<40x33xf32>) -> tensor<17x33x
 // CHECK-SAME: %[[A:.*]]: tensor<17x33xf32>, %[[ROW:.*]]: tensor<33xf32>
 // CHECK-DAG: %[[P:.*]] = linalg.pack %[[A]]
 // CHECK-DAG: %[[Q:.*]] = linalg.pack %[[ROW]] padding_value({{.*}}) inner_dims_pos = [0] inner_tiles = [16] into %{{.*}} : tensor<33xf32> -> tensor<3x16xf32>
-// CHECK: linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%[[P]], %[[Q]] :
+// CHECK: linalg.generic {indexing_maps = [#map, #map1, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%[[P]], %[[Q]] :
 // CHECK: linalg.unpack
 func.func @elementwise(%a: tensor<17x33xf32>, %row: tensor<33xf32>) -> tensor<17x33xf32>
     attributes {hal.executable.target = #target} {
@@ -180,4 +182,70 @@ func.func @identity(%a: tensor<?x40xf64>) -> tensor<?x40xf64>
   %2 = tensor.dim %1, %d : tensor<?x40xf64, #lhs>
   %3 = iree_encoding.unset_encoding %1 : tensor<?x40xf64, #lhs> -> tensor<?x40xf64>{%2}
   return %3 : tensor<?x40xf64>
+}
+
+// -----
+
+// Rows of two loops: one is tiled, the other counts its tiles along with it.
+#target = #hal.executable.target<"llvm-cpu", "x", {target_triple = "x86_64-x-x",
+  cpu_features = "+avx512f", iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>}>
+#abk = affine_map<(a, b, n, k) -> (a, b, k)>
+#kn = affine_map<(a, b, n, k) -> (k, n)>
+#abn = affine_map<(a, b, n, k) -> (a, b, n)>
+#lhs = #iree_encoding.encoding<operand_index = 0, op_type = matmul, element_types = [f32, f32, f32],
+  user_indexing_maps = [#abk, #kn, #abn], iteration_sizes = [3, 32, 16, 7]>
+#rhs = #iree_encoding.encoding<operand_index = 1, op_type = matmul, element_types = [f32, f32, f32],
+  user_indexing_maps = [#abk, #kn, #abn], iteration_sizes = [3, 32, 16, 7]>
+#acc = #iree_encoding.encoding<operand_index = 2, op_type = matmul, element_types = [f32, f32, f32],
+  user_indexing_maps = [#abk, #kn, #abn], iteration_sizes = [3, 32, 16, 7]>
+
+// CHECK-LABEL: func.func @rows
+// CHECK: tensor.collapse_shape {{.*}} : tensor<3x2x7x16x1xf32> into tensor<6x7x16x1xf32>
+// CHECK: tensor.collapse_shape {{.*}} : tensor<3x2x1x16x16xf32> into tensor<6x1x16x16xf32>
+// CHECK: linalg.mmt4d {{.*}} -> tensor<6x1x16x16xf32>
+// CHECK: tensor.expand_shape {{.*}} into tensor<3x2x1x16x16xf32>
+// CHECK: linalg.unpack {{.*}} -> tensor<3x32x16xf32>
+func.func @rows(%a: tensor<3x32x7xf32>, %b: tensor<7x16xf32>, %c: tensor<3x32x16xf32>)
+    -> tensor<3x32x16xf32> attributes {hal.executable.target = #target} {
+  %0 = iree_encoding.set_encoding %a : tensor<3x32x7xf32> -> tensor<3x32x7xf32, #lhs>
+  %1 = iree_encoding.set_encoding %b : tensor<7x16xf32> -> tensor<7x16xf32, #rhs>
+  %2 = iree_encoding.set_encoding %c : tensor<3x32x16xf32> -> tensor<3x32x16xf32, #acc>
+  %3 = linalg.contract indexing_maps = [#abk, #kn, #abn]
+    ins(%0, %1 : tensor<3x32x7xf32, #lhs>, tensor<7x16xf32, #rhs>)
+    outs(%2 : tensor<3x32x16xf32, #acc>) -> tensor<3x32x16xf32, #acc>
+  %4 = iree_encoding.unset_encoding %3 : tensor<3x32x16xf32, #acc> -> tensor<3x32x16xf32>
+  return %4 : tensor<3x32x16xf32>
+}
+
+// -----
+
+// A convolution gets a loop for each tile of channels.
+#target = #hal.executable.target<"llvm-cpu", "x", {target_triple = "x86_64-x-x",
+  cpu_features = "+avx512f", iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>}>
+#in = affine_map<(n, h, w, f, i, j, c) -> (n, h + i, w + j, c)>
+#fl = affine_map<(n, h, w, f, i, j, c) -> (i, j, c, f)>
+#out = affine_map<(n, h, w, f, i, j, c) -> (n, h, w, f)>
+#lhs = #iree_encoding.encoding<operand_index = 0, op_type = conv, element_types = [f32, f32, f32],
+  user_indexing_maps = [#in, #fl, #out]>
+#rhs = #iree_encoding.encoding<operand_index = 1, op_type = conv, element_types = [f32, f32, f32],
+  user_indexing_maps = [#in, #fl, #out]>
+#acc = #iree_encoding.encoding<operand_index = 2, op_type = conv, element_types = [f32, f32, f32],
+  user_indexing_maps = [#in, #fl, #out]>
+
+// CHECK-LABEL: func.func @convolution
+// CHECK-COUNT-3: linalg.pack
+// CHECK: linalg.generic
+// CHECK-SAME: ins({{.*}} : tensor<1x1x9x9x16xf32>, tensor<2x1x3x3x16x16xf32>)
+// CHECK: } -> tensor<1x2x7x7x16xf32>
+// CHECK: linalg.unpack
+func.func @convolution(%a: tensor<1x9x9x5xf32>, %b: tensor<3x3x5x20xf32>, %c: tensor<1x7x7x20xf32>)
+    -> tensor<1x7x7x20xf32> attributes {hal.executable.target = #target} {
+  %0 = iree_encoding.set_encoding %a : tensor<1x9x9x5xf32> -> tensor<1x9x9x5xf32, #lhs>
+  %1 = iree_encoding.set_encoding %b : tensor<3x3x5x20xf32> -> tensor<3x3x5x20xf32, #rhs>
+  %2 = iree_encoding.set_encoding %c : tensor<1x7x7x20xf32> -> tensor<1x7x7x20xf32, #acc>
+  %3 = linalg.conv_2d_nhwc_hwcf
+    ins(%0, %1 : tensor<1x9x9x5xf32, #lhs>, tensor<3x3x5x20xf32, #rhs>)
+    outs(%2 : tensor<1x7x7x20xf32, #acc>) -> tensor<1x7x7x20xf32, #acc>
+  %4 = iree_encoding.unset_encoding %3 : tensor<1x7x7x20xf32, #acc> -> tensor<1x7x7x20xf32>
+  return %4 : tensor<1x7x7x20xf32>
 }
