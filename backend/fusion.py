@@ -55,7 +55,8 @@ class FusionPlan:
     - `kernels`: roots, each with the results that its kernel stores;
     - `groups`: what each root's kernel computes on the way;
     - `inline`: tensors that are computed on the way wherever they are read;
-    - `host`: operations that the host program carries out.
+    - `host`: operations that the host program carries out;
+    - `aligned`: what each root's kernel reads only at the element that it writes next.
     """
 
     kernels: dict[Operation, tuple[SSAValue, ...]] = field(
@@ -66,6 +67,7 @@ class FusionPlan:
     )
     inline: set[SSAValue] = field(default_factory=set[SSAValue])
     host: set[Operation] = field(default_factory=set[Operation])
+    aligned: dict[Operation, set[SSAValue]] = field(default_factory=dict[Operation, set[SSAValue]])
 
 
 def is_pointwise(operation: Operation) -> bool:
@@ -289,7 +291,24 @@ def plan_block(block: Block) -> FusionPlan:
             stored = read if is_pointwise(operation) else operation.results
             plan.kernels[operation] = tuple(stored)
             ask(operation, {operation: Access.SAME})
+    for value, found in demands.items():
+        for root in {demand.root for demand in found}:
+            own = [demand.access for demand in found if demand.root is root]
+            if _is_aligned(value, root, own):
+                plan.aligned.setdefault(root, set()).add(value)
     return plan
+
+
+def _is_aligned(value: SSAValue, root: Operation, accesses: Sequence[Access]) -> bool:
+    """Whether a kernel reads a tensor only at the indices of the element that it writes next."""
+    if is_pointwise(root):
+        return all(access is Access.SAME for access in accesses)
+    # A packed product adds its sums to the initial values, one after the other.
+    view = structured_view(root) if root.name in PACKED_PRODUCTS else None
+    return view is not None and value is view.outputs[0] and len(accesses) == 1
+
+
+PACKED_PRODUCTS = frozenset(("linalg.batch_mmt4d", "linalg.mmt4d"))
 
 
 def _read_by_other_blocks(block: Block) -> list[SSAValue]:

@@ -207,13 +207,31 @@ class Recorder(Device):
         writes: Sequence[Tensor],
         constants: Sequence[int],
         operation: Operation,
+        in_place: Sequence[tuple[int, int]] = (),
     ) -> None:
-        """Append a dispatch."""
+        """Append a dispatch; `in_place` is as in `Command`, of the results and then operands."""
         tiles = kernel.tiles.evaluate(constants)
         native = compile_kernel(kernel)
         bindings = tuple(tensor.place for tensor in (*writes, *reads))
-        command = Command(native.address, bindings, tuple(constants), tiles, operation)
+        command = Command(
+            native.address,
+            bindings,
+            tuple(constants),
+            tiles,
+            operation,
+            in_place=tuple(in_place),
+        )
         self.add(command)
+
+
+def _are_alike(left: Tensor, right: Tensor) -> bool:
+    """Whether equal indices are equal places, of whole buffers."""
+    return (
+        left.shape == right.shape
+        and left.dtype.itemsize == right.dtype.itemsize
+        and left.is_whole
+        and right.is_whole
+    )
 
 
 def _write_outputs_in_place(
@@ -354,20 +372,24 @@ class RecordingFrame(Frame):
         else:
             kernels = [kernel]
         for each in kernels:
-            self._dispatch(each, bound, step.operation)
+            self._dispatch(each, bound, step)
         for value in kernel.writes:
             if isinstance(value, SSAValue):
                 self.bind(value, bound[value])
 
-    def _dispatch(
-        self, kernel: KernelText, bound: dict[Bound, Tensor], operation: Operation
-    ) -> None:
+    def _dispatch(self, kernel: KernelText, bound: dict[Bound, Tensor], step: Step) -> None:
         for value in kernel.reads:
             if isinstance(value, SSAValue) and value not in bound:
                 bound[value] = self.tensor(value)
         reads = [bound[value] for value in kernel.reads]
         writes = [bound[value] for value in kernel.writes]
-        self.recorder.run_kernel(kernel, reads, writes, self.constants(kernel), operation)
+        places = [
+            (0, len(writes) + position)
+            for position, (value, tensor) in enumerate(zip(kernel.reads, reads, strict=True))
+            if value in step.aligned and _are_alike(tensor, writes[0])
+        ]
+        constants = self.constants(kernel)
+        self.recorder.run_kernel(kernel, reads, writes, constants, step.operation, places)
 
     def _is_large(self, product: PackedProduct) -> bool:
         return prod(self._loop_sizes(product)) >= SMALLEST_PRODUCT

@@ -17,7 +17,9 @@ import numpy.typing as npt
 
 from .arena import Lifetime, place
 from .buffers import Buffer, Bytes, Storage, allocate
+from .guards import OVERWRITTEN, Guards
 from .native import COMMAND_WORDS, RELEASED, native_function
+from .sharing import Use, fill_results, lifetimes_of, merged, take_over
 
 Words = npt.NDArray[np.int64]
 
@@ -38,7 +40,9 @@ class Command:
     - `bindings`: places, or numbers that are passed as they are;
     - `tiles`: how many there are; a device's workers share them;
     - `is_collective`: it meets other devices, so one worker runs it;
-    - `source`: what to name where it fails.
+    - `source`: what to name where it fails;
+    - `in_place`: pairs of a binding that is written and one that is read, which may be the same
+      memory: no element is read after the one in its place has been written.
     """
 
     function: int
@@ -47,6 +51,7 @@ class Command:
     tiles: int
     source: object
     is_collective: bool = False
+    in_place: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +117,15 @@ class CommandBuffer:
         state: Words | None = None,
         workers: int = 1,
         resident: bool = False,
+        guards: Guards | None = None,
     ) -> None:
-        """`resident` makes every transient buffer a resident one, with memory of its own."""
+        """`resident` makes every transient buffer a resident one, with memory of its own.
+
+        With `guards` every buffer lies between bytes that nothing may write to, which are looked
+        at after each command.
+        """
+        self._guards = guards
+        self._allocate = allocate if guards is None else guards.allocate
         self._commands = tuple(commands)
         self._output_sizes = tuple(output_sizes)
         self._owns_state = state is None
@@ -122,12 +134,40 @@ class CommandBuffer:
         self._team = np.zeros(16, np.int64)
         self._progress = np.zeros(8 * workers, np.int64)
         self._run_native = _replay_function()
+        uses = [_use(command) for command in self._commands]
         if resident:
-            for buffer, _ in _transient_buffers(self._commands):
-                buffer.memory = allocate(buffer.size)
-                buffer.storage = Storage.RESIDENT
-        transient = _transient_buffers(self._commands)
+            for buffer in lifetimes_of(uses):
+                if buffer.storage is Storage.TRANSIENT:
+                    buffer.memory = self._allocate(buffer.size)
+                    buffer.storage = Storage.RESIDENT
+        lifetimes = lifetimes_of(uses)
+        all_transient = sum(b.size for b in lifetimes if b.storage is Storage.TRANSIENT)
+        self._homes = take_over(uses, lifetimes)
+        lifetimes = merged(lifetimes, self._homes)
         self._arenas: dict[str | None, Bytes] = {}
+        addresses: dict[Buffer, int] = {}
+        if guards is None:
+            inside = fill_results(lifetimes)
+            self._homes = {b: inside.get(home, home) for b, home in self._homes.items()} | inside
+            lifetimes = {b: one for b, one in lifetimes.items() if b not in inside}
+            addresses = self._place(lifetimes)
+        else:
+            for buffer in lifetimes:
+                if buffer.storage is Storage.TRANSIENT:
+                    buffer.memory = guards.allocate(buffer.size)
+            for buffer in dict.fromkeys(buffer for use in uses for buffer in use.named):
+                guards.hold(buffer)
+        self._encode(addresses)
+        self.statistics = Statistics(
+            len(self._commands),
+            sum(arena.size for arena in self._arenas.values()),
+            all_transient,
+            self._memory(),
+        )
+
+    def _place(self, lifetimes: dict[Buffer, Lifetime]) -> dict[Buffer, int]:
+        """Set up an arena for each device; returns the addresses of buffers in arenas."""
+        transient = [(b, one) for b, one in lifetimes.items() if b.storage is Storage.TRANSIENT]
         addresses: dict[Buffer, int] = {}
         for owner in dict.fromkeys(buffer.owner for buffer, _ in transient):
             own = [entry for entry in transient if entry[0].owner == owner]
@@ -135,19 +175,15 @@ class CommandBuffer:
             arena = self._arenas[owner] = allocate(placement.size)
             for (buffer, _), offset in zip(own, placement.offsets, strict=True):
                 addresses[buffer] = arena.ctypes.data + offset
-        self._encode(addresses)
-        self.statistics = Statistics(
-            len(self._commands),
-            sum(arena.size for arena in self._arenas.values()),
-            sum(buffer.size for buffer, _ in transient),
-            self._memory(),
-        )
+        return addresses
 
     def _memory(self) -> tuple[DeviceMemory, ...]:
         """The bytes of each device that has any."""
         places = (place for command in self._commands for place in _places(command))
         lasting = dict.fromkeys(
-            place.buffer for place in places if place.buffer.storage is not Storage.TRANSIENT
+            self._homes.get(place.buffer, place.buffer)
+            for place in places
+            if place.buffer.storage is not Storage.TRANSIENT
         )
         sizes = dict.fromkeys(self._arenas, 0)
         for buffer in lasting:
@@ -177,14 +213,14 @@ class CommandBuffer:
             if isinstance(command, HostCommand):
                 self._segments.append(command)
                 continue
-            if not self._segments or isinstance(self._segments[-1], HostCommand):
+            if self._guards or not self._segments or isinstance(self._segments[-1], HostCommand):
                 self._segments.append((len(rows), len(rows)))
             start = self._segments[-1]
             if not isinstance(start, HostCommand):
                 self._segments[-1] = (start[0], len(rows) + 1)
             bindings_at = len(words)
             for binding in command.bindings:
-                words.append(_address(binding, addresses, len(words), patches))
+                words.append(self._address(binding, addresses, len(words), patches))
             constants_at = len(words)
             words.extend(command.constants)
             collective = int(command.is_collective)
@@ -202,18 +238,49 @@ class CommandBuffer:
 
         Inputs are only read. Raises CommandFailed where a command does.
         """
+        if self._guards is not None:
+            return self._run_guarded(inputs, self._guards)
         outputs = [allocate(size) for size in self._output_sizes]
+        self._begin(inputs, outputs)
+        for segment in self._segments:
+            self._run_one(segment, inputs, outputs)
+        return outputs
+
+    def _begin(self, inputs: Sequence[Bytes], outputs: Sequence[Bytes]) -> None:
         self._team[:] = 0
         if self._owns_state:
             self._state[:] = 0
         self._apply(Storage.INPUT, inputs)
         self._apply(Storage.OUTPUT, outputs)
-        for segment in self._segments:
-            if isinstance(segment, HostCommand):
-                views = [self._view(place, inputs, outputs) for place in segment.places]
-                segment.function(*views)
-            else:
-                self._run_segment(*segment)
+
+    def _run_one(
+        self,
+        segment: tuple[int, int] | HostCommand,
+        inputs: Sequence[Bytes],
+        outputs: Sequence[Bytes],
+    ) -> None:
+        if isinstance(segment, HostCommand):
+            views = [self._view(place, inputs, outputs) for place in segment.places]
+            segment.function(*views)
+        else:
+            self._run_segment(*segment)
+
+    def _run_guarded(self, inputs: Sequence[Bytes], guards: Guards) -> list[Bytes]:
+        """The same one command at a time, looking after each for what it has overwritten."""
+        given = [guards.copy(array) for array in inputs]
+        outputs = [guards.allocate(size) for size in self._output_sizes]
+        self._begin(given, outputs)
+        for command, segment in zip(self._commands, self._segments, strict=True):
+            self._run_one(segment, given, outputs)
+            for each in _places(command):
+                buffer = each.buffer
+                memory = self._view(Place(buffer), given, outputs)
+                is_changed = buffer.storage is Storage.INPUT and not np.array_equal(
+                    memory, inputs[buffer.position]
+                )
+                if is_changed or not guards.is_intact(buffer, memory):
+                    raise CommandFailed(command.source, OVERWRITTEN)
+        guards.forget([*given, *outputs])
         return outputs
 
     def _apply(self, storage: Storage, arrays: Sequence[Bytes]) -> None:
@@ -248,12 +315,17 @@ class CommandBuffer:
                 source = self._commands[int(self._progress[8 * worker])].source
                 raise CommandFailed(source, status)
 
-    def _view(self, place: Place, inputs: Sequence[Bytes], outputs: Sequence[Bytes]) -> Bytes:
-        buffer = place.buffer
+    def _view(
+        self,
+        place: Place,
+        inputs: Sequence[Bytes],
+        outputs: Sequence[Bytes],
+    ) -> Bytes:
+        buffer = self._homes.get(place.buffer, place.buffer)
         if buffer.storage is Storage.INPUT:
             memory = inputs[buffer.position]
         elif buffer.storage is Storage.OUTPUT:
-            memory = outputs[buffer.position]
+            memory = outputs[buffer.position][: place.buffer.size]
         elif buffer.memory is not None:
             memory = buffer.memory
         else:
@@ -261,6 +333,23 @@ class CommandBuffer:
             start = self._addresses[buffer] - arena.ctypes.data
             memory = arena[start : start + buffer.size]
         return memory[place.offset :]
+
+    def _address(
+        self,
+        binding: Place | int,
+        addresses: dict[Buffer, int],
+        word: int,
+        patches: dict[Storage, list[tuple[int, int, int]]],
+    ) -> int:
+        if isinstance(binding, int):
+            return binding
+        buffer = self._homes.get(binding.buffer, binding.buffer)
+        if buffer.memory is not None:
+            return buffer.memory.ctypes.data + binding.offset
+        if buffer.storage is Storage.TRANSIENT:
+            return addresses[buffer] + binding.offset
+        patches[buffer.storage].append((word, buffer.position, binding.offset))
+        return 0
 
 
 def _replay_function() -> Any:
@@ -274,33 +363,17 @@ def _places(command: AnyCommand) -> list[Place]:
     return [binding for binding in command.bindings if isinstance(binding, Place)]
 
 
-def _transient_buffers(commands: Sequence[AnyCommand]) -> list[tuple[Buffer, Lifetime]]:
-    """The buffers to place, each from the first command that names it to the last."""
-    first: dict[Buffer, int] = {}
-    last: dict[Buffer, int] = {}
-    for number, command in enumerate(commands):
-        for each in _places(command):
-            if each.buffer.storage is Storage.TRANSIENT:
-                first.setdefault(each.buffer, number)
-                last[each.buffer] = number
-    return [(buffer, Lifetime(buffer.size, start, last[buffer])) for buffer, start in first.items()]
-
-
-def _address(
-    binding: Place | int,
-    addresses: dict[Buffer, int],
-    word: int,
-    patches: dict[Storage, list[tuple[int, int, int]]],
-) -> int:
-    if isinstance(binding, int):
-        return binding
-    buffer = binding.buffer
-    if buffer.memory is not None:
-        return buffer.memory.ctypes.data + binding.offset
-    if buffer.storage is Storage.TRANSIENT:
-        return addresses[buffer] + binding.offset
-    patches[buffer.storage].append((word, buffer.position, binding.offset))
-    return 0
+def _use(command: AnyCommand) -> Use:
+    if isinstance(command, HostCommand):
+        return Use(tuple(place.buffer for place in command.places))
+    pairs: list[tuple[Buffer, Buffer]] = []
+    for written, read in command.in_place:
+        target, source = command.bindings[written], command.bindings[read]
+        if not isinstance(target, Place) or not isinstance(source, Place):
+            continue
+        if target.offset == source.offset == 0:
+            pairs.append((target.buffer, source.buffer))
+    return Use(tuple(place.buffer for place in _places(command)), tuple(pairs))
 
 
 def _patch(entries: Sequence[tuple[int, int, int]]) -> _Patch:

@@ -1,9 +1,9 @@
 """Which tensor operations become one dispatch.
 
 A group starts with any operation that computes tensors. An operation joins the group of an operand
-if it works element by element on what the group computes, or lays that out, and if nothing in
-between needs the one and is needed by the other. What costs nothing to compute again (empty and
-filled tensors, splats) is copied into each kernel that reads it instead.
+if it works row by row on what the group computes (`group_rows.py`), or lays that out, and if
+nothing in between needs the one and is needed by the other. What costs nothing to compute again
+(empty and filled tensors, splats, broadcasts) is copied into each kernel that reads it instead.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator, is_side_effect_free
 
-from ...dialects.structured import IteratorType, StructuredView, structured_view
+from ...dialects.structured import structured_view
 from .device_placement import DevicePlacement
+from .group_rows import GroupRows, is_broadcast
 
 HOST_DIALECTS = frozenset({"cf", "flow", "func", "hal", "scf", "shard", "stream", "util"})
 """Operations of these dialects are the host program's, but for parallel loops."""
@@ -31,7 +32,9 @@ PARALLEL_LOOPS = frozenset({"scf.forall"})
 RESHAPES = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
 """The same elements in the same order: nothing to compute."""
 
-ENCODES = frozenset({"iree_encoding.set_encoding", "iree_encoding.unset_encoding"})
+ENCODE = "iree_encoding.set_encoding"
+
+ENCODES = frozenset({ENCODE, "iree_encoding.unset_encoding"})
 
 LARGEST_GROUP = 24
 """Operations in one kernel, beyond which compiling it takes longer than it saves."""
@@ -47,6 +50,7 @@ class Group:
     operations: list[Operation]
     place: Attribute | None
     positions: list[int] = field(default_factory=list[int])
+    rows: GroupRows = field(default_factory=GroupRows)
 
 
 def is_computation(operation: Operation) -> bool:
@@ -75,6 +79,30 @@ def is_copied(operation: Operation) -> bool:
     return operation.name in ("tensor.empty", "tensor.splat")
 
 
+def repeated_broadcasts(blocks: Sequence[Block], placement: DevicePlacement) -> set[Operation]:
+    """Broadcasts that each kernel does itself: only kernels of the same device read them."""
+    found: set[Operation] = set()
+    for block in blocks:
+        for operation in block.ops:
+            if is_broadcast(operation) and is_computation(operation):
+                place = placement.runs_on(operation)
+                if all(
+                    _is_kernel(use.operation) and placement.runs_on(use.operation) == place
+                    for use in operation.results[0].uses
+                ):
+                    found.add(operation)
+    return found
+
+
+def _is_kernel(operation: Operation) -> bool:
+    return (
+        is_computation(operation)
+        and operation.name not in ENCODES
+        and not is_copied(operation)
+        and not is_collective(operation)
+    )
+
+
 def is_collective(operation: Operation) -> bool:
     """Whether processes exchange tensors: a dispatch of its own, in which all take part."""
     return operation.name.startswith("shard.") and any(
@@ -85,8 +113,10 @@ def is_collective(operation: Operation) -> bool:
 class Grouping:
     """Groups the operations of one block and puts them, and what is between, in order."""
 
-    def __init__(self, block: Block, placement: DevicePlacement) -> None:
+    def __init__(self, block: Block, placement: DevicePlacement, repeated: set[Operation]) -> None:
+        """`repeated` are the operations that each kernel which reads them does itself."""
         self._block = block
+        self._repeated = repeated
         self._placement = placement
         self._operations = list(block.ops)
         self._positions = {operation: i for i, operation in enumerate(self._operations)}
@@ -94,7 +124,7 @@ class Grouping:
         self._all: list[Group] = []
         """All groups, by the position of their first operation."""
         for operation in self._operations:
-            if is_computation(operation) and not is_copied(operation):
+            if is_computation(operation) and not self._is_repeated(operation):
                 self._add(operation)
 
     def arrange(self) -> list[Group]:
@@ -115,12 +145,16 @@ class Grouping:
 
     def _add(self, operation: Operation) -> None:
         place = self._placement.runs_on(operation)
-        for operand in operation.operands:
-            group = self._group_of(operand)
-            if group is not None and self._may_join(operation, operand, group, place):
+        found = dict.fromkeys(map(self._group_of, self._sources(operation)))
+        candidates = [group for group in found if group is not None]
+        # What the last of them does, it does behind all of the others.
+        for group in sorted(candidates, key=self._key, reverse=True):
+            if self._may_join(operation, group, place):
+                group.rows.join(operation, self._repeated)
                 break
         else:
             group = Group([], place)
+            group.rows.start(operation)
             self._all.append(group)
         group.operations.append(operation)
         group.positions.append(self._positions[operation])
@@ -129,16 +163,35 @@ class Grouping:
     def _group_of(self, value: SSAValue) -> Group | None:
         return self._groups.get(value.op) if isinstance(value, OpResult) else None
 
-    def _may_join(
-        self, operation: Operation, operand: SSAValue, group: Group, place: Attribute | None
-    ) -> bool:
+    def _is_repeated(self, operation: Operation) -> bool:
+        return operation in self._repeated or is_copied(operation)
+
+    def _sources(self, operation: Operation) -> list[SSAValue]:
+        """What an operation needs that its kernel does not compute again."""
+        found: dict[SSAValue, None] = {}
+        stack = list(self._read(operation))
+        while stack:
+            value = stack.pop()
+            if value in found:
+                continue
+            found[value] = None
+            if isinstance(value, OpResult) and value.op in self._repeated:
+                stack += value.op.operands
+        return [v for v in found if not (isinstance(v, OpResult) and v.op in self._repeated)]
+
+    def _may_join(self, operation: Operation, group: Group, place: Attribute | None) -> bool:
         if group.place != place or len(group.operations) >= LARGEST_GROUP:
             return False
         if is_collective(group.operations[0]):
             return False
-        if not _fits(operation, operand, group):
-            return False
-        others = [o for o in self._read(operation) if self._unit(o) not in (group, operation)]
+        if operation.name in ENCODES:
+            if not any(structured_view(member) is not None for member in group.operations):
+                return False
+        else:
+            is_laid_out = any(member.name == ENCODE for member in group.operations)
+            if is_laid_out or not group.rows.may_join(operation, self._repeated):
+                return False
+        others = [o for o in self._sources(operation) if self._unit(o) not in (group, operation)]
         return not self._depends(others, group)
 
     def _unit(self, value: SSAValue) -> Operation | Group | None:
@@ -205,7 +258,8 @@ class Grouping:
         for unit in units:
             needs: set[Operation | Group] = set()
             for member in unit.operations if isinstance(unit, Group) else (unit,):
-                found = (self._unit(value) for value in self._read(member))
+                read = self._sources if isinstance(unit, Group) else self._read
+                found = (self._unit(value) for value in read(member))
                 needs |= {one for one in found if one is not None and one is not unit}
             if not isinstance(unit, Group) and _has_effect(unit):
                 if last_effect is not None:
@@ -234,35 +288,3 @@ class Grouping:
 
 def _has_effect(operation: Operation) -> bool:
     return not operation.name.startswith("flow.") and not is_side_effect_free(operation)
-
-
-def _fits(operation: Operation, operand: SSAValue, group: Group) -> bool:
-    """Whether an operation can be computed tile by tile together with a group it reads from."""
-    if operation.name in ENCODES:
-        return any(structured_view(member) is not None for member in group.operations)
-    view = structured_view(operation)
-    if view is None or operand not in view.inputs:
-        return False
-    if not _reads_in_place(view, operand):
-        return False
-    if not view.reduction_loops:
-        return not any(member.name == "iree_encoding.set_encoding" for member in group.operations)
-    # A reduction takes in what computes its one operand element by element.
-    tensors = [value for value in view.inputs if isinstance(value.type, TensorType)]
-    return len(tensors) == 1 and all(map(is_elementwise, group.operations))
-
-
-def _reads_in_place(view: StructuredView, operand: SSAValue) -> bool:
-    """Whether at each point of the loops one element of an operand is read, a different one."""
-    indices = [i for i, value in enumerate(view.inputs) if value is operand]
-    return all(
-        view.maps[index].is_projected_permutation()
-        and len(view.maps[index].results) == len(view.iterators)
-        for index in indices
-    )
-
-
-def is_elementwise(operation: Operation) -> bool:
-    """Whether a structured operation has no loop but those over its result's elements."""
-    view = structured_view(operation)
-    return view is not None and all(one is IteratorType.PARALLEL for one in view.iterators)

@@ -32,7 +32,15 @@ from ...dialects.spelling import spelling_of
 from ...dialects.structured import structured_view
 from ..dimension_sizes import FUNCTIONS, DimensionSizes, tensor_of
 from .device_placement import MOVES, DevicePlacement, boundary_affinity
-from .dispatch_groups import ENCODES, RESHAPES, Grouping, is_collective, is_computation, is_copied
+from .dispatch_groups import (
+    ENCODES,
+    RESHAPES,
+    Grouping,
+    is_collective,
+    is_computation,
+    is_copied,
+    repeated_broadcasts,
+)
 from .kernel_outlining import KernelOutliner
 
 UNUSED_READS = frozenset({*MOVES, "util.global.load"})
@@ -179,12 +187,13 @@ def form_dispatches(
         for operation in tuple(block.ops):
             for value in (*operation.operands, *operation.results):
                 sizes.dynamic_sizes(value)
+    repeated = repeated_broadcasts(blocks, placement)
     for block in blocks:
-        for group in Grouping(block, placement).arrange():
+        for group in Grouping(block, placement, repeated).arrange():
             if len(group.operations) == 1 and group.operations[0].name in ENCODES:
                 _encode(group.operations[0], group.place, sizes)
             else:
-                outliner.outline(group, function, sizes)
+                outliner.outline(group, function, sizes, repeated)
     for block in blocks_of(function):
         for operation in tuple(block.ops):
             if (rule := HOST_RULES.get(operation.name)) is not None:

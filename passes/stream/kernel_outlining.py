@@ -55,7 +55,8 @@ from ...dialects.shard_checks import DEVICES
 from ...dialects.structured import structured_view
 from ...dialects.tensor_shapes import shape_of
 from ..dimension_sizes import DimensionSizes, tensor_of
-from .dispatch_groups import ENCODES, Group, is_copied, is_elementwise
+from .dispatch_groups import ENCODES, Group, is_copied
+from .group_rows import is_elementwise
 from .structure import Structures
 
 INDEX = IndexType()
@@ -116,9 +117,18 @@ class KernelOutliner:
         }
         self._numbers: dict[str, int] = {}
 
-    def outline(self, group: Group, function: Operation, sizes: DimensionSizes) -> None:
-        """Replace the operations of a group by a dispatch of a kernel that does the same."""
-        interface = Interface(group, sizes)
+    def outline(
+        self,
+        group: Group,
+        function: Operation,
+        sizes: DimensionSizes,
+        repeated: set[Operation],
+    ) -> None:
+        """Replace the operations of a group by a dispatch of a kernel that does the same.
+
+        `repeated` are operations in front of groups that each kernel does itself.
+        """
+        interface = Interface(group, sizes, repeated)
         root = root_of(group)
         body = KernelBody(interface, self._operations).block
         entry = self._executable(body, interface, kernel_suffix(root), function)
@@ -139,12 +149,18 @@ class KernelOutliner:
         )
         last = group.operations[-1]
         Builder(InsertPoint.after(last)).insert(dispatch)
+        inside = set(group.operations)
         for old, new in zip(interface.results, dispatch.results, strict=True):
-            inside = set(group.operations)
             for use in tuple(old.uses):
                 if use.operation not in inside:
                     use.operation.operands[use.index] = new
-        for operation in reversed(group.operations):
+        for operation in reversed(interface.sequence):
+            if operation in repeated:
+                if any(result.uses for result in operation.results):
+                    continue
+                repeated.remove(operation)
+            elif operation not in inside:
+                continue
             Rewriter.erase_op(operation)
 
     def _executable(
@@ -215,20 +231,23 @@ class KernelOutliner:
 class Interface:
     """What a group reads and writes, as values of the host program."""
 
-    def __init__(self, group: Group, sizes: DimensionSizes) -> None:
+    def __init__(self, group: Group, sizes: DimensionSizes, repeated: set[Operation]) -> None:
         self.group = group
+        self._repeated = repeated
         inside = set(group.operations)
-        self.copied: list[Operation] = []
-        """Cheap operations outside of the group that its kernel does itself."""
+        self._copied: set[Operation] = set()
+        self.sequence: list[Operation] = []
+        """What the kernel does: the group, and before what reads them cheap operations outside."""
         read: dict[SSAValue, None] = {}
         for operation in group.operations:
             for value in values_read(operation):
                 self._collect(value, inside, read)
+            self.sequence.append(operation)
         self.results: list[OpResult] = [
             result
             for operation in group.operations
             for result in operation.results
-            if any(self._outermost(use.operation, inside) is None for use in result.uses)
+            if self._is_read_outside(result, inside)
         ]
         self.tensors = [value for value in read if isinstance(value.type, TensorType)]
         workload: dict[SSAValue, None] = {}
@@ -256,16 +275,28 @@ class Interface:
     def _collect(self, value: SSAValue, inside: set[Operation], read: dict[SSAValue, None]) -> None:
         owner = value.owner
         if isinstance(owner, Operation):
-            if self._outermost(owner, inside) is not None or owner in self.copied:
+            if self._outermost(owner, inside) is not None or owner in self._copied:
                 return
-            if is_copied(owner):
+            if is_copied(owner) or owner in self._repeated:
                 for operand in owner.operands:
                     self._collect(operand, inside, read)
-                self.copied.append(owner)
+                self._copied.add(owner)
+                self.sequence.append(owner)
                 return
         elif self._outermost(owner.parent_op(), inside) is not None:
             return
         read[value] = None
+
+    def _is_read_outside(self, value: SSAValue, inside: set[Operation]) -> bool:
+        """Whether what another kernel or the host computes needs a value of the group."""
+        for use in value.uses:
+            reader = use.operation
+            if reader in self._repeated:
+                if self._is_read_outside(reader.results[0], inside):
+                    return True
+            elif self._outermost(reader, inside) is None:
+                return True
+        return False
 
     @staticmethod
     def _outermost(operation: Operation | None, inside: set[Operation]) -> Operation | None:
@@ -339,7 +370,7 @@ class KernelBody:
         }
         for value, bound in inputs.items():
             self._values[value] = self._load(value, bound)
-        for operation in (*interface.copied, *interface.group.operations):
+        for operation in interface.sequence:
             self._builder.insert(operation.clone(self._values))
         for value, bound in outputs.items():
             self._store(value, bound)
