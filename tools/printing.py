@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from io import StringIO
 from typing import cast
 
-from xdsl.dialects.builtin import Builtin, DenseIntOrFPElementsAttr, ModuleOp
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import Builtin, DenseIntOrFPElementsAttr, ModuleOp, UnregisteredOp
+from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.irdl import IRDLOperation
 from xdsl.printer import Printer
 
+from ..dialects.alias_names import alias_name
+from .affine_text import affine_text
+from .alias_definitions import AliasDefinitions
 from .limits import deep_recursion
 from .mended_forms import PRINTERS, WITHOUT_ATTRIBUTES
+
+
+@dataclass(frozen=True, slots=True)
+class _Printed:
+    attribute: Attribute
+    """Held, so that no other attribute gets its `id`."""
+    text: str
+    depth: int
+    """How deep aliases nest in it, see `alias_definitions.py`; none do in zero."""
 
 
 class ModulePrinter(Printer):
@@ -33,11 +46,14 @@ class ModulePrinter(Printer):
         self._elide_larger = elide_larger
         self._text = StringIO()
         self.stream = self._text
+        self._aliases = AliasDefinitions()
+        self._printed: dict[int, _Printed] = {}
+        self._depth = 0
+        self._met_in_generic_order = False
 
-    @property
-    def text(self) -> str:
-        """All that was printed."""
-        return self._text.getvalue()
+    def finish(self) -> str:
+        """All that was printed, after the definitions of the aliases in it."""
+        return self._aliases.finish(self._text.getvalue())
 
     def print_string(self, text: str, *, indent: int | None = None) -> None:
         """Write a fragment; xDSL's way through `print` is only needed for line breaks."""
@@ -50,17 +66,45 @@ class ModulePrinter(Printer):
     def print_op(self, op: Operation) -> None:
         """Print one operation, with the mended form where there is one."""
         if self.print_generic_format:
-            super().print_op(op)
+            self._print_generically(op)
             return
         mended = PRINTERS.get(op.name)
         if mended is not None and mended(self, op):
             return
-        if self._loses(op):
+        if isinstance(op, UnregisteredOp):
+            self._print_generically(op)
+        elif self._loses(op):
             self.print_generic_format = True
-            super().print_op(op)
+            self._print_generically(op)
             self.print_generic_format = False
         else:
             super().print_op(op)
+
+    def _print_generically(self, op: Operation) -> None:
+        if self._met_in_generic_order:
+            super().print_op(op)
+            return
+        self._meet_in_generic_order(op)
+        self._met_in_generic_order = True
+        super().print_op(op)
+        self._met_in_generic_order = False
+
+    def _meet_in_generic_order(self, operation: Operation) -> None:
+        """Number aliases as MLIR does for the generic form: regions first, attributes by name."""
+        for region in operation.regions:
+            for block in region.blocks:
+                self._meet(block.arg_types)
+                for inner in block.ops:
+                    self._meet_in_generic_order(inner)
+        self._meet(operation.operand_types)
+        self._meet(operation.result_types)
+        attributes = operation.properties | operation.attributes
+        self._meet(attributes[name] for name in sorted(attributes))
+
+    def _meet(self, attributes: Iterable[Attribute]) -> None:
+        for attribute in attributes:
+            if id(attribute) not in self._printed:
+                self._print_first_time(attribute)
 
     @staticmethod
     def _loses(op: Operation) -> bool:
@@ -77,11 +121,45 @@ class ModulePrinter(Printer):
         return loses is not None and loses()
 
     def print_attribute(self, attribute: Attribute) -> None:
-        """Print an attribute or type; big constants are left out if the user wants that."""
+        """Print an attribute or type, or the alias of it.
+
+        Big constants are left out if the user wants that.
+        """
+        printed = self._printed.get(id(attribute))
+        if printed is None:
+            printed = self._print_first_time(attribute)
+        self._depth = max(self._depth, printed.depth)
+        self.print_string(printed.text)
+
+    def _print_first_time(self, attribute: Attribute) -> _Printed:
+        outer_text, outer_depth = self._text, self._depth
+        self._text = self.stream = StringIO()
+        self._depth = 0
+        self._print_in_full(attribute)
+        text, depth = self._text.getvalue(), self._depth
+        self._text = self.stream = outer_text
+        self._depth = outer_depth
+        name = alias_name(attribute)
+        if name is not None or depth:
+            depth += 1
+        if name is not None:
+            is_type = isinstance(attribute, TypeAttribute)
+            text = self._aliases.mark(name, text, depth=depth, is_type=is_type)
+        printed = _Printed(attribute, text, depth)
+        # Locations are spelled otherwise within locations, and lines are indented.
+        if not self.printing_location and "\n" not in text:
+            self._printed[id(attribute)] = printed
+        return printed
+
+    def _print_in_full(self, attribute: Attribute) -> None:
         if self._is_elided(attribute):
             constant = cast(DenseIntOrFPElementsAttr, attribute)
             self.print_string("dense_resource<__elided__> : ")
             self.print_attribute(constant.type)
+            return
+        affine = affine_text(attribute)
+        if affine is not None:
+            self.print_string(affine)
         else:
             super().print_attribute(attribute)
 
@@ -99,7 +177,7 @@ def print_operation(
     locations: bool = False,
     elide_larger: int | None = None,
 ) -> str:
-    """The text of an operation, without a newline at its end.
+    """The text of an operation, without a newline at its end, after the aliases in it.
 
     After a whole module comes the data of the resources that its constants refer to.
     """
@@ -108,4 +186,4 @@ def print_operation(
         printer.print_op(operation)
     if isinstance(operation, ModuleOp) and operation.parent is None:
         printer.print_metadata((Builtin,))
-    return printer.text.rstrip("\n")
+    return printer.finish().rstrip("\n")

@@ -3,6 +3,7 @@
 
 // Transfers, encodes and dispatches; the dispatch tensors of 2024.
 
+// CHECK-DAG: #encoding = #iree_encoding.testing<>
 // CHECK: util.global private @parameter = #flow.parameter.named<"model"::"w"> : tensor<4xf32>
 // CHECK: flow.executable private @e {
 // CHECK: flow.executable.export public @f workgroups(%a: index) -> (index, index, index) {
@@ -17,7 +18,7 @@
 // CHECK: func.func @host(%t: tensor<?x4xf32>, %n: index) {
 // CHECK: %r = flow.tensor.transfer %t : tensor<?x4xf32>{%n} to #hal.device.affinity<@d, [0, 1]>
 // CHECK: %b = flow.tensor.barrier %t : tensor<?x4xf32>{%n} on #hal.device.affinity<@d>
-// CHECK: %c = flow.tensor.encode %t : tensor<?x4xf32>{%n} -> tensor<?x4xf32, #iree_encoding.testing<>>{%n}
+// CHECK: %c = flow.tensor.encode %t : tensor<?x4xf32>{%n} -> tensor<?x4xf32, #encoding>{%n}
 // CHECK: %s = flow.tensor.reshape %t : tensor<?x4xf32>{%n} -> tensor<?xf32>{%n}
 // CHECK: %d, %d_1 = flow.dispatch @e::@f[%n](%t, %n) : (tensor<?x4xf32>{%n}, index) -> (%t{%n}, index)
 // CHECK: %e = flow.dispatch {@e::@f, @e::@g}(%t, %n) {stream.affinity = #hal.device.affinity<@d>} : (tensor<?x4xf32>{%n}, index) -> %t as tensor<4x?xf32>{%n}

@@ -3,6 +3,7 @@
 
 // What callers pass, and what kernels are given.
 
+// CHECK-DAG: #pipeline_layout = #hal.pipeline.layout<constants = 1, bindings = [#hal.pipeline.binding<storage_buffer, "ReadOnly|Indirect">]>
 // CHECK: func.func @edge(%view: !hal.buffer_view, %fence: !hal.fence, %n: index, %storage: !hal.buffer) {
 // CHECK: %f32 = hal.element_type<f32> : i32
 // CHECK: %rows = hal.encoding_type<dense_row_major> : i32
@@ -14,9 +15,9 @@
 // CHECK: %v = hal.tensor.export on(#hal.device.affinity<@d>) %t "output0" : tensor<?x4xf32>{%m} -> !hal.buffer_view
 // CHECK: %w = hal.tensor.export %u : tensor<4xf32> as tensor<4xi32> -> !hal.buffer_view
 // CHECK: func.func @kernel(%n: index) {
-// CHECK: %k = hal.interface.constant.load layout(#hal.pipeline.layout<constants = 1, bindings = [#hal.pipeline.binding<storage_buffer, "ReadOnly|Indirect">]>) ordinal(0) : i32
+// CHECK: %k = hal.interface.constant.load layout(#pipeline_layout) ordinal(0) : i32
 // CHECK: %c0 = arith.constant 0 : index
-// CHECK: %s = hal.interface.binding.subspan layout(#hal.pipeline.layout<constants = 1, bindings = [#hal.pipeline.binding<storage_buffer, "ReadOnly|Indirect">]>) binding(0) alignment(64) offset(%c0) flags("ReadOnly|Indirect") : memref<?xf32>{%n}
+// CHECK: %s = hal.interface.binding.subspan layout(#pipeline_layout) binding(0) alignment(64) offset(%c0) flags("ReadOnly|Indirect") : memref<?xf32>{%n}
 
 func.func @edge(%view: !hal.buffer_view, %fence: !hal.fence, %n: index, %storage: !hal.buffer) {
   %f32 = hal.element_type<f32> : i32

@@ -3,6 +3,13 @@
 
 // Named operations print as they were written, with the maps and conversions that they need not say left out.
 
+// CHECK-DAG: #map = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG: #map1 = affine_map<(d0, d1, d2) -> (d1, d2)>
+// CHECK-DAG: #map2 = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG: #map3 = affine_map<(d0, d1, d2) -> (d2)>
+// CHECK-DAG: #map4 = affine_map<(d0, d1) -> (d1, d0)>
+// CHECK-DAG: #map5 = affine_map<(d0, d1) -> (d1)>
+// CHECK-DAG: #map6 = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-LABEL: func.func @contractions
 // CHECK-NEXT: %0 = linalg.matmul ins(%a, %b : tensor<4x8xf32>, tensor<8x6xf32>) outs(%c : tensor<4x6xf32>) -> tensor<4x6xf32>
 // CHECK-NEXT: %1 = linalg.batch_matmul ins(%ab, %bb : tensor<2x4x8xf32>, tensor<2x8x6xf32>) outs(%cb : tensor<2x4x6xf32>) -> tensor<2x4x6xf32>
@@ -40,10 +47,10 @@ func.func @tiled(%a: tensor<2x3x8x1xf32>, %b: tensor<4x3x8x1xf32>, %c: tensor<2x
 }
 
 // CHECK-LABEL: func.func @maps
-// CHECK-NEXT: %0 = linalg.matmul indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>] ins(%a, %bt : tensor<4x8xf32>, tensor<6x8xf32>) outs(%c : tensor<4x6xf32>) -> tensor<4x6xf32>
-// CHECK-NEXT: %1 = linalg.matmul indexing_maps = [affine_map<(d0, d1, d2) -> (d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>] ins(%v, %bt : tensor<8xf32>, tensor<6x8xf32>) outs(%c : tensor<4x6xf32>) -> tensor<4x6xf32>
-// CHECK-NEXT: %2 = linalg.matmul indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>] {cast = #linalg.type_fn<cast_unsigned>} ins(%i, %it : tensor<4x8xi8>, tensor<6x8xi8>) outs(%ci : tensor<4x6xi32>) -> tensor<4x6xi32>
-// CHECK-NEXT: %3 = linalg.contract indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>] ins(%a, %bt : tensor<4x8xf32>, tensor<6x8xf32>) outs(%c : tensor<4x6xf32>) -> tensor<4x6xf32>
+// CHECK-NEXT: %0 = linalg.matmul indexing_maps = [#map, #map1, #map2] ins(%a, %bt : tensor<4x8xf32>, tensor<6x8xf32>) outs(%c : tensor<4x6xf32>) -> tensor<4x6xf32>
+// CHECK-NEXT: %1 = linalg.matmul indexing_maps = [#map3, #map1, #map2] ins(%v, %bt : tensor<8xf32>, tensor<6x8xf32>) outs(%c : tensor<4x6xf32>) -> tensor<4x6xf32>
+// CHECK-NEXT: %2 = linalg.matmul indexing_maps = [#map, #map1, #map2] {cast = #linalg.type_fn<cast_unsigned>} ins(%i, %it : tensor<4x8xi8>, tensor<6x8xi8>) outs(%ci : tensor<4x6xi32>) -> tensor<4x6xi32>
+// CHECK-NEXT: %3 = linalg.contract indexing_maps = [#map, #map1, #map2] ins(%a, %bt : tensor<4x8xf32>, tensor<6x8xf32>) outs(%c : tensor<4x6xf32>) -> tensor<4x6xf32>
 // CHECK-NEXT: %4 = linalg.matmul ins(%a, %a2 : tensor<4x8xf32>, tensor<8x6xf32>) outs(%c : tensor<4x6xf32>) -> tensor<4x6xf32>
 // CHECK-NEXT: {{(func\.)?}}return
 // CHECK-NEXT: }
@@ -64,7 +71,7 @@ func.func @maps(%a: tensor<4x8xf32>, %a2: tensor<8x6xf32>, %bt: tensor<6x8xf32>,
 // CHECK-NEXT: %4 = linalg.div_unsigned ins(%i, %i : tensor<4x6xi32>, tensor<4x6xi32>) outs(%i : tensor<4x6xi32>) -> tensor<4x6xi32>
 // CHECK-NEXT: %5 = linalg.select ins(%b, %x, %x : tensor<4x6xi1>, tensor<4x6xf32>, tensor<4x6xf32>) outs(%x : tensor<4x6xf32>) -> tensor<4x6xf32>
 // CHECK-NEXT: %6 = linalg.elementwise kind=#linalg.elementwise_kind<tanh> ins(%x : tensor<4x6xf32>) outs(%x : tensor<4x6xf32>) -> tensor<4x6xf32>
-// CHECK-NEXT: %7 = linalg.elementwise kind=#linalg.elementwise_kind<mul> indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>] ins(%t, %v : tensor<6x4xf32>, tensor<6xf32>) outs(%x : tensor<4x6xf32>) -> tensor<4x6xf32>
+// CHECK-NEXT: %7 = linalg.elementwise kind=#linalg.elementwise_kind<mul> indexing_maps = [#map4, #map5, #map6] ins(%t, %v : tensor<6x4xf32>, tensor<6xf32>) outs(%x : tensor<4x6xf32>) -> tensor<4x6xf32>
 // CHECK-NEXT: %8 = linalg.elementwise kind=#linalg.elementwise_kind<max_signed> ins(%i, %i : tensor<4x6xi32>, tensor<4x6xi32>) outs(%i : tensor<4x6xi32>) -> tensor<4x6xi32>
 // CHECK-NEXT: {{(func\.)?}}return
 // CHECK-NEXT: }

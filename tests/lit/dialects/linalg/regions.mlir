@@ -3,17 +3,21 @@
 
 // Operations that carry their body: short where the body is one operation, in full otherwise.
 
+// CHECK-DAG: #map = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG: #map1 = affine_map<(d0, d1) -> (d0)>
+// CHECK-DAG: #map2 = affine_map<(d0) -> ()>
+// CHECK-DAG: #map3 = affine_map<(d0) -> (d0)>
 // CHECK-LABEL: func.func @generic
-// CHECK-NEXT: %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x6xf32>) outs(%v : tensor<4xf32>) {
+// CHECK-NEXT: %0 = linalg.generic {indexing_maps = [#map, #map1], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x6xf32>) outs(%v : tensor<4xf32>) {
 // CHECK-NEXT: ^bb0(%in: f32, %out: f32):
 // CHECK-NEXT: %a = arith.addf %out, %in : f32
 // CHECK-NEXT: linalg.yield %a : f32
 // CHECK-NEXT: } -> tensor<4xf32>
-// CHECK-NEXT: %1, %2 = linalg.generic {doc = "two results", indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"], library_call = "twice"} outs(%x, %i : tensor<4x6xf32>, tensor<4x6xi32>) attrs = {note = "kept"} {
+// CHECK-NEXT: %1, %2 = linalg.generic {doc = "two results", indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"], library_call = "twice"} outs(%x, %i : tensor<4x6xf32>, tensor<4x6xi32>) attrs = {note = "kept"} {
 // CHECK-NEXT: ^bb0(%p: f32, %q: i32):
 // CHECK-NEXT: linalg.yield %p, %q : f32, i32
 // CHECK-NEXT: } -> (tensor<4x6xf32>, tensor<4x6xi32>)
-// CHECK-NEXT: %3 = linalg.generic {indexing_maps = [affine_map<(d0) -> ()>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%z : f32) outs(%v : tensor<4xf32>) {
+// CHECK-NEXT: %3 = linalg.generic {indexing_maps = [#map2, #map3], iterator_types = ["parallel"]} ins(%z : f32) outs(%v : tensor<4xf32>) {
 // CHECK-NEXT: ^bb0(%in_1: f32, %out_1: f32):
 // CHECK-NEXT: %n = linalg.index 0 : index
 // CHECK-NEXT: %m = tensor.extract %table[%n] : tensor<16xf32>

@@ -3,8 +3,9 @@
 
 // Globals, initializers, functions with results tied to arguments, and facts about numbers.
 
+// CHECK-DAG: #device_target_local = #hal.device.target<"local"> : !hal.device
 // CHECK: util.global private mutable @counter {note = 1 : i32, stream.affinity = #hal.device.affinity<@d>} : index
-// CHECK: util.global public @d = #hal.device.target<"local"> : !hal.device
+// CHECK: util.global public @d = #device_target_local
 // CHECK: util.global private @number <inlining_policy = #util.inline.never> = 4 : i32
 // CHECK: util.global private @weights = dense<1.000000e+00> : tensor<4xf32>
 // CHECK: util.global private @later = #util.uninitialized : tensor<4xf32>

@@ -4,11 +4,15 @@
 
 // A weight is encoded when the module is loaded, once for each device; what changes is not.
 
+// CHECK-DAG: #map = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG: #map1 = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG: #map2 = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG: #encoding = #iree_encoding.encoding<operand_index = 1 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [#map, #map1, #map2], iteration_sizes = [4, 2, 2]>
 // CHECK: util.global private @w = dense
 util.global private @w = dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
 util.global private mutable @v = dense<0.0> : tensor<2x2xf32>
 
-// CHECK: util.global private @w__encoded {stream.affinity = #hal.device.affinity<@a>} : tensor<2x2xf32, #iree_encoding
+// CHECK: util.global private @w__encoded {stream.affinity = #hal.device.affinity<@a>} : tensor<2x2xf32, #encoding
 // CHECK: util.initializer {
 // CHECK:   %[[C:.*]] = arith.constant {stream.affinity = #hal.device.affinity<@a>} dense<{{\[\[}}1.0
 // CHECK:   %[[E:.*]] = flow.tensor.encode %[[C]]

@@ -5,8 +5,12 @@
 
 // Two decoded tensors are added while they are encoded, and the sum is encoded already.
 
+// CHECK-DAG: #map = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG: #map1 = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG: #map2 = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG: #encoding = #iree_encoding.encoding<operand_index = 2 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [#map, #map1, #map2], iteration_sizes = [4, 6, 5]>
 // CHECK-LABEL: func.func @sum
-// CHECK: %[[S:.*]] = linalg.generic {{.*}} ins(%a, %b : tensor<4x6xf32, #iree_encoding.encoding
+// CHECK: %[[S:.*]] = linalg.generic {{.*}} ins(%a, %b : tensor<4x6xf32, #encoding
 // CHECK-NOT: set_encoding
 // CHECK: return %[[S]]
 func.func @sum(%a: tensor<4x6xf32, #e>, %b: tensor<4x6xf32, #e>) -> tensor<4x6xf32, #e> {
@@ -53,9 +57,13 @@ func.func @division(%a: tensor<4x6xi32, #e>) -> tensor<4x6xi32> {
 
 // The narrow tensor is laid out, not the wide one.
 
+// CHECK-DAG: #map = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG: #map1 = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG: #map2 = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG: #encoding = #iree_encoding.encoding<operand_index = 1 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [#map, #map1, #map2], iteration_sizes = [?, 6, 5]>
 // CHECK-LABEL: func.func @widened
-// CHECK: %[[E:.*]] = iree_encoding.set_encoding %a encoding_dims{%m} : tensor<5x6xbf16> -> tensor<5x6xbf16, #iree_encoding.encoding
-// CHECK: %[[W:.*]] = linalg.generic {{.*}} ins(%[[E]] : tensor<5x6xbf16, #iree_encoding.encoding
+// CHECK: %[[E:.*]] = iree_encoding.set_encoding %a encoding_dims{%m} : tensor<5x6xbf16> -> tensor<5x6xbf16, #encoding
+// CHECK: %[[W:.*]] = linalg.generic {{.*}} ins(%[[E]] : tensor<5x6xbf16, #encoding
 // CHECK: return %[[W]]
 func.func @widened(%a: tensor<5x6xbf16>, %m: index) -> tensor<5x6xf32, #e> {
   %o = tensor.empty() : tensor<5x6xf32>

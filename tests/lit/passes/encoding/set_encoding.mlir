@@ -76,7 +76,7 @@ func.func @batches(%a: tensor<3x4x5xf32>, %b: tensor<3x5x6xf32>, %c: tensor<3x4x
 // No M and no N, and what is no sum of products: left alone.
 
 // CHECK-LABEL: func.func @others
-// CHECK-NOT: iree_encoding
+// CHECK-NOT: iree_encoding.{{(un)?}}set_encoding
 func.func @others(%x: tensor<5xf32>, %y: tensor<5xf32>, %s: tensor<f32>, %a: tensor<4x5xf32>, %b: tensor<5x6xf32>, %c: tensor<4x6xf32>) -> (tensor<f32>, tensor<4x6xf32>) {
   %r = linalg.dot ins(%x, %y : tensor<5xf32>, tensor<5xf32>) outs(%s : tensor<f32>) -> tensor<f32>
   %t = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}

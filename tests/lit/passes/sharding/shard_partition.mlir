@@ -99,13 +99,15 @@ shard.grid @g(shape = 2)
 
 // linalg.index counts the whole loop, and what the body reads from outside is gathered.
 
+// CHECK-DAG: #map = affine_map<(d0, d1) -> (d0)>
+// CHECK-DAG: #map1 = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-LABEL: func.func @look_up(%table: tensor<8x4xf32> {shard.boundary = {global_type = tensor<16x4xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}, %at: tensor<4xindex> {shard.boundary = {global_type = tensor<8xindex>, grid = @g, split_axes = [array<i16: 0>]}}) -> (tensor<4x4xf32> {shard.boundary = {global_type = tensor<8x4xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}) {
 // CHECK-NEXT:  %proc_linear_idx = shard.process_multi_index on @g axes = [0] : index
 // CHECK-NEXT:  %0 = arith.constant 4 : index
 // CHECK-NEXT:  %1 = arith.muli %proc_linear_idx, %0 : index
 // CHECK-NEXT:  %2 = tensor.empty() : tensor<4x4xf32>
 // CHECK-NEXT:  %all_gather = shard.all_gather %table on @g grid_axes = [0] gather_axis = 0 : tensor<8x4xf32> -> tensor<16x4xf32>
-// CHECK-NEXT:  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%at : tensor<4xindex>) outs(%2 : tensor<4x4xf32>) {
+// CHECK-NEXT:  %r = linalg.generic {indexing_maps = [#map, #map1], iterator_types = ["parallel", "parallel"]} ins(%at : tensor<4xindex>) outs(%2 : tensor<4x4xf32>) {
 // CHECK-NEXT:  ^bb0(%i: index, %out: f32):
 // CHECK-NEXT:  %row = linalg.index 0 : index
 // CHECK-NEXT:  %row_1 = arith.addi %row, %1 : index

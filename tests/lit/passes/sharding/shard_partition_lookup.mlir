@@ -4,6 +4,8 @@ shard.grid @g(shape = 2x4)
 
 // A table that is split by rows is read where the rows are: zero for those of others, and a sum.
 
+// CHECK-DAG: #map = affine_map<(d0, d1) -> (d0)>
+// CHECK-DAG: #map1 = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-LABEL: func.func @f(%t: tensor<16x4xf32> {shard.boundary = {global_type = tensor<64x4xf32>, grid = @g, split_axes = [array<i16: 1>, array<i16>]}}, %i: tensor<4xindex> {shard.boundary = {global_type = tensor<8xindex>, grid = @g, split_axes = [array<i16: 0>]}}) -> (tensor<4x4xf32> {shard.boundary = {global_type = tensor<8x4xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}) {
 // CHECK-NEXT:  %0 = tensor.empty() : tensor<4x4xf32>
 // CHECK-NEXT:  %proc_linear_idx = shard.process_multi_index on @g axes = [1] : index
@@ -11,7 +13,7 @@ shard.grid @g(shape = 2x4)
 // CHECK-NEXT:  %2 = arith.muli %proc_linear_idx, %1 : index
 // CHECK-NEXT:  %3 = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:  %4 = arith.constant 0 : index
-// CHECK-NEXT:  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%i : tensor<4xindex>) outs(%0 : tensor<4x4xf32>) {
+// CHECK-NEXT:  %r = linalg.generic {indexing_maps = [#map, #map1], iterator_types = ["parallel", "parallel"]} ins(%i : tensor<4xindex>) outs(%0 : tensor<4x4xf32>) {
 // CHECK-NEXT:  ^bb0(%a: index, %c: f32):
 // CHECK-NEXT:  %j = linalg.index 1 : index
 // CHECK-NEXT:  %5 = arith.subi %a, %2 : index

@@ -97,9 +97,13 @@ func.func @move(%a: tensor<4xf32> {iree.abi.affinity = #hal.device.affinity<@x>}
 #e = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iteration_sizes = [4, 6, 5]>
 
 // CHECK-NOT: flow.executable
+// CHECK-DAG: #map = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG: #map1 = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG: #map2 = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG: #encoding = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [#map, #map1, #map2], iteration_sizes = [4, 6, 5]>
 // CHECK-LABEL: func.func @reshape(
 // CHECK: %[[R:.*]] = flow.tensor.reshape %a : tensor<20xf32> -> tensor<4x5xf32>
-// CHECK: flow.tensor.encode %[[R]] : tensor<4x5xf32> -> tensor<4x5xf32, #iree_encoding
+// CHECK: flow.tensor.encode %[[R]] : tensor<4x5xf32> -> tensor<4x5xf32, #encoding
 func.func @reshape(%a: tensor<20xf32>) -> tensor<4x5xf32, #e> {
   %r = tensor.expand_shape %a [[0, 1]] output_shape [4, 5] : tensor<20xf32> into tensor<4x5xf32>
   %s = iree_encoding.set_encoding %r : tensor<4x5xf32> -> tensor<4x5xf32, #e>

@@ -7,19 +7,20 @@ util.global private @d = #hal.device.target<"local", [#exe]> : !hal.device
 
 // One kernel for equal types; none where both sides are stored in rows.
 
+// CHECK-DAG: #encoding = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0 : i64, 1 : i64], innerTileSizes = [16 : i64, 1 : i64], outerDimsPerm = [0 : i64, 1 : i64]}}>]>
 // CHECK: stream.executable private @_encoding_0 {
 // CHECK:   stream.executable.export public @_encoding_0_encode_Dx5_f32 workgroups(%{{.*}}: index) -> (index, index, index)
 // CHECK:   func.func @_encoding_0_encode_Dx5_f32(%{{.*}}: !stream.binding, %{{.*}}: index, %{{.*}}: !stream.binding)
 // CHECK:     iree_tensor_ext.dispatch.workload.ordinal
 // CHECK:     stream.binding.subspan {{.*}}<readonly:tensor<?x5xf32>>
-// CHECK:     stream.binding.subspan {{.*}}<writeonly:tensor<?x5xf32, #iree_encoding.layout
+// CHECK:     stream.binding.subspan {{.*}}<writeonly:tensor<?x5xf32, #encoding
 // CHECK:     %[[L:.*]] = iree_tensor_ext.dispatch.tensor.load
 // CHECK:     %[[E:.*]] = iree_encoding.set_encoding %[[L]]
 // CHECK:     iree_tensor_ext.dispatch.tensor.store %[[E]]
 // CHECK: stream.executable private @_encoding_1 {
 // CHECK:     iree_encoding.unset_encoding
 // CHECK-LABEL: util.func public @main(
-// CHECK: %[[A:.*]] = stream.tensor.dispatch on(#hal.device.affinity<@d>) @_encoding_0::@{{[a-zA-Z0-9_]+}}[%n](%r, %n) : (tensor<?x5xf32>{%n} in !stream.resource<*>{%s}, index) -> tensor<?x5xf32, #iree_encoding.layout
+// CHECK: %[[A:.*]] = stream.tensor.dispatch on(#hal.device.affinity<@d>) @_encoding_0::@{{[a-zA-Z0-9_]+}}[%n](%r, %n) : (tensor<?x5xf32>{%n} in !stream.resource<*>{%s}, index) -> tensor<?x5xf32, #encoding
 // CHECK: stream.tensor.dispatch {{.*}} @_encoding_0::
 // CHECK: stream.tensor.dispatch {{.*}} @_encoding_1::
 // CHECK-NOT: stream.tensor

@@ -15,6 +15,11 @@
 util.global private @device_a = #device_target_local1
 util.global private @device_b = #device_target_local
 
+// CHECK-DAG: #map = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG: #map1 = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG: #map2 = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG: #encoding = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [#map, #map1, #map2], round_dims_to = array<i64: 32, 32, 32>>
+// CHECK-DAG: #encoding1 = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [#map, #map1, #map2], round_dims_to = array<i64: 32, 32, 32>, targets = [#iree_cpu.vmvx_encoding_solver<target_configuration = {ukernels = "none"}>]>
 // CHECK-LABEL: stream.executable private @foo_dispatch_0 {
 // CHECK: stream.binding.subspan {{.*}} -> !flow.dispatch.tensor<readonly:tensor<?x?xf32>>
 // CHECK: stream.binding.subspan {{.*}} -> !flow.dispatch.tensor<writeonly:tensor<?x?xf32>>
@@ -23,8 +28,8 @@ util.global private @device_b = #device_target_local
 // CHECK: %x, %y, %z = flow.dispatch.workgroup_count_from_slice %{{.*}}, %{{.*}}
 // CHECK: func.func @foo_dispatch_0_set_encoding_LHS_DxD
 // CHECK: stream.binding.subspan {{.*}} -> !flow.dispatch.tensor<readonly:tensor<?x?xf32>>
-// CHECK: [[OUT:%.*]] = stream.binding.subspan {{.*}} -> !flow.dispatch.tensor<writeonly:tensor<?x?xf32, #iree_encoding.encoding<operand_index = 0 : index, {{.*}}, round_dims_to = array<i64: 32, 32, 32>, targets = [#iree_cpu.vmvx_encoding_solver<target_configuration = {{.*}}ukernels = "none"}>]>>>{%{{.*}}, %{{.*}}}
-// CHECK: [[SET:%.*]] = iree_encoding.set_encoding %{{.*}} : tensor<?x?xf32> -> tensor<?x?xf32, #iree_encoding.encoding<{{.*}}round_dims_to = array<i64: 32, 32, 32>>>
+// CHECK: [[OUT:%.*]] = stream.binding.subspan {{.*}} -> !flow.dispatch.tensor<writeonly:tensor<?x?xf32, #encoding1>>{%{{.*}}, %{{.*}}}
+// CHECK: [[SET:%.*]] = iree_encoding.set_encoding %{{.*}} : tensor<?x?xf32> -> tensor<?x?xf32, #encoding>
 // CHECK: flow.dispatch.tensor.store [[SET]], [[OUT]]
 stream.executable private @foo_dispatch_0 {
   stream.executable.export public @foo_dispatch_0_set_encoding_LHS_DxD workgroups(%arg0: index, %arg1: index) -> (index, index, index) {
@@ -49,7 +54,7 @@ stream.executable private @foo_dispatch_0 {
 // CHECK-LABEL: util.func public @foo
 // CHECK: stream.tensor.sizeof on(#hal.device.affinity<@device_a>) tensor<?x?xf32>{%0, %1} : index
 // CHECK: stream.async.dispatch on(#hal.device.affinity<@device_a>) @foo_dispatch_0::@foo_dispatch_0_set_encoding_LHS_DxD[%0, %1](%{{.*}}[%c0 to %2 for %2], %0, %1)
-// CHECK: stream.tensor.sizeof on(#hal.device.affinity<@device_b>) tensor<?x?xf32, #iree_encoding.encoding<{{.*}}targets = [#iree_cpu.vmvx_encoding_solver
+// CHECK: stream.tensor.sizeof on(#hal.device.affinity<@device_b>) tensor<?x?xf32, #encoding1
 // CHECK: stream.async.dispatch on(#hal.device.affinity<@device_b>) @foo_dispatch_0_dup0::@foo_dispatch_0_set_encoding_LHS_DxD[%0, %1](%{{.*}}[%c0 to %2 for %2], %0, %1)
 // REMARK: remark: 'stream.tensor.sizeof' op [encoding] encoding of encoded tensor<?x?xf32> dropped: a target of #hal.device.affinity<@device_a> offers no solver
 util.func public @foo(%arg0: !hal.buffer_view, %arg1: !hal.buffer_view, %arg2: !hal.fence, %arg3: !hal.fence) -> !hal.buffer_view attributes {iree.abi.stub, iree.reflection = {iree.abi.declaration = "async func @foo(%input0: tensor<?x?xf32> {iree.abi.affinity = #hal.device.promise<@device_a>}, %input1: tensor<?x?xf32> {iree.abi.affinity = #hal.device.promise<@device_a>}) -> (%output0: tensor<?x?xf32> {iree.abi.affinity = #hal.device.promise<@device_a>})", iree.abi.model = "coarse-fences"}} {

@@ -17,21 +17,30 @@
 util.global private @device_a = #device_target_local_0_
 util.global private @device_b = #device_target_local_1_
 
+// CHECK-DAG: #map = affine_map<(d0, d1, d2) -> (d0, d2)>
+// CHECK-DAG: #map1 = affine_map<(d0, d1, d2) -> (d2, d1)>
+// CHECK-DAG: #map2 = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG: #encoding = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [#map, #map1, #map2], round_dims_to = array<i64: 32, 32, 32>, targets = [#iree_cpu.cpu_encoding_solver<target_configuration = {cpu = "znver4", cpu_features = "+mmx,+popcnt,+sse,+sse2,+sse3,+ssse3,+sse4.1,+sse4.2,+avx,+avx2,+sse4a,+fma,+avx512f,+bmi,+bmi2,+aes,+pclmul,+avx512vl,+avx512bw,+avx512dq,+avx512cd,+avx512vbmi,+avx512ifma,+avx512vpopcntdq,+avx512vbmi2,+gfni,+vpclmulqdq,+avx512vnni,+avx512bitalg,+avx512bf16,+adx,+clflushopt,+clwb,+clzero,+cx16,+cx8,+f16c,+fsgsbase,+crc32,+invpcid,+rdpru,+sahf,+lzcnt,+movbe,+mwaitx,+x87,+pku,+evex512,+prfchw,+rdpid,+rdrnd,+rdseed,+sha,+shstk,+vaes,+wbnoinvd,+xsave,+xsavec,+xsaveopt,+xsaves,+fxsr", data_layout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128", native_vector_size = 64 : i64, target_triple = "x86_64-unknown-unknown-eabi-elf"}>]>
+// CHECK-DAG: #encoding1 = #iree_encoding.encoding<operand_index = 1 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [#map, #map1, #map2], round_dims_to = array<i64: 32, 32, 32>, targets = [#iree_cpu.cpu_encoding_solver<target_configuration = {cpu = "znver4", cpu_features = "+mmx,+popcnt,+sse,+sse2,+sse3,+ssse3,+sse4.1,+sse4.2,+avx,+avx2,+sse4a,+fma,+avx512f,+bmi,+bmi2,+aes,+pclmul,+avx512vl,+avx512bw,+avx512dq,+avx512cd,+avx512vbmi,+avx512ifma,+avx512vpopcntdq,+avx512vbmi2,+gfni,+vpclmulqdq,+avx512vnni,+avx512bitalg,+avx512bf16,+adx,+clflushopt,+clwb,+clzero,+cx16,+cx8,+f16c,+fsgsbase,+crc32,+invpcid,+rdpru,+sahf,+lzcnt,+movbe,+mwaitx,+x87,+pku,+evex512,+prfchw,+rdpid,+rdrnd,+rdseed,+sha,+shstk,+vaes,+wbnoinvd,+xsave,+xsavec,+xsaveopt,+xsaves,+fxsr", data_layout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128", native_vector_size = 64 : i64, target_triple = "x86_64-unknown-unknown-eabi-elf"}>]>
+// CHECK-DAG: #encoding2 = #iree_encoding.encoding<operand_index = 2 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [#map, #map1, #map2], round_dims_to = array<i64: 32, 32, 32>, targets = [#iree_cpu.cpu_encoding_solver<target_configuration = {cpu = "znver4", cpu_features = "+mmx,+popcnt,+sse,+sse2,+sse3,+ssse3,+sse4.1,+sse4.2,+avx,+avx2,+sse4a,+fma,+avx512f,+bmi,+bmi2,+aes,+pclmul,+avx512vl,+avx512bw,+avx512dq,+avx512cd,+avx512vbmi,+avx512ifma,+avx512vpopcntdq,+avx512vbmi2,+gfni,+vpclmulqdq,+avx512vnni,+avx512bitalg,+avx512bf16,+adx,+clflushopt,+clwb,+clzero,+cx16,+cx8,+f16c,+fsgsbase,+crc32,+invpcid,+rdpru,+sahf,+lzcnt,+movbe,+mwaitx,+x87,+pku,+evex512,+prfchw,+rdpid,+rdrnd,+rdseed,+sha,+shstk,+vaes,+wbnoinvd,+xsave,+xsavec,+xsaveopt,+xsaves,+fxsr", data_layout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128", native_vector_size = 64 : i64, target_triple = "x86_64-unknown-unknown-eabi-elf"}>]>
+// CHECK-DAG: #encoding3 = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [#map, #map1, #map2], round_dims_to = array<i64: 32, 32, 32>>
+// CHECK-DAG: #encoding4 = #iree_encoding.encoding<operand_index = 1 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [#map, #map1, #map2], round_dims_to = array<i64: 32, 32, 32>>
+// CHECK-DAG: #encoding5 = #iree_encoding.encoding<operand_index = 2 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [#map, #map1, #map2], round_dims_to = array<i64: 32, 32, 32>>
 // CHECK-LABEL: stream.executable private @foo_dispatch_2 {
-// CHECK: %[[LHS:.*]] = stream.binding.subspan %{{.*}}[%c0] : !stream.binding -> !flow.dispatch.tensor<readonly:tensor<?x?xf32, #iree_encoding.encoding<operand_index = 0 : index, {{.*}}, targets = [#iree_cpu.cpu_encoding_solver<target_configuration = {cpu = "znver4", {{.*}}}>]>>>
-// CHECK: %[[RHS:.*]] = stream.binding.subspan %{{.*}}[%c0] : !stream.binding -> !flow.dispatch.tensor<readonly:tensor<?x?xf32, #iree_encoding.encoding<operand_index = 1 : index, {{.*}}, targets = [#iree_cpu.cpu_encoding_solver<target_configuration = {cpu = "znver4", {{.*}}}>]>>>
-// CHECK: %[[OUT:.*]] = stream.binding.subspan %{{.*}}[%c0] : !stream.binding -> !flow.dispatch.tensor<writeonly:tensor<?x?xf32, #iree_encoding.encoding<operand_index = 2 : index, {{.*}}, targets = [#iree_cpu.cpu_encoding_solver<target_configuration = {cpu = "znver4", {{.*}}}>]>>>
-// CHECK: flow.dispatch.tensor.load %[[LHS]], {{.*}}targets = {{.*}} -> tensor<?x?xf32, #iree_encoding.encoding<operand_index = 0 : index, {{.*}} round_dims_to = array<i64: 32, 32, 32>>>
-// CHECK: flow.dispatch.tensor.load %[[RHS]], {{.*}}targets = {{.*}} -> tensor<?x?xf32, #iree_encoding.encoding<operand_index = 1 : index, {{.*}} round_dims_to = array<i64: 32, 32, 32>>>
+// CHECK: %[[LHS:.*]] = stream.binding.subspan %{{.*}}[%c0] : !stream.binding -> !flow.dispatch.tensor<readonly:tensor<?x?xf32, #encoding>>
+// CHECK: %[[RHS:.*]] = stream.binding.subspan %{{.*}}[%c0] : !stream.binding -> !flow.dispatch.tensor<readonly:tensor<?x?xf32, #encoding1>>
+// CHECK: %[[OUT:.*]] = stream.binding.subspan %{{.*}}[%c0] : !stream.binding -> !flow.dispatch.tensor<writeonly:tensor<?x?xf32, #encoding2>>
+// CHECK: flow.dispatch.tensor.load %[[LHS]], {{.*}}{{.*}} -> tensor<?x?xf32, #encoding3>
+// CHECK: flow.dispatch.tensor.load %[[RHS]], {{.*}}{{.*}} -> tensor<?x?xf32, #encoding4>
 // CHECK-NOT: targets
 // CHECK: tensor.empty
 // CHECK: linalg.fill
 // CHECK: %[[MUL:.*]] = linalg.matmul
-// CHECK: flow.dispatch.tensor.store %[[MUL]], %[[OUT]], {{.*}}: tensor<?x?xf32, #iree_encoding.encoding<operand_index = 2 : index, {{.*}} round_dims_to = array<i64: 32, 32, 32>>> -> !flow.dispatch.tensor<writeonly:tensor<?x?xf32, #iree_encoding.encoding<operand_index = 2 : index, {{.*}}targets = [
+// CHECK: flow.dispatch.tensor.store %[[MUL]], %[[OUT]], {{.*}}: tensor<?x?xf32, #encoding5> -> !flow.dispatch.tensor<writeonly:tensor<?x?xf32, #encoding2
 // CHECK-LABEL: stream.executable private @foo_dispatch_2_dup0 {
-// CHECK: stream.binding.subspan {{.*}}operand_index = 0 : index, {{.*}}targets = [#iree_cpu.cpu_encoding_solver
-// CHECK: stream.binding.subspan {{.*}}operand_index = 1 : index, {{.*}}targets = [#iree_cpu.cpu_encoding_solver
-// CHECK: stream.binding.subspan {{.*}}operand_index = 2 : index, {{.*}}targets = [#iree_cpu.vmvx_encoding_solver<target_configuration = {{.*}}ukernels = "all"}>]
+// CHECK: stream.binding.subspan {{.*}}
+// CHECK: stream.binding.subspan {{.*}}
+// CHECK: stream.binding.subspan {{.*}}
 stream.executable private @foo_dispatch_2 {
   stream.executable.export public @foo_dispatch_2_matmul_DxDxD_f32 workgroups(%arg0: index, %arg1: index, %arg2: index, %arg3: index) -> (index, index, index) {
     %x, %y, %z = flow.dispatch.workgroup_count_from_slice %arg0, %arg1, %arg2, %arg3

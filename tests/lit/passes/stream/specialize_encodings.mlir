@@ -3,20 +3,22 @@
 
 // Two exports of one executable, each on two devices: four variants with names of their own.
 
+// CHECK-DAG: #encoding = #iree_encoding.testing<layouts = [#iree_encoding.specialized<1, tensor<16xf32>>]>
+// CHECK-DAG: #encoding1 = #iree_encoding.testing<layouts = [#iree_encoding.specialized<2, tensor<16xf32>>]>
 // CHECK-LABEL: stream.executable private @ex {
 // CHECK: stream.executable.export public @f
 // CHECK: stream.executable.export public @g
 // CHECK: func.func @f
-// CHECK: layouts = [#iree_encoding.specialized<1, tensor<16xf32>>]
+// CHECK: #encoding
 // CHECK: func.func @g
-// CHECK: layouts = [#iree_encoding.specialized<1, tensor<16xf32>>]
+// CHECK: #encoding
 // CHECK: stream.executable private @ex_dup1 {
 // CHECK-NOT: @g
-// CHECK: layouts = [#iree_encoding.specialized<2, tensor<16xf32>>]
+// CHECK: #encoding1
 // CHECK: stream.executable private @ex_dup2 {
 // CHECK: stream.executable.export public @g
 // CHECK-NOT: @f
-// CHECK: layouts = [#iree_encoding.specialized<2, tensor<16xf32>>]
+// CHECK: #encoding1
 // CHECK: stream.tensor.dispatch on(#hal.device.affinity<@a>) @ex::@f
 // CHECK: stream.tensor.dispatch on(#hal.device.affinity<@b>) @ex_dup1::@f
 // CHECK: stream.tensor.dispatch on(#hal.device.affinity<@a>) @ex::@g
@@ -57,12 +59,13 @@ util.func public @two_exports(%s: index) {
 // Who encoded a value counts and not where it is: device_b's layout is read on device_a, after a
 // transfer, through a global, a call, a loop and a copy.
 
+// CHECK-DAG: #encoding = #iree_encoding.testing<layouts = [#iree_encoding.specialized<2, tensor<16xf32>>]>
 // CHECK-LABEL: util.initializer {
-// CHECK: stream.tensor.encode on(#hal.device.affinity<@b>) {{.*}} : tensor<16xf32> in {{.*}} -> tensor<16xf32, #iree_encoding.testing<layouts = [#iree_encoding.specialized<2,
+// CHECK: stream.tensor.encode on(#hal.device.affinity<@b>) {{.*}} : tensor<16xf32> in {{.*}} -> tensor<16xf32, #encoding
 // CHECK-LABEL: util.func private @callee
-// CHECK: stream.tensor.clone on(#hal.device.affinity<@a>) {{.*}} : tensor<16xf32, #iree_encoding.testing<layouts = [#iree_encoding.specialized<2, tensor<16xf32>>]>>
+// CHECK: stream.tensor.clone on(#hal.device.affinity<@a>) {{.*}} : tensor<16xf32, #encoding>
 // CHECK-LABEL: util.func public @origins
-// CHECK: stream.tensor.encode on(#hal.device.affinity<@a>) {{.*}} : tensor<16xf32, #iree_encoding.testing<layouts = [#iree_encoding.specialized<2, tensor<16xf32>>]>> in {{.*}} -> tensor<16xf32> in
+// CHECK: stream.tensor.encode on(#hal.device.affinity<@a>) {{.*}} : tensor<16xf32, #encoding> in {{.*}} -> tensor<16xf32> in
 #e = #iree_encoding.testing<>
 util.global private @a = #hal.device.target<"local", [#hal.executable.target<"x", "abc", {iree.encoding.resolver = #iree_encoding.specialization_resolver<1>}>]> : !hal.device
 util.global private @b = #hal.device.target<"local", [#hal.executable.target<"y", "def", {iree.encoding.resolver = #iree_encoding.specialization_resolver<2>}>]> : !hal.device
@@ -98,11 +101,12 @@ util.func public @origins(%s: index, %n: index) -> !stream.resource<*> {
 // A result that is stored in an operand keeps the operand's layout. An operation without an
 // affinity of its own runs where its scope says.
 
+// CHECK-DAG: #encoding = #iree_encoding.testing<layouts = [#iree_encoding.specialized<2, tensor<16xf32>>]>
 // CHECK-LABEL: builtin.module attributes {stream.affinity.default
 // CHECK: func.func @f
-// CHECK: readwrite:tensor<16xf32, #iree_encoding.testing<layouts = [#iree_encoding.specialized<2,
-// CHECK: stream.tensor.empty : tensor<16xf32, #iree_encoding.testing<layouts = [#iree_encoding.specialized<2,
-// CHECK: stream.tensor.dispatch on(#hal.device.affinity<@a>) @ex::@f({{.*}}) : (tensor<16xf32, #iree_encoding.testing<layouts = [#iree_encoding.specialized<2, {{.*}} -> tensor<16xf32, #iree_encoding.testing<layouts = [#iree_encoding.specialized<2,
+// CHECK: readwrite:tensor<16xf32, #encoding
+// CHECK: stream.tensor.empty : tensor<16xf32, #encoding
+// CHECK: stream.tensor.dispatch on(#hal.device.affinity<@a>) @ex::@f({{.*}}) : (tensor<16xf32, #encoding{{.*}} -> tensor<16xf32, #encoding
 module attributes {stream.affinity.default = #hal.device.affinity<@b>} {
   util.global private @a = #hal.device.target<"local", [#hal.executable.target<"x", "abc", {iree.encoding.resolver = #iree_encoding.specialization_resolver<1>}>]> : !hal.device
   util.global private @b = #hal.device.target<"local", [#hal.executable.target<"y", "def", {iree.encoding.resolver = #iree_encoding.specialization_resolver<2>}>]> : !hal.device
@@ -128,11 +132,13 @@ module attributes {stream.affinity.default = #hal.device.affinity<@b>} {
 // Targets of one device that want different layouts: none. Equal layouts of different targets:
 // one. Neither AVX2 nor AVX-512 has a tile for f64: the identity, and nothing to do.
 
+// CHECK-DAG: #encoding = #iree_encoding.layout<[#iree_encoding.identity]>
+// CHECK-DAG: #encoding1 = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0 : i64, 1 : i64], innerTileSizes = [8 : i64, 1 : i64], outerDimsPerm = [0 : i64, 1 : i64]}}>]>
 // CHECK-LABEL: util.func public @targets
-// CHECK: stream.tensor.sizeof on(#hal.device.affinity<@differ>) tensor<17x40xf32, #iree_encoding.layout<[#iree_encoding.identity]>>
-// CHECK: stream.tensor.sizeof on(#hal.device.affinity<@agree>) tensor<17x40xf32, #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0 : i64, 1 : i64], innerTileSizes = [8 : i64, 1 : i64], outerDimsPerm = [0 : i64, 1 : i64]}}>]>>
-// CHECK: stream.tensor.sizeof on(#hal.device.affinity<@agree>) tensor<17x40xf64, #iree_encoding.layout<[#iree_encoding.identity]>>
-// CHECK: stream.tensor.sizeof on(#hal.device.affinity<@optional>) tensor<17x40xf32, #iree_encoding.layout<[#iree_encoding.identity]>>
+// CHECK: stream.tensor.sizeof on(#hal.device.affinity<@differ>) tensor<17x40xf32, #encoding>
+// CHECK: stream.tensor.sizeof on(#hal.device.affinity<@agree>) tensor<17x40xf32, #encoding1>
+// CHECK: stream.tensor.sizeof on(#hal.device.affinity<@agree>) tensor<17x40xf64, #encoding>
+// CHECK: stream.tensor.sizeof on(#hal.device.affinity<@optional>) tensor<17x40xf32, #encoding>
 // REMARK: remark: 'stream.tensor.sizeof' op [encoding] encoding of encoded tensor<17x40xf32> dropped: the targets of #hal.device.affinity<@differ> want different layouts
 // REMARK: remark: 'stream.tensor.sizeof' op [encoding] encoding of encoded tensor<17x40xf64> dropped: #hal.device.affinity<@agree> has no tiles for it, or no solver
 #f32 = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iteration_sizes = [17, 33, 40]>
@@ -182,10 +188,12 @@ util.func public @plain_kernels(%s: index) {
 
 // What nobody knows and what is settled already stay as they are, on any device.
 
+// CHECK-DAG: #encoding = #iree_encoding.unknown
+// CHECK-DAG: #encoding1 = #iree_encoding.testing<layouts = [#iree_encoding.specialized<123>]>
 // CHECK-LABEL: util.func public @as_it_was
-// CHECK: stream.tensor.empty on(#hal.device.affinity<@d>) : tensor<4xf32, #iree_encoding.unknown>
-// CHECK: stream.tensor.empty on(#hal.device.affinity<@d>) : tensor<4xf32, #iree_encoding.testing<layouts = [#iree_encoding.specialized<123>]>>
-// CHECK: stream.tensor.slice {{.*}} : tensor<4xf32, #iree_encoding.unknown>
+// CHECK: stream.tensor.empty on(#hal.device.affinity<@d>) : tensor<4xf32, #encoding>
+// CHECK: stream.tensor.empty on(#hal.device.affinity<@d>) : tensor<4xf32, #encoding1>
+// CHECK: stream.tensor.slice {{.*}} : tensor<4xf32, #encoding>
 util.global private @d : !hal.device
 util.func public @as_it_was(%s: index, %i: index) {
   %0 = stream.tensor.empty on(#hal.device.affinity<@d>) : tensor<4xf32, #iree_encoding.unknown> in !stream.resource<*>{%s}

@@ -1,0 +1,29 @@
+"""Aliases have the names, numbers and definitions that mlir-opt gives them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from mesh_opt.tools.mesh_opt import main
+
+CASES = Path(__file__).parent.parent / "cases"
+FILES = [CASES / f"models/{name}.mlir" for name in ("mlp", "transformer_block")]
+
+
+@pytest.mark.parametrize("generic", [False, True])
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_definitions(path: Path, generic: bool, mlir_opt: Callable[..., str]) -> None:
+    text = path.read_text(encoding="utf-8")
+    options = ["--mlir-print-op-generic"] if generic else []
+    stdout, stderr = io.StringIO(), io.StringIO()
+    assert main([str(path), *options], io.StringIO(), stdout, stderr) == 0, stderr.getvalue()
+    ours, theirs = (_definitions(one) for one in (stdout.getvalue(), mlir_opt(text, *options)))
+    assert ours
+    assert ours == theirs
+
+
+def _definitions(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("#")]

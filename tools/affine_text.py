@@ -1,0 +1,88 @@
+"""Affine maps and sets as MLIR spells them: no parentheses but those that are needed, `d0 - 1`.
+
+xDSL encloses every operation, `((d0 + -1))`, which reads as well, but compares as another text.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr
+from xdsl.ir import Attribute
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineSymExpr,
+)
+
+
+def affine_text(attribute: Attribute) -> str | None:
+    """The text of an affine map or set; None for any other attribute."""
+    if isinstance(attribute, AffineMapAttr):
+        affine_map = attribute.data
+        results = ", ".join(map(_expression, affine_map.results))
+        space = _space(affine_map.num_dims, affine_map.num_symbols)
+        return f"affine_map<{space} -> ({results})>"
+    if isinstance(attribute, AffineSetAttr):
+        affine_set = attribute.data
+        constraints = ", ".join(
+            f"{_expression(one.lhs)} {one.kind.value} {_expression(one.rhs)}"
+            for one in affine_set.constraints
+        )
+        space = _space(affine_set.num_dims, affine_set.num_symbols)
+        return f"affine_set<{space} : ({constraints})>"
+    return None
+
+
+def _space(dimensions: int, symbols: int) -> str:
+    text = f"({', '.join(f'd{index}' for index in range(dimensions))})"
+    if symbols:
+        text += f"[{', '.join(f's{index}' for index in range(symbols))}]"
+    return text
+
+
+def _expression(expression: AffineExpr) -> str:
+    match expression:
+        case AffineConstantExpr(value):
+            return str(value)
+        case AffineDimExpr(position):
+            return f"d{position}"
+        case AffineSymExpr(position):
+            return f"s{position}"
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Add, left, right):
+            return _sum(left, right)
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, left, AffineConstantExpr(-1)):
+            return f"-{_factor(left)}"
+        case AffineBinaryOpExpr(kind, left, right):
+            return f"{_factor(left)} {_OPERATORS[kind]} {_factor(right)}"
+        case _:
+            return str(expression)
+
+
+_OPERATORS = {
+    AffineBinaryOpKind.Mul: "*",
+    AffineBinaryOpKind.Mod: "mod",
+    AffineBinaryOpKind.FloorDiv: "floordiv",
+    AffineBinaryOpKind.CeilDiv: "ceildiv",
+}
+
+
+def _sum(left: AffineExpr, right: AffineExpr) -> str:
+    match right:
+        case AffineConstantExpr(value) if value < 0:
+            return f"{_expression(left)} - {-value}"
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, inner, AffineConstantExpr(-1)):
+            is_sum = isinstance(inner, AffineBinaryOpExpr) and inner.kind is AffineBinaryOpKind.Add
+            return f"{_expression(left)} - {_factor(inner) if is_sum else _expression(inner)}"
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, inner, AffineConstantExpr(value)) if (
+            value < -1
+        ):
+            return f"{_expression(left)} - {_factor(inner)} * {-value}"
+        case _:
+            return f"{_expression(left)} + {_expression(right)}"
+
+
+def _factor(expression: AffineExpr) -> str:
+    text = _expression(expression)
+    return f"({text})" if isinstance(expression, AffineBinaryOpExpr) else text
