@@ -96,6 +96,7 @@ class Devices:
             for name, device in self._bound.items()
             if isinstance(attribute(self.globals[name], "initial_value"), TARGETS)
         }
+        bound[own] = self.bound(own, grid)
         return Devices(self.globals, self.available, own, others, bound, self._taken.copy())
 
     def bound(self, name: str, op: Operation) -> str:

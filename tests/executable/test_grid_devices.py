@@ -29,7 +29,7 @@ from mesh_opt.tools.mesh_run import main
 from mesh_opt.tools.parsing import parse_module
 from mesh_opt.tools.printing import print_operation
 from mesh_opt.tools.source import Source
-from process_programs import defined, listed, on_devices, random_program
+from process_programs import TARGETS, defined, listed, on_devices, random_program
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -235,3 +235,46 @@ def test_mesh_run_misses_a_device(example: Path) -> None:
     code, _, stderr = mesh_run(example, "--device=local-task")
     assert code == 1
     assert "device @vmvx needs device #1 of kind" in stderr
+
+
+def test_devices_that_are_chosen_and_loops_and_helpers() -> None:
+    """Of one process the device is another's in other words; of one it is optional."""
+    vmvx = f"[#hal.executable.target<{TARGETS['vmvx_all']}>]"
+    text = f"""
+{defined(("znver4", "i8mm"))}
+util.global private @same = #hal.device.fallback<@znver4> : !hal.device
+util.global private @some = #hal.device.select<[
+    #hal.device.target<"cuda", {vmvx}>, #hal.device.target<"local", {vmvx}>]> : !hal.device
+mesh.mesh @m(shape = 2x2) {{{listed(("znver4", "same", "some", "i8mm"))}}}
+func.func private @layer(%x: tensor<10x12xf32>, %w: tensor<12x12xf32>) -> tensor<10x12xf32> {{
+  %c = arith.constant dense<1.0> : tensor<10x12xf32>
+  %o = linalg.matmul ins(%x, %w : tensor<10x12xf32>, tensor<12x12xf32>)
+      outs(%c : tensor<10x12xf32>) -> tensor<10x12xf32>
+  return %o : tensor<10x12xf32>
+}}
+func.func @main(%x: tensor<10x12xf32>, %w: tensor<12x12xf32>, %n: index) -> tensor<10x12xf32> {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %s = mesh.sharding @m split_axes = [[0], [1]] : !mesh.sharding
+  %a = mesh.shard %x to %s : tensor<10x12xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%y = %a) -> (tensor<10x12xf32>) {{
+    %z = func.call @layer(%y, %w) : (tensor<10x12xf32>, tensor<12x12xf32>) -> tensor<10x12xf32>
+    scf.yield %z : tensor<10x12xf32>
+  }}
+  return %r : tensor<10x12xf32>
+}}
+"""
+    generator = np.random.default_rng(0)
+    shapes = ((10, 12), (12, 12))
+    inputs = [generator.integers(-1, 2, shape).astype(np.float32) for shape in shapes]
+    inputs.append(np.asarray(np.int64(3)))
+    _, module = parse(text)
+    check_every_stage(text, inputs, run(module, "main", inputs), True, 0)
+
+
+def test_shares_of_unequal_sizes() -> None:
+    text = re.sub(r"(?<![0-9f])8(?=x)", "7", EXAMPLE)
+    text = on_devices(re.sub(r"(?<![0-9f])32(?=x)", "33", text), FOUR)
+    _, module = parse(text)
+    inputs = small_inputs(module, "mlp")
+    check_every_stage(text, inputs, run(module, "mlp", inputs), True, 1e-4)
