@@ -52,7 +52,7 @@ docs: .venv/run ## put the IR that mesh-opt prints now into the documentation
 	$(BIN)/python -m mesh_opt.tools.documented_output docs/*.md
 
 nightly: .venv/test ## the tests that take too long for every change
-	MESH_OPT_FUZZ_INPUTS=200000 $(BIN)/python -m pytest -n auto tests/unit/tools/test_fuzz.py
+	MESH_OPT_FUZZ_INPUTS=200000 $(BIN)/python -m pytest -n auto tests/unit/tools/test_fuzz.py tests/unit/tools/test_fuzz_generic.py
 	$(BIN)/python -m pytest tests/lit --shell
 	MESH_OPT_ALL_RESHARDS=1 $(BIN)/python -m pytest tests/unit/sharding/test_reshard.py
 	MESH_OPT_RESHARDS=2000 $(BIN)/python -m pytest tests/executable/test_reshard.py
@@ -60,7 +60,7 @@ nightly: .venv/test ## the tests that take too long for every change
 	  $(BIN)/python -m pytest tests/executable/test_random_programs.py
 
 fuzz: .venv/test ## read 20,000 mutated programs
-	MESH_OPT_FUZZ_INPUTS=20000 $(BIN)/python -m pytest -n auto tests/unit/tools/test_fuzz.py
+	MESH_OPT_FUZZ_INPUTS=20000 $(BIN)/python -m pytest -n auto tests/unit/tools/test_fuzz.py tests/unit/tools/test_fuzz_generic.py
 
 bench: .venv/run ## measure the front end against plain xDSL
 	$(BIN)/python -m benchmarks.front_end

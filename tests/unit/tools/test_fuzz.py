@@ -10,27 +10,18 @@ import io
 import os
 import random
 import re
-import resource
-import signal
-from collections.abc import Generator
-from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 
 import pytest
+from fuzzing import limits, programs
 from mesh_opt.tools.driver import new_context
 from mesh_opt.tools.mesh_opt import main
 from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source, split_source
+from mesh_opt.tools.source import Source
 
-TESTS = Path(__file__).parents[2]
 INPUTS = int(os.environ.get("MESH_OPT_FUZZ_INPUTS", "400"))
 FIRST = int(os.environ.get("MESH_OPT_FUZZ_FIRST", "0"))
 BATCH = 200
-LONGEST_PROGRAM = 3000
-SECONDS = 20
-MEGABYTES = 3000
-"""Address space, of which Python and what it has imported take a part."""
 
 _TOKEN = re.compile(
     r"[%@#!^]?[A-Za-z_][\w.$-]*|[%#^][0-9]+|[0-9]+(?:\.[0-9]+)?|\"[^\"\n]*\"|->|\s+|//[^\n]*|."
@@ -58,19 +49,6 @@ def corpus() -> list[str]:
         else:
             refused.append(text)
     return valid + refused[: len(valid) // 6]
-
-
-@cache
-def programs() -> list[str]:
-    """Every small program of the tests and examples."""
-    paths = sorted([*TESTS.glob("lit/**/*.mlir"), *TESTS.glob("cases/**/*.mlir")])
-    paths += sorted((TESTS.parent / "examples").glob("*.mlir"))
-    return [
-        piece.content
-        for path in paths
-        for piece in split_source(path.name, path.read_text(encoding="utf-8"))
-        if 0 < len(piece.content) <= LONGEST_PROGRAM
-    ]
 
 
 def mutate(text: str, chooser: random.Random) -> str:
@@ -190,29 +168,6 @@ MUTATIONS = [
     *[_delete_token, _insert_token, _swap_tokens, _repeat_tokens],
     *[_delete_line, _swap_lines, _splice, _cut],
 ]
-
-
-@contextmanager
-def limits(text: str) -> Generator[None]:
-    """Fail with the input if reading it takes too much time or memory."""
-
-    def stop(signum: int, frame: object) -> None:
-        raise TimeoutError
-
-    previous = signal.signal(signal.SIGALRM, stop)
-    memory = resource.getrlimit(resource.RLIMIT_AS)
-    # What earlier tests in this process hold is not this input's.
-    held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (held + (MEGABYTES << 20), memory[1]))
-    signal.alarm(SECONDS)
-    try:
-        yield
-    except TimeoutError:
-        pytest.fail(f"more than {SECONDS} seconds for:\n{text}")
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, previous)
-        resource.setrlimit(resource.RLIMIT_AS, memory)
 
 
 def check(text: str, unregistered: bool) -> bool:
