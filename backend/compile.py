@@ -10,6 +10,7 @@ not in the cache; later calls with the same shapes replay them.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import Counter
 from collections.abc import Sequence
@@ -41,8 +42,9 @@ from ..interpreter.run import (
 from ..interpreter.spmd import run_lockstep
 from ..interpreter.values import Value
 from ..runtime.collectives import Collective
-from ..runtime.commands import CommandBuffer, CommandFailed, Statistics
+from ..runtime.commands import CommandBuffer, CommandFailed, DeviceMemory, Statistics
 from ..runtime.communicator import Communicator, DeviceFailed
+from ..runtime.guards import OVERWRITTEN, Guards
 from ..runtime.native import MISMATCHED, TOO_NARROW
 from ..runtime.threads import ThreadGroup
 from ..sharding.grid import Grid
@@ -54,6 +56,9 @@ from .writer import OUT_OF_BOUNDS
 MOST_RECORDINGS = 32
 """Recordings of a program that are kept for each device, each with its memory."""
 
+GUARD_VARIABLE = "MESH_OPT_GUARD"
+"""The environment variable that asks for guards around all buffers."""
+
 __all__ = ["CompiledProgram", "InputError", "compile_program"]
 
 
@@ -61,17 +66,22 @@ __all__ = ["CompiledProgram", "InputError", "compile_program"]
 class DeviceStatistics:
     """One device of a program in one run.
 
-    - `peak_bytes`: its buffers at their peak, with constants, inputs and results;
+    - `memory`: the bytes of its buffers, by what they are for;
     - `dispatches`: how many kernels of executables it ran;
     - `received_bytes`: what other devices sent it, collectives apart;
     - `process`: of a partitioned program, which process of the grid this is about.
     """
 
     name: str
-    peak_bytes: int
+    memory: DeviceMemory
     dispatches: int
     received_bytes: int
     process: int | None = None
+
+    @property
+    def peak_bytes(self) -> int:
+        """Its buffers at their peak, with constants, inputs and results."""
+        return self.memory.peak_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +104,18 @@ class _Recording:
 
 
 def compile_program(
-    module: ModuleOp, workers: int = 1, devices: Sequence[str] | None = None
+    module: ModuleOp,
+    workers: int = 1,
+    devices: Sequence[str] | None = None,
+    guard: bool | None = None,
 ) -> CompiledProgram:
     """Prepare a verified module. `workers` threads share the dispatches of each device.
 
     `devices` are the kinds of the devices at hand (`local-task`), for programs that name devices;
-    by default there is whatever the program names.
+    by default there is whatever the program names. `guard` runs it slowly and catches commands
+    that write outside of their buffers (`runtime/guards.py`); by default if MESH_OPT_GUARD is set.
     """
-    return CompiledProgram(module, workers, devices)
+    return CompiledProgram(module, workers, devices, guard)
 
 
 class CompiledProgram:
@@ -112,12 +126,17 @@ class CompiledProgram:
     """
 
     def __init__(
-        self, module: ModuleOp, workers: int = 1, devices: Sequence[str] | None = None
+        self,
+        module: ModuleOp,
+        workers: int = 1,
+        devices: Sequence[str] | None = None,
+        guard: bool | None = None,
     ) -> None:
         self._devices = devices
         self._program = RecordedProgram(module)
         self._module = module
         self._workers = workers
+        self._guards = guard if guard is not None else bool(os.environ.get(GUARD_VARIABLE))
         self._recordings: dict[int, dict[object, _Recording]] = {}
         self._groups: dict[int, ThreadGroup] = {}
         self._lock = threading.Lock()
@@ -293,6 +312,7 @@ class CompiledProgram:
                     self._module, self._devices, grid, communicator.process if communicator else 0
                 )
             },
+            Guards() if self._guards else None,
         )
         arguments: list[Value] = [
             recorder.argument(position) if isinstance(kind, TensorType) else inputs[position]
@@ -322,10 +342,9 @@ def _device_statistics(
     names = {*memory, *recorder.dispatches, *received}
     found: list[DeviceStatistics] = []
     for name in sorted(each for each in names if each is not None):
-        own = memory.get(name)
-        peak = own.arena_bytes + own.lasting_bytes if own else 0
+        own = memory.get(name, DeviceMemory(name, 0, 0, 0, 0))
         dispatches = recorder.dispatches[name]
-        found.append(DeviceStatistics(name, peak, dispatches, received[name], process))
+        found.append(DeviceStatistics(name, own, dispatches, received[name], process))
     return found
 
 
@@ -377,6 +396,8 @@ def _located(
         message = "has a halo that is wider than what the neighbour holds"
     elif failure.status == MISMATCHED:
         message = "meets another collective on other devices of its group"
+    elif failure.status == OVERWRITTEN:
+        message = "writes where it must not: outside of a buffer, or to an input or a constant"
     elif failure.status == OUT_OF_BOUNDS:
         message = "reads an element at indices that are not in the tensor"
     return _on_device(OperationError(source, message), communicator)

@@ -30,6 +30,7 @@ from ..interpreter.values import Value, dtype_of
 from ..runtime.buffers import Buffer, Storage
 from ..runtime.commands import AnyCommand, Command, CommandBuffer, Place
 from ..runtime.communicator import Communicator
+from ..runtime.guards import Guards
 from ..sharding.grid import Grid
 from .bounds import check_operation
 from .contractions import SMALLEST_PRODUCT, PackedProduct
@@ -93,6 +94,7 @@ class Recorder(Device):
         lock: threading.Lock | None = None,
         workers: int = 1,
         memory: dict[str, Any] | None = None,
+        guards: Guards | None = None,
     ) -> None:
         process = communicator.process if communicator else 0
         super().__init__(program, grid, process, memory or {})
@@ -103,6 +105,7 @@ class Recorder(Device):
         self.commands: list[AnyCommand] = []
         self.is_replayable = True
         self._workers = workers
+        self._guards = guards
         self._resident: dict[int, tuple[Array, Buffer]] = {}
         self.owner: str | None = None
         """The device that commands are recorded for, in programs that name several."""
@@ -154,7 +157,7 @@ class Recorder(Device):
         """Run what has been recorded; its buffers become resident."""
         if not self.commands:
             return
-        buffer = CommandBuffer(self.commands, [], self._state(), self._workers, resident=True)
+        buffer = CommandBuffer(self.commands, [], self._state(), self._workers, True, self._guards)
         self.commands = []
         buffer.run([array.reshape(-1).view(np.uint8) for array in self.inputs])
 
@@ -166,7 +169,9 @@ class Recorder(Device):
             self.copy(tensor, Tensor(tensor.shape, tensor.dtype, Place(target), self.read), None)
             sizes.append(tensor.nbytes)
         _write_outputs_in_place(self.commands, results, sizes)
-        return CommandBuffer(self.commands, sizes, self._state(), self._workers)
+        return CommandBuffer(
+            self.commands, sizes, self._state(), self._workers, guards=self._guards
+        )
 
     def _state(self) -> Any:
         return self.communicator.state if self.communicator else None

@@ -8,6 +8,7 @@ otherwise no Python runs, however many commands there are.
 from __future__ import annotations
 
 import ctypes
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -78,11 +79,24 @@ class CommandFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DeviceMemory:
-    """The bytes of one device's buffers: transient ones at their peak, and all that last."""
+    """The bytes of one device's buffers.
+
+    - `arena_bytes`: of the transient ones at their peak;
+    - `transient_bytes`: of the transient ones if none shared its memory with another;
+    - `constant_bytes`: of what is known before the run;
+    - `boundary_bytes`: of inputs and results, in whose memory transient ones may lie, too.
+    """
 
     owner: str | None
     arena_bytes: int
-    lasting_bytes: int
+    transient_bytes: int
+    constant_bytes: int
+    boundary_bytes: int
+
+    @property
+    def peak_bytes(self) -> int:
+        """All that are there at the same time."""
+        return self.arena_bytes + self.constant_bytes + self.boundary_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +155,10 @@ class CommandBuffer:
                     buffer.memory = self._allocate(buffer.size)
                     buffer.storage = Storage.RESIDENT
         lifetimes = lifetimes_of(uses)
-        all_transient = sum(b.size for b in lifetimes if b.storage is Storage.TRANSIENT)
+        self._transient = Counter[str | None]()
+        for buffer in lifetimes:
+            if buffer.storage is Storage.TRANSIENT:
+                self._transient[buffer.owner] += buffer.size
         self._homes = take_over(uses, lifetimes)
         lifetimes = merged(lifetimes, self._homes)
         self._arenas: dict[str | None, Bytes] = {}
@@ -161,7 +178,7 @@ class CommandBuffer:
         self.statistics = Statistics(
             len(self._commands),
             sum(arena.size for arena in self._arenas.values()),
-            all_transient,
+            self._transient.total(),
             self._memory(),
         )
 
@@ -183,15 +200,26 @@ class CommandBuffer:
         lasting = dict.fromkeys(
             self._homes.get(place.buffer, place.buffer)
             for place in places
-            if place.buffer.storage is not Storage.TRANSIENT
+            if place.buffer.storage is not Storage.TRANSIENT or self._guards is not None
         )
-        sizes = dict.fromkeys(self._arenas, 0)
+        constants: Counter[str | None] = Counter()
+        boundary: Counter[str | None] = Counter()
+        transient: Counter[str | None] = Counter()
+        for owner, arena in self._arenas.items():
+            transient[owner] = arena.size
         for buffer in lasting:
-            sizes[buffer.owner] = sizes.get(buffer.owner, 0) + buffer.size
-        empty = np.empty(0, np.uint8)
+            kind = constants if buffer.storage is Storage.RESIDENT else boundary
+            kind = transient if buffer.storage is Storage.TRANSIENT else kind
+            kind[buffer.owner] += buffer.size
         return tuple(
-            DeviceMemory(owner, self._arenas.get(owner, empty).size, size)
-            for owner, size in sizes.items()
+            DeviceMemory(
+                owner,
+                transient[owner],
+                self._transient[owner],
+                constants[owner],
+                boundary[owner],
+            )
+            for owner in dict.fromkeys((*transient, *constants, *boundary))
         )
 
     def _encode(self, addresses: dict[Buffer, int]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .buffers import Buffer, Bytes, Storage, allocate
 
-OVERWRITTEN = -7
+OVERWRITTEN = 7
 """The status of a command that has written where it must not."""
 
 GUARD_BYTES = 256
