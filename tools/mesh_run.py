@@ -200,10 +200,13 @@ def _write_results(
 def _write_statistics(program: Program, stdout: TextIO) -> None:
     found = program.statistics()
     for each in found:
+        memory = each.memory
         where = each.name if each.process is None else f"process {each.process} on {each.name}"
         stdout.write(
-            f"STATISTICS {where}: {each.peak_bytes} bytes at the peak, {each.dispatches}"
-            f" dispatches, {each.received_bytes} bytes received\n"
+            f"STATISTICS {where}: {each.peak_bytes} bytes at the peak (inputs and results"
+            f" {memory.boundary_bytes}, constants {memory.constant_bytes}, transient"
+            f" {memory.arena_bytes} for {memory.transient_bytes}), {each.dispatches} dispatches,"
+            f" {each.received_bytes} bytes received\n"
         )
     if not found:
         stdout.write("STATISTICS the program names no devices\n")
