@@ -36,6 +36,7 @@ from ...dialects.spelling import spelled_encoding, spelling_of
 from ..dimension_sizes import DimensionSizes
 from ..stream.layout_origin import host_operations
 from .contraction_matching import TiledContraction, tiled_contraction, tiled_convolution
+from .split_factors import split_factors
 
 HINT = "iree.opt.data_tiling"
 """Marks the operations to encode; where one is marked, only those that are get encodings."""
@@ -61,7 +62,9 @@ class SetEncodingPass(ModulePass):
         encoder = ContractionEncoder(spelling_of(op), sizes)
         for operation in operations:
             contraction = tiled_contraction(operation)
-            if contraction is None and self.encode_convolutions:
+            if contraction is None and (split := split_factors(operation, sizes)) is not None:
+                contraction = tiled_contraction(split)
+            elif contraction is None and self.encode_convolutions:
                 contraction = tiled_convolution(operation)
             if contraction is not None:
                 encoder.encode(contraction)
