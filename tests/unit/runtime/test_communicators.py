@@ -78,6 +78,17 @@ def test_mesh_run_on_ranks(tmp_path: Path) -> None:
     assert "agrees with the reference" in done.stdout
 
 
+def test_ranks_on_different_targets(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    example = Path(__file__).parents[3] / "docs" / "examples" / "two_targets.mlir"
+    path.write_text(example.read_text())
+    devices = ["--device=local-task", "--device=local-task"]
+    options = ["-p", "compile", "--backend=mpi", "--random-inputs=3", "--check", *devices]
+    done = run_ranks(4, "-m", "mesh_opt.tools.mesh_run", str(path), *options)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "CHECK @main on 4 devices agrees with the reference" in done.stdout
+
+
 FAILS_ON_ONE = """
 shard.grid @g(shape = 2)
 func.func @main(%a: tensor<1xf32>) -> tensor<1xf32> {
