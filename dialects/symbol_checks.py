@@ -7,6 +7,7 @@ from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, StringAttr
 from xdsl.ir import Attribute, Operation
+from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 VISIBILITY = ("private", "public", "nested")
@@ -23,6 +24,9 @@ def verify_visibility(operation: Operation) -> None:
 
 def _function(operation: Operation) -> None:
     verify_visibility(operation)
+    parent = operation.parent_op()
+    if parent is not None and not parent.has_trait(SymbolTable):
+        raise VerifyException("symbol's parent must have the SymbolTable trait")
     signature = cast(FunctionType, operation.properties["function_type"])
     for what, name, types in (
         ("argument", "arg_attrs", signature.inputs),

@@ -73,7 +73,7 @@ class _TreeVerifier:
     def _verify_region(self, parent: Operation, region: Region) -> None:
         single = region.first_block is region.last_block
         for block in region.blocks:
-            if block.last_op is None and single and not parent.has_trait(NoTerminator):
+            if block.last_op is None and not (single and parent.has_trait(NoTerminator)):
                 raise OperationError(parent, "has an empty block, which must end in a terminator")
             for operation in block.ops:
                 self._verify_operands(operation, block)

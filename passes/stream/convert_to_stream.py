@@ -39,6 +39,7 @@ from .convert_control_flow import (
 from .convert_executables import convert_executables
 from .convert_globals import StoredGlobals
 from .device_placement import DevicePlacement
+from .layout_origin import CALLS, symbol
 from .stored_tensors import (
     EXTERNAL,
     STAGING,
@@ -63,11 +64,26 @@ class ConvertToStreamPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [f for f in op.body.block.ops if f.name in FUNCTIONS and uses_tensors(f)]
+        for function in functions:
+            _refuse_calls_outside(function, {symbol(one, "sym_name") for one in functions})
         placement = DevicePlacement(ctx, op)
         host = HostProgram(placement, StoredGlobals(op, placement))
         for function in functions:
             host.convert_function(function)
         convert_executables(op)
+
+
+def _refuse_calls_outside(function: Operation, known: set[str]) -> None:
+    """Only what is defined here can be given resources in the place of tensors."""
+    for call in function.walk():
+        values = (*call.operands, *call.results)
+        tensors = any(isinstance(value.type, TensorType) for value in values)
+        if call.name in CALLS and tensors and symbol(call, "callee") not in known:
+            raise OperationError(
+                call,
+                f"passes tensors to @{symbol(call, 'callee')}, which is only declared: it cannot "
+                "be given a device's memory",
+            )
 
 
 def uses_tensors(function: Operation) -> bool:

@@ -92,3 +92,18 @@ def test_made_up_operation_is_placed_near_where_it_was_made() -> None:
 def test_many_blocks_take_linear_time() -> None:
     blocks = "".join(f"^b{i}:\ncf.br ^b{i + 1}\n" for i in range(3000))
     verify(function(f"cf.br ^b0\n{blocks}^b3000:\nreturn %a : i32"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("func.func @f() {\n^a:\n^b:\n return\n}", "has an empty block"),
+        (
+            "func.func @f() {\n func.func @g() {\n return\n }\n return\n}",
+            "symbol's parent must have the SymbolTable trait",
+        ),
+    ],
+)
+def test_what_only_changed_ir_shows(text: str, message: str) -> None:
+    with pytest.raises(OperationError, match=message):
+        verify(parse(text))
