@@ -19,6 +19,9 @@ from xdsl.utils.exceptions import VerifyException
 from .affinity import AffinityAttribute
 from .shard_checks import DEVICES, find_grid, grid_value
 
+GRID = "shard.grid"
+"""On a device, or on the number of a kind: the grid of whose processes this is each one's own."""
+
 
 def process_devices(grid: Operation) -> tuple[AffinityAttribute, ...] | None:
     """Where each process of a verified grid runs; `None` if the grid does not say."""

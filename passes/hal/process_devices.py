@@ -34,15 +34,12 @@ from xdsl.ir import Attribute, Operation
 from ...dialects.affinity import AFFINITY, DEFAULT_AFFINITY, AffinityAttribute
 from ...dialects.boundary import BOUNDARY_ATTRIBUTE
 from ...dialects.diagnostics import Note, OperationError
-from ...dialects.grid_devices import process_devices
+from ...dialects.grid_devices import GRID, process_devices
 from ...dialects.hal_affinities import DeviceAffinityAttr
 from ...dialects.hal_targets import DEVICE, DeviceFallbackAttr, DeviceSelectAttr
 from ...dialects.util import GlobalOp
 from ..stream.layout_origin import CALLS, FUNCTIONS
 from ..stream.layout_origin import symbol as symbol_in
-
-GRID = "shard.grid"
-"""On a device, or on the number of a kind: the grid of whose processes this is each one's own."""
 
 
 def place_processes(module: ModuleOp) -> None:

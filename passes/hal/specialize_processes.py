@@ -44,7 +44,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.affinity import DEFAULT_AFFINITY, AffinityAttribute
 from ...dialects.diagnostics import Note, OperationError
-from ...dialects.grid_devices import process_devices
+from ...dialects.grid_devices import GRID, process_devices
 from ...dialects.hal_targets import DEVICE
 from ...dialects.shard import ProcessLinearIndexOp
 from ...dialects.size_arithmetic import constant_index
@@ -53,7 +53,7 @@ from ...dialects.util_functions import CallOp, ReturnOp
 from ..stream.affinity_analysis import AffinityAnalysis
 from ..stream.attribute_numbers import AttributeNumbers
 from ..stream.layout_origin import CALLS, FUNCTIONS, symbol
-from .process_devices import GRID, affinity_of_device, name_of, select_device
+from .process_devices import affinity_of_device, name_of, select_device
 
 INDEX = IndexType()
 ENTRY_POINT = ("iree.abi.stub", "iree.reflection")

@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.diagnostics import Note, OperationError
 from ...dialects.encoding_interfaces import tensor_encoding
-from ..hal.process_devices import GRID
+from ...dialects.grid_devices import GRID
 from .dispatch_groups import is_collective
 from .kernels import entry_points
 from .layout_origin import CALLS, FUNCTIONS, symbol
