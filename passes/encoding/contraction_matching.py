@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -17,12 +18,13 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr
+from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ...dialects.encoding_interfaces import Tensor, tensor_encoding
 from ...dialects.iree_encoding_attributes import EncodingAttr
 from ...dialects.size_lists import DYNAMIC_SIZE
 from ...dialects.structured import StructuredView, structured_view
+from ...tiling.contractions import LHS
 from ...tiling.convolutions import convolution_roles
 from ..dimension_sizes import tensor_of
 
@@ -53,18 +55,41 @@ class TiledContraction:
 
     def encoding(self, operand: int) -> EncodingAttr:
         """The encoding of an operand: 0 and 1 are factors, 2 is the result."""
-        numbers = (DYNAMIC_SIZE if size is None else size for size in self.sizes)
-        return EncodingAttr(
+        return _encodings(self.kind, self.element_types, self.view.maps, self.sizes)[operand]
+
+
+@lru_cache(maxsize=256)
+def _encodings(
+    kind: str,
+    element_types: tuple[Attribute, ...],
+    maps: tuple[AffineMap, ...],
+    sizes: tuple[int | None, ...],
+) -> tuple[EncodingAttr, ...]:
+    """The encodings of all operands; programs have few kinds of contractions, each many times."""
+    numbers = [DYNAMIC_SIZE if size is None else size for size in sizes]
+    return tuple(
+        EncodingAttr(
             IntegerAttr(operand, IndexType()),
-            StringAttr(self.kind),
-            ArrayAttr(self.element_types),
+            StringAttr(kind),
+            ArrayAttr(element_types),
             NoneAttr(),
-            ArrayAttr[Attribute]([AffineMapAttr(one) for one in self.view.maps]),
+            ArrayAttr[Attribute]([AffineMapAttr(one) for one in maps]),
             NoneAttr(),
             NoneAttr(),
             ArrayAttr([IntegerAttr(number, i64) for number in numbers]),
             NoneAttr(),
         )
+        for operand in range(len(maps))
+    )
+
+
+@lru_cache(maxsize=256)
+def _has_roles(encoding: EncodingAttr) -> bool:
+    """Whether the loops of an encoding's operation are those of a contraction, or convolution."""
+    if (operand := encoding.contraction_operand()) is not None:
+        return operand.roles() is not None
+    convolution = encoding.convolution_operand()
+    return convolution is not None and convolution_roles(convolution) is not None
 
 
 def tiled_contraction(operation: Operation) -> TiledContraction | None:
@@ -81,8 +106,7 @@ def tiled_contraction(operation: Operation) -> TiledContraction | None:
             return None
         if len(set(map_.results)) != len(map_.results):
             return None
-    operand = found.encoding(0).contraction_operand()
-    return None if operand is None or operand.roles() is None else found
+    return found if _has_roles(found.encoding(LHS)) else None
 
 
 def tiled_convolution(operation: Operation) -> TiledContraction | None:
@@ -91,8 +115,7 @@ def tiled_convolution(operation: Operation) -> TiledContraction | None:
     It may have strides; it has no dilations and no groups.
     """
     found = _sum_of_products(operation, "conv")
-    operand = None if found is None else found.encoding(0).convolution_operand()
-    return None if operand is None or convolution_roles(operand) is None else found
+    return found if found is not None and _has_roles(found.encoding(LHS)) else None
 
 
 def _sum_of_products(operation: Operation, kind: str) -> TiledContraction | None:

@@ -92,7 +92,15 @@ class ContractionEncoder:
             for value, encoding in zip(view.inputs, encodings[:2], strict=True)
         ]
         start = self._start(view.outputs[0], encodings[2], loops, builder)
-        encoded = builder.insert(on_tensors(operation, [*factors, start], [start.type]))
+        encoded = type(operation).create(
+            operands=[*factors, start],
+            result_types=[start.type],
+            properties=operation.properties,
+            attributes=operation.attributes,
+            regions=[operation.detach_region(region) for region in tuple(operation.regions)],
+        )
+        encoded.location = operation.location
+        builder.insert(encoded)
         encoded.attributes.pop(HINT, None)
         result = operation.results[0]
         unset = UnsetEncodingOp.build(

@@ -54,6 +54,8 @@ def split_factors(operation: Operation, sizes: DimensionSizes) -> Operation | No
     view = structured_view(operation)
     if view is None or len(view.outputs) != 1 or len(operation.results) != 1:
         return None
+    if not view.reduction_loops:
+        return None
     for map_ in view.maps:
         if len(set(_loops(map_))) != len(map_.results):
             return None
