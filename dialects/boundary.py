@@ -6,7 +6,8 @@ gather its results, each argument and result that is a shard carries the discard
 
 - `global_type`: the type before partitioning;
 - `grid`: the symbol of the grid of devices;
-- `split_axes`: for each dimension the grid axes that split it, slowest first;
+- `split_axes`: for each dimension the grid axes that split it, slowest first, as
+  `#shard<axisarray[[0], []]>` (or a list of `array<i16: ...>`); absent for a scalar;
 - `halos` (optional): for each dimension the (low, high) border held of the neighbours;
 - `offsets` (optional): for each dimension the borders of its shards, empty for the default.
 """
@@ -22,7 +23,6 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     SymbolRefAttr,
     TensorType,
-    i16,
     i64,
 )
 from xdsl.dialects.func import FuncOp
@@ -30,8 +30,9 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ..sharding.grid import Grid
-from ..sharding.sharding import Sharding
+from ..sharding.sharding import Axes, Sharding
 from .reading import symbol_name
+from .shard_attributes import AxesArrayAttr, ShardAxesArrayAttr
 
 BOUNDARY_ATTRIBUTE = "shard.boundary"
 
@@ -88,10 +89,9 @@ def boundary_to_attribute(boundary: Boundary) -> DictionaryAttr:
     data: dict[str, Attribute] = {
         "global_type": boundary.global_type,
         "grid": SymbolRefAttr(sharding.grid.name),
-        "split_axes": ArrayAttr(
-            [DenseArrayBase.from_list(i16, axes) for axes in sharding.dimension_axes]
-        ),
     }
+    if sharding.dimension_axes:
+        data["split_axes"] = ShardAxesArrayAttr.from_lists(sharding.dimension_axes)
     if sharding.halos:
         data["halos"] = ArrayAttr([DenseArrayBase.from_list(i64, pair) for pair in sharding.halos])
     if sharding.offsets:
@@ -130,9 +130,7 @@ def _boundary_from_attribute(function: Operation, attribute: DictionaryAttr) -> 
     halos = tuple((low, high) for low, high in _integer_lists(data.get("halos"), 2))
     offsets = tuple(borders or None for borders in _integer_lists(data.get("offsets")))
     try:
-        sharding = Sharding(
-            grid, _integer_lists(data.get("split_axes")), halos=halos, offsets=offsets
-        )
+        sharding = Sharding(grid, _axes(data.get("split_axes")), halos=halos, offsets=offsets)
     except ValueError as error:
         raise VerifyException(f"{BOUNDARY_ATTRIBUTE}: {error}") from error
     if sharding.rank != global_type.get_num_dims():
@@ -140,6 +138,12 @@ def _boundary_from_attribute(function: Operation, attribute: DictionaryAttr) -> 
             f"{BOUNDARY_ATTRIBUTE} splits {sharding.rank} dimensions of {global_type}"
         )
     return Boundary(global_type, sharding)
+
+
+def _axes(attribute: Attribute | None) -> tuple[Axes, ...]:
+    if isinstance(attribute, AxesArrayAttr):
+        return attribute.lists()
+    return _integer_lists(attribute)
 
 
 def _integer_lists(

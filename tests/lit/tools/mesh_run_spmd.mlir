@@ -19,9 +19,9 @@
 shard.grid @g(shape = 2)
 
 func.func @swap(%x: tensor<2xf32> {shard.boundary = {global_type = tensor<4xf32>, grid = @g,
-                                                     split_axes = [array<i16: 0>]}})
+                                                     split_axes = #shard<axisarray[[0]]>}})
     -> (tensor<2xf32> {shard.boundary = {global_type = tensor<4xf32>, grid = @g,
-                                         split_axes = [array<i16: 0>]}}, tensor<1xf32>) {
+                                         split_axes = #shard<axisarray[[0]]>}}, tensor<1xf32>) {
   %zero = arith.constant dense<0.0> : tensor<f32>
   %y = shard.shift %x on @g grid_axes = [0] shift_axis = 0 offset = 1 rotate
       : tensor<2xf32> -> tensor<2xf32>

@@ -74,7 +74,7 @@ func.func @gather_and_slice(%t: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>,
 
 // CHECK-LABEL: func.func @whole_argument
 // CHECK-NEXT:    func.return %t
-func.func @whole_argument(%t: tensor<4x8xf32> {shard.boundary = {global_type = tensor<8x8xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}) -> tensor<4x8xf32> {
+func.func @whole_argument(%t: tensor<4x8xf32> {shard.boundary = {global_type = tensor<8x8xf32>, grid = @g, split_axes = #shard<axisarray[[0], []]>}}) -> tensor<4x8xf32> {
   %piece = shard.all_slice %t on @g grid_axes = [1] slice_axis = 0 : tensor<4x8xf32> -> tensor<1x8xf32>
   %gathered = shard.all_gather %piece on @g grid_axes = [1] gather_axis = 0 : tensor<1x8xf32> -> tensor<4x8xf32>
   return %gathered : tensor<4x8xf32>
@@ -83,7 +83,7 @@ func.func @whole_argument(%t: tensor<4x8xf32> {shard.boundary = {global_type = t
 // CHECK-LABEL: func.func @split_argument
 // CHECK-NEXT:    shard.all_slice
 // CHECK-NEXT:    shard.all_gather
-func.func @split_argument(%t: tensor<4x8xf32> {shard.boundary = {global_type = tensor<16x8xf32>, grid = @g, split_axes = [array<i16: 1>, array<i16>]}}) -> tensor<4x8xf32> {
+func.func @split_argument(%t: tensor<4x8xf32> {shard.boundary = {global_type = tensor<16x8xf32>, grid = @g, split_axes = #shard<axisarray[[1], []]>}}) -> tensor<4x8xf32> {
   %piece = shard.all_slice %t on @g grid_axes = [1] slice_axis = 0 : tensor<4x8xf32> -> tensor<1x8xf32>
   %gathered = shard.all_gather %piece on @g grid_axes = [1] gather_axis = 0 : tensor<1x8xf32> -> tensor<4x8xf32>
   return %gathered : tensor<4x8xf32>

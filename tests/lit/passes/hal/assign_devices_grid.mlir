@@ -11,7 +11,7 @@ util.global private mutable @state = dense<0.0> : tensor<4xf32>
 // CHECK: util.global private @weight = dense<0.000000e+00> : tensor<4xf32>
 util.global private @weight = dense<0.0> : tensor<4xf32>
 // CHECK: func.func @split(%x: tensor<2xf32> {shard.boundary = {{.*}}}) attributes {stream.affinity.default = #hal.device.affinity<@g_device>}
-func.func @split(%x: tensor<2xf32> {shard.boundary = {global_type = tensor<6xf32>, grid = @g, split_axes = [array<i16: 0>]}}) {
+func.func @split(%x: tensor<2xf32> {shard.boundary = {global_type = tensor<6xf32>, grid = @g, split_axes = #shard<axisarray[[0]]>}}) {
   return
 }
 // CHECK: func.func @communicates(%x: tensor<2xf32>) -> tensor<2xf32> attributes {stream.affinity.default = #hal.device.affinity<@g_device>}
@@ -20,7 +20,7 @@ func.func @communicates(%x: tensor<2xf32>) -> tensor<2xf32> {
   call @keeps() : () -> ()
   return %0 : tensor<2xf32>
 }
-// CHECK: func.func private @keeps() {
+// CHECK: func.func private @keeps() attributes {stream.affinity.default = #hal.device.affinity<@g_device>} {
 func.func private @keeps() {
   %0 = util.global.load @state : tensor<4xf32>
   %1 = util.global.load @weight : tensor<4xf32>
@@ -38,7 +38,7 @@ func.func @elsewhere(%x: tensor<2xf32>) {
 util.global private @a = #hal.device.target<"local"> : !hal.device
 shard.grid @g(shape = 2) {devices = [#hal.device.affinity<@a>, #hal.device.affinity<@a>]}
 // CHECK: func.func @split({{.*}}) attributes {stream.affinity.default = #hal.device.affinity<@a>}
-func.func @split(%x: tensor<2xf32> {shard.boundary = {global_type = tensor<4xf32>, grid = @g, split_axes = [array<i16: 0>]}}) {
+func.func @split(%x: tensor<2xf32> {shard.boundary = {global_type = tensor<4xf32>, grid = @g, split_axes = #shard<axisarray[[0]]>}}) {
   return
 }
 
@@ -48,7 +48,7 @@ util.global private @a = #hal.device.target<"local"> : !hal.device
 util.global private @b = #hal.device.target<"local"> : !hal.device
 // expected-note @+1 {{the grid names the devices here}}
 shard.grid @g(shape = 2) {devices = [#hal.device.affinity<@a>, #hal.device.affinity<@b>]}
-func.func @split(%x: tensor<2xf32> {shard.boundary = {global_type = tensor<4xf32>, grid = @g, split_axes = [array<i16: 0>]}}) {
+func.func @split(%x: tensor<2xf32> {shard.boundary = {global_type = tensor<4xf32>, grid = @g, split_axes = #shard<axisarray[[0]]>}}) {
   // expected-error @+1 {{names device @b, but runs on the processes of @g, each of which is on a device of its own}}
   %0 = flow.tensor.transfer %x : tensor<2xf32> to #hal.device.affinity<@b>
   return
@@ -62,7 +62,7 @@ util.global private @c = #hal.device.target<"local"> : !hal.device
 // expected-note @+1 {{the grid names the devices here}}
 shard.grid @g(shape = 2) {devices = [#hal.device.affinity<@a>, #hal.device.affinity<@b>]}
 // expected-error @+1 {{has a default device, #hal.device.affinity<@c>, but runs on the processes of @g}}
-func.func @split(%x: tensor<2xf32> {shard.boundary = {global_type = tensor<4xf32>, grid = @g, split_axes = [array<i16: 0>]}}) attributes {stream.affinity.default = #hal.device.affinity<@c>} {
+func.func @split(%x: tensor<2xf32> {shard.boundary = {global_type = tensor<4xf32>, grid = @g, split_axes = #shard<axisarray[[0]]>}}) attributes {stream.affinity.default = #hal.device.affinity<@c>} {
   return
 }
 

@@ -4,7 +4,7 @@ shard.grid @g(shape = 2)
 
 // A split reduction of neutral initial values needs no condition around them.
 
-// CHECK-LABEL: func.func @matmul_over_k(%a: tensor<4x4xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = [array<i16>, array<i16: 0>]}}, %b: tensor<4x6xf32> {shard.boundary = {global_type = tensor<8x6xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}) -> tensor<4x6xf32> {
+// CHECK-LABEL: func.func @matmul_over_k(%a: tensor<4x4xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}], [0]]>}}, %b: tensor<4x6xf32> {shard.boundary = {global_type = tensor<8x6xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}) -> tensor<4x6xf32> {
 // CHECK-NEXT:  %zero = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:  %0 = tensor.empty() : tensor<4x6xf32>
 // CHECK-NEXT:  %fill = linalg.fill ins(%zero : f32) outs(%0 : tensor<4x6xf32>) -> tensor<4x6xf32>
@@ -30,7 +30,7 @@ shard.grid @g(shape = 2)
 // Where the result is wanted split, the reduction is a reduce-scatter; an initial value that is
 // not neutral takes part once, at the end.
 
-// CHECK-LABEL: func.func @matmul_scattered(%a: tensor<4x4xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = [array<i16>, array<i16: 0>]}}, %b: tensor<4x6xf32> {shard.boundary = {global_type = tensor<8x6xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}, %c: tensor<4x6xf32>) -> (tensor<2x6xf32> {shard.boundary = {global_type = tensor<4x6xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}) {
+// CHECK-LABEL: func.func @matmul_scattered(%a: tensor<4x4xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}], [0]]>}}, %b: tensor<4x6xf32> {shard.boundary = {global_type = tensor<8x6xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}, %c: tensor<4x6xf32>) -> (tensor<2x6xf32> {shard.boundary = {global_type = tensor<4x6xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}) {
 // CHECK-NEXT:  %0 = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:  %1 = tensor.splat %0 : tensor<4x6xf32>
 // CHECK-NEXT:  %d = linalg.matmul ins(%a, %b : tensor<4x4xf32>, tensor<4x6xf32>) outs(%1 : tensor<4x6xf32>) -> tensor<4x6xf32>
@@ -54,7 +54,7 @@ shard.grid @g(shape = 2)
 
 // Collectives compare with signs: unsigned numbers are flipped around them.
 
-// CHECK-LABEL: func.func @unsigned_maximum(%x: tensor<4x3xi32> {shard.boundary = {global_type = tensor<4x6xi32>, grid = @g, split_axes = [array<i16>, array<i16: 0>]}}, %init: tensor<4xi32>) -> tensor<4xi32> {
+// CHECK-LABEL: func.func @unsigned_maximum(%x: tensor<4x3xi32> {shard.boundary = {global_type = tensor<4x6xi32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}], [0]]>}}, %init: tensor<4xi32>) -> tensor<4xi32> {
 // CHECK-NEXT:  %r = linalg.reduce { arith.maxui } ins(%x : tensor<4x3xi32>) outs(%init : tensor<4xi32>) dimensions = [1]
 // CHECK-NEXT:  %0 = arith.constant -2147483648 : i32
 // CHECK-NEXT:  %1 = tensor.splat %0 : tensor<4xi32>
@@ -75,7 +75,7 @@ shard.grid @g(shape = 2)
 
 // No collective drops NaNs: partial results are gathered and combined here.
 
-// CHECK-LABEL: func.func @maximum_of_numbers(%x: tensor<4x3xf32> {shard.boundary = {global_type = tensor<4x6xf32>, grid = @g, split_axes = [array<i16>, array<i16: 0>]}}, %init: tensor<4xf32>) -> tensor<4xf32> {
+// CHECK-LABEL: func.func @maximum_of_numbers(%x: tensor<4x3xf32> {shard.boundary = {global_type = tensor<4x6xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}], [0]]>}}, %init: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:  %r = linalg.reduce { arith.maxnumf } ins(%x : tensor<4x3xf32>) outs(%init : tensor<4xf32>) dimensions = [1]
 // CHECK-NEXT:  %0 = tensor.expand_shape %r {{\[\[}}0, 1]] output_shape [1, 4] : tensor<4xf32> into tensor<1x4xf32>
 // CHECK-NEXT:  %all_gather = shard.all_gather %0 on @g grid_axes = [0] gather_axis = 0 : tensor<1x4xf32> -> tensor<2x4xf32>
@@ -101,7 +101,7 @@ shard.grid @g(shape = 2)
 
 // CHECK-DAG: #map = affine_map<(d0, d1) -> (d0)>
 // CHECK-DAG: #map1 = affine_map<(d0, d1) -> (d0, d1)>
-// CHECK-LABEL: func.func @look_up(%table: tensor<8x4xf32> {shard.boundary = {global_type = tensor<16x4xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}, %at: tensor<4xindex> {shard.boundary = {global_type = tensor<8xindex>, grid = @g, split_axes = [array<i16: 0>]}}) -> (tensor<4x4xf32> {shard.boundary = {global_type = tensor<8x4xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}) {
+// CHECK-LABEL: func.func @look_up(%table: tensor<8x4xf32> {shard.boundary = {global_type = tensor<16x4xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}, %at: tensor<4xindex> {shard.boundary = {global_type = tensor<8xindex>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0]]>}}) -> (tensor<4x4xf32> {shard.boundary = {global_type = tensor<8x4xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}) {
 // CHECK-NEXT:  %proc_linear_idx = shard.process_multi_index on @g axes = [0] : index
 // CHECK-NEXT:  %0 = arith.constant 4 : index
 // CHECK-NEXT:  %1 = arith.muli %proc_linear_idx, %0 : index
@@ -139,7 +139,7 @@ shard.grid @g(shape = 2)
 
 // A convolution split over the image's rows fetches the rows that its window reaches.
 
-// CHECK-LABEL: func.func @stencil(%x: tensor<5xf32> {shard.boundary = {global_type = tensor<10xf32>, grid = @g, split_axes = [array<i16: 0>]}}, %w: tensor<3xf32>, %o: tensor<4xf32> {shard.boundary = {global_type = tensor<8xf32>, grid = @g, split_axes = [array<i16: 0>]}}) -> (tensor<4xf32> {shard.boundary = {global_type = tensor<8xf32>, grid = @g, split_axes = [array<i16: 0>]}}) {
+// CHECK-LABEL: func.func @stencil(%x: tensor<5xf32> {shard.boundary = {global_type = tensor<10xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0]]>}}, %w: tensor<3xf32>, %o: tensor<4xf32> {shard.boundary = {global_type = tensor<8xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0]]>}}) -> (tensor<4xf32> {shard.boundary = {global_type = tensor<8xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0]]>}}) {
 // CHECK-NEXT:  %proc_linear_idx = shard.process_multi_index on @g axes = [0] : index
 // CHECK-NEXT:  %0 = tensor.empty() : tensor<7xf32>
 // CHECK-NEXT:  %1 = tensor.insert_slice %x into %0[1] [5] [1] : tensor<5xf32> into tensor<7xf32>
@@ -165,7 +165,7 @@ shard.grid @g(shape = 2)
 
 // 7 rows are 3 and 4.
 
-// CHECK-LABEL: func.func @uneven(%x: tensor<?x4xf32> {shard.boundary = {global_type = tensor<7x4xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}) -> tensor<7x4xf32> {
+// CHECK-LABEL: func.func @uneven(%x: tensor<?x4xf32> {shard.boundary = {global_type = tensor<7x4xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}) -> tensor<7x4xf32> {
 // CHECK-NEXT:  %y = math.absf %x : tensor<?x4xf32>
 // CHECK-NEXT:  %all_gather = shard.all_gather %y on @g grid_axes = [0] gather_axis = 0 : tensor<?x4xf32> -> tensor<?x4xf32>
 // CHECK-NEXT:  %y1 = tensor.cast %all_gather : tensor<?x4xf32> to tensor<7x4xf32>
@@ -186,7 +186,7 @@ shard.grid @g(shape = 2)
 
 // A dimension is the whole tensor's; a tensor as large as another is sized like its shard.
 
-// CHECK-LABEL: func.func @dynamic(%x: tensor<?x4xf32> {shard.boundary = {global_type = tensor<?x4xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}) -> (tensor<?x4xf32> {shard.boundary = {global_type = tensor<?x4xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}, index) {
+// CHECK-LABEL: func.func @dynamic(%x: tensor<?x4xf32> {shard.boundary = {global_type = tensor<?x4xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}) -> (tensor<?x4xf32> {shard.boundary = {global_type = tensor<?x4xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}, index) {
 // CHECK-NEXT:  %c0 = arith.constant 0 : index
 // CHECK-NEXT:  %0 = arith.constant 0 : index
 // CHECK-NEXT:  %1 = tensor.dim %x, %0 : tensor<?x4xf32>
@@ -214,7 +214,7 @@ shard.grid @square(shape = 2x2)
 
 // Two processes swap their blocks: one message each.
 
-// CHECK-LABEL: func.func @swap(%x: tensor<2x4xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @square, split_axes = [array<i16: 0>, array<i16: 1>]}}) -> (tensor<2x4xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @square, split_axes = [array<i16: 1>, array<i16: 0>]}}) {
+// CHECK-LABEL: func.func @swap(%x: tensor<2x4xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @square, split_axes = #shard<axisarray{{\[\[}}0], [1]]>}}) -> (tensor<2x4xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @square, split_axes = #shard<axisarray{{\[\[}}1], [0]]>}}) {
 // CHECK-NEXT:  %proc_linear_idx = shard.process_multi_index on @square axes = [0] : index
 // CHECK-NEXT:  %proc_linear_idx_1 = shard.process_multi_index on @square axes = [1] : index
 // CHECK-NEXT:  %send = shard.send %x on @square grid_axes = [0, 1] destination = [%proc_linear_idx_1, %proc_linear_idx] : (tensor<2x4xf32>, index, index) -> tensor<2x4xf32>
@@ -243,7 +243,7 @@ func.func @beside(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %y = math.absf %x : tensor<4x8xf32>
   return %y : tensor<4x8xf32>
 }
-// CHECK-LABEL: func.func private @callee(%x: tensor<2x8xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}) -> (tensor<2x8xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}) {
+// CHECK-LABEL: func.func private @callee(%x: tensor<2x8xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}) -> (tensor<2x8xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}) {
 // CHECK-NEXT:  %y = math.exp %x : tensor<2x8xf32>
 // CHECK-NEXT:  func.return %y : tensor<2x8xf32>
 func.func private @callee(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
@@ -270,7 +270,7 @@ shard.grid @g(shape = 2)
 
 // A value that goes round a loop keeps one placement.
 
-// CHECK-LABEL: func.func @loop(%x: tensor<2x8xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}, %n: index) -> (tensor<4x4xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = [array<i16>, array<i16: 0>]}}) {
+// CHECK-LABEL: func.func @loop(%x: tensor<2x8xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}, %n: index) -> (tensor<4x4xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}], [0]]>}}) {
 // CHECK-NEXT:  %zero = arith.constant 0 : index
 // CHECK-NEXT:  %one = arith.constant 1 : index
 // CHECK-NEXT:  %all_to_all = shard.all_to_all %x on @g grid_axes = [0] split_axis = 1 concat_axis = 0 : tensor<2x8xf32> -> tensor<4x4xf32>

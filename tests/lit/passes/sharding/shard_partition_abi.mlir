@@ -5,7 +5,7 @@ shard.grid @g(shape = 2)
 // A public function keeps its type: what it is given is sliced, and what it returns gathered.
 // A private one takes and returns shards.
 
-// CHECK-LABEL: func.func private @inner(%x: tensor<2x8xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}) -> (tensor<2x8xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}) {
+// CHECK-LABEL: func.func private @inner(%x: tensor<2x8xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}) -> (tensor<2x8xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}) {
 // CHECK-NEXT:  %y = math.exp %x : tensor<2x8xf32>
 // CHECK-NEXT:  func.return %y : tensor<2x8xf32>
 func.func private @inner(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {

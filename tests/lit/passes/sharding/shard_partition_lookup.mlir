@@ -6,7 +6,7 @@ shard.grid @g(shape = 2x4)
 
 // CHECK-DAG: #map = affine_map<(d0, d1) -> (d0)>
 // CHECK-DAG: #map1 = affine_map<(d0, d1) -> (d0, d1)>
-// CHECK-LABEL: func.func @f(%t: tensor<16x4xf32> {shard.boundary = {global_type = tensor<64x4xf32>, grid = @g, split_axes = [array<i16: 1>, array<i16>]}}, %i: tensor<4xindex> {shard.boundary = {global_type = tensor<8xindex>, grid = @g, split_axes = [array<i16: 0>]}}) -> (tensor<4x4xf32> {shard.boundary = {global_type = tensor<8x4xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}) {
+// CHECK-LABEL: func.func @f(%t: tensor<16x4xf32> {shard.boundary = {global_type = tensor<64x4xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}1], []]>}}, %i: tensor<4xindex> {shard.boundary = {global_type = tensor<8xindex>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0]]>}}) -> (tensor<4x4xf32> {shard.boundary = {global_type = tensor<8x4xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}) {
 // CHECK-NEXT:  %0 = tensor.empty() : tensor<4x4xf32>
 // CHECK-NEXT:  %proc_linear_idx = shard.process_multi_index on @g axes = [1] : index
 // CHECK-NEXT:  %1 = arith.constant 16 : index

@@ -5,7 +5,7 @@ shard.grid @g(shape = 2x2)
 // Sums that are annotated as pending stay so through an addition, a transposition and a negation, and
 // are done by one reduce-scatter.
 
-// CHECK-LABEL: func.func @f(%a: tensor<4x4xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = [array<i16>, array<i16: 1>]}}, %b: tensor<4x6xf32> {shard.boundary = {global_type = tensor<8x6xf32>, grid = @g, split_axes = [array<i16: 1>, array<i16>]}}, %c: tensor<4x4xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = [array<i16>, array<i16: 1>]}}, %d: tensor<4x6xf32> {shard.boundary = {global_type = tensor<8x6xf32>, grid = @g, split_axes = [array<i16: 1>, array<i16>]}}) -> (tensor<6x2xf32> {shard.boundary = {global_type = tensor<6x4xf32>, grid = @g, split_axes = [array<i16>, array<i16: 1>]}}) {
+// CHECK-LABEL: func.func @f(%a: tensor<4x4xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}], [1]]>}}, %b: tensor<4x6xf32> {shard.boundary = {global_type = tensor<8x6xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}1], []]>}}, %c: tensor<4x4xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}], [1]]>}}, %d: tensor<4x6xf32> {shard.boundary = {global_type = tensor<8x6xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}1], []]>}}) -> (tensor<6x2xf32> {shard.boundary = {global_type = tensor<6x4xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}], [1]]>}}) {
 // CHECK-NEXT:  %zero = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:  %0 = tensor.empty() : tensor<4x6xf32>
 // CHECK-NEXT:  %fill = linalg.fill ins(%zero : f32) outs(%0 : tensor<4x6xf32>) -> tensor<4x6xf32>

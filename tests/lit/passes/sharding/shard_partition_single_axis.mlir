@@ -4,7 +4,7 @@ shard.grid @g(shape = 2x1)
 
 // Nothing is sent along an axis with one device.
 
-// CHECK-LABEL: func.func @single(%a: tensor<2x8xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}, %b: tensor<8x6xf32>) -> (tensor<2x6xf32> {shard.boundary = {global_type = tensor<4x6xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}) {
+// CHECK-LABEL: func.func @single(%a: tensor<2x8xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}, %b: tensor<8x6xf32>) -> (tensor<2x6xf32> {shard.boundary = {global_type = tensor<4x6xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}) {
 // CHECK-NEXT:  %zero = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:  %0 = tensor.empty() : tensor<2x6xf32>
 // CHECK-NEXT:  %fill = linalg.fill ins(%zero : f32) outs(%0 : tensor<2x6xf32>) -> tensor<2x6xf32>

@@ -4,7 +4,7 @@ shard.grid @g(shape = 2)
 
 // An operation that nobody knows runs whole, with what its regions read.
 
-// CHECK-LABEL: func.func @unknown(%x: tensor<2x4xf32> {shard.boundary = {global_type = tensor<4x4xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}) -> tensor<4x4xf32> {
+// CHECK-LABEL: func.func @unknown(%x: tensor<2x4xf32> {shard.boundary = {global_type = tensor<4x4xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}) -> tensor<4x4xf32> {
 // CHECK-NEXT:  %all_gather = shard.all_gather %x on @g grid_axes = [0] gather_axis = 0 : tensor<2x4xf32> -> tensor<4x4xf32>
 // CHECK-NEXT:  %r = "other.op"(%all_gather) ({
 // CHECK-NEXT:  ^bb0(%a: tensor<4x4xf32>):
@@ -24,7 +24,7 @@ func.func @unknown(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // Blocks that control does not reach are dropped.
 
-// CHECK-LABEL: func.func @blocks(%x: tensor<2x4xf32> {shard.boundary = {global_type = tensor<4x4xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}, %p: i1) -> (tensor<2x4xf32> {shard.boundary = {global_type = tensor<4x4xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}) {
+// CHECK-LABEL: func.func @blocks(%x: tensor<2x4xf32> {shard.boundary = {global_type = tensor<4x4xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}, %p: i1) -> (tensor<2x4xf32> {shard.boundary = {global_type = tensor<4x4xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}) {
 // CHECK-NEXT:  cf.br ^bb1(%x : tensor<2x4xf32>)
 // CHECK-NEXT:  ^bb1(%y: tensor<2x4xf32>):
 // CHECK-NEXT:  %w = math.exp %y : tensor<2x4xf32>
@@ -47,7 +47,7 @@ func.func @blocks(%x: tensor<4x4xf32>, %p: i1) -> tensor<4x4xf32> {
 
 // A function need not return.
 
-// CHECK-LABEL: func.func @no_return(%x: tensor<2x4xf32> {shard.boundary = {global_type = tensor<4x4xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}) {
+// CHECK-LABEL: func.func @no_return(%x: tensor<2x4xf32> {shard.boundary = {global_type = tensor<4x4xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}) {
 // CHECK-NEXT:  %all_gather = shard.all_gather %x on @g grid_axes = [0] gather_axis = 0 : tensor<2x4xf32> -> tensor<4x4xf32>
 // CHECK-NEXT:  "other.exit"(%all_gather) : (tensor<4x4xf32>) -> ()
 func.func @no_return(%x: tensor<4x4xf32>) {

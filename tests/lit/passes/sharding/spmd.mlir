@@ -5,7 +5,7 @@ shard.grid @g(shape = 2x2)
 // A batch over one axis, the hidden dimension over the other, both said of inputs only: one
 // reduction over the hidden axis, and rows of the result stay where they are.
 
-// CHECK-LABEL: func.func @mlp(%x: tensor<2x6xf32> {shard.boundary = {global_type = tensor<4x6xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}, %w1: tensor<6x4xf32> {shard.boundary = {global_type = tensor<6x8xf32>, grid = @g, split_axes = [array<i16>, array<i16: 1>]}}, %w2: tensor<4x6xf32> {shard.boundary = {global_type = tensor<8x6xf32>, grid = @g, split_axes = [array<i16: 1>, array<i16>]}}) -> (tensor<2x6xf32> {shard.boundary = {global_type = tensor<4x6xf32>, grid = @g, split_axes = [array<i16: 0>, array<i16>]}}) {
+// CHECK-LABEL: func.func @mlp(%x: tensor<2x6xf32> {shard.boundary = {global_type = tensor<4x6xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}, %w1: tensor<6x4xf32> {shard.boundary = {global_type = tensor<6x8xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}], [1]]>}}, %w2: tensor<4x6xf32> {shard.boundary = {global_type = tensor<8x6xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}1], []]>}}) -> (tensor<2x6xf32> {shard.boundary = {global_type = tensor<4x6xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}) {
 // CHECK-NEXT:  %zero = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:  %0 = tensor.empty() : tensor<2x4xf32>
 // CHECK-NEXT:  %f1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<2x4xf32>) -> tensor<2x4xf32>
