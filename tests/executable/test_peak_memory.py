@@ -1,0 +1,73 @@
+"""How many bytes programs need, and in how many dispatches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mesh_opt.api import Program, compile
+
+MODELS = Path(__file__).parents[1] / "cases" / "models"
+
+IREE_PEAK_BYTES = 346_368
+"""Of the transformer block: iree-run-module --device=local-sync --print_statistics, IREE 3.13,
+by default; with --iree-opt-data-tiling and the host's CPU it is 478,720."""
+
+SOFTMAX = """
+func.func @main(%x: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %rows = tensor.empty() : tensor<8xf32>
+  %whole = tensor.empty() : tensor<8x32xf32>
+  %lows = linalg.fill ins(%low : f32) outs(%rows : tensor<8xf32>) -> tensor<8xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%rows : tensor<8xf32>) -> tensor<8xf32>
+  %most = linalg.reduce {arith.maximumf} ins(%x : tensor<8x32xf32>) outs(%lows : tensor<8xf32>)
+    dimensions = [1]
+  %m = linalg.broadcast ins(%most : tensor<8xf32>) outs(%whole : tensor<8x32xf32>) dimensions = [1]
+  %d = linalg.sub ins(%x, %m : tensor<8x32xf32>, tensor<8x32xf32>)
+    outs(%whole : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %e = linalg.exp ins(%d : tensor<8x32xf32>) outs(%whole : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %sum = linalg.reduce {arith.addf} ins(%e : tensor<8x32xf32>) outs(%zeros : tensor<8xf32>)
+    dimensions = [1]
+  %s = linalg.broadcast ins(%sum : tensor<8xf32>) outs(%whole : tensor<8x32xf32>) dimensions = [1]
+  %r = linalg.div ins(%e, %s : tensor<8x32xf32>, tensor<8x32xf32>)
+    outs(%whole : tensor<8x32xf32>) -> tensor<8x32xf32>
+  return %r : tensor<8x32xf32>
+}
+"""
+
+
+def run_block(pipeline: str) -> Program:
+    program = compile((MODELS / "transformer_block.mlir").read_text(), pipeline, backend="numba")
+    stored = np.load(MODELS / "transformer_block.npz")
+    (result,) = program["main"].run([stored[f"in{index}"] for index in range(13)])
+    expected = stored["out0"]
+    assert np.abs(result - expected).max() <= 1e-5 * np.abs(expected).max()
+    return program
+
+
+def test_the_transformer_block_needs_no_more_than_a_tenth_more_than_iree() -> None:
+    (found,) = run_block("compile").statistics()
+    assert found.peak_bytes <= 1.1 * IREE_PEAK_BYTES
+    assert found.memory.boundary_bytes == 231_680
+    assert found.dispatches <= 21
+
+
+def test_the_transformer_block_without_tiles_is_as_many_dispatches_as_iree_makes() -> None:
+    (found,) = run_block("data-tile{data-tiling=false}").statistics()
+    assert found.dispatches == 14
+
+
+@pytest.mark.parametrize("pipeline", ["data-tile", "data-tile{data-tiling=false}"])
+def test_softmax_is_one_dispatch_in_the_memory_of_its_result(pipeline: str) -> None:
+    program = compile(SOFTMAX, pipeline, backend="numba")
+    given = np.random.default_rng(0).normal(size=(8, 32)).astype(np.float32)
+    (result,) = program["main"].run([given])
+    exponentials = np.exp(given - given.max(axis=1, keepdims=True))
+    assert np.allclose(result, exponentials / exponentials.sum(axis=1, keepdims=True), atol=1e-6)
+    (found,) = program.statistics()
+    assert found.dispatches == 1
+    # The exponentials lie in the result's memory; what rows add up to is small.
+    assert found.memory.arena_bytes <= 2 * 64
+    assert found.peak_bytes <= 2 * 1024 + 2 * 64
