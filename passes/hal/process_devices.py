@@ -69,6 +69,10 @@ def place_processes(module: ModuleOp) -> None:
             _refuse_devices(reached, grid, devices)
         _place_function(function, places[devices], grid)
         _place_state(module, reached, places[devices], grid)
+        for callee in reached:
+            visibility = callee.properties.get("sym_visibility")
+            if isinstance(visibility, StringAttr) and visibility.data == "private":
+                callee.attributes.setdefault(DEFAULT_AFFINITY, places[devices])
         placed |= set(reached)
     devices = process_devices(next(iter(grids.values())))
     if devices and DEFAULT_AFFINITY not in module.attributes:

@@ -278,3 +278,38 @@ def test_shares_of_unequal_sizes() -> None:
     _, module = parse(text)
     inputs = small_inputs(module, "mlp")
     check_every_stage(text, inputs, run(module, "mlp", inputs), True, 1e-4)
+
+
+def test_functions_that_call_themselves_and_blocks() -> None:
+    """Private functions with tensors stay, and have copies as well."""
+    text = f"""
+{defined(("znver4", "i8mm"))}
+shard.grid @g(shape = 2) {{{listed(("znver4", "i8mm"))}}}
+func.func private @powers(%x: tensor<4x4xf32>, %n: index) -> tensor<4x4xf32> {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %done = arith.cmpi sle, %n, %c0 : index
+  cf.cond_br %done, ^end(%x : tensor<4x4xf32>), ^more
+^more:
+  %c = arith.constant dense<1.0> : tensor<4x4xf32>
+  %o = linalg.matmul ins(%x, %x : tensor<4x4xf32>, tensor<4x4xf32>)
+      outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %m = arith.subi %n, %c1 : index
+  %y = func.call @powers(%o, %m) : (tensor<4x4xf32>, index) -> tensor<4x4xf32>
+  cf.br ^end(%y : tensor<4x4xf32>)
+^end(%r: tensor<4x4xf32>):
+  return %r : tensor<4x4xf32>
+}}
+func.func @main(%x: tensor<4x4xf32>, %n: index) -> tensor<4x4xf32> {{
+  %s = shard.sharding @g split_axes = [AXES] : !shard.sharding
+  %a = shard.shard %x to %s : tensor<4x4xf32>
+  %o = func.call @powers(%a, %n) : (tensor<4x4xf32>, index) -> tensor<4x4xf32>
+  return %o : tensor<4x4xf32>
+}}
+"""
+    x = np.random.default_rng(0).integers(-1, 2, (4, 4)).astype(np.float32)
+    inputs = [x, np.asarray(np.int64(2))]
+    for axes in ("[0]", "[], [0]", "[]"):
+        split = text.replace("AXES", axes)
+        _, module = parse(split)
+        check_every_stage(split, inputs, run(module, "main", inputs), True, 0)
