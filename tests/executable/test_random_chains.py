@@ -10,6 +10,7 @@ import os
 import numpy as np
 import pytest
 from device_chains import random_chain
+from mesh_opt.backend.compile import compile_program
 from mesh_opt.interpreter.compare import compare
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
@@ -49,3 +50,7 @@ def test_tiled_equals_untiled(seed: int) -> None:
             (found,) = run(stage, "main", inputs)
             difference = compare(found, expected)
             assert difference.agrees, f"after {one.name}: {difference}\n{text}"
+        # In kernels, with guard bytes around all buffers: these are as large as sizeof says.
+        (found,) = compile_program(stage, guard=True).run("main", inputs)
+        difference = compare(found, expected)
+        assert difference.agrees, f"in guarded kernels: {difference}\n{text}"
