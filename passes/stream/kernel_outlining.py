@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from typing import cast
 
@@ -416,7 +417,11 @@ def forget_names(operation: Operation) -> None:
 
 def whole_tensor(tensor: Tensor) -> dict[str, Attribute]:
     """The part that a load or store is about: from 0, every element."""
-    shape = tensor.get_shape()
+    return dict(_whole(tensor.get_shape()))
+
+
+@lru_cache(maxsize=1024)
+def _whole(shape: tuple[int, ...]) -> dict[str, Attribute]:
     return {
         "static_offsets": DenseArrayBase.from_list(i64, [0] * len(shape)),
         "static_sizes": DenseArrayBase.from_list(i64, shape),
