@@ -43,6 +43,7 @@ from .linalg_bodies import clone_body
 from .linalg_body_ops import YieldOp
 from .linalg_named_ops import BodyKind, NamedOp
 from .reading import element_type, integers
+from .tensor_checks import agree
 
 # The short form ----------------------------------------------------------------------------------
 
@@ -143,12 +144,6 @@ def _text(shape: Sequence[int]) -> str:
     return ", ".join("?" if size < 0 else str(size) for size in shape)
 
 
-def _agree(left: Sequence[int], right: Sequence[int]) -> bool:
-    return len(left) == len(right) and all(
-        a == b or a < 0 or b < 0 for a, b in zip(left, right, strict=True)
-    )
-
-
 # Operations --------------------------------------------------------------------------------------
 
 
@@ -215,7 +210,7 @@ class MapOp(IRDLOperation):
             )
         output_shape = _shape(self.init)
         for value in self.inputs:
-            if not _agree(_shape(value), output_shape):
+            if not agree(_shape(value), output_shape):
                 raise VerifyException(
                     f"expected shape of input ({_text(_shape(value))}) to match shape of output "
                     f"({_text(output_shape)})"
@@ -318,7 +313,7 @@ class ReduceOp(IRDLOperation):
             )
         kept = [size for index, size in enumerate(input_shape) if index not in dimensions]
         for value in self.inputs:
-            if not _agree(_shape(value), input_shape):
+            if not agree(_shape(value), input_shape):
                 raise VerifyException(
                     f"expects all inputs to have compatible shapes: [{_text(_shape(value))}] is "
                     f"not [{_text(input_shape)}]"
@@ -330,7 +325,7 @@ class ReduceOp(IRDLOperation):
                     f"number of dimensions after reduction {len(kept)} doesn't match the init "
                     f"rank {len(shape)}"
                 )
-            if not _agree(shape, kept):
+            if not agree(shape, kept):
                 raise VerifyException(
                     f"init dimensions [{_text(shape)}] doesn't match input dimensions after "
                     f"reduction [{_text(kept)}]"
@@ -425,7 +420,7 @@ class BroadcastOp(_RelayoutOp):
                 )
         kept = [index for index in range(len(init_shape)) if index not in dimensions]
         for index, (size, target) in enumerate(zip(input_shape, kept, strict=True)):
-            if not _agree((size,), (init_shape[target],)):
+            if not agree((size,), (init_shape[target],)):
                 raise VerifyException(
                     f"input dim {index} should match init dim {target}. input: {size}, init: "
                     f"{init_shape[target]}"
@@ -455,7 +450,7 @@ class TransposeOp(_RelayoutOp):
                 f"size of permutation {len(permutation)} does not match the argument rank {rank}"
             )
         for index, source in enumerate(permutation):
-            if not _agree((init_shape[index],), (input_shape[source],)):
+            if not agree((init_shape[index],), (input_shape[source],)):
                 raise VerifyException(
                     f"dim(result, {index}) = {init_shape[index]} doesn't match dim(input, "
                     f"permutation[{index}]) = {input_shape[source]}"

@@ -36,6 +36,7 @@ from .shard_attributes import (
     ShardingType,
     Spelling,
 )
+from .tensor_shapes import shape_of as tensor_shape
 
 Shape = tuple[int | None, ...]
 
@@ -153,7 +154,7 @@ def shape_of(value_type: Attribute) -> Shape:
     """The shape of a ranked tensor or memref."""
     if not isinstance(value_type, TensorType | MemRefType):
         raise VerifyException(f"expected a ranked tensor or memref, got {value_type}")
-    return tuple(None if n == DYNAMIC_INDEX else n for n in value_type.get_shape())
+    return tensor_shape(cast(TensorType[Attribute], value_type))
 
 
 def element_type_of(value_type: Attribute) -> Attribute:

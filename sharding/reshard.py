@@ -441,26 +441,6 @@ class _Moves:
                     yield (axis, *more)
 
 
-def permutation_source(
-    before: Sharding, after: Sharding, coordinates: Sequence[int]
-) -> tuple[int, ...]:
-    """The coordinates of the process whose shard under `before` is this one's under `after`.
-
-    The dimensions' block numbers agree; among processes that hold the same block, the numbers
-    along the axes that split nothing agree. Pending axes keep their coordinates.
-    """
-    grid = before.grid
-    result = list(coordinates)
-    for old, new in permuted_axes(before, after):
-        index = grid.linear_index(coordinates, new)
-        for axis in reversed(old):
-            extent = grid.shape[axis]
-            if extent is None:
-                raise ValueError(f"grid @{grid.name} has an extent known only at run time")
-            index, result[axis] = divmod(index, extent)
-    return tuple(result)
-
-
 def permuted_axes(before: Sharding, after: Sharding) -> tuple[tuple[Axes, Axes], ...]:
     """Pairs (axes before, axes after) along which the linear position of a shard is the same.
 

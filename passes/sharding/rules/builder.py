@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, TensorType
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ....dialects.tensor_shapes import shape_of as tensor_shape
 from ....sharding.factors import (
     DimensionFactors,
     Factor,
@@ -25,7 +27,7 @@ def shape_of(value: SSAValue) -> Shape | None:
     value_type = value.type
     if not isinstance(value_type, TensorType):
         return None
-    return tuple(None if extent == DYNAMIC_INDEX else extent for extent in value_type.get_shape())
+    return tensor_shape(cast(TensorType[Attribute], value_type))
 
 
 def attribute(operation: Operation, name: str) -> Attribute | None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.local_shape import explicit_borders, halo, shard_intervals
-from mesh_opt.sharding.reshard import Plan, permutation_source, plan_reshard
+from mesh_opt.sharding.reshard import Plan, permuted_axes, plan_reshard
 from mesh_opt.sharding.reshard_steps import (
     AllGather,
     AllReduce,
@@ -27,6 +27,25 @@ from mesh_opt.sharding.reshard_steps import (
 from mesh_opt.sharding.sharding import Partial, ReductionKind, Sharding
 
 Shards = list[np.ndarray]
+
+
+def permutation_source(
+    before: Sharding, after: Sharding, coordinates: tuple[int, ...]
+) -> tuple[int, ...]:
+    """The coordinates of the process whose shard under `before` is this one's under `after`.
+
+    The dimensions' block numbers agree; among processes that hold the same block, the numbers
+    along the axes that split nothing agree. Pending axes keep their coordinates.
+    """
+    grid = before.grid
+    result = list(coordinates)
+    for old, new in permuted_axes(before, after):
+        index = grid.linear_index(coordinates, new)
+        for axis in reversed(old):
+            extent = grid.shape[axis]
+            assert extent is not None
+            index, result[axis] = divmod(index, extent)
+    return tuple(result)
 
 
 def shard(whole: np.ndarray, sharding: Sharding) -> Shards:
