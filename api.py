@@ -179,10 +179,10 @@ class Function:
 
     def arrays(self, inputs: Sequence[npt.ArrayLike]) -> list[Array]:
         """Inputs as arrays of the arguments' types. Raises InputError."""
-        if len(inputs) != len(self.argument_types):
-            raise InputError(
-                f"@{self.name} takes {len(self.argument_types)} inputs, got {len(inputs)}"
-            )
+        count = len(self.argument_types)
+        if len(inputs) != count:
+            plural = "" if count == 1 else "s"
+            raise InputError(f"@{self.name} takes {count} input{plural}, got {len(inputs)}")
         arrays: list[Array] = []
         for value, value_type in zip(inputs, self.argument_types, strict=True):
             array: Array = np.asarray(value)

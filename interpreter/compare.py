@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from .values import Array, Value, count_undefined, is_float_dtype, is_number, shape_text
+from .values import (
+    Array,
+    Value,
+    count_undefined,
+    is_float_dtype,
+    is_number,
+    shape_phrase,
+    shape_text,
+)
 
 _TOLERANCES: dict[str, tuple[float, float]] = {
     "float64": (1e-12, 1e-10),
@@ -66,7 +74,7 @@ def compare(actual: Value, expected: Value, allowed: float | None = None) -> Dif
         return Difference(0.0, 0.0, (), bool(actual == expected))
     if actual.shape != expected.shape:
         raise ValueError(
-            f"has shape {shape_text(actual.shape)}, expected {shape_text(expected.shape)}"
+            f"has {shape_phrase(actual.shape)}, expected {shape_text(expected.shape)}"
         )
     if actual.dtype != expected.dtype:
         raise ValueError(f"is of {actual.dtype}, expected {expected.dtype}")

@@ -14,7 +14,7 @@ from .attributes import integer, operand_groups, required, text
 from .machine import Frame
 from .registry import Results, executes
 from .tensor import filled_shape
-from .values import Array, Value, element_type, shape_fits, shape_text
+from .values import Array, Value, element_type, shape_fits, shape_phrase, shape_text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,8 +66,7 @@ def _assert(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     if view.array.shape != expected:
         raise OperationError(
             op,
-            f"fails: {name} has shape {shape_text(view.array.shape)}, expected"
-            f" {shape_text(expected)}",
+            f"fails: {name} has {shape_phrase(view.array.shape)}, expected {shape_text(expected)}",
         )
     if element_code(view.element) != int(element):
         raise OperationError(op, f"fails: {name} has elements of type {view.element}")

@@ -42,7 +42,7 @@ from .values import (
     holds_numbers,
     is_number,
     shape_fits,
-    shape_text,
+    shape_phrase,
     static_shape,
 )
 
@@ -213,7 +213,7 @@ def checked_inputs(types: Sequence[Attribute], inputs: Sequence[Array]) -> list[
         shape = static_shape(value_type)
         if shape is None or not shape_fits(array.shape, shape):
             raise InputError(
-                f"input {index} has shape {shape_text(array.shape)}, expected {value_type}"
+                f"input {index} has {shape_phrase(array.shape)}, expected {value_type}"
             )
         arrays.append(array)
     return arrays

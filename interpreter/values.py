@@ -127,6 +127,11 @@ def shape_text(shape: tuple[int, ...]) -> str:
     return "x".join("?" if extent < 0 else str(extent) for extent in shape) or "rank 0"
 
 
+def shape_phrase(shape: tuple[int, ...]) -> str:
+    """What an array has, in words: `shape 2x4`, or `rank 0`."""
+    return f"shape {shape_text(shape)}" if shape else "rank 0"
+
+
 def integer_width(value_type: Attribute) -> int | None:
     """Bits of an integer type or of a tensor's elements (index: 64), `None` for other types."""
     scalar = element_type(value_type)

@@ -50,8 +50,8 @@ def _expression(expression: AffineExpr) -> str:
             return f"d{position}"
         case AffineSymExpr(position):
             return f"s{position}"
-        case AffineBinaryOpExpr(AffineBinaryOpKind.Add, left, right):
-            return _sum(left, right)
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Add):
+            return _sum(expression)
         case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, left, AffineConstantExpr(-1)):
             return f"-{_factor(left)}"
         case AffineBinaryOpExpr(kind, left, right):
@@ -68,19 +68,28 @@ _OPERATORS = {
 }
 
 
-def _sum(left: AffineExpr, right: AffineExpr) -> str:
-    match right:
+def _sum(expression: AffineExpr) -> str:
+    """All terms of a sum; of long ones, which grow to the left, without recursion."""
+    terms: list[str] = []
+    while isinstance(expression, AffineBinaryOpExpr) and expression.kind is AffineBinaryOpKind.Add:
+        terms.append(_signed_term(expression.rhs))
+        expression = expression.lhs
+    return _expression(expression) + "".join(reversed(terms))
+
+
+def _signed_term(term: AffineExpr) -> str:
+    match term:
         case AffineConstantExpr(value) if value < 0:
-            return f"{_expression(left)} - {-value}"
+            return f" - {-value}"
         case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, inner, AffineConstantExpr(-1)):
             is_sum = isinstance(inner, AffineBinaryOpExpr) and inner.kind is AffineBinaryOpKind.Add
-            return f"{_expression(left)} - {_factor(inner) if is_sum else _expression(inner)}"
+            return f" - {_factor(inner) if is_sum else _expression(inner)}"
         case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, inner, AffineConstantExpr(value)) if (
             value < -1
         ):
-            return f"{_expression(left)} - {_factor(inner)} * {-value}"
+            return f" - {_factor(inner)} * {-value}"
         case _:
-            return f"{_expression(left)} + {_expression(right)}"
+            return f" + {_expression(term)}"
 
 
 def _factor(expression: AffineExpr) -> str:

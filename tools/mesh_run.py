@@ -61,7 +61,7 @@ def _describe(problem: Exception) -> str:
     if isinstance(problem, CompilationError | ExecutionError):
         return f"{problem}\n"
     if isinstance(problem, InputError | UnsupportedType):
-        return f"mesh-run: {problem}\n"
+        return f"mesh-run: {_printable(str(problem))}\n"
     if isinstance(problem, MemoryError):
         return f"mesh-run: out of memory: {problem}\n"
     return (
@@ -99,7 +99,7 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
     function = _function(options, program)
     inputs = _inputs(options, function)
     reference = _reference(options, function, bool(pipeline)) if options.check is not None else None
-    stdout.write(f"EXEC @{function.name}\n")
+    stdout.write(f"EXEC @{_printable(function.name)}\n")
     if options.per_device:
         return _run_per_device(function, inputs, options, stdout)
     results = function.run(inputs)
@@ -125,6 +125,11 @@ def _output_of_first_rank(stdout: TextIO) -> TextIO:
     from ..runtime.mpi import world_communicator
 
     return stdout if world_communicator().process == 0 else io.StringIO()
+
+
+def _printable(text: str) -> str:
+    """A text without characters that a terminal would obey, but for the ends of lines."""
+    return "".join(c if c.isprintable() or c == "\n" else f"\\{ord(c):02X}" for c in text)
 
 
 def _grid(options: RunOptions, program: Program) -> Grid | None:

@@ -46,6 +46,10 @@ def _number(help_text: str) -> Any:
     return dataclasses.field(default=None, metadata=metadata)
 
 
+REMARKS = ("sharding", "encoding", "dispatch", "all")
+"""What --remarks can ask for."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """What the user asked for. A field `a_b` is the option `--a-b`."""
@@ -166,7 +170,15 @@ def parse_command_line(
                 hint = did_you_mean(name, {**table, **pass_names})
                 raise UsageError(f"there is no option or pass '{argument.partition('=')[0]}'{hint}")
     _check_pass_names(values, pass_names)
+    _check_categories(values.get("remarks", ()))
     return dataclasses.replace(defaults or Options(), **values, pass_flags=tuple(passes))
+
+
+def _check_categories(remarks: Sequence[str]) -> None:
+    for category in remarks:
+        if category not in REMARKS:
+            known = ", ".join(REMARKS)
+            raise UsageError(f"--remarks: there is no category '{category}', but {known}")
 
 
 def _check_pass_names(values: Mapping[str, Any], pass_names: Mapping[str, object]) -> None:

@@ -16,12 +16,11 @@ import re
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from functools import cached_property
-from itertools import chain, count
+from itertools import chain
+from string import digits
 from typing import NoReturn
 
 from xdsl.context import Context
-from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     FileLineColLoc,
@@ -44,15 +43,13 @@ from .dense_elements import BitsElement
 from .lexer import SourceLexer
 from .limits import MAXIMUM_INTEGER_WIDTH, MAXIMUM_NESTING, deep_recursion
 from .mended_forms import PARSERS
-from .quick_parser import QuickParser
+from .resource_parser import ResourceParser
 from .source import Source
 
 _TYPE_SPELLING = re.compile(r"[!a-zA-Z_][\w$.]*+(?:<(?:[^<>\"-]++|<[^<>\"-]*+>)*+>)?", re.ASCII)
 """The text of most types. Where it ends elsewhere than the parser does, nothing is remembered."""
 
 _INTEGER_TYPE = re.compile(r"[su]?i([0-9]+)")
-
-_RESOURCE = re.compile(r'([\w$.-]++)\s*+:\s*+"(0x[^"]*+)"')
 
 _LOCATION_ALIAS = re.compile(r"^(#[\w$.-]+)\s*=\s*loc\(", re.MULTILINE | re.ASCII)
 
@@ -94,7 +91,7 @@ class _Aliases(dict[str, Attribute]):
         return super().__contains__(name)
 
 
-class SourceParser(QuickParser):
+class SourceParser(ResourceParser):
     """The parser described above. One parser reads one source once."""
 
     source: Source
@@ -113,8 +110,6 @@ class SourceParser(QuickParser):
         self._operation_start: int | None = None
         self._file_name = StringAttr(source.name)
         self._numbers: dict[int, IntAttr] = {}
-        self.external_resources: dict[str, dict[str, str]] = {}
-        self._resource_keys: dict[tuple[str, str], str] = {}
 
     # Whole files
 
@@ -133,6 +128,9 @@ class SourceParser(QuickParser):
             # many ways. The text is at fault in nearly all of them.
             start = self._operation_start if self._operation_start is not None else self.pos
             message = str(error).strip() or type(error).__name__
+            if "set_int_max_str_digits" in message:
+                before = self.source.content[: self.pos].rstrip()
+                start, message = len(before.rstrip(digits)), "integer constant out of range"
             raise ParseError(Span(start, start, self.source), message) from error
 
     def _parse_top_level(self) -> list[Operation]:
@@ -183,57 +181,6 @@ class SourceParser(QuickParser):
         self.lexer.pos = position
         self._parser_state.current_token = here
         return location
-
-    def _parse_dialect_resource_handle(
-        self, dialect_name: str, interface: OpAsmDialectInterface
-    ) -> str:
-        """The key under which a resource that the text names is stored.
-
-        The store is one for the whole process: another file's resource of this name keeps its
-        data, and the same data keeps its name.
-        """
-        name = self.parse_identifier(" for resource handle")
-        key = self._resource_keys.get((dialect_name, name))
-        if key is None:
-            data = self._resource_texts.get(name, "")
-            names = chain((name,), (f"{name}_{number}" for number in count()))
-            key = next(known for known in names if interface.lookup(known) in (None, data))
-            if interface.lookup(key) is None:
-                interface.declare_resource(key)
-                if data:
-                    interface.parse_resource(key, data)
-            self._resource_keys[dialect_name, name] = key
-        return key
-
-    @cached_property
-    def _resource_texts(self) -> dict[str, str]:
-        """The data that the end of the file gives resources, read once for all of them."""
-        start = self.source.content.rfind("{-#")
-        entries = _RESOURCE.finditer(self.source.content, start) if start >= 0 else ()
-        texts: dict[str, str] = {}
-        for entry in entries:
-            texts.setdefault(entry[1], entry[2])
-        return texts
-
-    def _parse_external_resources(self) -> None:
-        """Keep `{name: {key: "text"}}`: how a reproducer carries its pipeline."""
-
-        def parse_entry() -> tuple[str, str]:
-            key = self.parse_identifier()
-            self.parse_punctuation(":")
-            token = self._current_token
-            if token.kind is MLIRTokenKind.STRING_LIT:
-                return key, self.parse_str_literal()
-            self._consume_token()
-            return key, token.text
-
-        def parse_group() -> None:
-            name = self.parse_identifier()
-            self.parse_punctuation(":")
-            entries = self.parse_comma_separated_list(self.Delimiter.BRACES, parse_entry)
-            self.external_resources[name] = dict(entries)
-
-        self.parse_comma_separated_list(self.Delimiter.BRACES, parse_group)
 
     # Operations
 
@@ -498,6 +445,14 @@ class SourceParser(QuickParser):
         if known is not None:
             self._resume_from(match.end())
         return spelling, known
+
+    def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
+        """A dimension of a shape, which MLIR stores in 64 bits."""
+        start = self.pos
+        size = super().parse_shape_dimension(allow_dynamic)
+        if size >= 1 << 63:
+            self.raise_error("invalid dimension: it does not fit into 64 bits", start)
+        return size
 
     def _reject_huge_integer_type(self, spelling: str) -> None:
         """MLIR's limit. Beyond it, the bounds of an integer alone would fill the memory."""

@@ -23,7 +23,7 @@ from ..interpreter.values import (
     integer_width,
     is_unsigned,
     shape_fits,
-    shape_text,
+    shape_phrase,
     static_shape,
 )
 
@@ -132,7 +132,7 @@ def parse_value(text: str, expected: Attribute) -> Array:
         raise TextError(f"is of type {name}, expected {describe(expected)}")
     declared = static_shape(expected)
     if declared is None or not shape_fits(shape, declared):
-        raise TextError(f"has shape {shape_text(shape)}, expected {describe(expected)}")
+        raise TextError(f"has {shape_phrase(shape)}, expected {describe(expected)}")
     count = prod(shape)
     if count > MAXIMAL_INPUT:
         raise TextError(f"has {count} elements, more than can be held")

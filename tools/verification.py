@@ -180,7 +180,20 @@ def _verify_invariants(operation: Operation) -> None:
     except DiagnosticException as failure:
         message = str(failure).strip().removeprefix("Operation does not verify: ")
         raise OperationError(operation, message) from failure
+    except AttributeError as failure:
+        if not _is_raised_by_xdsl(failure):
+            raise
+        # As of a call whose callee has no function type; the callee's own error says which.
+        raise OperationError(operation, "refers to an operation that is wrong itself") from failure
     except (ValueError, IndexError, KeyError, NotImplementedError) as failure:
         # Some of xDSL's verifiers trip over what they should reject.
         message = f"does not verify: {failure or type(failure).__name__}"
         raise OperationError(operation, message) from failure
+
+
+def _is_raised_by_xdsl(failure: Exception) -> bool:
+    """Whether an exception comes out of xDSL's code, and not out of ours that it called."""
+    frame = failure.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    return frame is not None and str(frame.tb_frame.f_globals.get("__name__")).startswith("xdsl.")

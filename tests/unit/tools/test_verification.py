@@ -107,3 +107,15 @@ def test_many_blocks_take_linear_time() -> None:
 def test_what_only_changed_ir_shows(text: str, message: str) -> None:
     with pytest.raises(OperationError, match=message):
         verify(parse(text))
+
+
+def test_a_call_of_what_is_no_function_type() -> None:
+    module = parse(
+        '"func.func"() <{sym_name = "g", function_type = () -> ()}> ({\n'
+        '"func.call"() <{callee = @h}> : () -> ()\n"func.return"() : () -> ()\n}) : () -> ()\n'
+        '"func.func"() <{sym_name = "h", function_type = 7 : i64, sym_visibility = "private"}> ({\n'
+        "}) : () -> ()"
+    )
+    messages = [str(error) for error in verification_errors(module)]
+    assert len(messages) == 2
+    assert "refers to an operation that is wrong itself" in messages[0]
