@@ -71,3 +71,30 @@ def test_softmax_is_one_dispatch_in_the_memory_of_its_result(pipeline: str) -> N
     # The exponentials lie in the result's memory; what rows add up to is small.
     assert found.memory.arena_bytes <= 2 * 64
     assert found.peak_bytes <= 2 * 1024 + 2 * 64
+
+
+SHARED_WEIGHT = """
+func.func @main(%x: tensor<16x32xf32>, %y: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  %w = arith.constant dense_resource<weight> : tensor<32x32xf32>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x32xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16x32xf32>) -> tensor<16x32xf32>
+  %a = linalg.matmul ins(%x, %w : tensor<16x32xf32>, tensor<32x32xf32>)
+    outs(%f : tensor<16x32xf32>) -> tensor<16x32xf32>
+  %b = linalg.matmul ins(%y, %w : tensor<16x32xf32>, tensor<32x32xf32>)
+    outs(%a : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return %b : tensor<16x32xf32>
+}
+{-# dialect_resources: { builtin: { weight: "0x04000000CONTENTS" } } #-}
+"""
+
+
+def test_a_weight_of_two_products_is_stored_once() -> None:
+    weight = np.random.default_rng(1).normal(size=(32, 32)).astype(np.float32)
+    text = SHARED_WEIGHT.replace("CONTENTS", weight.tobytes().hex())
+    program = compile(text, "data-tile", backend="numba")
+    x, y = (np.random.default_rng(seed).normal(size=(16, 32)).astype(np.float32) for seed in (2, 3))
+    (result,) = program["main"].run([x, y])
+    assert np.allclose(result, x @ weight + y @ weight, atol=1e-4)
+    (found,) = program.statistics()
+    assert found.memory.constant_bytes == weight.nbytes
