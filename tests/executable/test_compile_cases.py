@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -83,3 +84,100 @@ def test_sizes_that_only_the_processes_together_know(shape: tuple[int, int]) -> 
         found = program["f"].run(inputs, backend)
         for got, wanted in zip(found, program["f"].reference(inputs), strict=True):
             assert compare(got, wanted).agrees
+
+
+CONTROL_FLOW = {
+    "a branch around a reshard": """
+  %c = arith.cmpi sgt, %n, %c1 : index
+  cf.cond_br %c, ^a(%xs : T), ^b(%y : T)
+^a(%p: T):
+  %pt = shard.shard %p to %t : T
+  %q = math.tanh %pt : T
+  cf.br ^b(%q : T)
+^b(%r: T):""",
+    "a loop of blocks": """
+  cf.br ^head(%c0, %xs : index, T)
+^head(%i: index, %a: T):
+  %c = arith.cmpi slt, %i, %n : index
+  cf.cond_br %c, ^body, ^end
+^body:
+  %b = arith.addf %a, %y : T
+  %bt = shard.shard %b to %t : T
+  %j = arith.addi %i, %c1 : index
+  cf.br ^head(%j, %bt : index, T)
+^end:
+  %r = math.absf %a : T""",
+    "an early return": """
+  %c = arith.cmpi sgt, %n, %c1 : index
+  cf.cond_br %c, ^a, ^b
+^a:
+  return %xs : T
+^b:
+  %r = math.tanh %y : T""",
+    "a call of several blocks": """
+  %r = func.call @blocks(%xs, %y, %n) : (T, T, index) -> T""",
+    "a function that calls itself": """
+  %r = func.call @again(%xs, %n) : (T, index) -> T""",
+    "a reshard in a while loop": """
+  %r, %j = scf.while (%a = %xs, %i = %c0) : (T, index) -> (T, index) {
+    %c = arith.cmpi slt, %i, %n : index
+    scf.condition(%c) %a, %i : T, index
+  } do {
+  ^bb0(%a: T, %i: index):
+    %b = arith.addf %a, %y : T
+    %bt = shard.shard %b to %t : T
+    %k = arith.addi %i, %c1 : index
+    scf.yield %bt, %k : T, index
+  }""",
+}
+FRAME = """
+shard.grid @g(shape = 2)
+func.func private @blocks(%x: T, %y: T, %n: index) -> T {
+  %c1 = arith.constant 1 : index
+  %c = arith.cmpi sgt, %n, %c1 : index
+  cf.cond_br %c, ^a, ^b
+^a:
+  %z = arith.mulf %x, %y : T
+  return %z : T
+^b:
+  return %y : T
+}
+func.func private @again(%x: T, %n: index) -> T {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c = arith.cmpi sgt, %n, %c0 : index
+  %r = scf.if %c -> (T) {
+    %y = arith.addf %x, %x : T
+    %m = arith.subi %n, %c1 : index
+    %z = func.call @again(%y, %m) : (T, index) -> T
+    scf.yield %z : T
+  } else {
+    scf.yield %x : T
+  }
+  return %r : T
+}
+func.func @main(%x: T, %y: T, %n: index) -> T {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %t = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
+  %xs = shard.shard %x to %s : T
+BODY
+  return %r : T
+}
+"""
+
+
+@pytest.mark.parametrize("tensor", ["tensor<7x4xf32>", "tensor<?x4xf32>"], ids=["known", "unknown"])
+@pytest.mark.parametrize("body", CONTROL_FLOW.values(), ids=CONTROL_FLOW)
+def test_control_flow_around_unequal_shares(body: str, tensor: str) -> None:
+    text = re.sub(r"\bT\b", tensor, FRAME.replace("BODY", body))
+    function = api.compile(text, "compile", stages=False)["main"]
+    generator = np.random.default_rng(2)
+    arrays = [generator.standard_normal((7, 4)).astype(np.float32) for _ in range(2)]
+    for number in (0, 3):
+        inputs = [*arrays, np.asarray(number, np.int64)]
+        (expected,) = function.reference(inputs)
+        for backend in ("interpreter", "numba"):
+            (found,) = function.run(inputs, backend)
+            assert compare(found, expected).agrees, (backend, number)

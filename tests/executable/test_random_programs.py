@@ -117,3 +117,22 @@ def test_random_programs(passes: tuple[str, ...], text: str) -> None:
         if FAILING:
             Path(FAILING).write_text(text)
         raise
+
+
+@settings(
+    max_examples=COUNT // 4,
+    deadline=None,
+    database=None,
+    derandomize=COUNT <= 100,
+    suppress_health_check=list(HealthCheck),
+)
+@given(programs())
+def test_random_programs_compiled(text: str) -> None:
+    """The same, through all of `compile`."""
+    try:
+        check(text, "compile")
+    except Exception:
+        note(text)
+        if FAILING:
+            Path(FAILING).write_text(text)
+        raise
