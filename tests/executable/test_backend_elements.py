@@ -1,0 +1,168 @@
+"""Arithmetic, conversions and comparisons of each element type: kernels against the interpreter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from backend_checks import check, function
+
+FLOATS = ["f16", "bf16", "f32", "f64"]
+INTEGERS = ["i1", "i4", "i8", "i12", "i16", "i32", "i64"]
+
+
+def elementwise(name: str, element: str, operands: int = 2) -> str:
+    kind = f"tensor<3x5x{element}>"
+    names = ", ".join(f"%a{i}" for i in range(operands))
+    body = f"  %0 = {name} {names} : {kind}\n  return %0 : {kind}"
+    return function([kind] * operands, kind, body)
+
+
+FLOAT_BINARY = [
+    "addf", "subf", "mulf", "divf", "maximumf", "minimumf", "maxnumf", "minnumf",
+]  # fmt: skip
+INTEGER_BINARY = [
+    "addi", "subi", "muli", "andi", "ori", "xori", "maxsi", "maxui", "minsi", "minui",
+]  # fmt: skip
+DIVISIONS = ["divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "ceildivui"]
+SHIFTS = ["shli", "shrsi", "shrui"]
+
+
+@pytest.mark.parametrize("element", FLOATS)
+def test_float_arithmetic(element: str) -> None:
+    kind = f"tensor<3x5x{element}>"
+    lines = [f"  %{n} = arith.{n} %a0, %a1 : {kind}" for n in FLOAT_BINARY]
+    lines.append(f"  %negf = arith.negf %a0 : {kind}")
+    names = [*FLOAT_BINARY, "negf"]
+    lines.append(f"  return {', '.join('%' + n for n in names)} : {', '.join([kind] * len(names))}")
+    check(function([kind, kind], ", ".join([kind] * len(names)), "\n".join(lines)))
+
+
+@pytest.mark.parametrize("element", INTEGERS)
+def test_integer_arithmetic(element: str) -> None:
+    kind = f"tensor<7x9x{element}>"
+    lines = [f"  %{n} = arith.{n} %a0, %a1 : {kind}" for n in INTEGER_BINARY]
+    names = ", ".join("%" + n for n in INTEGER_BINARY)
+    kinds = ", ".join([kind] * len(INTEGER_BINARY))
+    check(function([kind, kind], kinds, "\n".join([*lines, f"  return {names} : {kinds}"])))
+
+
+@pytest.mark.parametrize("element", ["i4", "i8", "i12", "i32", "i64"])
+def test_divisions_and_shifts(element: str) -> None:
+    kind = f"tensor<7x9x{element}>"
+    names = [*DIVISIONS, *SHIFTS]
+    lines = [f"  %{n} = arith.{n} %a0, %a1 : {kind}" for n in DIVISIONS]
+    lines += [f"  %{n} = arith.{n} %a0, %a2 : {kind}" for n in SHIFTS]
+    kinds = ", ".join([kind] * len(names))
+    lines.append(f"  return {', '.join('%' + n for n in names)} : {kinds}")
+    rng = np.random.default_rng(3)
+    dtype = {"i4": np.int8, "i8": np.int8, "i12": np.int16, "i32": np.int32, "i64": np.int64}
+    width = int(element[1:])
+    top = 1 << (width - 1)
+    left = rng.integers(-top, top, (7, 9)).astype(dtype[element])
+    right = rng.integers(1, 7, (7, 9)) * rng.choice([-1, 1], (7, 9))
+    amounts = rng.integers(0, width if width < 8 else 7, (7, 9))
+    if width == 4:
+        amounts = amounts % 4
+    inputs = [left, right.astype(dtype[element]), amounts.astype(dtype[element])]
+    check(function([kind] * 3, kinds, "\n".join(lines)), inputs)
+
+
+UNARY_MATH = [
+    "exp", "exp2", "expm1", "cbrt", "erf", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh",
+    "asinh", "absf", "ceil", "floor", "round", "roundeven", "trunc",
+]  # fmt: skip
+POSITIVE_MATH = ["log", "log2", "log10", "log1p", "sqrt", "rsqrt", "acosh"]
+UNIT_MATH = ["asin", "acos", "atanh"]
+
+
+@pytest.mark.parametrize("element", FLOATS)
+def test_math_functions(element: str) -> None:
+    kind = f"tensor<40x{element}>"
+    lines = [f"  %{n} = math.{n} %a0 : {kind}" for n in UNARY_MATH]
+    lines += [f"  %{n} = math.{n} %a1 : {kind}" for n in POSITIVE_MATH]
+    lines += [f"  %{n} = math.{n} %a2 : {kind}" for n in UNIT_MATH]
+    lines += [f"  %{n} = math.{n} %a1, %a0 : {kind}" for n in ("powf", "atan2", "copysign")]
+    lines.append(f"  %fma = math.fma %a0, %a1, %a2 : {kind}")
+    names = [*UNARY_MATH, *POSITIVE_MATH, *UNIT_MATH, "powf", "atan2", "copysign", "fma"]
+    kinds = ", ".join([kind] * len(names))
+    lines.append(f"  return {', '.join('%' + n for n in names)} : {kinds}")
+    dtype = {"f16": "float16", "f32": "float32", "f64": "float64"}.get(element, "bfloat16")
+    rng = np.random.default_rng(5)
+    inputs = [
+        (rng.standard_normal(40) * 2).astype(dtype),
+        (rng.random(40) * 3 + 1).astype(dtype),
+        (rng.random(40) * 1.8 - 0.9).astype(dtype),
+    ]
+    check(function([kind] * 3, kinds, "\n".join(lines)), inputs)
+
+
+def conversion(source: str, target: str, name: str) -> str:
+    kinds = f"tensor<33x{source}>", f"tensor<33x{target}>"
+    body = f"""
+  %e = tensor.empty() : {kinds[1]}
+  %0 = linalg.map ins(%a0 : {kinds[0]}) outs(%e : {kinds[1]}) (%x: {source}, %o: {target}) {{
+    %y = arith.{name} %x : {source} to {target}
+    linalg.yield %y : {target}
+  }}
+  return %0 : {kinds[1]}"""
+    return function([kinds[0]], kinds[1], body)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "name"),
+    [
+        ("f64", "f32", "truncf"),
+        ("f64", "f16", "truncf"),
+        ("f64", "bf16", "truncf"),
+        ("f32", "bf16", "truncf"),
+        ("f16", "f64", "extf"),
+        ("bf16", "f32", "extf"),
+        ("i1", "f32", "uitofp"),
+        ("i1", "i32", "extsi"),
+        ("i1", "i32", "extui"),
+        ("i4", "i32", "extsi"),
+        ("i4", "i32", "extui"),
+        ("i32", "i4", "trunci"),
+        ("i32", "i1", "trunci"),
+        ("i64", "bf16", "sitofp"),
+        ("i32", "f16", "sitofp"),
+        ("i8", "f32", "uitofp"),
+        ("f32", "i8", "fptosi"),
+        ("f32", "i32", "bitcast"),
+        ("bf16", "i16", "bitcast"),
+    ],
+)
+def test_conversions(source: str, target: str, name: str) -> None:
+    check(conversion(source, target, name))
+
+
+def test_halfway_cases_are_rounded_once() -> None:
+    """An f64 just above the middle of two f16 rounds up, though its f32 is the middle."""
+    values = np.array([1 + 2.0**-11 + 2.0**-40, 1 + 2.0**-11, 65519.99999999, 1e-8, np.nan])
+    check(conversion("f64", "f16", "truncf").replace("33", "5"), [values])
+
+
+COMPARISONS = """
+#id = affine_map<(d0) -> (d0)>
+func.func @main(%a: tensor<37xf32>, %b: tensor<37xf32>, %c: tensor<37xi8>, %d: tensor<37xi8>)
+    -> (tensor<37xi1>, tensor<37xi1>, tensor<37xi1>, tensor<37xf32>) {
+  %p = tensor.empty() : tensor<37xi1>
+  %q = tensor.empty() : tensor<37xf32>
+  %0:4 = linalg.generic {indexing_maps = [#id, #id, #id, #id, #id, #id, #id, #id],
+                         iterator_types = ["parallel"]}
+      ins(%a, %b, %c, %d : tensor<37xf32>, tensor<37xf32>, tensor<37xi8>, tensor<37xi8>)
+      outs(%p, %p, %p, %q : tensor<37xi1>, tensor<37xi1>, tensor<37xi1>, tensor<37xf32>) {
+    ^bb0(%x: f32, %y: f32, %i: i8, %j: i8, %o0: i1, %o1: i1, %o2: i1, %o3: f32):
+      %1 = arith.cmpf olt, %x, %y : f32
+      %2 = arith.cmpi ult, %i, %j : i8
+      %3 = arith.cmpi sge, %i, %j : i8
+      %4 = arith.select %1, %x, %y : f32
+      linalg.yield %1, %2, %3, %4 : i1, i1, i1, f32
+  } -> (tensor<37xi1>, tensor<37xi1>, tensor<37xi1>, tensor<37xf32>)
+  return %0#0, %0#1, %0#2, %0#3 : tensor<37xi1>, tensor<37xi1>, tensor<37xi1>, tensor<37xf32>
+}
+"""
+
+
+def test_comparisons() -> None:
+    check(COMPARISONS)

@@ -1,0 +1,47 @@
+"""Checks that the Numba backend computes what the interpreter computes."""
+
+from __future__ import annotations
+
+import numpy as np
+from mesh_opt import api
+from mesh_opt.backend.compile import compile_program
+from mesh_opt.dialects.diagnostics import remarks_to
+from mesh_opt.interpreter.compare import compare
+from mesh_opt.interpreter.values import dtype_of, is_float_dtype, static_shape
+
+
+def function(types: list[str], result: str, body: str) -> str:
+    arguments = ", ".join(f"%a{i}: {each}" for i, each in enumerate(types))
+    return f"func.func @main({arguments}) -> ({result}) {{\n{body}\n}}"
+
+
+def random_input(kind, rng: np.random.Generator) -> np.ndarray:
+    dtype = dtype_of(kind)
+    shape = [5 if size < 0 else size for size in static_shape(kind) or ()]
+    if is_float_dtype(dtype):
+        return np.asarray(rng.standard_normal(shape)).astype(dtype)
+    if dtype.kind == "b":
+        return np.asarray(rng.integers(0, 2, shape)).astype(bool)
+    width = getattr(getattr(getattr(kind, "element_type", kind), "width", None), "data", 8)
+    top = 1 << (min(width, 8) - 1)
+    return np.asarray(rng.integers(-top, top, shape)).astype(dtype)
+
+
+def check(text: str, inputs: list[np.ndarray] | None = None, *, interpreted: bool = False) -> None:
+    """The program runs in kernels (unless `interpreted`) and agrees with the interpreter."""
+    program = api.compile(text, stages=False)
+    main = program["main"]
+    rng = np.random.default_rng(7)
+    inputs = inputs or [random_input(each, rng) for each in main.argument_types]
+    expected = main.reference(inputs)
+    compiled = compile_program(program.module)
+    remarks = []
+    with remarks_to(remarks.append):
+        first = compiled.run("main", inputs)
+    second = compiled.run("main", inputs)
+    for actual in (first, second):
+        for got, want in zip(actual, expected, strict=True):
+            difference = compare(got, want)
+            assert difference.agrees, difference
+    names = [each.operation.name for each in remarks if each.category == "backend"]
+    assert bool(names) == interpreted, names
