@@ -65,7 +65,7 @@ def random_program(seed: int) -> tuple[str, list[tuple[int, ...]]]:
     pool = random.sample(names, random.randint(1, 4))
     devices = [random.choice(pool) for _ in range(count)]
     writer = _Writer(random, grid, count)
-    value = writer.value(random.choice((1, 2, 3, 5)) * count, random.choice((1, 3, 4)) * count)
+    value = writer.value(writer.size(), writer.size())
     for _ in range(random.randint(1, 4)):
         value = writer.step(value)
     arguments = ", ".join(f"{name}: {type_of(shape)}" for name, shape in writer.arguments)
@@ -105,6 +105,12 @@ class _Writer:
         self.lines.append(f"{name} = {code}")
         return name, shape
 
+    def size(self) -> int:
+        """The size of a dimension, which mostly has equal shares for all processes."""
+        if self._random.random() < 0.2:
+            return self._random.choice((1, 5, 7, 17))
+        return self._random.choice((1, 2, 3, 5)) * self._count
+
     def value(self, rows: int, columns: int) -> Shaped:
         """An argument, or a constant, perhaps annotated."""
         shape = rows, columns
@@ -142,7 +148,7 @@ class _Writer:
 
     def _product(self, value: Shaped) -> Shaped:
         rows, depth = value[1]
-        right = self.value(depth, self._random.choice((1, 2, 5)) * self._count)
+        right = self.value(depth, self.size())
         shape = rows, right[1][1]
         filled = self._emit(
             f"linalg.fill ins(%zero : f32) outs({self._empty(shape)} : {type_of(shape)})"
