@@ -54,15 +54,10 @@ from .shard_syntax import (
 from .shard_traits import ShardCanonicalization
 
 
-class BroadcastDefinition(Collective, ABC):
-    """Give every device of a group the root's tensor.
+class RootedCollective(Collective, ABC):
+    """A collective in which one device of each group, the root, differs from the others."""
 
-    `shard.broadcast %t on @g grid_axes = [0] root = [0] : (tensor<2xi8>) -> tensor<2xi8>`
-    """
-
-    CLAUSES: ClassVar[tuple[Clause, ...]] = (ROOT,)
     FUNCTION_TYPE: ClassVar[bool] = True
-    TAKES_SCALARS: ClassVar[bool] = True
 
     input = operand_def(TENSOR)
     root_dynamic = var_operand_def(IndexType)
@@ -70,6 +65,16 @@ class BroadcastDefinition(Collective, ABC):
     result = result_def(TENSOR)
 
     traits = traits_def(Pure(), ShardCanonicalization())
+
+
+class BroadcastDefinition(RootedCollective, ABC):
+    """Give every device of a group the root's tensor.
+
+    `shard.broadcast %t on @g grid_axes = [0] root = [0] : (tensor<2xi8>) -> tensor<2xi8>`
+    """
+
+    CLAUSES: ClassVar[tuple[Clause, ...]] = (ROOT,)
+    TAKES_SCALARS: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -88,7 +93,7 @@ class BroadcastDefinition(Collective, ABC):
         check_all_same_shape(self.input.type, self.result.type)
 
 
-class GatherDefinition(Collective, ABC):
+class GatherDefinition(RootedCollective, ABC):
     """Concatenate the pieces of a group on the root; undefined elsewhere.
 
     `shard.gather %t on @g grid_axes = [1] gather_axis = 1 root = [1]
@@ -96,15 +101,8 @@ class GatherDefinition(Collective, ABC):
     """
 
     CLAUSES: ClassVar[tuple[Clause, ...]] = (Clause("gather_axis", Form.INDEX), ROOT)
-    FUNCTION_TYPE: ClassVar[bool] = True
 
-    input = operand_def(TENSOR)
-    root_dynamic = var_operand_def(IndexType)
     gather_axis = prop_def(DimensionAttr)
-    root = prop_def(IndicesAttr)
-    result = result_def(TENSOR)
-
-    traits = traits_def(Pure(), ShardCanonicalization())
 
     def __init__(
         self,
@@ -128,7 +126,7 @@ class GatherDefinition(Collective, ABC):
         check_gathered(self, self.gather_axis.value.data, group)
 
 
-class ReduceDefinition(Collective, ABC):
+class ReduceDefinition(RootedCollective, ABC):
     """Combine the tensors of a group elementwise on the root; undefined elsewhere.
 
     `shard.reduce %t on @g grid_axes = [1] reduction = max root = [1]
@@ -136,16 +134,9 @@ class ReduceDefinition(Collective, ABC):
     """
 
     CLAUSES: ClassVar[tuple[Clause, ...]] = (REDUCTION, ROOT)
-    FUNCTION_TYPE: ClassVar[bool] = True
     TAKES_SCALARS: ClassVar[bool] = True
 
-    input = operand_def(TENSOR)
-    root_dynamic = var_operand_def(IndexType)
     reduction = prop_def(BaseAttr(ReductionKindAttr))
-    root = prop_def(IndicesAttr)
-    result = result_def(TENSOR)
-
-    traits = traits_def(Pure(), ShardCanonicalization())
 
     def __init__(
         self,
@@ -169,7 +160,7 @@ class ReduceDefinition(Collective, ABC):
         check_reduction_types(self, self.reduction)
 
 
-class ScatterDefinition(Collective, ABC):
+class ScatterDefinition(RootedCollective, ABC):
     """Give each device of a group its piece of the root's tensor along a dimension.
 
     `shard.scatter %t on @g grid_axes = [0] scatter_axis = 0 root = [1]
@@ -180,15 +171,8 @@ class ScatterDefinition(Collective, ABC):
         Clause("scatter_axis", Form.INDEX, synonyms=("scatter_dim",)),
         ROOT,
     )
-    FUNCTION_TYPE: ClassVar[bool] = True
 
-    input = operand_def(TENSOR)
-    root_dynamic = var_operand_def(IndexType)
     scatter_axis = prop_def(DimensionAttr)
-    root = prop_def(IndicesAttr)
-    result = result_def(TENSOR)
-
-    traits = traits_def(Pure(), ShardCanonicalization())
 
     def __init__(
         self,
