@@ -1,6 +1,6 @@
 // RUN: mesh-opt %s --split-input-file --verify-diagnostics
 
-// Devices of the processes of a grid. Upstream accepts all of these.
+// Devices of the processes of a grid. Upstream reads nothing into them, and knows no devices.
 
 util.global private @a = #hal.device.target<"local"> : !hal.device
 // expected-error @+1 {{devices name one device for each process: expected 4 for grid @g, got 2}}
