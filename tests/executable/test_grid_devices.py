@@ -314,3 +314,26 @@ func.func @main(%x: tensor<4x4xf32>, %n: index) -> tensor<4x4xf32> {{
         split = text.replace("AXES", axes)
         _, module = parse(split)
         check_every_stage(split, inputs, run(module, "main", inputs), True, 0)
+
+
+def test_a_finer_grid_has_the_devices_of_the_coarse_one() -> None:
+    text = f"""
+{defined(("znver4", "i8mm"))}
+shard.grid @g(shape = 4) {{{listed(("znver4", "i8mm") * 2)}}}
+func.func @main(%x: tensor<8x12xf32>, %w: tensor<12x6xf32>) -> tensor<2x4x6xf32> {{
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %a = shard.shard %x to %s : tensor<8x12xf32>
+  %c = arith.constant dense<1.0> : tensor<8x6xf32>
+  %o = linalg.matmul ins(%a, %w : tensor<8x12xf32>, tensor<12x6xf32>)
+      outs(%c : tensor<8x6xf32>) -> tensor<8x6xf32>
+  %e = tensor.expand_shape %o [[0, 1], [2]] output_shape [2, 4, 6]
+      : tensor<8x6xf32> into tensor<2x4x6xf32>
+  return %e : tensor<2x4x6xf32>
+}}
+"""
+    context, module = parse(text)
+    inputs = small_inputs(module, "main")
+    (expected,) = run(module, "main", inputs)
+    CompilePass().apply(context, module)
+    assert "shard.grid @g_2x2(shape = 2x2)" in print_operation(module)
+    np.testing.assert_array_equal(run_partitioned(module, "main", inputs)[0], expected)
