@@ -1,0 +1,51 @@
+"""Buffers that are smaller than what kernels write to them are noticed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from mesh_opt.api import compile
+from mesh_opt.backend import stream_rules
+from mesh_opt.backend.compile import GUARD_VARIABLE, compile_program
+from mesh_opt.backend.resources import DeviceBytes, allocate
+from mesh_opt.dialects.diagnostics import OperationError
+from mesh_opt.runtime.buffers import Buffer, Storage
+from mesh_opt.runtime.commands import Place
+
+PROGRAM = """
+func.func @main(%a: tensor<5x7xf32>, %b: tensor<7x3xf32>, %c: tensor<3x2xf32>) -> tensor<5x2xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<5x3xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<5x3xf32>) -> tensor<5x3xf32>
+  %m = linalg.matmul ins(%a, %b : tensor<5x7xf32>, tensor<7x3xf32>)
+    outs(%f : tensor<5x3xf32>) -> tensor<5x3xf32>
+  %g = tensor.empty() : tensor<5x2xf32>
+  %h = linalg.fill ins(%zero : f32) outs(%g : tensor<5x2xf32>) -> tensor<5x2xf32>
+  %n = linalg.matmul ins(%m, %c : tensor<5x3xf32>, tensor<3x2xf32>)
+    outs(%h : tensor<5x2xf32>) -> tensor<5x2xf32>
+  return %n : tensor<5x2xf32>
+}
+"""
+
+INPUTS = [np.ones(shape, np.float32) for shape in ((5, 7), (7, 3), (3, 2))]
+
+
+def too_small(size: int, owner: str | None) -> DeviceBytes:
+    """A resource that claims to be larger than its buffer is."""
+    buffer = Buffer(size - 4, Storage.TRANSIENT, owner=owner)
+    buffer.references = 1
+    return DeviceBytes(Place(buffer), size, owner)
+
+
+@pytest.mark.parametrize("pipeline", ["data-tile", "data-tile{data-tiling=false}"])
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_small_buffers(pipeline: str, is_broken: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = compile(PROGRAM, pipeline).module
+    monkeypatch.setattr(stream_rules, "allocate", too_small if is_broken else allocate)
+    monkeypatch.setenv(GUARD_VARIABLE, "1")
+    program = compile_program(module)
+    if is_broken:
+        with pytest.raises(OperationError, match="writes where it must not"):
+            program.run("main", INPUTS)
+    else:
+        assert np.array_equal(program.run("main", INPUTS)[0], np.full((5, 2), 21.0))
