@@ -11,6 +11,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import OpResult, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ..dialects.reading import attribute, integers
+
 if TYPE_CHECKING:
     from .dimension_sizes import DimensionSizes
 
@@ -47,6 +49,11 @@ def _product(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     return sizes.size(value.op.operands[1 if index == 2 else 0], index)
 
 
+def _transposed(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+    order = integers(attribute(value.op, "perms"))
+    return sizes.size(value.op.operands[0], order[index]) if index < len(order) else None
+
+
 UNARY = (
     "abs bitwise_not cast ceil clamp clz cos erf exp floor identity log logical_not negate"
     " reciprocal rescale reverse rsqrt sigmoid sin tanh"
@@ -64,5 +71,6 @@ TOSA_SIZES: dict[str, Rule] = {
     **{f"tosa.reduce_{name}": _like_source for name in REDUCTIONS.split()},
     "tosa.matmul": _product,
     "tosa.select": _broadcast(3),
+    "tosa.transpose": _transposed,
 }
 """Where the sizes of a result are, by operation; a reduced dimension has a size in the type."""
