@@ -218,9 +218,11 @@ class _Splitter:
     def _compute(self, factor: Sequence[Term]) -> tuple[SSAValue, AffineMap]:
         """The tensor of a factor, one dimension for each of its loops, and where it is read."""
         view = self._view
-        loops = sorted(factor[0].loops)
-        place = {loop: AffineExpr.dimension(number) for number, loop in enumerate(loops)}
         used = sorted({index for term in factor for index in term.inputs})
+        # In the order of a tensor that has all of these loops, so that it is read in order.
+        orders = [_loops(view.maps[index]) for index in used]
+        loops = max([*orders, sorted(factor[0].loops)], key=len)
+        place = {loop: AffineExpr.dimension(number) for number, loop in enumerate(loops)}
         result_type: Attribute = factor[0].value.type
         body = Block(arg_types=[*(view.body.args[index].type for index in used), result_type])
         arguments = dict(zip(used, body.args, strict=False))
