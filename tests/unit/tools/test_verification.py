@@ -119,3 +119,12 @@ def test_a_call_of_what_is_no_function_type() -> None:
     messages = [str(error) for error in verification_errors(module)]
     assert len(messages) == 2
     assert "refers to an operation that is wrong itself" in messages[0]
+
+
+def test_loops_with_arguments_of_another_type() -> None:
+    module = function(
+        '%r = "scf.while"(%a) ({\n^bb0(%x: i1):\n"scf.condition"(%x, %a) : (i1, i32) -> ()\n}, {\n'
+        '^bb0(%y: i32):\n"scf.yield"(%y) : (i32) -> ()\n}) : (i32) -> i32\nreturn %r : i32'
+    )
+    with pytest.raises(OperationError, match="Block arguments with wrong type"):
+        verify(module)
