@@ -139,6 +139,7 @@ class CompiledProgram:
         self._guards = guard if guard is not None else bool(os.environ.get(GUARD_VARIABLE))
         self._recordings: dict[int, dict[object, _Recording]] = {}
         self._groups: dict[int, ThreadGroup] = {}
+        self._grids: dict[Operation, Grid | None] = {}
         self._lock = threading.Lock()
         self._recording_lock = threading.Lock()
         self._last: list[Statistics] = []
@@ -163,7 +164,7 @@ class CompiledProgram:
         """
         target = find_function(self._program, function)
         arguments, results = boundaries(target)
-        grid = grid or grid_of(self._module, target)
+        grid = grid or self._grid_of(target)
         if grid is None:
             return self.run(function, inputs)
         if not grid.is_static:
@@ -217,7 +218,7 @@ class CompiledProgram:
         with self._lock:
             target = find_function(self._program, function)
             arguments, results = boundaries(target)
-            grid = grid or grid_of(self._module, target)
+            grid = grid or self._grid_of(target)
             if grid is None:
                 raise InputError(f"@{function} is not partitioned")
             world = communicator.world
@@ -235,6 +236,12 @@ class CompiledProgram:
             everywhere = [_gather_everywhere(communicator, array) for array in own]
             outputs = [list(each) for each in zip(*everywhere, strict=True)]
             return gathered(target, results, outputs, grid)
+
+    def _grid_of(self, target: Operation) -> Grid | None:
+        """The grid of a partitioned function, looked for once: a module does not change."""
+        if target not in self._grids:
+            self._grids[target] = grid_of(self._module, target)
+        return self._grids[target]
 
     @property
     def symbols(self) -> Program:
