@@ -30,6 +30,7 @@ from .dialects.diagnostics import OperationError
 from .interpreter import run as interpreter
 from .interpreter.compare import Difference, compare
 from .interpreter.machine import Program as _Symbols
+from .interpreter.parameters import Parameter, Parameters, provide_parameters
 from .interpreter.run import InputError
 from .interpreter.values import UnsupportedType, dtype_of
 from .passes.registry import all_passes
@@ -66,6 +67,7 @@ __all__ = [
     "ExecutionError",
     "Function",
     "InputError",
+    "Parameter",
     "Program",
     "Stage",
     "compile",
@@ -317,6 +319,7 @@ def compile(
     grid: Grid | None = None,
     stages: bool = True,
     context: Context | None = None,
+    parameters: Parameters | None = None,
 ) -> Program:
     """Read a program and run a pipeline of passes on it.
 
@@ -326,7 +329,8 @@ def compile(
     - `backend`: what the functions run with, one of `BACKENDS`;
     - `grid`: extents where the program leaves those of its grid open;
     - `stages`: whether to keep the text after each pass;
-    - `context`: the dialects to read with; ours by default.
+    - `context`: the dialects to read with; ours by default;
+    - `parameters`: the contents of what the program names as parameters, by scope and key.
 
     Raises CompilationError for a bad program or pipeline, OSError for a file that cannot be
     read, ValueError for an unknown backend.
@@ -352,6 +356,12 @@ def compile(
         raise _compilation_error(error(message, place_of(fault.operation)), texts) from fault
     if steps:
         _verify(module, texts)
+    if parameters is not None:
+        try:
+            provide_parameters(module, parameters)
+            provide_parameters(original, parameters)
+        except OperationError as failure:
+            raise _compilation_error(from_operation_error(failure), texts) from failure
     return Program(original, module, keeper.stages, texts, backend, grid)
 
 

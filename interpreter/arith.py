@@ -52,7 +52,7 @@ def wrapped(value: Array, value_type: Attribute) -> Array:
     return wrap(np.asarray(value), width, to_unsigned=is_unsigned(value_type))
 
 
-@executes("arith.constant", pointwise=True)
+@executes("arith.constant", "flow.tensor.constant", pointwise=True)
 def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (constant_array(op, attribute(op, "value")),)
 

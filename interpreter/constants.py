@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.diagnostics import OperationError
+from ..dialects.named_parameters import NamedParameter
 from .values import (
     Array,
     UnsupportedType,
@@ -42,6 +43,8 @@ def constant_array(op: Operation, value: Attribute | None) -> Array:
             return _resource(op, value)
     except UnsupportedType as error:
         raise OperationError(op, str(error)) from error
+    if isinstance(value, NamedParameter):
+        raise OperationError(op, f"reads the parameter {value}, whose contents are not given")
     raise OperationError(op, f"has a value that is no number or array of numbers: {value}")
 
 

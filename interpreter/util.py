@@ -115,10 +115,6 @@ def _initial_value(op: Operation, definition: Operation) -> Value:
         return np.zeros(static_shape(value_type) or (), dtype_of(value_type))
     if str(value).startswith("#util.uninitialized"):
         return undefined(static_shape(value_type) or (), value_type)
-    if "parameter.named" in str(value):
-        raise OperationError(
-            op, f"reads the parameter {value}, whose contents the program does not have"
-        )
     return constant_array(definition, value)
 
 

@@ -17,6 +17,7 @@ from .usage_error import UsageError
 
 if TYPE_CHECKING:
     from ..api import Function, Program
+    from ..interpreter.parameters import Parameters
     from ..interpreter.values import Array
     from ..sharding.grid import Grid
 
@@ -81,7 +82,10 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
     if options.statistics and options.backend != "numba":
         raise UsageError("--statistics needs --backend=numba")
     source = read_source(options.file, stdin)
-    program = compile(source, options.pipeline, backend=options.backend, stages=False)
+    parameters = _parameters(options)
+    program = compile(
+        source, options.pipeline, backend=options.backend, stages=False, parameters=parameters
+    )
     pipeline = options.pipeline
     if options.devices:
         from .run_devices import check_kinds, list_devices, pipeline_to_devices
@@ -91,7 +95,9 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
             return 0
         check_kinds(options.devices)
         if not pipeline and (pipeline := pipeline_to_devices(program.module)):
-            program = compile(source, pipeline, backend=options.backend, stages=False)
+            program = compile(
+                source, pipeline, backend=options.backend, stages=False, parameters=parameters
+            )
         program.devices = options.devices
     if options.backend == "mpi":
         stdout = _output_of_first_rank(stdout)
@@ -113,6 +119,13 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
         expected = reference.reference(inputs)
         agrees = _check(function, results, expected, options, stdout) and agrees
     return 0 if agrees else 1
+
+
+def _parameters(options: RunOptions) -> Parameters | None:
+    """The contents of the files that are given; `None` if there are none."""
+    from .parameter_files import read_parameters
+
+    return read_parameters(options.parameters) if options.parameters else None
 
 
 def _output_of_first_rank(stdout: TextIO) -> TextIO:
@@ -309,7 +322,8 @@ def _reference(options: RunOptions, function: Function, is_transformed: bool) ->
         return function
     if options.check == "-":
         raise UsageError("--check= needs a file, not standard input")
-    program = compile(read_source(options.check), stages=False)
+    parameters = _parameters(options)
+    program = compile(read_source(options.check), stages=False, parameters=parameters)
     try:
         original = program[function.name]
     except KeyError as problem:

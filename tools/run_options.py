@@ -51,6 +51,7 @@ class RunOptions:
     grid_shape: tuple[int, ...] | None
     per_device: bool
     devices: tuple[str, ...]
+    parameters: tuple[str, ...]
     statistics: bool
     debug: bool
 
@@ -138,6 +139,13 @@ def _parser() -> argparse.ArgumentParser:
         " list: show the program's devices and stop",
     )
     add(
+        "--parameters",
+        metavar="[SCOPE=]FILE",
+        action="append",
+        default=[],
+        help="the parameters of a scope of the program: an .irpa, .safetensors or .npz file",
+    )
+    add(
         "--grid-shape",
         metavar="2x4",
         help="the shape of the grid, where the program leaves extents open",
@@ -191,6 +199,7 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
         grid_shape=_grid_shape(known.grid_shape),
         per_device=known.per_device,
         devices=tuple(known.device),
+        parameters=tuple(known.parameters),
         statistics=known.statistics,
         debug=known.debug,
     )

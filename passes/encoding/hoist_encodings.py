@@ -27,6 +27,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.affinity import AFFINITY, affinity_of
+from ...dialects.flow_tensors import TensorConstantOp
 from ...dialects.util import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
 from ...dialects.util_functions import ReturnOp
 from ..dimension_sizes import tensor_of
@@ -34,6 +35,7 @@ from ..stream.layout_origin import host_operations, symbol
 
 ENCODE = "flow.tensor.encode"
 LOOPS = ("scf.for", "scf.while")
+CONSTANTS = ("arith.constant", "flow.tensor.constant")
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Hoisting:
         if not isinstance(value, OpResult):
             return None
         operation = value.op
-        if operation.name == "arith.constant":
+        if operation.name in CONSTANTS:
             return operation
         if operation.name == "util.global.load":
             variable = self._globals.get(symbol(operation, "global"))
@@ -125,6 +127,9 @@ class Hoisting:
             operands=encode.results, properties={"global": SymbolRefAttr(name)}
         )
         block.add_ops([source, encode, store, ReturnOp.build(operands=[()])])
+        defined = self._globals.get(symbol(origin, "global"), origin)
+        source.location = defined.location
+        encode.location = operation.location
         initializer = InitializerOp.create(
             properties={"function_type": FunctionType.from_lists([], [])},
             regions=[Region(block)],
@@ -142,6 +147,10 @@ class Hoisting:
         value = None if variable is None else variable.properties.get("initial_value")
         if isinstance(value, DenseIntOrFPElementsAttr):
             return ConstantOp(cast(DenseIntOrFPElementsAttr, value))
+        if variable is not None and value is not None and value.name == "flow.parameter.named":
+            return TensorConstantOp.create(
+                properties={"value": value}, result_types=[variable.properties["type"]]
+            )
         return origin.clone()
 
     def _fresh_name(self, base: str) -> str:

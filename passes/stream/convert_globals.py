@@ -141,9 +141,14 @@ class StoredGlobals:
                     attributes.pop(AFFINITY, None)
                 elif place is not None:
                     attributes[AFFINITY] = place
-                builder.insert(GlobalOp.create(properties=properties, attributes=attributes))
+                made = GlobalOp.create(properties=properties, attributes=attributes)
+                made.location = variable.location
+                builder.insert(made)
             if (value := variable.properties.get("initial_value")) is not None:
-                builder.insert(self._initializer(value, tensor, copy, held[copy], place))
+                initializer = self._initializer(value, tensor, copy, held[copy], place)
+                for operation in initializer.walk():
+                    operation.location = variable.location
+                builder.insert(initializer)
         Rewriter.erase_op(variable)
 
     def _initializer(

@@ -113,11 +113,14 @@ class Planned:
     def add(self, operation: Operation, rule: Rule) -> None:
         """Make what an operation becomes. Raises `OperationError` where it can become nothing."""
         builder = HostBuilder(InsertPoint.before(operation), self)
+        first = len(self.made)
         try:
             results = rule(operation, builder)
         except ValueError as error:
             # An encoding that is not settled, a size that overflows, an unknown element type.
             raise OperationError(operation, str(error)) from error
+        for made in self.made[first:]:
+            made.location = operation.location
         self._replacements[operation] = results
         self._becomes.update(zip(operation.results, results, strict=True))
 

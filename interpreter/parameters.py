@@ -1,0 +1,127 @@
+"""Parameters: constants whose contents are in files, found by a scope and a key.
+
+A program names them as `#flow.parameter.named<"scope"::"key">`. Whoever runs it provides them, and
+they become constants like others, after all passes: what is not known when a program is
+compiled is packed when it is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Operation
+
+from ..dialects.diagnostics import OperationError
+from ..dialects.encoding_interfaces import Tensor
+from ..dialects.named_parameters import NamedParameter
+from ..dialects.tensor_shapes import element_named
+from ..tiling.packed_arrays import from_bytes
+from .values import Array, dtype_of, element_type, shape_text, static_shape
+
+PARAMETERS = frozenset({"flow.parameter.named", "stream.parameter.named"})
+"""Attributes that stand for contents, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """The contents of a parameter, and what its file says of them."""
+
+    contents: bytes
+    shape: tuple[int, ...] | None = None
+    """`None` if the file knows bytes only."""
+    dtype: np.dtype[Any] | None = None
+    """The type of the elements, `None` if the file does not say or it is none of NumPy's."""
+
+    @staticmethod
+    def of_array(array: Array) -> Parameter:
+        """An array as a parameter. NumPy stores types that it does not know as raw bytes."""
+        known = None if array.dtype.kind == "V" else array.dtype
+        return Parameter(np.ascontiguousarray(array).tobytes(), array.shape, known)
+
+
+Parameters = Mapping[tuple[str, str], Parameter]
+"""Parameters by scope, empty for those without one, and key."""
+
+
+def provide_parameters(module: ModuleOp, parameters: Parameters) -> None:
+    """Replace the parameters of a module by their contents.
+
+    Raises OperationError at an operation whose parameter is not there or does not fit its type.
+    """
+    made: dict[Attribute, Attribute] = {}
+    for operation in module.walk():
+        for attributes in (operation.properties, operation.attributes):
+            for name, value in attributes.items():
+                if value.name not in PARAMETERS or not isinstance(value, NamedParameter):
+                    continue
+                if value not in made:
+                    made[value] = _constant(operation, value, parameters)
+                attributes[name] = made[value]
+
+
+def _constant(op: Operation, value: NamedParameter, parameters: Parameters) -> Attribute:
+    scope = value.scope.data if isinstance(value.scope, StringAttr) else ""
+    key = value.key.data
+    found = parameters.get((scope, key))
+    if found is None:
+        raise OperationError(op, _missing(scope, key, parameters))
+    type_, shape = value.type, static_shape(value.type)
+    if not isinstance(type_, TensorType) or shape is None or any(size < 0 for size in shape):
+        raise OperationError(op, f"reads a parameter as {type_}: it must be a tensor of known size")
+    tensor = cast(Tensor, type_)
+    try:
+        array = _array(found, tensor, shape)
+    except ValueError as error:
+        raise OperationError(op, f"reads the parameter {_shown(scope, key)}: {error}") from error
+    return DenseIntOrFPElementsAttr(
+        cast(TensorType[AnyDenseElement], tensor), BytesAttr(array.tobytes())
+    )
+
+
+def _shown(scope: str, key: str) -> str:
+    return f'"{scope}"::"{key}"' if scope else f'"{key}"'
+
+
+def _missing(scope: str, key: str, parameters: Parameters) -> str:
+    message = f"reads the parameter {_shown(scope, key)}, but "
+    scopes = sorted({each for each, _ in parameters})
+    if scope not in scopes:
+        named = ", ".join(f'"{each}"' if each else "none" for each in scopes)
+        return f"{message}no parameters of that scope are given (scopes: {named or 'no file'})"
+    keys = sorted(name for each, name in parameters if each == scope)
+    shown = ", ".join(f'"{name}"' for name in keys[:8]) + (", ..." if len(keys) > 8 else "")
+    return f"{message}its scope has no such key (keys: {shown})"
+
+
+def _array(found: Parameter, type_: Tensor, shape: tuple[int, ...]) -> Array:
+    """The elements of a parameter as values of a type. Raises ValueError if they do not fit."""
+    dtype, element = dtype_of(type_), element_named(element_type(type_))
+    if found.shape is not None and found.shape != shape:
+        raise ValueError(f"expected {type_}, found a shape of {shape_text(found.shape)}")
+    if found.dtype is not None and not _holds(found.dtype, dtype):
+        raise ValueError(f"expected {type_}, found elements of {found.dtype}")
+    if found.dtype is not None and len(found.contents) == prod(shape) * dtype.itemsize:
+        return np.frombuffer(found.contents, found.dtype).astype(dtype)
+    stored = -(-prod(shape) * element.storage_bits // 8)
+    if len(found.contents) != stored:
+        raise ValueError(f"expected {stored} bytes for {type_}, found {len(found.contents)}")
+    data = np.frombuffer(found.contents, np.uint8)
+    return from_bytes(data, element, dtype, prod(shape), element.storage_bits)
+
+
+def _holds(stored: np.dtype[Any], dtype: np.dtype[Any]) -> bool:
+    """Whether elements of a file may be read as values: integers have no sign in the IR."""
+    integral = stored.kind in "iub" and dtype.kind in "iub"
+    return stored == dtype or (integral and stored.itemsize == dtype.itemsize)
