@@ -5,7 +5,7 @@ BIN := .venv/bin
 EXAMPLE := examples/mlp_dp_tp.mlir
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-devices test lint format docs nightly fuzz bench clean
+.PHONY: help demo demo-devices test lint format docs choices nightly fuzz bench clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,10 @@ format: .venv/dev ## put the code into its normal form
 
 docs: .venv/run ## put the IR that mesh-opt prints now into the documentation
 	$(BIN)/python -m mesh_opt.tools.documented_output docs/*.md
+
+choices: .venv/run ## compare what is sent with Shardy and XLA: MESH_OPT_PEERS_PYTHON has JAX
+	$(BIN)/python -m benchmarks.sharding_choices > .venv/choices.md
+	cp .venv/choices.md docs/sharding_choices.md
 
 nightly: .venv/test ## the tests that take too long for every change
 	MESH_OPT_FUZZ_INPUTS=200000 $(BIN)/python -m pytest -n auto tests/unit/tools/test_fuzz.py tests/unit/tools/test_fuzz_generic.py

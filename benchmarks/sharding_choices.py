@@ -1,6 +1,6 @@
 """What our choices of shardings cost, against Shardy's and XLA's.
 
-    MESH_OPT_PEERS_PYTHON=... python -m benchmarks.sharding_choices > docs/sharding_choices.md
+    MESH_OPT_PEERS_PYTHON=... make choices
 
 Prints that document, and exits with 1 if a program sends more than the better of the two, or
 computes more than that one does.
@@ -39,7 +39,7 @@ may end up split, with all three.
 
 To write this file anew, name a Python that has JAX:
 
-    MESH_OPT_PEERS_PYTHON=... python -m benchmarks.sharding_choices > docs/sharding_choices.md
+    MESH_OPT_PEERS_PYTHON=... make choices
 """
 PASSES = (
     ConvertSdyToShardPass,

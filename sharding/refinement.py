@@ -7,14 +7,14 @@ extent `a * b` is the pair `(p // b, p % b)` along the two axes that replace it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import gcd
 
 from .factors import FactorRule
 from .grid import Grid
 from .projection import DimensionAxes
-from .sharding import Axes
+from .sharding import Axes, Partial, Sharding
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,17 @@ class Refinement:
         """The same for every dimension."""
         return tuple(map(self.refine, axes))
 
+    def refine_sharding(self, sharding: Sharding) -> Sharding:
+        """The same placement on the fine grid."""
+        return replace(
+            sharding,
+            grid=self.fine,
+            dimension_axes=self.refine_all(sharding.dimension_axes),
+            partials=tuple(
+                Partial(partial.kind, self.refine(partial.axes)) for partial in sharding.partials
+            ),
+        )
+
     def coarsen(self, axes: Axes) -> Axes | None:
         """Axes of the fine grid as axes of the coarse one, `None` if one is used in parts."""
         result: list[int] = []
@@ -107,13 +118,13 @@ def needed_cuts(grid: Grid, rules: Iterable[FactorRule]) -> list[set[int]]:
             common = gcd(size, extent)
             if common not in (1, extent):
                 cuts[axis].add(common)
-    return [_chain(each) for each in cuts]
+    return [divisor_chain(each) for each in cuts]
 
 
-def _chain(cuts: set[int]) -> set[int]:
+def divisor_chain(cuts: Iterable[int]) -> set[int]:
     """The largest cuts that divide each other: of 2 and 3 only the first can be made."""
     chain: set[int] = set()
-    for cut in sorted(cuts):
+    for cut in sorted(set(cuts)):
         if all(cut % smaller == 0 for smaller in chain):
             chain.add(cut)
     return chain

@@ -8,6 +8,9 @@ the way holds more than the larger of the two ends does, unless there is no othe
 setting is that of "Memory-efficient array redistribution through portable collective
 communication" (Rink et al., arXiv 2112.01075).
 
+Axes of different extents share parts of them on a finer grid of the same processes, which is tried
+where the way on the grid itself takes more than one collective.
+
 A dimension that is not cut into equal parts only moves as a whole: the shards of 6 elements over
 2x2 processes are 1, 1, 2, 2, and no two of them together are a half.
 """
@@ -22,6 +25,7 @@ from itertools import count, permutations
 from math import gcd, inf, prod
 
 from .local_shape import divides, explicit_borders
+from .refinement import Refinement, divisor_chain
 from .reshard_steps import (
     UNKNOWN_EXTENT,
     AllGather,
@@ -56,6 +60,9 @@ STEP_COST = 1e-6
 """What a collective costs beside its bytes, so that of equal sequences the shorter wins.
 
 In units of the whole tensor; small enough never to outweigh a byte."""
+
+MOST_PARTS = 5
+"""How many axes a finer grid may have for the search; placements grow as their factorial."""
 
 MOVABLE_AXES = 3
 """With more axes than this, those that are in place at both ends stay where they are."""
@@ -99,13 +106,66 @@ def _plan(shape: tuple[int | None, ...], source: Sharding, target: Sharding) -> 
         at = replace(source, halos=())
         steps.append(PlannedStep(TrimHalo(), source, at))
     core = replace(target, halos=())
-    for step, placement in _search(shape, at, core):
+    if at != core:
+        steps += _cheapest(shape, at, core)
+    if target.halos:
+        steps.append(PlannedStep(ExchangeHalo(), core, target))
+    return Plan(tuple(steps))
+
+
+def _cheapest(
+    shape: tuple[int | None, ...], source: Sharding, target: Sharding
+) -> Sequence[PlannedStep]:
+    """The cheapest steps between placements without halos, on their grid or on a finer one.
+
+    A single collective is no cheaper in parts, so that finer grids are tried for two or more.
+    """
+    plain = _planned(shape, source, target)
+    if sum(not isinstance(planned.step, AllSlice) for planned in plain) < 2:
+        return plain
+    finer = _common_parts(source, target)
+    if finer is None:
+        return plain
+    cut = _planned(shape, finer.refine_sharding(source), finer.refine_sharding(target))
+    saved = Plan(tuple(plain)).sent_fraction() - Plan(tuple(cut)).sent_fraction()
+    return cut if saved > STEP_COST else plain
+
+
+def _planned(
+    shape: tuple[int | None, ...], source: Sharding, target: Sharding
+) -> Sequence[PlannedStep]:
+    """The cheapest steps between placements without halos, on their own grid."""
+    steps: list[PlannedStep] = []
+    at = source
+    for step, placement in _search(shape, at, target):
         after = _sharding(at, placement)
         steps.append(PlannedStep(step, at, after))
         at = after
-    if target.halos:
-        steps.append(PlannedStep(ExchangeHalo(), at, target))
-    return Plan(tuple(_merged(steps)))
+    return list(_merged(steps))
+
+
+def _common_parts(source: Sharding, target: Sharding) -> Refinement | None:
+    """The finer grid on which axes that differ in extent have parts that do not.
+
+    A tensor split along an axis of 4 and another of 2 can change the two for each other on a
+    grid where the 4 are 2 x 2: a permutation swaps 2 for 2, and an all-to-all moves the rest.
+    `None` if there is nothing to cut, or there would be too many parts to try them all.
+    """
+    involved = source.used_axes | target.used_axes
+    if not source.grid.is_static or source.offsets or target.offsets:
+        return None
+    extents = {axis: source.grid.size((axis,)) or 1 for axis in involved}
+    cuts = [
+        divisor_chain(
+            common
+            for other in involved - {axis}
+            if axis in involved and (common := gcd(extents[axis], extents[other])) > 1
+        )
+        for axis in range(source.grid.rank)
+    ]
+    finer = Refinement.cut(source.grid, cuts)
+    parts = sum(len(finer.parts[axis]) for axis in involved)
+    return None if finer.is_trivial or parts > MOST_PARTS else finer
 
 
 def _merged(steps: Sequence[PlannedStep]) -> Iterator[PlannedStep]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from xdsl.dialects.builtin import TensorType
@@ -18,6 +19,7 @@ from ...dialects.shard import (
     SendOp,
     UpdateHaloOp,
 )
+from ...sharding.grid import Grid
 from ...sharding.local_shape import divides, explicit_borders, halo
 from ...sharding.reshard import permuted_axes, plan_reshard
 from ...sharding.reshard_steps import (
@@ -49,8 +51,18 @@ def emit_reshard(
 ) -> SSAValue:
     """Lead a shard of a tensor of `tensor_type` from one placement on a grid to another."""
     for planned in plan_reshard(shape_of_type(tensor_type), source, target).steps:
-        value = _emit_step(emitter, value, tensor_type, size, planned)
+        value = _emit_step(emitter, value, tensor_type, size, _named(emitter, source.grid, planned))
     return value
+
+
+def _named(emitter: Emitter, coarse: Grid, planned: PlannedStep) -> PlannedStep:
+    """The step with the name of its grid in the program, where it is on a finer one."""
+    if planned.before.grid == coarse:
+        return planned
+    fine = emitter.finer_grid(coarse, planned.before.grid)
+    return PlannedStep(
+        planned.step, replace(planned.before, grid=fine), replace(planned.after, grid=fine)
+    )
 
 
 def shard_interval(

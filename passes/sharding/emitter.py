@@ -44,10 +44,17 @@ class Emitter:
     """Appends operations to a block.
 
     `around` is the emitter of the block around this one, whose values may be used here.
+    `define_grid` defines a finer grid beside a named one, and returns the name that it has then.
     """
 
-    def __init__(self, block: Block, around: Emitter | None = None) -> None:
+    def __init__(
+        self,
+        block: Block,
+        around: Emitter | None = None,
+        define_grid: Callable[[str, Grid], str] | None = None,
+    ) -> None:
         self.block = block
+        self._define_grid = define_grid
         self.location: LocationAttr | None = None if around is None else around.location
         self._around = around
         self._known: dict[object, SSAValue] = {}
@@ -170,6 +177,15 @@ class Emitter:
         return self.once((make, left, right), lambda: self.help(make(left, right)))
 
     # The process
+
+    def finer_grid(self, coarse: Grid, fine: Grid) -> Grid:
+        """A grid of the same processes as the emitted program knows it."""
+        scope: Emitter | None = self
+        while scope is not None:
+            if scope._define_grid is not None:
+                return Grid(scope._define_grid(coarse.name, fine), fine.shape)
+            scope = scope._around
+        raise ValueError(f"no one to define a finer grid than @{coarse.name}")
 
     def extent(self, grid: Grid, axis: int) -> Size:
         """The number of processes along an axis."""

@@ -72,30 +72,40 @@ def annotate_on_finer_grid(graph: ShardingGraph, refinement: Refinement) -> None
             if sharding.properties.get("grid") != grid_reference(refinement.coarse.name):
                 continue
             if fine is None:
-                fine = _define(sharding, refinement)
+                fine = define_finer_grid(sharding, refinement.coarse.name, refinement.fine)
             moved.add(sharding)
             _move(sharding, fine, refinement)
 
 
-def _define(user: Operation, refinement: Refinement) -> str:
-    """Define the finer grid under a name that is free, and return the name."""
-    coarse = find_grid(user, grid_reference(refinement.coarse.name))
-    assert coarse is not None
-    block = coarse.parent
-    assert block is not None
+def define_finer_grid(user: Operation, coarse_name: str, fine: Grid) -> str:
+    """Define a finer grid of the same processes beside `coarse_name`, and return its name.
+
+    What was defined before is found again. `user` is an operation that sees the coarse grid.
+    """
+    coarse = find_grid(user, grid_reference(coarse_name))
+    block = None if coarse is None else coarse.parent
+    if coarse is None or block is None:
+        raise ValueError(f"no grid @{coarse_name} to define a finer one beside")
     taken = {
-        name.data
+        name.data: operation
         for operation in block.ops
         if isinstance(name := operation.properties.get("sym_name"), StringAttr)
     }
-    shape = refinement.fine.shape
-    name = f"{refinement.coarse.name}_{'x'.join('?' if n is None else str(n) for n in shape)}"
-    while name in taken:
-        name += "_"
-    grid = GridOp(name, shape)
+    grid = GridOp("x", fine.shape)
     if DEVICES in coarse.attributes:
         # The same processes in the same order.
         grid.attributes[DEVICES] = coarse.attributes[DEVICES]
+    name = f"{coarse_name}_{'x'.join('?' if n is None else str(n) for n in fine.shape)}"
+    while name in taken:
+        other = taken[name]
+        if (
+            other.name == grid.name
+            and other.properties["shape"] == grid.properties["shape"]
+            and other.attributes.get(DEVICES) == grid.attributes.get(DEVICES)
+        ):
+            return name
+        name += "_"
+    grid.properties["sym_name"] = StringAttr(name)
     grid.location = coarse.location
     block.insert_op_after(grid, coarse)
     return name

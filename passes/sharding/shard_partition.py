@@ -9,6 +9,7 @@ lead from one placement to another. Functions without annotations stay as they a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
@@ -21,6 +22,7 @@ from ...dialects.boundary import Boundary, set_argument_boundary, set_result_bou
 from ...sharding.sharding import Sharding
 from ..garbage_collection import without_garbage_collection
 from .emitter import Emitter
+from .finer_grids import define_finer_grid
 from .local_types import local_type, ranked
 from .partition_control_flow import local_of
 from .partitioner import Partitioner, normal
@@ -72,7 +74,7 @@ def _emit_function(function: FuncOp, signatures: Signatures) -> Region:
     for source in order:
         is_entry = source is order[0]
         block = Block()
-        emitter = Emitter(block)
+        emitter = Emitter(block, define_grid=partial(define_finer_grid, function))
         if shared is not None:
             emitter.helpers = shared.helpers
         shared = emitter
