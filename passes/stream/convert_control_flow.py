@@ -14,11 +14,14 @@ from xdsl.dialects.builtin import DenseArrayBase, FunctionType, TensorType, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.encoding_interfaces import Tensor
+from ...dialects.resource_syntax import UNTIED, tied_operands
 from ..dimension_sizes import tensor_of
 from .stored_tensors import carried_types, stored_from
 
 if TYPE_CHECKING:
     from .convert_to_stream import HostProgram
+
+TIED = "tied_operands"
 
 BRANCHES = frozenset({"cf.br", "cf.cond_br", "cf.switch"})
 """Operations that end a block and give the arguments of the next."""
@@ -34,6 +37,8 @@ CONTROL_FLOW = BRANCHES | frozenset(
         "scf.index_switch",
         "scf.while",
         "scf.yield",
+        "util.call",
+        "util.return",
     }
 )
 """Operations that carry values around, whatever these are."""
@@ -56,6 +61,7 @@ def convert_control_flow(host: HostProgram, operation: Operation, builder: Build
         regions=regions,
     )
     expanded.location = operation.location
+    untie(expanded, len(expanded.results))
     builder.insert(expanded)
     rest = list(expanded.results)
     for result in operation.results:
@@ -109,13 +115,23 @@ def expand_values(
 
 
 def retype_function(function: Operation) -> None:
-    """Let a function that is called from here only take and return resources and sizes."""
+    """Let a function with tensors, called from here only, take and return resources and sizes."""
     type_ = cast(FunctionType, function.properties["function_type"])
+    if not any(isinstance(each, TensorType) for each in (*type_.inputs, *type_.outputs)):
+        return
+    results = expand_types(type_.outputs.data)
     function.properties["function_type"] = FunctionType.from_lists(
-        expand_types(type_.inputs.data), expand_types(type_.outputs.data)
+        expand_types(type_.inputs.data), results
     )
     for name in ("arg_attrs", "res_attrs"):
         function.properties.pop(name, None)
+    untie(function, len(results))
+
+
+def untie(operation: Operation, results: int) -> None:
+    """Say of results whose positions have changed that none is tied: that only saves memory."""
+    if TIED in operation.properties:
+        operation.properties[TIED] = tied_operands([UNTIED] * results)
 
 
 def expand_segments(operation: Operation) -> dict[str, Attribute]:

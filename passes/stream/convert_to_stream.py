@@ -107,8 +107,7 @@ class HostProgram:
 
     def convert_function(self, function: Operation) -> None:
         """Convert a function in place."""
-        if any(tensor_of(argument) is not None for argument in function.regions[0].blocks[0].args):
-            retype_function(function)
+        retype_function(function)
         for region in function.regions:
             self.convert_region(region)
         for operation in reversed(self._done):

@@ -62,3 +62,20 @@ util.func public @main(%a: !hal.buffer_view, %n: index, %flag: i1) -> (!hal.buff
   %6 = hal.tensor.export on(#hal.device.affinity<@x>) %5 "output0" : tensor<?xf32>{%m} -> !hal.buffer_view
   util.return %6, %4 : !hal.buffer_view, f32
 }
+
+// Functions that are called take and return resources and their sizes.
+// CHECK-LABEL: util.func private @called(%a: !stream.resource<*>, %{{.*}}: index) -> (!stream.resource<*>, index)
+// CHECK: util.return %a, %{{.*}} : !stream.resource<*>, index
+util.func private @called(%a: tensor<4xf32>) -> tensor<4xf32> {
+  util.return %a : tensor<4xf32>
+}
+
+// CHECK-LABEL: util.func public @calls
+// CHECK: %[[C:.*]], %[[CS:.*]] = util.call @called(%{{.*}}, %{{.*}}) : (!stream.resource<*>, index) -> (!stream.resource<*>, index)
+// CHECK: stream.async.cast on(#hal.device.affinity<@x>) %[[C]] : !stream.resource<*>{%[[CS]]}
+util.func public @calls(%a: !hal.buffer_view) -> !hal.buffer_view {
+  %0 = hal.tensor.import on(#hal.device.affinity<@x>) %a : !hal.buffer_view -> tensor<4xf32>
+  %1 = util.call @called(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = hal.tensor.export on(#hal.device.affinity<@x>) %1 : tensor<4xf32> -> !hal.buffer_view
+  util.return %2 : !hal.buffer_view
+}

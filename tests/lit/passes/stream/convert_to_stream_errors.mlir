@@ -10,12 +10,5 @@ util.func public @computes(%a: !hal.buffer_view) -> !hal.buffer_view {
 
 // -----
 
-// expected-error @+1 {{takes a tensor, tensor<4xf32>: only public functions may}}
-util.func private @tensors(%a: tensor<4xf32>) -> tensor<4xf32> {
-  util.return %a : tensor<4xf32>
-}
-
-// -----
-
 // expected-error @+1 {{its sizes must be known when it is defined}}
 util.global private mutable @w : tensor<?xf32>
