@@ -41,6 +41,7 @@ class DataTilePass(NamedPipeline):
             "specialize-encodings",
             "pack-constants",
             "merge-globals",
+            "place-relayouts",
             "iree-stream-materialize-encodings",
             "encode-host-tensors",
             "encode-device-tensors",

@@ -127,6 +127,12 @@ def _pack_constants() -> type[ModulePass]:
     return PackConstantsPass
 
 
+def _place_relayouts() -> type[ModulePass]:
+    from .stream.place_relayouts import PlaceRelayoutsPass
+
+    return PlaceRelayoutsPass
+
+
 def _shard_complete() -> type[ModulePass]:
     from .sharding.shard_complete import ShardCompletePass
 
@@ -212,6 +218,7 @@ OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "merge-globals": _merge_globals,
     "mesh-spmdization": _shard_partition,
     "pack-constants": _pack_constants,
+    "place-relayouts": _place_relayouts,
     "propagate-encodings": _iree_dispatch_creation_propagate_encodings,
     "set-encoding": _iree_dispatch_creation_set_encoding,
     "shard-complete": _shard_complete,

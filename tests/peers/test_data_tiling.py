@@ -20,7 +20,8 @@ TENSORS = (
 )
 FLOW = f"{TENSORS},form-dispatches,hoist-encodings"
 STREAM = f"{FLOW},wrap-entry-points,convert-to-stream"
-TILED = f"{STREAM},specialize-encodings,merge-globals,iree-stream-materialize-encodings"
+SETTLED = f"{STREAM},specialize-encodings,merge-globals,place-relayouts"
+TILED = f"{SETTLED},iree-stream-materialize-encodings"
 SOME = ("c01b_homog_fused", "c06_batch_matmul", "c08_shared_const", "c13_enc_transfer")
 """Programs that are compared after every stage; the others at the end."""
 

@@ -1,0 +1,224 @@
+"""Choose the side of a transfer on which a tensor is relaid out: what moves is small, and once.
+
+    %1 = stream.async.transfer %0 from(A) -> to(B)
+    %2 = stream.tensor.encode on(B) %1 : S -> R
+
+stays as it is if `R` is larger than `S`: tiles that are not full would be moved, too. If it is
+smaller, A encodes and `R` moves. If both are of one size, A encodes if that saves a relayout:
+where A needs `R` itself, or several devices ask A for it. In front of a transfer, an encode that
+makes a tensor larger moves behind it. An encode that undoes another is nothing.
+
+Runs between specialize-encodings, which settles the layouts, and materialize-encodings. Encodes
+whose layouts are open stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...dialects.encoding_interfaces import Tensor, storage_formula_of, tensor_encoding
+from ...dialects.stream_async import AsyncTransferOp
+from ...dialects.stream_tensor import TensorEncodeOp
+from .layout_origin import host_operations
+
+ENCODE, TRANSFER = "stream.tensor.encode", "stream.async.transfer"
+
+
+@dataclass(frozen=True)
+class PlaceRelayoutsPass(ModulePass):
+    """Move encodes to the side of a transfer where fewer bytes move, or fewer encodes run."""
+
+    name = "place-relayouts"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for relayouts in _alike(op).values():
+            _encode_on_sender(relayouts)
+        for operation in tuple(host_operations(op)):
+            if operation.name == TRANSFER:
+                _encode_on_receiver(cast(AsyncTransferOp, operation))
+        for operation in tuple(host_operations(op)):
+            if operation.name == ENCODE:
+                _cancel(cast(TensorEncodeOp, operation))
+
+
+@dataclass(frozen=True, slots=True)
+class Relayout:
+    """An encode, and the transfer that brings it what it encodes, if one does."""
+
+    encode: TensorEncodeOp
+    transfer: AsyncTransferOp | None
+
+
+Key = tuple[SSAValue, Attribute, Block, Attribute, Attribute, tuple[SSAValue, ...]]
+"""What is encoded, the device that has it, the block of the encode, both types, the sizes."""
+
+
+def _alike(module: ModuleOp) -> dict[Key, list[Relayout]]:
+    """Encodes of one tensor of one device in one layout, in the order of the program."""
+    found: dict[Key, list[Relayout]] = defaultdict(list)
+    for operation in host_operations(module):
+        if operation.name != ENCODE:
+            continue
+        encode = cast(TensorEncodeOp, operation)
+        place, block = encode.affinity, encode.parent
+        if place is None or block is None or _growth(encode) is None:
+            continue
+        value: SSAValue = encode.source
+        transfer = _made_by(value, TRANSFER)
+        if isinstance(transfer, AsyncTransferOp) and _arrives(transfer, encode):
+            value, place = transfer.source, cast(Attribute, transfer.source_affinity)
+        else:
+            transfer = None
+        types = encode.source_encoding, encode.result_encoding
+        key = value, place, block, *types, tuple(encode.source_encoding_dims)
+        found[key].append(Relayout(encode, transfer))
+    return found
+
+
+def _arrives(transfer: AsyncTransferOp, encode: TensorEncodeOp) -> bool:
+    """Whether a transfer brings a tensor to where it is encoded, in the same block."""
+    return (
+        transfer.source_affinity is not None
+        and transfer.target_affinity == encode.affinity
+        and transfer.parent is encode.parent
+        and transfer.result.type == encode.result.type
+    )
+
+
+def _encode_on_sender(relayouts: Sequence[Relayout]) -> None:
+    """Encode in front of transfers where that moves fewer bytes, or as many and saves encodes.
+
+    A transfer that something else reads, too, has to move the tensor as it is in any case.
+    """
+    encodes = {relayout.encode for relayout in relayouts}
+    relayouts = [
+        one
+        for one in relayouts
+        if one.transfer is None or all(use.operation in encodes for use in one.transfer.result.uses)
+    ]
+    moved = [one.transfer for one in relayouts if one.transfer is not None]
+    if not moved:
+        return
+    first = relayouts[0].encode
+    growth = _growth(first)
+    devices = {one.encode.affinity for one in relayouts}
+    if growth is None or growth > 0 or (growth == 0 and len(devices) == 1):
+        return
+    sent = _encode(first, moved[0].source, moved[0].source_affinity, first)
+    received: dict[Attribute | None, SSAValue] = {}
+    for one in relayouts:
+        result: SSAValue = sent.result
+        if one.transfer is not None:
+            place = one.encode.affinity
+            if place not in received:
+                received[place] = _send(sent, one.transfer, one.encode)
+            result = received[place]
+        Rewriter.replace_op(one.encode, [], [result])
+    for transfer in moved:
+        if transfer.parent is not None and not transfer.result.uses:
+            Rewriter.erase_op(transfer)
+
+
+def _encode_on_receiver(transfer: AsyncTransferOp) -> None:
+    """Move a tensor before it is encoded if it is smaller then."""
+    encode = _made_by(transfer.source, ENCODE)
+    if not isinstance(encode, TensorEncodeOp) or transfer.target_affinity is None:
+        return
+    growth = _growth(encode)
+    if growth is None or growth <= 0 or transfer.source_affinity != encode.affinity:
+        return
+    if transfer.result.type != encode.result.type:
+        return
+    moved = AsyncTransferOp.create(
+        operands=[encode.source, encode.source_size, encode.source_size],
+        result_types=[transfer.result.type],
+        properties=transfer.properties,
+    )
+    moved.location = transfer.location
+    Builder(InsertPoint.before(transfer)).insert(moved)
+    received = _encode(encode, moved.result, transfer.target_affinity, transfer)
+    Rewriter.replace_op(transfer, [], [received.result])
+    if not encode.result.uses:
+        Rewriter.erase_op(encode)
+
+
+def _cancel(decode: TensorEncodeOp) -> None:
+    """A tensor in rows that is encoded and decoded is the tensor."""
+    encode = _made_by(decode.source, ENCODE)
+    if not isinstance(encode, TensorEncodeOp) or encode.source.type != decode.result.type:
+        return
+    before = encode.source_encoding, *encode.source_encoding_dims
+    behind = decode.result_encoding, *decode.result_encoding_dims
+    if tensor_encoding(encode.source_encoding) is not None or before != behind:
+        return
+    Rewriter.replace_op(decode, [], [encode.source])
+    if not encode.result.uses:
+        Rewriter.erase_op(encode)
+
+
+def _encode(
+    like: TensorEncodeOp, source: SSAValue, place: Attribute | None, before: Operation
+) -> TensorEncodeOp:
+    """An encode of another source on another device."""
+    encode = like.clone({like.source: source})
+    if place is not None:
+        encode.properties["affinity"] = place
+    encode.location = like.location
+    return Builder(InsertPoint.before(before)).insert(encode)
+
+
+def _send(encode: TensorEncodeOp, like: AsyncTransferOp, before: Operation) -> SSAValue:
+    """The result of an encode on the device that a transfer goes to."""
+    transfer = AsyncTransferOp.create(
+        operands=[encode.result, encode.result_size, encode.result_size],
+        result_types=[like.result.type],
+        properties=like.properties,
+    )
+    transfer.location = like.location
+    return Builder(InsertPoint.before(before)).insert(transfer).result
+
+
+def _made_by(value: SSAValue, name: str) -> Operation | None:
+    """The operation of a name that makes a value."""
+    return value.op if isinstance(value, OpResult) and value.op.name == name else None
+
+
+def _growth(encode: TensorEncodeOp) -> int | None:
+    """How many bytes an encode adds; `None` if it is no relayout, or a layout is not settled."""
+    tensors = cast(Tensor, encode.source_encoding), cast(Tensor, encode.result_encoding)
+    encodings = [tensor_encoding(tensor) for tensor in tensors]
+    if not all(encoding is None or encoding.is_resolved for encoding in encodings):
+        return None
+    try:
+        if all(
+            encoding is None or encoding.is_identity(tensor)
+            for encoding, tensor in zip(encodings, tensors, strict=True)
+        ):
+            return None
+        before, behind = (_comparable_bytes(tensor) for tensor in tensors)
+    except ValueError:
+        return None
+    return behind - before
+
+
+def _comparable_bytes(tensor: Tensor) -> int:
+    """The bytes of a tensor whose dimensions of unknown size have one element each.
+
+    So a tile of several elements along such a dimension counts as larger than none, and where
+    there is none the sizes compare as they do whatever the dimension is.
+    """
+    formulas = storage_formula_of(tensor)
+    return max(
+        formula.evaluate([1] * sum(extent.size is None for extent in formula.extents))
+        for formula in formulas
+    )
