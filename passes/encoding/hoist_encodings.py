@@ -3,7 +3,8 @@
 An encode of something that a loop does not change moves in front of the loop. An encode of a
 constant, or of a global that is never written again, moves to an initializer, which keeps the
 result in a global on the device that reads it; encodes of the same constant alike, for the same
-device, share it.
+device, share it. What is moved from one device to another in between moves there once, too, or is
+made there.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from ...dialects.flow_tensors import TensorConstantOp
 from ...dialects.util import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
 from ...dialects.util_functions import ReturnOp
 from ..dimension_sizes import tensor_of
+from ..stream.device_placement import MOVES
 from ..stream.layout_origin import host_operations, symbol
 
 ENCODE = "flow.tensor.encode"
@@ -75,7 +77,9 @@ class Hoisting:
             Builder(InsertPoint.before(loop)).insert(operation)
 
     def _constant_origin(self, value: SSAValue) -> Operation | None:
-        """The constant, or the load of a global that never changes, that a value is."""
+        """The constant, or the load of a global that never changes, that a value is or was."""
+        for move in _moves(value)[:1]:
+            value = move.operands[0]
         if not isinstance(value, OpResult):
             return None
         operation = value.op
@@ -88,7 +92,10 @@ class Hoisting:
         return None
 
     def _to_global(self, operation: Operation, origin: Operation) -> None:
+        moves = _moves(operation.operands[0])
         place = operation.attributes.get(AFFINITY) or affinity_of(operation)
+        if place is None and moves:
+            place = moves[-1].properties["target"]
         type_ = operation.results[0].type
         what: object = symbol(origin, "global") or origin.properties["value"]
         key = what, type_, place
@@ -103,8 +110,9 @@ class Hoisting:
         )
         load.location = operation.location
         Rewriter.replace_op(operation, load)
-        if not any(result.uses for result in origin.results):
-            Rewriter.erase_op(origin)
+        for one in (*reversed(moves), origin):
+            if not any(result.uses for result in one.results):
+                Rewriter.erase_op(one)
 
     def _define(self, operation: Operation, origin: Operation, place: Attribute | None) -> GlobalOp:
         """A global for the encoded tensor, and the initializer that encodes it."""
@@ -120,13 +128,18 @@ class Hoisting:
         )
         block = Block()
         source = self._source(origin)
-        if place is not None:
+        # What a global starts with elsewhere has to be moved; a constant is made where it is read.
+        moved = [source]
+        if source.name == "util.global.load":
+            for move in _moves(operation.operands[0]):
+                moved.append(move.clone({move.operands[0]: moved[-1].results[0]}))
+        if place is not None and len(moved) == 1:
             source.attributes[AFFINITY] = place
-        encode = operation.clone({operation.operands[0]: source.results[0]})
+        encode = operation.clone({operation.operands[0]: moved[-1].results[0]})
         store = GlobalStoreOp.create(
             operands=encode.results, properties={"global": SymbolRefAttr(name)}
         )
-        block.add_ops([source, encode, store, ReturnOp.build(operands=[()])])
+        block.add_ops([*moved, encode, store, ReturnOp.build(operands=[()])])
         defined = self._globals.get(symbol(origin, "global"), origin)
         source.location = defined.location
         encode.location = operation.location
@@ -158,6 +171,15 @@ class Hoisting:
         while name in self._globals:
             name, number = f"{base}__encoded_{number}", number + 1
         return name
+
+
+def _moves(value: SSAValue) -> tuple[Operation, ...]:
+    """The moves that bring a value to where it is, first to last."""
+    moves: list[Operation] = []
+    while isinstance(value, OpResult) and value.op.name in MOVES:
+        moves.append(value.op)
+        value = value.op.operands[0]
+    return tuple(reversed(moves))
 
 
 def _function_of(operation: Operation) -> Operation:

@@ -78,3 +78,53 @@ def test_equal_layouts_are_made_once(rows: int, target_b: str, on_a: int, on_b: 
                 assert len(here) == count, place
     for found in compile_program(module, guard=True).run("main", inputs):
         np.testing.assert_array_equal(found, expected)
+
+
+WEIGHTS = """
+#exe = #hal.executable.target<"llvm-cpu", "embedded-elf-x86_64", {{
+  {target}, iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>}}>
+util.global private @a = #hal.device.target<"local", {{ordinal = 0 : index}}, [#exe]> : !hal.device
+util.global private @b = #hal.device.target<"local", {{ordinal = 1 : index}}, [#exe]> : !hal.device
+#on_a = #hal.device.affinity<@a>
+#on_b = #hal.device.affinity<@b>
+util.global private @known {{stream.affinity = #on_a}} = dense<2.0> : tensor<17x9xf32>
+util.global private @computed {{stream.affinity = #on_a}} : tensor<17x9xf32>
+util.initializer {{
+  %w = util.global.load @known : tensor<17x9xf32>
+  %e = tensor.empty() : tensor<17x9xf32>
+  %s = linalg.square ins(%w : tensor<17x9xf32>) outs(%e : tensor<17x9xf32>) -> tensor<17x9xf32>
+  util.global.store %s, @computed : tensor<17x9xf32>
+  util.return
+}}
+func.func @main(%x: tensor<5x17xf32> {{iree.abi.affinity = #on_b}})
+    -> (tensor<5x9xf32> {{iree.abi.affinity = #on_b}}) {{
+  %w = util.global.load @{weight} : tensor<17x9xf32>
+  %wb = flow.tensor.transfer %w : tensor<17x9xf32> to #on_b
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<5x9xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<5x9xf32>) -> tensor<5x9xf32>
+  %p = linalg.matmul ins(%x, %wb : tensor<5x17xf32>, tensor<17x9xf32>)
+    outs(%f : tensor<5x9xf32>) -> tensor<5x9xf32>
+  return %p : tensor<5x9xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize(("weight", "factor"), [("known", 2.0), ("computed", 4.0)])
+def test_weights_of_another_device_move_once(weight: str, factor: float) -> None:
+    text = WEIGHTS.format(target=WIDE, weight=weight)
+    context = Context()
+    register_dialects(context)
+    module = parse_module(context, Source(text, "<weights>"))
+    x = np.arange(85, dtype=np.float32).reshape(5, 17)
+    expected = x @ np.full((17, 9), factor, np.float32)
+    for one in DataTilePass().passes():
+        one.apply(context, module)
+        module.verify()
+        if one.name == "hoist-encodings":
+            (function,) = [o for o in module.body.block.ops if o.name == "func.func"]
+            assert not any(o.name == "flow.tensor.transfer" for o in function.walk())
+            (found,) = run(module, "main", [x])
+            np.testing.assert_array_equal(found, expected)
+    (found,) = compile_program(module, guard=True).run("main", [x])
+    np.testing.assert_array_equal(found, expected)

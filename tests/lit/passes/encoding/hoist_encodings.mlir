@@ -56,3 +56,41 @@ func.func @loop(%w: tensor<2x2xf32>, %n: index) {
   }
   return
 }
+
+// -----
+
+#e = #iree_encoding.encoding<operand_index = 1 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iteration_sizes = [4, 2, 2]>
+#on_a = #hal.device.affinity<@a>
+#on_b = #hal.device.affinity<@b>
+
+// A weight of @a that @b encodes moves there when the module is loaded; a known one is made there.
+
+util.global private @known {stream.affinity = #on_a} = dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+util.global private @computed {stream.affinity = #on_a} : tensor<2x2xf32>
+util.initializer {
+  %0 = arith.constant dense<1.0> : tensor<2x2xf32>
+  util.global.store %0, @computed : tensor<2x2xf32>
+  util.return
+}
+// CHECK: util.global private @known__encoded {stream.affinity = #hal.device.affinity<@b>}
+// CHECK: util.initializer {
+// CHECK-NEXT: %[[C:.*]] = arith.constant {stream.affinity = #hal.device.affinity<@b>} dense<{{\[\[}}1.0
+// CHECK-NEXT: flow.tensor.encode %[[C]]
+// CHECK: util.global private @computed__encoded {stream.affinity = #hal.device.affinity<@b>}
+// CHECK: util.initializer {
+// CHECK-NEXT: %[[L:.*]] = util.global.load @computed
+// CHECK-NEXT: %[[T:.*]] = flow.tensor.transfer %[[L]] : tensor<2x2xf32> to #hal.device.affinity<@b>
+// CHECK-NEXT: flow.tensor.encode %[[T]]
+// CHECK-LABEL: func.func @moved
+// CHECK-NEXT: util.global.load immutable @known__encoded
+// CHECK-NEXT: util.global.load immutable @computed__encoded
+// CHECK-NEXT: return
+func.func @moved() -> (tensor<2x2xf32, #e>, tensor<2x2xf32, #e>) {
+  %0 = util.global.load @known : tensor<2x2xf32>
+  %1 = flow.tensor.transfer %0 : tensor<2x2xf32> to #on_b
+  %2 = flow.tensor.encode %1 : tensor<2x2xf32> -> tensor<2x2xf32, #e> attributes {stream.affinity = #on_b}
+  %3 = util.global.load @computed : tensor<2x2xf32>
+  %4 = flow.tensor.transfer %3 : tensor<2x2xf32> to #on_b
+  %5 = flow.tensor.encode %4 : tensor<2x2xf32> -> tensor<2x2xf32, #e> attributes {stream.affinity = #on_b}
+  return %2, %5 : tensor<2x2xf32, #e>, tensor<2x2xf32, #e>
+}
