@@ -18,7 +18,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 
@@ -82,6 +82,8 @@ class Query:
     element: str
     dims: tuple[int, ...]
     """What the dynamic dimensions are."""
+    joins_loops: bool = False
+    """Whether it is a contraction with several loops of one role."""
 
 
 def iree_opt(text: str, *passes: str) -> str:
@@ -138,7 +140,10 @@ def contraction(rng: random.Random, devices: list[str]) -> Query:
         f"#iree_encoding.encoding<operand_index = {operand} : index, op_type = matmul, "
         f"element_types = [{', '.join(types)}], user_indexing_maps = [{maps}]{iteration}>"
     )
-    return tensor(rng.choice(devices), types[operand], indexed[operand], sizes, dynamic, encoding)
+    device = rng.choice(devices)
+    query = tensor(device, types[operand], indexed[operand], sizes, dynamic, encoding)
+    roles = [tuple(loop in map_ for map_ in indexed) for loop in loops]
+    return replace(query, joins_loops=len(set(roles)) < len(roles))
 
 
 def tensor(
@@ -210,7 +215,10 @@ def numbers(folded: str, count: int) -> list[int]:
 
 def differs_on_purpose(query: Query, ours: int, theirs: int) -> bool:
     """IREE's solvers cut bits to whole bytes, or bytes of a boolean to bits; its identity and
-    padding give every element of less than a byte one of its own."""
+    padding give every element of less than a byte one of its own. It tiles no contraction with
+    several loops of one role."""
+    if query.joins_loops:
+        return ours > theirs
     element = element_type(query.element)
     plain = element.bits in (2, 4, 8, 16, 32, 64)
     if not plain:

@@ -55,7 +55,14 @@ def iree_opt(text: str) -> str:
 def mesh_opt(text: str, *arguments: str) -> tuple[int, str, str]:
     output, errors = StringIO(), StringIO()
     code = main(["-", *arguments], StringIO(text), output, errors)
-    return code, output.getvalue(), errors.getvalue()
+    return code, spelled_out(output.getvalue()), errors.getvalue()
+
+
+def spelled_out(text: str) -> str:
+    """The encodings in the place of their aliases."""
+    aliases = dict(re.findall(r"^(#encoding\d*) = (.*)$", text, re.MULTILINE))
+    head, start, body = text.partition("\nbuiltin.module") if aliases else ("", "", text)
+    return head + start + re.sub(r"#encoding\d*", lambda found: aliases[found[0]], body)
 
 
 _dumps: dict[str, tuple[str, str]] = {}
