@@ -73,9 +73,7 @@ def compare(actual: Value, expected: Value, allowed: float | None = None) -> Dif
     if not is_number(expected):
         return Difference(0.0, 0.0, (), bool(actual == expected))
     if actual.shape != expected.shape:
-        raise ValueError(
-            f"has {shape_phrase(actual.shape)}, expected {shape_text(expected.shape)}"
-        )
+        raise ValueError(f"has {shape_phrase(actual.shape)}, expected {shape_text(expected.shape)}")
     if actual.dtype != expected.dtype:
         raise ValueError(f"is of {actual.dtype}, expected {expected.dtype}")
     if actual.size == 0:
