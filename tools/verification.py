@@ -13,6 +13,7 @@ from xdsl.irdl import IRDLOperation, OptPropertyDef, VerificationContext
 from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
+from ..dialects.branch_checks import BRANCH_CHECKS
 from ..dialects.comparison_checks import COMPARISON_CHECKS
 from ..dialects.diagnostics import Note, OperationError
 from ..dialects.symbol_checks import SYMBOL_CHECKS
@@ -20,7 +21,7 @@ from ..dialects.tensor_checks import TENSOR_CHECKS
 from .dominance import Dominance
 from .limits import deep_recursion
 
-CHECKS = COMPARISON_CHECKS | SYMBOL_CHECKS | TENSOR_CHECKS
+CHECKS = BRANCH_CHECKS | COMPARISON_CHECKS | SYMBOL_CHECKS | TENSOR_CHECKS
 """What is checked of operations beyond their own verifiers, by name."""
 
 TRIPS = (ValueError, IndexError, KeyError, NotImplementedError)
