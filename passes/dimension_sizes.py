@@ -189,7 +189,7 @@ def _like_first_tensor(sizes: DimensionSizes, value: OpResult, index: int) -> Si
 
 
 def _written_into(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """Each result of a linalg operation is as large as the tensor that it is written into."""
+    """Each result of a linalg operation, or of a loop, is as large as what it is written into."""
     operation = value.op
     results, operands = operation.results, operation.operands
     outputs = tuple(cast(Sequence[SSAValue], getattr(operation, "outputs", ())))
@@ -309,6 +309,7 @@ RULES: dict[str, Rule] = {
     "iree_tensor_ext.compute_barrier.end": _like(0),
     "iree_tensor_ext.compute_barrier.start": _like(0),
     "iree_tensor_ext.dispatch.tensor.load": _slice,
+    "scf.forall": _written_into,
     "tensor.cast": _like(0),
     "tensor.collapse_shape": _collapse,
     "tensor.concat": _concatenate,

@@ -21,7 +21,7 @@ from .placement import PlacedUse, Placement, Placer
 
 _UNIT = UnitAttr()
 
-LOOPS = frozenset({"scf.for", "scf.while"})
+LOOPS = frozenset({"scf.for", "scf.while", "scf.forall"})
 """What is wanted differently inside of these is resharded once, before them."""
 
 

@@ -309,6 +309,12 @@ class Emitter:
             return value
         return self.help(tensor.CastOp(value, result_type))
 
+    def discard(self, block: Block) -> None:
+        """Forget a block that was emitted, and that no operation has been given."""
+        inside = set(block.walk())
+        self.helpers[:] = [helper for helper in self.helpers if helper not in inside]
+        block.drop_all_references()
+
     def sweep(self) -> None:
         """Erase what this emitter made up and nothing uses."""
         for operation in reversed(self.helpers):

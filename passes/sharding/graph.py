@@ -35,6 +35,7 @@ from .annotations import (
 from .call_graph import CallGraph
 from .rules.captured_reads import read_rule, reads_along_loops
 from .rules.rule_cache import RuleCache, body_matters
+from .rules.shared_outputs import IN_PARALLEL, shared_outputs
 
 
 class EntryKind(Enum):
@@ -61,6 +62,8 @@ class Source:
 
     index: int
     target: SSAValue | None
+    rule: FactorRule | None = None
+    """How operand and target are split alike, where they are not the same in all dimensions."""
 
 
 @dataclass(slots=True)
@@ -140,6 +143,8 @@ class _Builder:
             "func.call": self._call,
             "scf.for": self._for,
             "scf.while": self._while,
+            "scf.forall": self._forall,
+            IN_PARALLEL: self._nothing,
             "scf.if": self._branches,
             "scf.index_switch": self._branches,
             "scf.execute_region": self._branches,
@@ -310,6 +315,24 @@ class _Builder:
         self._region(operation.regions[1])
         self._end(after, before.args)
 
+    def _forall(self, operation: Operation) -> None:
+        outputs = shared_outputs(operation)
+        first = len(operation.operands) - len(outputs)
+        for output, result in zip(outputs, operation.results, strict=True):
+            self._share_node(result, output.argument)
+        self._sources(
+            operation,
+            [
+                Source(first + position, output.argument, self._rules.intern(output.rule()))
+                for position, output in enumerate(outputs)
+            ],
+        )
+        self._region(operation.regions[0])
+        for output in outputs:
+            for insertion in output.insertions:
+                rule = self._rules.intern(output.insertion_rule(insertion))
+                self._sources(insertion, [Source(0, output.argument, rule)])
+
     def _branches(self, operation: Operation) -> None:
         """An operation whose results are what one of its regions yields."""
         for result in operation.results:
@@ -407,6 +430,10 @@ class _Builder:
             elif entry.kind is EntryKind.ANNOTATION:
                 rule = self._identity(operation.results[0], 1)
                 self._add_relation(operation, rule, operation.operands[:1], operation.results)
+            for source in entry.sources:
+                if source.rule is not None and source.target is not None:
+                    operands = [operation.operands[source.index]]
+                    self._add_relation(operation, source.rule, operands, [source.target])
         for target, sources in self._edges.items():
             operands = [operation.operands[index] for operation, index in sources]
             self._add_relation(

@@ -30,6 +30,7 @@ _MODULES = (
     "partition_control_flow",
     "partition_creations",
     "partition_shapes",
+    "partition_shared_outputs",
 )
 _defaults: list[Handler] = []
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects import arith
@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from .emit_reshard import shard_interval
 from .emitter import Size
@@ -171,29 +171,39 @@ def _with_local_sizes(
     before the operands of the lists.
     """
     operation, emitter = spread.operation, partitioner.emitter
-    sharding = spread.operand_shardings[full]
-    lists = _lists(operation, operands[tensors:])
-    sizes = list(lists[1])
-    for dimension, axes in enumerate(sharding.dimension_axes):
-        if axes:
-            sizes[dimension] = emitter.dimension(operands[full], dimension)
-    lists[1] = sizes
-    properties = dict(operation.properties)
-    dynamic: list[SSAValue] = []
-    counts = [1] * tensors
-    for name, entries in zip(_LISTS, lists, strict=True):
-        numbers = [entry if isinstance(entry, int) else DYNAMIC_INDEX for entry in entries]
-        values = [entry for entry in entries if not isinstance(entry, int)]
-        properties[name] = DenseArrayBase.from_list(i64, numbers)
-        counts.append(len(values))
-        dynamic += values
-    old = operation.properties.get("operandSegmentSizes")
-    if isinstance(old, DenseArrayBase):
-        properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, counts)
+    sizes = {
+        dimension: emitter.dimension(operands[full], dimension)
+        for dimension, axes in enumerate(spread.operand_shardings[full].dimension_axes)
+        if axes
+    }
+    properties, dynamic = slice_with_sizes(operation, operands[tensors:], sizes, tensors)
     whole = ranked(operation.results[0])
     assert whole is not None
     found = local_type(whole, spread.result_shardings[0])
     return copy_with(partitioner, operation, [*operands[:tensors], *dynamic], [found], properties)
+
+
+def slice_with_sizes(
+    operation: Operation, dynamic: Sequence[SSAValue], sizes: Mapping[int, Size], tensors: int
+) -> tuple[dict[str, Attribute], list[SSAValue]]:
+    """The properties and operands of a slice operation whose slice has other sizes.
+
+    `dynamic` are its operands after the first `tensors`, and `sizes` the new ones by dimension.
+    """
+    lists = _lists(operation, dynamic)
+    lists[1] = [sizes.get(dimension, size) for dimension, size in enumerate(lists[1])]
+    properties = dict(operation.properties)
+    values: list[SSAValue] = []
+    counts = [1] * tensors
+    for name, entries in zip(_LISTS, lists, strict=True):
+        numbers = [entry if isinstance(entry, int) else DYNAMIC_INDEX for entry in entries]
+        found = [entry for entry in entries if not isinstance(entry, int)]
+        properties[name] = DenseArrayBase.from_list(i64, numbers)
+        counts.append(len(found))
+        values += found
+    if isinstance(properties.get("operandSegmentSizes"), DenseArrayBase):
+        properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, counts)
+    return properties, values
 
 
 _LISTS = ("static_offsets", "static_sizes", "static_strides")

@@ -29,6 +29,7 @@ from ...sharding.projection import DimensionAxes, back, project
 from ...sharding.sharding import Sharding
 from .annotations import tensor_shape
 from .graph import Entry, EntryKind, ShardingGraph, is_tensor
+from .rules.shared_outputs import INSERTION, seen_through
 
 
 @dataclass(slots=True)
@@ -373,10 +374,18 @@ class Placer:
             sharding = self._placement.definitions.get(target)
             if sharding is None and target in self._graph.values:
                 sharding = self._by_table(self._graph.values[target])
+            if sharding is not None and source.rule is not None:
+                seen = seen_through(source.rule, sharding)
+                sharding = self.sharding(seen.grid, seen.dimension_axes)
+                if operation.name != INSERTION:
+                    # The output of a loop has the shape of what comes in, and stays so placed.
+                    self._placement.definitions[target] = sharding
             if sharding is None and self._complete and self._default_grid is not None:
                 sharding = self._replicated(value, self._default_grid)
             if sharding is not None:
-                self._use(operation, source.index, sharding)
+                # Nothing but insertions may stand where an insertion is.
+                anchor = operation.parent_op() if operation.name == INSERTION else None
+                self._use(operation, source.index, sharding, anchor)
 
     # Free values.
 

@@ -13,7 +13,7 @@ from .builder import RuleBuilder, Shape, integers, shape_of
 from .registry import rule
 
 
-def _whole_dimensions(operation: Operation, full: Shape) -> list[bool] | None:
+def whole_dimensions(operation: Operation, full: Shape) -> list[bool] | None:
     """Which dimensions of a tensor of shape `full` a slice takes whole."""
     offsets = integers(operation, "static_offsets")
     sizes = integers(operation, "static_sizes")
@@ -57,7 +57,7 @@ def extract_slice(operation: Operation) -> FactorRule | None:
     sizes = integers(operation, "static_sizes")
     if source is None or result is None or sizes is None:
         return None
-    whole, kept = _whole_dimensions(operation, source), kept_dimensions(sizes, result)
+    whole, kept = whole_dimensions(operation, source), kept_dimensions(sizes, result)
     if whole is None or kept is None:
         return None
     builder = RuleBuilder(operation)
@@ -82,7 +82,7 @@ def insert_slice(operation: Operation) -> FactorRule | None:
     sizes = integers(operation, "static_sizes")
     if source is None or destination is None or sizes is None:
         return None
-    whole, kept = _whole_dimensions(operation, destination), kept_dimensions(sizes, source)
+    whole, kept = whole_dimensions(operation, destination), kept_dimensions(sizes, source)
     if whole is None or kept is None:
         return None
     builder = RuleBuilder(operation)

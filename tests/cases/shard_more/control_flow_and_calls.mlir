@@ -35,7 +35,7 @@ func.func @f(%x: tensor<4x8xf32>, %c: i1, %n: index) -> (tensor<4x8xf32>, tensor
 // -----
 
 // Scf.forall with slices.
-// Collectives: 1 all_gather.
+// Collectives: none.
 shard.grid @g(shape = 2)
 func.func @f(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %s = shard.sharding @g split_axes = [[], [0]] : !shard.sharding

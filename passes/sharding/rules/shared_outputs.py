@@ -1,0 +1,104 @@
+"""How the shared outputs of a `scf.forall` and what its iterations put into them are split alike.
+
+Each iteration puts slices into an output. A dimension that every slice covers whole is split as
+that of the slices; along the others an iteration may write anywhere, so they are whole on each
+process while the loop runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from ....sharding.cost import known_extents
+from ....sharding.factors import Factor, FactorKind, FactorRule
+from ....sharding.projection import back, project
+from ....sharding.sharding import Sharding
+from .builder import Shape, integers, shape_of
+from .tensor_slices import kept_dimensions, whole_dimensions
+
+IN_PARALLEL = "scf.forall.in_parallel"
+INSERTION = "tensor.parallel_insert_slice"
+
+
+@dataclass(frozen=True, slots=True)
+class SharedOutput:
+    """One output of a loop.
+
+    - `argument`: the output inside of the loop;
+    - `whole`: for each dimension whether every insertion covers it;
+    - `insertions`: the `tensor.parallel_insert_slice` operations into it.
+    """
+
+    argument: SSAValue
+    whole: tuple[bool, ...]
+    insertions: tuple[Operation, ...]
+
+    def rule(self) -> FactorRule:
+        """The rule by which the tensor that comes in and the result are split alike."""
+        shape = shape_of(self.argument) or ()
+        return _rule(shape, shape, tuple(range(len(shape))), self.whole)
+
+    def insertion_rule(self, insertion: Operation) -> FactorRule:
+        """The rule by which what is inserted and the result are split alike."""
+        source, shape = shape_of(insertion.operands[0]) or (), shape_of(self.argument) or ()
+        kept = kept_dimensions(integers(insertion, "static_sizes") or (), source)
+        return _rule(source, shape, kept or (None,) * len(shape), self.whole)
+
+
+def shared_outputs(loop: Operation) -> list[SharedOutput]:
+    """The outputs of a `scf.forall`, in the order of its results."""
+    block = loop.regions[0].blocks[0]
+    terminator = block.last_op
+    inserted: dict[SSAValue, list[Operation]] = {}
+    if terminator is not None and terminator.name == IN_PARALLEL:
+        for operation in terminator.regions[0].walk():
+            inserted.setdefault(operation.operands[1], []).append(operation)
+    found: list[SharedOutput] = []
+    for argument in block.args[len(block.args) - len(loop.results) :]:
+        shape = shape_of(argument) or ()
+        insertions = inserted.get(argument, [])
+        masks = [_covered(insertion, shape) for insertion in insertions]
+        whole = tuple(all(mask[dimension] for mask in masks) for dimension in range(len(shape)))
+        found.append(SharedOutput(argument, whole, tuple(insertions)))
+    return found
+
+
+def seen_through(rule: FactorRule, target: Sharding) -> Sharding:
+    """How the operand of a rule is split where its result is split so."""
+    extents = known_extents(target.grid.shape)
+    axes = project(rule.results[0], target.dimension_axes, rule, extents).axes
+    return Sharding(target.grid, back(rule.operands[0], axes, rule, extents))
+
+
+def _covered(insertion: Operation, shape: Shape) -> list[bool]:
+    """The dimensions of an output that an insertion writes whole, and has itself."""
+    sizes = integers(insertion, "static_sizes")
+    source = shape_of(insertion.operands[0])
+    whole = whole_dimensions(insertion, shape)
+    kept = None if sizes is None or source is None else kept_dimensions(sizes, source)
+    if whole is None or kept is None:
+        return [False] * len(shape)
+    return [covered and position is not None for covered, position in zip(whole, kept, strict=True)]
+
+
+def _rule(
+    source: Shape, target: Shape, positions: Sequence[int | None], whole: Sequence[bool]
+) -> FactorRule:
+    """A rule of one operand and one result; `positions`: where the result's dimensions are."""
+    factors: list[Factor] = []
+    operand: list[tuple[int, ...]] = [()] * len(source)
+    result: list[tuple[int, ...]] = []
+    for dimension, (extent, position) in enumerate(zip(target, positions, strict=True)):
+        shared = whole[dimension] and position is not None
+        kind = FactorKind.PASS_THROUGH if shared else FactorKind.NEED_REPLICATION
+        result.append((len(factors),))
+        factors.append(Factor(extent, kind))
+        if position is None:
+            continue
+        if not shared:
+            factors.append(Factor(source[position], kind))
+        operand[position] = (len(factors) - 1,)
+    return FactorRule(tuple(factors), (tuple(operand),), (tuple(result),))
