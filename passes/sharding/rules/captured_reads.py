@@ -29,10 +29,10 @@ def reads_along_loops(operation: Operation, rule: FactorRule) -> dict[SSAValue, 
             shape = shape_of(operand)
             if shape is None:
                 continue
-            if inner.name != "tensor.extract" or index or inner.parent_op() is not operation:
+            if inner.name != "tensor.extract" or index:
                 found[operand] = None
                 continue
-            loops = tuple(map(_loop_of, inner.operands[1:]))
+            loops = tuple(_loop_of(position, operation) for position in inner.operands[1:])
             loops = tuple(
                 loop if loop is not None and rule.factors[loop].size == extent else None
                 for loop, extent in zip(loops, shape, strict=True)
@@ -46,9 +46,15 @@ def reads_along_loops(operation: Operation, rule: FactorRule) -> dict[SSAValue, 
     }
 
 
-def _loop_of(index: SSAValue) -> int | None:
+def _loop_of(index: SSAValue, operation: Operation) -> int | None:
     owner = index.owner
     if not isinstance(owner, Operation) or owner.name != "linalg.index":
+        return None
+    # Branches may ask for a loop's index too, but a nested operation has loops of its own.
+    around = owner.parent_op()
+    while around is not None and not around.name.startswith("linalg."):
+        around = around.parent_op()
+    if around is not operation:
         return None
     held = attribute(owner, "dim")
     return held.value.data if isinstance(held, IntegerAttr) else None
