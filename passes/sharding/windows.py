@@ -1,14 +1,12 @@
 """Windows: what a process reads beyond its own shard when a loop of a stencil is split.
 
 A dimension read at `3 * i + 2 * k + 1` with `i` split needs, for turns [a, b) of `i`, the
-elements from `3 * a + 1` to the last that `k` reaches from `b - 1`. Where neighbours own what is
-missing, borders are exchanged; otherwise the dimension is gathered. Either way the window is
-then cut out.
+elements from `3 * a + 1` to the last that `k` reaches from `b - 1`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from xdsl.ir import SSAValue
@@ -16,13 +14,13 @@ from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects.structured import structured_view
 from ...sharding.local_shape import borders
-from ...sharding.sharding import Axes, Sharding
-from .emit_reshard import exchange_halo, shard_interval
+from ...sharding.sharding import Sharding
+from .emit_reshard import shard_interval
 from .emitter import Size
-from .local_types import ranked, shape_of_type, with_shape
 from .partition_by_rule import SpreadOperation
 from .partitioner import Partitioner, shape
 from .rules.linalg import linear_terms
+from .sections import Section, fetch_sections
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,21 +92,16 @@ def fetch_windows(
     windows: list[Window],
 ) -> SSAValue:
     """The part of an operand that this process reads."""
-    # The offsets of the split loop are not those of what it reads.
-    offsets = list(sharding.offsets or (None,) * sharding.rank)
-    for window in windows:
-        offsets[window.dimension] = None
-    sharding = replace(sharding, offsets=tuple(offsets))
-    exchanged = {window.dimension: _halo(spread, original, sharding, window) for window in windows}
-    axes = tuple(
-        () if dimension in exchanged and exchanged[dimension] is None else split
-        for dimension, split in enumerate(sharding.dimension_axes)
-    )
-    present = Sharding(sharding.grid, axes, offsets=sharding.offsets)
-    value = partitioner.demand(original, present)
-    for window in windows:
-        value = _cut(partitioner, spread, original, value, present, window)
-    return value
+    sections = [
+        Section(
+            window.dimension,
+            spread.axes(window.leading),
+            _known_windows(spread, original, window),
+            lambda value, window=window: _dynamic_window(partitioner, spread, value, window),
+        )
+        for window in windows
+    ]
+    return fetch_sections(partitioner, original, sharding, sections)
 
 
 def _others(window: Window, sizes: dict[int, int]) -> tuple[int, int]:
@@ -151,61 +144,6 @@ def _known_windows(
     ]
 
 
-def _halo(
-    spread: SpreadOperation, original: SSAValue, sharding: Sharding, window: Window
-) -> tuple[int, int] | None:
-    """The borders to exchange, `None` where neighbours do not own what is missing."""
-    size = shape(original)[window.dimension]
-    windows = _known_windows(spread, original, window)
-    if size is None or windows is None:
-        return None
-    owned = list(pairwise(borders(size, sharding, window.dimension)))
-    low = high = 0
-    for (first, last), (start, end) in zip(windows, owned, strict=True):
-        if first < last:
-            low, high = max(low, start - first), max(high, last - end)
-    smallest = min(end - start for start, end in owned)
-    return (low, high) if max(low, high) <= smallest else None
-
-
-def _cut(
-    partitioner: Partitioner,
-    spread: SpreadOperation,
-    original: SSAValue,
-    value: SSAValue,
-    present: Sharding,
-    window: Window,
-) -> SSAValue:
-    """Exchange borders along one dimension where it is split, and cut the window out."""
-    emitter, dimension = partitioner.emitter, window.dimension
-    windows = _known_windows(spread, original, window)
-    if windows is None:
-        first, length = _dynamic_window(partitioner, spread, value, window)
-    else:
-        position = emitter.position(spread.grid, spread.axes(window.leading))
-        origins = [0] * len(windows)
-        if present.dimension_axes[dimension]:
-            halo = _halo(spread, original, present, window)
-            size = shape(original)[dimension]
-            assert halo is not None and size is not None
-            value = _exchange(partitioner, value, present, dimension, halo)
-            origins = [start - halo[0] for start in borders(size, present, dimension)[:-1]]
-        starts = [
-            first - origin if first < last else 0
-            for (first, last), origin in zip(windows, origins, strict=True)
-        ]
-        first = emitter.element(starts, position)
-        length = emitter.element([last - first for first, last in windows], position)
-    tensor_type = ranked(value)
-    assert tensor_type is not None
-    rank = tensor_type.get_num_dims()
-    offsets: list[Size] = [0] * rank
-    sizes = [emitter.dimension(value, d) for d in range(rank)]
-    offsets[dimension], sizes[dimension] = first, length
-    extents = [size if isinstance(size, int) else None for size in sizes]
-    return emitter.slice(value, offsets, sizes, with_shape(tensor_type, extents))
-
-
 def _dynamic_window(
     partitioner: Partitioner, spread: SpreadOperation, value: SSAValue, window: Window
 ) -> tuple[Size, Size]:
@@ -228,27 +166,3 @@ def _dynamic_window(
     length = emitter.maximum(emitter.product(length, emitter.minimum(turns, 1)), 0)
     room = emitter.difference(emitter.dimension(value, window.dimension), length)
     return emitter.minimum(first, room), length
-
-
-def _exchange(
-    partitioner: Partitioner,
-    value: SSAValue,
-    present: Sharding,
-    dimension: int,
-    halo: tuple[int, int],
-) -> SSAValue:
-    """The value with borders of its neighbours along one dimension."""
-    if halo == (0, 0):
-        return value
-    tensor_type = ranked(value)
-    assert tensor_type is not None
-    axes: list[Axes] = [()] * present.rank
-    axes[dimension] = present.dimension_axes[dimension]
-    halos = [(0, 0)] * present.rank
-    halos[dimension] = halo
-    only = Sharding(present.grid, tuple(axes), halos=tuple(halos))
-    extents = list(shape_of_type(tensor_type))
-    core = extents[dimension]
-    extents[dimension] = None if core is None else core + sum(halo)
-    widened = with_shape(tensor_type, extents)
-    return exchange_halo(partitioner.emitter, value, only, widened)

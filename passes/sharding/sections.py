@@ -1,0 +1,137 @@
+"""Sections: the part of a split dimension that a process reads, owned by itself and by others.
+
+Where the neighbours own what is missing, and to send that is less than to gather, borders are
+exchanged; otherwise the dimension is gathered. Either way the section is then cut out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from xdsl.ir import SSAValue
+
+from ...sharding.local_shape import borders
+from ...sharding.sharding import Axes, Sharding
+from .emit_reshard import exchange_halo
+from .emitter import Size
+from .local_types import ranked, shape_of_type, with_shape
+from .partitioner import Partitioner, shape
+
+Interval = tuple[int, int]
+"""From the first element to behind the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What the processes along some axes read of one dimension."""
+
+    dimension: int
+    axes: Axes
+    intervals: Sequence[Interval] | None
+    """What each of them reads, in their order, if it is known now: nothing, where the end is not
+    behind the start."""
+    at_run_time: Callable[[SSAValue], tuple[Size, Size]] | None = None
+    """Otherwise: where this process's section of a whole dimension begins, and its length."""
+
+
+def fetch_sections(
+    partitioner: Partitioner, original: SSAValue, sharding: Sharding, sections: Sequence[Section]
+) -> SSAValue:
+    """The part of a tensor that this process reads.
+
+    `sharding` is how the tensor is split along the other dimensions, and along those of the
+    sections by their axes.
+    """
+    # What is read is split otherwise than where it is read.
+    offsets = list(sharding.offsets or (None,) * sharding.rank)
+    for section in sections:
+        offsets[section.dimension] = None
+    sharding = replace(sharding, offsets=tuple(offsets))
+    halos = {section.dimension: _halo(original, sharding, section) for section in sections}
+    axes = tuple(
+        () if dimension in halos and halos[dimension] is None else split
+        for dimension, split in enumerate(sharding.dimension_axes)
+    )
+    present = Sharding(sharding.grid, axes, offsets=sharding.offsets)
+    value = partitioner.demand(original, present)
+    for section in sections:
+        value = _cut(partitioner, original, value, present, section, halos[section.dimension])
+    return value
+
+
+def _halo(original: SSAValue, sharding: Sharding, section: Section) -> tuple[int, int] | None:
+    """The borders to exchange, `None` where the dimension is to be gathered."""
+    size = shape(original)[section.dimension]
+    if size is None or section.intervals is None:
+        return None
+    owned = list(pairwise(borders(size, sharding, section.dimension)))
+    low = high = 0
+    for (first, last), (start, end) in zip(section.intervals, owned, strict=True):
+        if first < last:
+            low, high = max(low, start - first), max(high, last - end)
+    smallest = min(end - start for start, end in owned)
+    return (low, high) if max(low, high) <= smallest and low + high <= size - smallest else None
+
+
+def _cut(
+    partitioner: Partitioner,
+    original: SSAValue,
+    value: SSAValue,
+    present: Sharding,
+    section: Section,
+    halo: tuple[int, int] | None,
+) -> SSAValue:
+    """Exchange borders along one dimension where it is split, and cut the section out."""
+    emitter, dimension = partitioner.emitter, section.dimension
+    intervals = section.intervals
+    if intervals is None:
+        assert section.at_run_time is not None
+        first, length = section.at_run_time(value)
+    else:
+        origins = [0] * len(intervals)
+        if halo is not None:
+            size = shape(original)[dimension]
+            assert size is not None
+            value = _exchange(partitioner, value, present, dimension, halo)
+            origins = [start - halo[0] for start in borders(size, present, dimension)[:-1]]
+        position = emitter.position(present.grid, section.axes)
+        starts = [
+            start - origin if start < end else 0
+            for (start, end), origin in zip(intervals, origins, strict=True)
+        ]
+        first = emitter.element(starts, position)
+        length = emitter.element([max(end - start, 0) for start, end in intervals], position)
+    tensor_type = ranked(value)
+    assert tensor_type is not None
+    rank = tensor_type.get_num_dims()
+    offsets: list[Size] = [0] * rank
+    sizes = [emitter.dimension(value, d) for d in range(rank)]
+    offsets[dimension], sizes[dimension] = first, length
+    extents = [size if isinstance(size, int) else None for size in sizes]
+    return emitter.slice(value, offsets, sizes, with_shape(tensor_type, extents))
+
+
+def _exchange(
+    partitioner: Partitioner,
+    value: SSAValue,
+    present: Sharding,
+    dimension: int,
+    halo: tuple[int, int],
+) -> SSAValue:
+    """The value with borders of its neighbours along one dimension."""
+    if halo == (0, 0):
+        return value
+    tensor_type = ranked(value)
+    assert tensor_type is not None
+    axes: list[Axes] = [()] * present.rank
+    axes[dimension] = present.dimension_axes[dimension]
+    halos = [(0, 0)] * present.rank
+    halos[dimension] = halo
+    only = Sharding(present.grid, tuple(axes), halos=tuple(halos))
+    extents = list(shape_of_type(tensor_type))
+    core = extents[dimension]
+    extents[dimension] = None if core is None else core + sum(halo)
+    widened = with_shape(tensor_type, extents)
+    return exchange_halo(partitioner.emitter, value, only, widened)
