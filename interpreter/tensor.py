@@ -45,9 +45,11 @@ def filled_shape(op: Operation, value_type: Attribute, sizes: Sequence[Value]) -
         size = next(rest, None)
         if size is None:
             raise OperationError(op, f"needs a size for each ? of {value_type}")
-        if size < 0:
-            raise OperationError(op, f"has the negative size {int(size)}")
-        shape.append(int(size))
+        # The number of a tensor on a device is asked for here.
+        number = int(size)
+        if number < 0:
+            raise OperationError(op, f"has the negative size {number}")
+        shape.append(number)
     return tuple(shape)
 
 

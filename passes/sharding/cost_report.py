@@ -204,18 +204,24 @@ class _Counter:
 
     def _collective(self, operation: Operation, cost: Cost) -> None:
         grid = find_grid(operation, grid_name(operation))
-        held = operation.operands[0]
-        size = _bytes(held)
         axes = _axes(operation)
-        group = None if grid is None else grid.size(axes)
-        if grid is None or group is None or not _is_static(held):
+        sent = bytes_sent(operation)
+        if sent is None:
             cost.uncounted += 1
             sent = 0.0
-        else:
-            sent = _sent(operation, size, group)
         extents = "x".join("?" if grid is None else str(grid.shape[a] or "?") for a in axes)
         where = f"@{grid_name(operation)}{list(axes)} ({extents or 1})"
         cost.collectives[operation.name, where] = (1, sent)
+
+
+def bytes_sent(operation: Operation) -> float | None:
+    """What each device sends in a collective by ring algorithms, `None` for unknown sizes."""
+    grid = find_grid(operation, grid_name(operation))
+    held = operation.operands[0]
+    group = None if grid is None else grid.size(_axes(operation))
+    if group is None or not _is_static(held):
+        return None
+    return _sent(operation, _bytes(held), group)
 
 
 def _axes(operation: Operation) -> Sequence[int]:

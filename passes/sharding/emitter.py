@@ -33,6 +33,9 @@ Size: TypeAlias = int | SSAValue
 
 INDEX = IndexType()
 
+FEW = 4
+"""Runs of equal numbers that are told apart by comparisons; more are looked up in a table."""
+
 
 def _split(sizes: Sequence[Size]) -> tuple[list[int], list[SSAValue]]:
     """Sizes as MLIR writes them: numbers with marks for those that are values, and the values."""
@@ -92,12 +95,14 @@ class Emitter:
 
     def once(self, key: object, make: Callable[[], SSAValue]) -> SSAValue:
         """The value remembered under a key in this block or one around it, else made here."""
-        for scope in self._scopes():
-            found = scope._known.get(key)
-            if found is not None:
-                return found
-        found = self._known[key] = make()
+        found = self.known(key)
+        if found is None:
+            found = self._known[key] = make()
         return found
+
+    def known(self, key: object) -> SSAValue | None:
+        """The value remembered under a key in this block or one around it, if there is one."""
+        return next((scope._known[key] for scope in self._scopes() if key in scope._known), None)
 
     def _scopes(self) -> Iterator[Emitter]:
         scope: Emitter | None = self
@@ -228,17 +233,33 @@ class Emitter:
         if len(steps) == 1:
             return self.sum(self.product(at, steps.pop()), numbers[0])
 
-        def table() -> SSAValue:
-            held = TensorType(INDEX, [len(numbers)])
-            return self.help(
-                arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(held, list(numbers)))
+        runs = [
+            0,
+            *(i for i, (before, after) in enumerate(pairwise(numbers), 1) if before != after),
+        ]
+        if len(runs) <= FEW:
+            return self.once(
+                ("element", tuple(numbers), at), lambda: self._choose(numbers, runs, at)
             )
-
-        values = self.once(("table", tuple(numbers)), table)
+        held = TensorType(INDEX, [len(numbers)])
+        values = self.once(
+            ("table", tuple(numbers)),
+            lambda: self.help(
+                arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(held, list(numbers)))
+            ),
+        )
         return self.once(
             ("element", tuple(numbers), at),
             lambda: self.help(tensor.ExtractOp(values, [at], INDEX)),
         )
+
+    def _choose(self, numbers: Sequence[int], runs: Sequence[int], at: SSAValue) -> SSAValue:
+        """`numbers[at]` by comparisons with where the runs of equal numbers begin."""
+        found = self.index(numbers[0])
+        for start in runs[1:]:
+            beyond = self.help(arith.CmpiOp(at, self.index(start), "uge"))
+            found = self.help(arith.SelectOp(beyond, self.index(numbers[start]), found))
+        return found
 
     # Tensors
 

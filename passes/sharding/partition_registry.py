@@ -31,6 +31,7 @@ _MODULES = (
     "partition_creations",
     "partition_shapes",
     "partition_shared_outputs",
+    "partition_slices",
 )
 _defaults: list[Handler] = []
 

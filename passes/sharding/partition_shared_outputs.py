@@ -14,7 +14,7 @@ from .emitter import Size
 from .partition_by_rule import copy_with, run_whole
 from .partition_control_flow import finish, local_of
 from .partition_registry import partitions
-from .partition_shapes import slice_with_sizes
+from .partition_slices import slice_with
 from .partitioner import Partitioner, normal
 from .rules.shared_outputs import SharedOutput, seen_through, shared_outputs
 
@@ -107,5 +107,5 @@ def _insertion(
         }
     source = partitioner.value(insertion.operands[0], own)
     scalars = [partitioner.scalar(operand) for operand in insertion.operands[2:]]
-    properties, dynamic = slice_with_sizes(insertion, scalars, sizes, 2)
+    properties, dynamic = slice_with(insertion, scalars, 2, sizes)
     return copy_with(partitioner, insertion, [source, destination, *dynamic], (), properties)

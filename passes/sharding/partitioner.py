@@ -182,6 +182,13 @@ class Partitioner:
             ("reshard", found.value, target), lambda: self._reshard(original, found, target)
         )
 
+    def is_known(self, original: SSAValue, sharding: Sharding | None) -> bool:
+        """Whether a tensor has been brought to a sharding already."""
+        found, target = self._tensors[original], normal(sharding)
+        if isinstance(found, Creation) or found.sharding == target:
+            return True
+        return found.emitter.known(("reshard", found.value, target)) is not None
+
     def _reshard(self, original: SSAValue, found: Placed, target: Sharding | None) -> SSAValue:
         tensor_type = ranked(original)
         assert tensor_type is not None

@@ -50,15 +50,24 @@ def fetch_sections(
         offsets[section.dimension] = None
     sharding = replace(sharding, offsets=tuple(offsets))
     halos = {section.dimension: _halo(original, sharding, section) for section in sections}
-    axes = tuple(
-        () if dimension in halos and halos[dimension] is None else split
-        for dimension, split in enumerate(sharding.dimension_axes)
-    )
-    present = Sharding(sharding.grid, axes, offsets=sharding.offsets)
+    present = _gathered(sharding, {d for d, halo in halos.items() if halo is None})
+    whole = _gathered(sharding, set(halos))
+    if whole != present and partitioner.is_known(original, whole):
+        # Somebody else needs all of it.
+        halos, present = dict.fromkeys(halos), whole
     value = partitioner.demand(original, present)
     for section in sections:
         value = _cut(partitioner, original, value, present, section, halos[section.dimension])
     return value
+
+
+def _gathered(sharding: Sharding, dimensions: set[int]) -> Sharding:
+    """The sharding with some dimensions whole on each process."""
+    axes = tuple(
+        () if dimension in dimensions else split
+        for dimension, split in enumerate(sharding.dimension_axes)
+    )
+    return Sharding(sharding.grid, axes, offsets=sharding.offsets)
 
 
 def _halo(original: SSAValue, sharding: Sharding, section: Section) -> tuple[int, int] | None:
@@ -90,13 +99,13 @@ def _cut(
         assert section.at_run_time is not None
         first, length = section.at_run_time(value)
     else:
+        position = emitter.position(present.grid, section.axes)
         origins = [0] * len(intervals)
         if halo is not None:
             size = shape(original)[dimension]
             assert size is not None
             value = _exchange(partitioner, value, present, dimension, halo)
             origins = [start - halo[0] for start in borders(size, present, dimension)[:-1]]
-        position = emitter.position(present.grid, section.axes)
         starts = [
             start - origin if start < end else 0
             for (start, end), origin in zip(intervals, origins, strict=True)

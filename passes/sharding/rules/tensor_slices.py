@@ -1,7 +1,8 @@
 """Rules of `tensor` operations on a part of a tensor: slices, insertions and padding.
 
-A dimension that is taken whole passes through. One of which a part is taken needs replication:
-what a process would need for its block lies on others in a way that no collective matches.
+A dimension that is taken whole passes through. Of one of which a part is taken, or that is padded,
+a process needs a section that others may own. Where that section is known only at run time, the
+dimension needs replication.
 """
 
 from __future__ import annotations
@@ -52,10 +53,11 @@ def kept_dimensions(sizes: tuple[int, ...], slice_shape: Shape) -> list[int | No
 
 @rule("tensor.extract_slice")
 def extract_slice(operation: Operation) -> FactorRule | None:
-    """Dimensions of the source that are taken whole pass through to the result."""
+    """Dimensions of the source pass through to the result, shifted if a part of them is taken."""
     source, result = shape_of(operation.operands[0]), shape_of(operation.results[0])
-    sizes = integers(operation, "static_sizes")
-    if source is None or result is None or sizes is None:
+    sizes, offsets = integers(operation, "static_sizes"), integers(operation, "static_offsets")
+    strides = integers(operation, "static_strides")
+    if source is None or result is None or sizes is None or offsets is None or strides is None:
         return None
     whole, kept = whole_dimensions(operation, source), kept_dimensions(sizes, result)
     if whole is None or kept is None:
@@ -68,11 +70,23 @@ def extract_slice(operation: Operation) -> FactorRule | None:
             builder.operand(0, dimension, factor)
             builder.result(0, position, factor)
             continue
+        numbers = (extent, offsets[dimension], sizes[dimension], strides[dimension])
+        if position is not None and _is_known(*numbers):
+            # The factor is the part that is taken: the source is longer.
+            factor = builder.factor(sizes[dimension], FactorKind.PERMUTATION)
+            builder.operand(0, dimension, factor)
+            builder.result(0, position, factor)
+            continue
         kind = FactorKind.NEED_REPLICATION
         builder.operand(0, dimension, builder.factor(extent, kind))
         if position is not None:
             builder.result(0, position, builder.factor(result[position], kind))
     return builder.build()
+
+
+def _is_known(*numbers: int | None) -> bool:
+    """Whether numbers are known before the program runs: marks of others are negative."""
+    return all(number is not None and number >= 0 for number in numbers)
 
 
 @rule("tensor.insert_slice")
@@ -101,7 +115,7 @@ def insert_slice(operation: Operation) -> FactorRule | None:
 
 @rule("tensor.pad")
 def pad(operation: Operation) -> FactorRule | None:
-    """Dimensions without padding pass through."""
+    """Dimensions without padding pass through; others are shifted."""
     source, result = shape_of(operation.operands[0]), shape_of(operation.results[0])
     low, high = integers(operation, "static_low"), integers(operation, "static_high")
     if source is None or result is None or low is None or high is None:
@@ -110,6 +124,10 @@ def pad(operation: Operation) -> FactorRule | None:
     for dimension, (before, after) in enumerate(zip(source, result, strict=True)):
         if low[dimension] == 0 and high[dimension] == 0:
             factor = builder.factor(after if before is None else before)
+            builder.operand(0, dimension, factor)
+            builder.result(0, dimension, factor)
+        elif _is_known(before, after, low[dimension], high[dimension]):
+            factor = builder.factor(after, FactorKind.PERMUTATION)
             builder.operand(0, dimension, factor)
             builder.result(0, dimension, factor)
         else:

@@ -165,7 +165,12 @@ CASES = {
     "slice": (
         "%r = tensor.extract_slice %x[0, 1] [8, 2] [1, 1] : tensor<8x4xf32> to tensor<8x2xf32>",
         "%x: tensor<8x4xf32>",
-        "([f0, f1]) -> ([f0, f2]) {f1=need_replication, f2=need_replication}",
+        "([f0, f1]) -> ([f0, f1]) {f1=permutation}",
+    ),
+    "dynamic slice": (
+        "%r = tensor.extract_slice %x[0, %o] [8, 2] [1, 1] : tensor<8x4xf32> to tensor<8x2xf32>",
+        "%x: tensor<8x4xf32>, %o: index",
+        "([f0, f1], []) -> ([f0, f2]) {f1=need_replication, f2=need_replication}",
     ),
     "insertion": (
         "%r = tensor.insert_slice %x into %y[0, 3] [8, 1] [1, 1] "
@@ -177,7 +182,7 @@ CASES = {
         "%r = tensor.pad %x low[0, 1] high[0, 1] {\n^bb0(%i: index, %j: index):\n"
         "  tensor.yield %c : f32\n} : tensor<8x4xf32> to tensor<8x6xf32>",
         "%x: tensor<8x4xf32>, %c: f32",
-        "([f0, f1]) -> ([f0, f2]) {f1=need_replication, f2=need_replication}",
+        "([f0, f1]) -> ([f0, f1]) {f1=permutation}",
     ),
     "expand": (
         "%r = tensor.expand_shape %x [[0], [1, 2]] output_shape [4, 2, 3] "

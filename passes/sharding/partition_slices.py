@@ -1,0 +1,291 @@
+"""Slices, insertions and padding: a process works on what its own part of the result is made of.
+
+A dimension that is taken whole is taken whole of the shard. Of one that is shifted against the
+result, by an offset or by padding, the process fetches the section that it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...sharding.factors import Factor, FactorKind
+from ...sharding.local_shape import borders
+from .emit_reshard import shard_interval
+from .emitter import Size
+from .local_types import local_type, ranked
+from .partition_by_rule import (
+    Cut,
+    SpreadOperation,
+    choose,
+    copy_local,
+    copy_with,
+    freely,
+    record_sizes,
+    run_whole,
+    spread_by_rule,
+)
+from .partition_registry import partitions
+from .partitioner import Partitioner, shape
+from .reductions import finish_result
+from .rules.builder import integers
+from .sections import Interval, Section, fetch_sections
+
+
+def shifted(factor: Factor, cut: Cut) -> bool:
+    """Whether an operation whose sections can be fetched can be split along a factor."""
+    return freely(factor, cut) or (factor.kind is FactorKind.PERMUTATION and cut.filled)
+
+
+def _with_sections(
+    partitioner: Partitioner,
+    operation: Operation,
+    read: Callable[[int, int, int], Interval],
+    emit: Callable[[Partitioner, SpreadOperation, list[SSAValue]], Operation],
+) -> None:
+    """Spread an operation whose first operand is shifted against its result.
+
+    `read(dimension, start, end)`: the interval of the operand from which an interval of the
+    result is made, in the operand's dimensions.
+    """
+    spread = choose(partitioner, operation, shifted)
+    if spread is None or not spread.is_split:
+        run_whole(partitioner, operation)
+        return
+    sections = [
+        Section(dimension, spread.axes(factor), [read(dimension, a, b) for a, b in parts])
+        for dimension, factor, parts in shifted_dimensions(spread)
+    ]
+    source = fetch_sections(
+        partitioner, operation.operands[0], spread.operand_shardings[0], sections
+    )
+    others = [partitioner.scalar(operand) for operand in operation.operands[1:]]
+    made = emit(partitioner, spread, [source, *others])
+    partitioner.emitter.add(made)
+    record_sizes(partitioner, spread)
+    finish_result(partitioner, spread, 0, made.results[0])
+
+
+def shifted_dimensions(spread: SpreadOperation) -> list[tuple[int, int, list[Interval]]]:
+    """The split dimensions of the first operand that are shifted against the result.
+
+    Each with its factor, and the intervals of the result that the processes along it make.
+    """
+    found: list[tuple[int, int, list[Interval]]] = []
+    for dimension, factors in enumerate(spread.rule.operands[0]):
+        for number in factors:
+            factor = spread.rule.factors[number]
+            if factor.kind is FactorKind.PERMUTATION and spread.axes(number):
+                assert factor.size is not None
+                limits = borders(factor.size, spread.loop_sharding(number), 0)
+                found.append((dimension, number, list(pairwise(limits))))
+    return found
+
+
+@partitions("tensor.extract_slice")
+def extract_slice(partitioner: Partitioner, operation: Operation) -> None:
+    """Dimensions that are taken whole are taken whole of the shard."""
+    offsets = integers(operation, "static_offsets") or ()
+    strides = integers(operation, "static_strides") or ()
+
+    def read(dimension: int, start: int, end: int) -> Interval:
+        stride = strides[dimension]
+        first = offsets[dimension] + stride * start
+        return first, first + stride * (end - start - 1) + 1 if start < end else first
+
+    _with_sections(partitioner, operation, read, _extract_local)
+
+
+def _extract_local(
+    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+) -> Operation:
+    offsets: dict[int, Size] = {}
+    sizes: dict[int, Size] = {}
+    emitter = partitioner.emitter
+    for dimension, axes in enumerate(spread.operand_shardings[0].dimension_axes):
+        if axes:
+            sizes[dimension] = emitter.dimension(operands[0], dimension)
+    for dimension, number, parts in shifted_dimensions(spread):
+        offsets[dimension] = 0
+        position = emitter.position(spread.grid, spread.axes(number))
+        sizes[dimension] = emitter.element([end - start for start, end in parts], position)
+    operation = spread.operation
+    properties, dynamic = slice_with(operation, operands[1:], 1, sizes, offsets)
+    types = [spread.result_types[0]]
+    return copy_with(partitioner, operation, [operands[0], *dynamic], types, properties)
+
+
+@partitions("tensor.insert_slice")
+def insert_slice(partitioner: Partitioner, operation: Operation) -> None:
+    """Dimensions that are written whole are written whole in the shard."""
+    spread_by_rule(
+        partitioner,
+        operation,
+        freely,
+        _insert_local,
+    )
+
+
+def _insert_local(
+    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+) -> Operation:
+    sizes = {
+        dimension: partitioner.emitter.dimension(operands[1], dimension)
+        for dimension, axes in enumerate(spread.operand_shardings[1].dimension_axes)
+        if axes
+    }
+    properties, dynamic = slice_with(spread.operation, operands[2:], 2, sizes)
+    types = [spread.result_types[0]]
+    return copy_with(partitioner, spread.operation, [*operands[:2], *dynamic], types, properties)
+
+
+def slice_with(
+    operation: Operation,
+    dynamic: Sequence[SSAValue],
+    tensors: int,
+    sizes: Mapping[int, Size],
+    offsets: Mapping[int, Size] | None = None,
+) -> tuple[dict[str, Attribute], list[SSAValue]]:
+    """The properties and operands of a slice operation with other sizes and offsets.
+
+    `dynamic` are its operands after the first `tensors`; what is new is given by dimension.
+    """
+    lists = _lists(operation, dynamic)
+    for held, changed in zip(lists, (offsets or {}, sizes), strict=False):
+        for dimension, number in changed.items():
+            held[dimension] = number
+    properties = dict(operation.properties)
+    values: list[SSAValue] = []
+    counts = [1] * tensors
+    for name, entries in zip(_LISTS, lists, strict=True):
+        properties[name], found = _mixed(entries)
+        counts.append(len(found))
+        values += found
+    if isinstance(properties.get("operandSegmentSizes"), DenseArrayBase):
+        properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, counts)
+    return properties, values
+
+
+_LISTS = ("static_offsets", "static_sizes", "static_strides")
+
+
+def _mixed(entries: Sequence[Size]) -> tuple[DenseArrayBase, list[SSAValue]]:
+    """Numbers with marks in the place of values, and the values."""
+    numbers = [entry if isinstance(entry, int) else DYNAMIC_INDEX for entry in entries]
+    return (
+        DenseArrayBase.from_list(i64, numbers),
+        [entry for entry in entries if not isinstance(entry, int)],
+    )
+
+
+def _lists(
+    operation: Operation, dynamic: Sequence[SSAValue], names: Sequence[str] = _LISTS
+) -> list[list[Size]]:
+    """Lists of numbers, with values in the place of their marks."""
+    values = iter(dynamic)
+    return [
+        [next(values) if number == DYNAMIC_INDEX else number for number in numbers]
+        for numbers in (integers(operation, name) or () for name in names)
+    ]
+
+
+@partitions("tensor.pad")
+def pad(partitioner: Partitioner, operation: Operation) -> None:
+    """The padding of a split dimension belongs to the processes at its ends."""
+    low = integers(operation, "static_low") or ()
+    extents = shape(operation.operands[0])
+
+    def read(dimension: int, start: int, end: int) -> Interval:
+        extent = extents[dimension]
+        assert extent is not None
+        return max(start - low[dimension], 0), min(end - low[dimension], extent)
+
+    _with_sections(partitioner, operation, read, _pad_local)
+
+
+_PADDING = ("static_low", "static_high")
+
+
+def _pad_local(
+    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+) -> Operation:
+    emitter, operation = partitioner.emitter, spread.operation
+    low, high = _lists(operation, operands[1:], _PADDING)
+    source = operation.operands[0]
+    extents = shape(source)
+    for dimension, number, parts in shifted_dimensions(spread):
+        before, extent = low[dimension], extents[dimension]
+        assert isinstance(before, int) and extent is not None
+        position = emitter.position(spread.grid, spread.axes(number))
+        lows = [min(max(before - start, 0), end - start) for start, end in parts]
+        highs = [min(max(end - before - extent, 0), end - start) for start, end in parts]
+        low[dimension] = emitter.element(lows, position)
+        high[dimension] = emitter.element(highs, position)
+    properties = dict(operation.properties)
+    properties["static_low"], below = _mixed(low)
+    properties["static_high"], above = _mixed(high)
+    counts = [1, len(below), len(above)]
+    properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, counts)
+    made = copy_local(partitioner, spread, [operands[0], *below, *above], properties)
+    starts: list[Size] = []
+    for dimension, (size, axes) in enumerate(
+        zip(shape(operation.results[0]), spread.result_shardings[0].dimension_axes, strict=True)
+    ):
+        start: Size = 0
+        if axes:
+            # A dimension without padding is as long as the source's.
+            total = (
+                partitioner.global_size(operation.operands[0], dimension) if size is None else size
+            )
+            start = shard_interval(emitter, total, spread.result_shardings[0], dimension)[0]
+        starts.append(start)
+    _shift_body(partitioner, made, starts)
+    return made
+
+
+@partitions("tensor.generate")
+def generate(partitioner: Partitioner, operation: Operation) -> None:
+    """The body computes an element from its place in the whole tensor."""
+    spread_by_rule(partitioner, operation, freely, _generate_local)
+
+
+def _generate_local(
+    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+) -> Operation:
+    result = spread.operation.results[0]
+    whole = ranked(result)
+    assert whole is not None
+    sharding = spread.result_shardings[0]
+    starts: list[Size] = []
+    sizes: list[SSAValue] = []
+    given = iter(operands)
+    for dimension, (size, local) in enumerate(
+        zip(shape(result), local_type(whole, sharding).get_shape(), strict=True)
+    ):
+        total: Size = next(given) if size is None else size
+        start, length = shard_interval(partitioner.emitter, total, sharding, dimension)
+        starts.append(start)
+        if local == DYNAMIC_INDEX:
+            sizes.append(partitioner.emitter.index(length))
+    made = copy_local(partitioner, spread, sizes)
+    _shift_body(partitioner, made, starts)
+    return made
+
+
+def _shift_body(partitioner: Partitioner, made: Operation, starts: Sequence[Size]) -> None:
+    """Let a body that is given local indices compute with those in the whole tensor."""
+    block = made.regions[0].blocks[0]
+    for argument, start in zip(block.args, starts, strict=True):
+        if not (isinstance(start, int) and start == 0) and argument.first_use is not None:
+            shifted_index = arith.AddiOp(argument, partitioner.emitter.index(start))
+            first = block.first_op
+            assert first is not None
+            block.insert_op_before(shifted_index, first)
+            argument.replace_uses_with_if(
+                shifted_index.results[0],
+                lambda use, own=shifted_index: use.operation is not own,
+            )

@@ -1,0 +1,139 @@
+"""Random slices, padding and windows of split tensors: shards are fetched from where they are."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from mesh_opt import api
+from mesh_opt.interpreter.run import run, run_partitioned
+from mesh_opt.passes.registry import all_passes
+from mesh_opt.sharding.grid import Grid
+from mesh_opt.tools.driver import new_context
+from mesh_opt.tools.parsing import parse_module
+from mesh_opt.tools.source import Source
+from xdsl.dialects.builtin import ModuleOp
+
+
+def parse(text: str) -> ModuleOp:
+    return parse_module(new_context(), Source(text, "shifted"))
+
+
+def applied(module: ModuleOp, name: str) -> ModuleOp:
+    all_passes()[name]()().apply(new_context(), module)
+    module.verify()
+    return module
+
+
+class Program:
+    """A chain of shifting operations on one tensor."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self.grid = self._random.choice([(2,), (3,), (4,), (2, 2), (2, 3)])
+        self.shape = [self._random.randint(1, 14) for _ in range(self._random.randint(1, 3))]
+        self._lines: list[str] = []
+        self._first = self._type(self.shape)
+        self._current, self._extents = "%x", list(self.shape)
+        self._annotate()
+        for _ in range(self._random.randint(1, 4)):
+            self._random.choice([self._slice, self._pad, self._elementwise, self._annotate])()
+
+    @staticmethod
+    def _type(shape: list[int]) -> str:
+        return f"tensor<{'x'.join(map(str, [*shape, 'f32']))}>"
+
+    def _name(self) -> str:
+        return f"%v{len(self._lines)}"
+
+    def _add(self, line: str, shape: list[int]) -> None:
+        name = self._name()
+        self._lines.append(f"  {name} = {line}")
+        self._current, self._extents = name, shape
+
+    def _annotate(self) -> None:
+        axes = list(range(len(self.grid)))
+        self._random.shuffle(axes)
+        lists: list[list[int]] = [[] for _ in self._extents]
+        for axis in axes:
+            if self._random.random() < 0.8:
+                self._random.choice(lists).append(axis)
+        sharding = self._name()
+        self._lines.append(
+            f"  {sharding} = shard.sharding @g split_axes = {lists} : !shard.sharding"
+        )
+        users = " annotate_for_users" if self._random.random() < 0.5 else ""
+        line = f"shard.shard {self._current} to {sharding}{users} : {self._type(self._extents)}"
+        self._add(line, self._extents)
+
+    def _elementwise(self) -> None:
+        self._add(f"math.absf {self._current} : {self._type(self._extents)}", self._extents)
+
+    def _slice(self) -> None:
+        offsets: list[int] = []
+        sizes: list[int] = []
+        strides: list[int] = []
+        for extent in self._extents:
+            stride = self._random.choice([1, 1, 1, 2, 3])
+            offset = self._random.choice([0, self._random.randrange(extent)])
+            sizes.append(self._random.randint(1, (extent - offset - 1) // stride + 1))
+            offsets.append(offset)
+            strides.append(stride)
+        line = (
+            f"tensor.extract_slice {self._current}{offsets} {sizes} {strides} : "
+            f"{self._type(self._extents)} to {self._type(sizes)}"
+        )
+        self._add(line, sizes)
+
+    def _pad(self) -> None:
+        low = [self._random.choice([0, 0, 1, 3]) for _ in self._extents]
+        high = [self._random.choice([0, 0, 1, 5]) for _ in self._extents]
+        shape = [a + size + b for a, size, b in zip(low, self._extents, high, strict=True)]
+        arguments = ", ".join(f"%i{d}: index" for d in range(len(shape)))
+        line = (
+            f"tensor.pad {self._current} low{low} high{high} {{\n  ^bb0({arguments}):\n"
+            "    %n = arith.index_cast %i0 : index to i32\n"
+            "    %p = arith.sitofp %n : i32 to f32\n    tensor.yield %p : f32\n"
+            f"  }} : {self._type(self._extents)} to {self._type(shape)}"
+        )
+        self._add(line, shape)
+
+    def text(self, grid: str | None = None) -> str:
+        shape = grid or "x".join(map(str, self.grid))
+        result = self._type(self._extents)
+        return "\n".join(
+            [
+                f"shard.grid @g(shape = {shape})",
+                f"func.func @f(%x: {self._first}) -> {result} {{",
+                *self._lines,
+                f"  return {self._current} : {result}",
+                "}",
+            ]
+        )
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_partitioned(seed: int) -> None:
+    program = Program(seed)
+    text = program.text()
+    inputs = [np.random.default_rng(seed).standard_normal(program.shape).astype(np.float32)]
+    expected = run(parse(text), "f", inputs)
+    for name in ("spmd", "shard-partition"):
+        module = applied(parse(text), name)
+        found = run_partitioned(module, "f", inputs)
+        np.testing.assert_array_equal(found[0], expected[0], err_msg=text)
+    sized = "x".join("?" * len(program.grid))
+    module = applied(parse(program.text(sized)), "spmd")
+    found = run_partitioned(module, "f", inputs, Grid("g", program.grid))
+    np.testing.assert_array_equal(found[0], expected[0], err_msg=text)
+
+
+@pytest.mark.parametrize("seed", range(60, 75))
+def test_compiled(seed: int) -> None:
+    program = Program(seed)
+    text = program.text()
+    inputs = [np.random.default_rng(seed).standard_normal(program.shape).astype(np.float32)]
+    expected = run(parse(text), "f", inputs)
+    found = api.compile(text, "compile", stages=False)["f"].run(inputs, "numba")
+    np.testing.assert_array_equal(found[0], expected[0], err_msg=text)
