@@ -77,6 +77,49 @@ def attention(x, wq, wk, wv, wo):
     return (scores @ v).transpose(0, 2, 1, 3).reshape(batch, tokens, width) @ wo
 
 
+def rotated(x):
+    """Rotary position embedding of `[batch, heads, tokens, width]`."""
+    half = x.shape[-1] // 2
+    angles = jnp.arange(x.shape[-2])[:, None] / 10000 ** (jnp.arange(half) / half)
+    cosine, sine, first, second = jnp.cos(angles), jnp.sin(angles), x[..., :half], x[..., half:]
+    return jnp.concatenate([first * cosine - second * sine, first * sine + second * cosine], -1)
+
+
+def rotary_attention(x, wq, wk, wv, wo):
+    batch, tokens, width = x.shape
+
+    def heads(y):
+        return y.reshape(batch, tokens, HEADS, width // HEADS).transpose(0, 2, 1, 3)
+
+    q, k, v = rotated(heads(x @ wq)), rotated(heads(x @ wk)), heads(x @ wv)
+    scores = q @ k.transpose(0, 1, 3, 2) / np.sqrt(width // HEADS)
+    scores = jnp.where(jnp.tril(jnp.ones((tokens, tokens), bool)), scores, -1e9)
+    weighted = jax.nn.softmax(scores, -1) @ v
+    return weighted.transpose(0, 2, 1, 3).reshape(batch, tokens, width) @ wo
+
+
+def decode(x, keys, values, wq, wk, wv, wo):
+    """One token for each sequence, with caches `[batch, heads, tokens, width]`."""
+    batch, width = x.shape
+    place = keys.shape[2] // 3
+
+    def heads(y):
+        return y.reshape(batch, HEADS, width // HEADS)
+
+    def put(cache, new):
+        return jax.lax.dynamic_update_slice(cache, new[:, :, None], (0, 0, place, 0))
+
+    keys, values = put(keys, heads(x @ wk)), put(values, heads(x @ wv))
+    scores = jnp.einsum("bhd,bhtd->bht", heads(x @ wq), keys)
+    scores = jnp.where(jnp.arange(keys.shape[2]) <= place, scores, -1e9)
+    weighted = jnp.einsum("bht,bhtd->bhd", jax.nn.softmax(scores, -1), values)
+    return weighted.reshape(batch, width) @ wo, keys, values
+
+
+def gated_mlp(x, w1, w2, w3):
+    return (jax.nn.silu(x @ w1) * (x @ w3)) @ w2
+
+
 def layernorm(x, gain, bias):
     mean = x.mean(-1, keepdims=True)
     variance = ((x - mean) ** 2).mean(-1, keepdims=True)
@@ -105,6 +148,9 @@ def programs(tokens):
     block_args = (*attention_args, row, row, row, row, w1, w2)
     block_weights = (*megatron, P(), P(), P(), P(), columns, rows)
     steps = (w1, w2, x, x)
+    cache = f32(BATCH, HEADS, tokens, WIDTH // HEADS)
+    decode_args = (f32(BATCH, WIDTH), cache, cache, *(square,) * 4)
+    gated_args = (x, w1, w2, w1)
     return {
         "mlp_dp": (mlp, mlp_args, (P("dp"), P(), P()), None),
         "mlp_megatron": (mlp, mlp_args, (P(), columns, rows), None),
@@ -135,6 +181,21 @@ def programs(tokens):
             None,
         ),
         "attn_fsdp": (attention, attention_args, (P("dp"),) * 5, None),
+        "rope_heads": (rotary_attention, attention_args, (P("dp"), *megatron), None),
+        "rope_seq": (rotary_attention, attention_args, (P("dp", "tp"), P(), P(), P(), P()), None),
+        "decode_heads": (
+            decode,
+            decode_args,
+            (P("dp"), P("dp", "tp"), P("dp", "tp"), *megatron),
+            None,
+        ),
+        "decode_seq": (
+            decode,
+            decode_args,
+            (P("dp"), *(P("dp", None, "tp"),) * 2, P(), P(), P(), P()),
+            None,
+        ),
+        "gated_seqout": (gated_mlp, gated_args, (P("dp"), columns, rows, columns), both),
         "block_dp_tp": (block, block_args, (P("dp"), *block_weights), None),
         "block_seqpar": (block, block_args, (P("dp", "tp"), *block_weights), P("dp", "tp")),
         "layernorm_hidden": (layernorm, (x, row, row), (P("dp", "tp"), None, None), None),

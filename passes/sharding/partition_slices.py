@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -33,7 +33,8 @@ from .partition_registry import partitions
 from .partitioner import Partitioner, shape
 from .reductions import finish_result
 from .rules.builder import integers
-from .sections import Interval, Section, fetch_sections
+from .rules.tensor_slices import kept_dimensions
+from .sections import Interval, Section, cut_out, fetch_sections
 
 
 def shifted(factor: Factor, cut: Cut) -> bool:
@@ -121,26 +122,58 @@ def _extract_local(
 
 @partitions("tensor.insert_slice")
 def insert_slice(partitioner: Partitioner, operation: Operation) -> None:
-    """Dimensions that are written whole are written whole in the shard."""
-    spread_by_rule(
-        partitioner,
-        operation,
-        freely,
-        _insert_local,
-    )
+    """Of a dimension that is written in part, each process writes what lies in its own shard."""
+    spread_by_rule(partitioner, operation, shifted, _insert_local)
 
 
 def _insert_local(
     partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
 ) -> Operation:
-    sizes = {
-        dimension: partitioner.emitter.dimension(operands[1], dimension)
-        for dimension, axes in enumerate(spread.operand_shardings[1].dimension_axes)
-        if axes
-    }
-    properties, dynamic = slice_with(spread.operation, operands[2:], 2, sizes)
+    emitter, operation = partitioner.emitter, spread.operation
+    source, destination, *dynamic = operands
+    lists = _lists(operation, dynamic)
+    sharding = spread.operand_shardings[1]
+    kept = kept_dimensions(integers(operation, "static_sizes") or (), shape(operation.operands[0]))
+    offsets, sizes = lists[:2]
+    inside: SSAValue | None = None
+    for dimension, factors in enumerate(spread.rule.operands[1]):
+        if not sharding.dimension_axes[dimension]:
+            continue
+        extent = emitter.dimension(destination, dimension)
+        if spread.rule.factors[factors[0]].kind is not FactorKind.PERMUTATION:
+            sizes[dimension] = extent
+            continue
+        total = shape(operation.operands[1])[dimension]
+        assert total is not None and kept is not None
+        start, _ = shard_interval(emitter, total, sharding, dimension)
+        there = emitter.difference(offsets[dimension], start)
+        if sizes[dimension] == 1:
+            here = emitter.help(arith.CmpiOp(emitter.index(there), emitter.index(extent), "ult"))
+            inside = here if inside is None else emitter.help(arith.AndIOp(inside, here))
+            safe = arith.SelectOp(here, emitter.index(there), emitter.index(0))
+            offsets[dimension] = emitter.help(safe)
+            continue
+        size = sizes[dimension]
+        low = emitter.maximum(there, 0)
+        high = emitter.minimum(emitter.sum(there, size), extent)
+        length = emitter.maximum(emitter.difference(high, low), 0)
+        # Where nothing is written, the place of nothing is still one in the tensors.
+        offsets[dimension] = emitter.minimum(low, extent)
+        first = emitter.minimum(emitter.difference(low, there), size)
+        position = kept[dimension]
+        assert position is not None
+        source = cut_out(emitter, source, position, first, length)
+        sizes[dimension] = length
+    if inside is not None:
+        # The one element of a dimension lies in one shard: the others write what is there.
+        written = ranked(source)
+        assert written is not None
+        held = tensor.ExtractSliceOp(destination, offsets, sizes, lists[2], written)
+        source = emitter.help(arith.SelectOp(inside, source, emitter.help(held)))
+    changed = [dict(enumerate(entries)) for entries in (sizes, offsets)]
+    properties, numbers = slice_with(operation, dynamic, 2, *changed)
     types = [spread.result_types[0]]
-    return copy_with(partitioner, spread.operation, [*operands[:2], *dynamic], types, properties)
+    return copy_with(partitioner, operation, [source, destination, *numbers], types, properties)
 
 
 def slice_with(

@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 from ...sharding.local_shape import borders
 from ...sharding.sharding import Axes, Sharding
 from .emit_reshard import exchange_halo
-from .emitter import Size
+from .emitter import Emitter, Size
 from .local_types import ranked, shape_of_type, with_shape
 from .partitioner import Partitioner, shape
 
@@ -112,14 +112,21 @@ def _cut(
         ]
         first = emitter.element(starts, position)
         length = emitter.element([max(end - start, 0) for start, end in intervals], position)
-    tensor_type = ranked(value)
-    assert tensor_type is not None
-    rank = tensor_type.get_num_dims()
+    return cut_out(emitter, value, dimension, first, length)
+
+
+def cut_out(
+    emitter: Emitter, value: SSAValue, dimension: int, first: Size, length: Size
+) -> SSAValue:
+    """A part of one dimension of a local tensor."""
+    held = ranked(value)
+    assert held is not None
+    rank = held.get_num_dims()
     offsets: list[Size] = [0] * rank
-    sizes = [emitter.dimension(value, d) for d in range(rank)]
+    sizes = [emitter.dimension(value, each) for each in range(rank)]
     offsets[dimension], sizes[dimension] = first, length
     extents = [size if isinstance(size, int) else None for size in sizes]
-    return emitter.slice(value, offsets, sizes, with_shape(tensor_type, extents))
+    return emitter.slice(value, offsets, sizes, with_shape(held, extents))
 
 
 def _exchange(

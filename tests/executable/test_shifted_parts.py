@@ -38,7 +38,9 @@ class Program:
         self._current, self._extents = "%x", list(self.shape)
         self._annotate()
         for _ in range(self._random.randint(1, 4)):
-            self._random.choice([self._slice, self._pad, self._elementwise, self._annotate])()
+            self._random.choice(
+                [self._slice, self._pad, self._insert, self._elementwise, self._annotate]
+            )()
 
     @staticmethod
     def _type(shape: list[int]) -> str:
@@ -99,6 +101,34 @@ class Program:
         )
         self._add(line, shape)
 
+    def _insert(self) -> None:
+        """Put a slice of the tensor, or a row of it without that dimension, into it."""
+        sizes = [self._random.choice([1, extent]) for extent in self._extents]
+        sizes = [self._random.randint(1, size) for size in sizes]
+        limits = [extent - size for extent, size in zip(self._extents, sizes, strict=True)]
+        drops = len(sizes) > 1 and 1 in sizes and self._random.random() < 0.5
+        source = list(sizes)
+        if drops:
+            source.remove(1)
+        origins = [self._random.randint(0, limit) for limit in limits]
+        targets = [str(self._random.randint(0, limit)) for limit in limits]
+        ones = [1] * len(sizes)
+        whole, into = self._current, self._type(self._extents)
+        self._add(
+            f"tensor.extract_slice {whole}{origins} {sizes} {ones} : "
+            f"{into} to {self._type(source)}",
+            self._extents,
+        )
+        piece = self._current
+        for place, limit in enumerate(limits):
+            if limit and self._random.random() < 0.4:
+                targets[place] = f"%c{self._random.randint(0, limit)}"
+        self._add(
+            f"tensor.insert_slice {piece} into {whole}[{', '.join(targets)}] {sizes} {ones} : "
+            f"{self._type(source)} into {into}",
+            self._extents,
+        )
+
     def text(self, grid: str | None = None) -> str:
         shape = grid or "x".join(map(str, self.grid))
         result = self._type(self._extents)
@@ -106,6 +136,7 @@ class Program:
             [
                 f"shard.grid @g(shape = {shape})",
                 f"func.func @f(%x: {self._first}) -> {result} {{",
+                *(f"  %c{n} = arith.constant {n} : index" for n in range(25)),
                 *self._lines,
                 f"  return {self._current} : {result}",
                 "}",

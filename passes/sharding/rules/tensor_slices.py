@@ -13,6 +13,8 @@ from ....sharding.factors import FactorKind, FactorRule
 from .builder import RuleBuilder, Shape, integers, shape_of
 from .registry import rule
 
+_WHOLE = FactorKind.NEED_REPLICATION
+
 
 def whole_dimensions(operation: Operation, full: Shape) -> list[bool] | None:
     """Which dimensions of a tensor of shape `full` a slice takes whole."""
@@ -77,10 +79,9 @@ def extract_slice(operation: Operation) -> FactorRule | None:
             builder.operand(0, dimension, factor)
             builder.result(0, position, factor)
             continue
-        kind = FactorKind.NEED_REPLICATION
-        builder.operand(0, dimension, builder.factor(extent, kind))
+        builder.operand(0, dimension, builder.factor(extent, _WHOLE))
         if position is not None:
-            builder.result(0, position, builder.factor(result[position], kind))
+            builder.result(0, position, builder.factor(result[position], _WHOLE))
     return builder.build()
 
 
@@ -91,10 +92,14 @@ def _is_known(*numbers: int | None) -> bool:
 
 @rule("tensor.insert_slice")
 def insert_slice(operation: Operation) -> FactorRule | None:
-    """Dimensions of the destination that are written whole are shared by all three tensors."""
+    """Dimensions of the destination that are written whole are shared by all three tensors.
+
+    Of one that is written in part a process writes what lies in its own shard. It needs all of
+    the source along that dimension.
+    """
     source, destination = (shape_of(operand) for operand in operation.operands[:2])
-    sizes = integers(operation, "static_sizes")
-    if source is None or destination is None or sizes is None:
+    sizes, strides = integers(operation, "static_sizes"), integers(operation, "static_strides")
+    if source is None or destination is None or sizes is None or strides is None:
         return None
     whole, kept = whole_dimensions(operation, destination), kept_dimensions(sizes, source)
     if whole is None or kept is None:
@@ -103,12 +108,16 @@ def insert_slice(operation: Operation) -> FactorRule | None:
     for dimension, extent in enumerate(destination):
         position = kept[dimension]
         passes = whole[dimension] and position is not None
-        kind = FactorKind.PASS_THROUGH if passes else FactorKind.NEED_REPLICATION
+        kind = _WHOLE
+        if passes:
+            kind = FactorKind.PASS_THROUGH
+        elif extent is not None and strides[dimension] == 1:
+            kind = FactorKind.PERMUTATION
         factor = builder.factor(extent, kind)
         builder.operand(1, dimension, factor)
         builder.result(0, dimension, factor)
         if position is not None:
-            own = factor if passes else builder.factor(source[position], kind)
+            own = factor if passes else builder.factor(source[position], _WHOLE)
             builder.operand(0, position, own)
     return builder.build()
 
@@ -131,7 +140,6 @@ def pad(operation: Operation) -> FactorRule | None:
             builder.operand(0, dimension, factor)
             builder.result(0, dimension, factor)
         else:
-            kind = FactorKind.NEED_REPLICATION
-            builder.operand(0, dimension, builder.factor(before, kind))
-            builder.result(0, dimension, builder.factor(after, kind))
+            builder.operand(0, dimension, builder.factor(before, _WHOLE))
+            builder.result(0, dimension, builder.factor(after, _WHOLE))
     return builder.build()

@@ -176,7 +176,7 @@ CASES = {
         "%r = tensor.insert_slice %x into %y[0, 3] [8, 1] [1, 1] "
         ": tensor<8xf32> into tensor<8x4xf32>",
         "%x: tensor<8xf32>, %y: tensor<8x4xf32>",
-        "([f0], [f0, f1]) -> ([f0, f1]) {f1=need_replication}",
+        "([f0], [f0, f1]) -> ([f0, f1]) {f1=permutation}",
     ),
     "pad": (
         "%r = tensor.pad %x low[0, 1] high[0, 1] {\n^bb0(%i: index, %j: index):\n"
