@@ -13,6 +13,7 @@ from ...sharding.factors import Factor, FactorKind
 from ...sharding.sharding import Partial, ReductionKind
 from .captured_parts import captured_parts, local_reads
 from .emitter import Size
+from .joint_reductions import combines_jointly, finish_jointly
 from .local_types import local_type, ranked
 from .lookups import Lookup, find_lookup, mask_reads, pays
 from .partition_by_rule import (
@@ -73,6 +74,9 @@ def structured(partitioner: Partitioner, operation: Operation) -> None:
         each.read.operands[each.operand] = each.index
     partitioner.emitter.add(made)
     record_sizes(partitioner, spread)
+    if combines_jointly(spread):
+        finish_jointly(partitioner, spread, made, operands[len(view.inputs) :])
+        return
     for index in range(len(operation.results)):
         finish_result(partitioner, spread, index, made.results[index])
     for index, combiner in later.items():

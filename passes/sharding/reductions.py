@@ -30,6 +30,7 @@ from ...dialects.shard import AllGatherOp
 from ...dialects.tensor_reshapes import ExpandShapeOp
 from ...sharding.factor_placement import pending_reductions, without_new_partials
 from ...sharding.factors import FactorKind, FactorRule
+from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, ReductionKind, Sharding
 from .creations import splat_of
 from .emitter import Emitter
@@ -213,16 +214,22 @@ def _combine_gathered(
     """Collect the partial results along a new leading dimension, and combine them locally."""
     tensor_type = ranked(value)
     assert tensor_type is not None
-    shape = shape_of_type(tensor_type)
-    expanded = _with_leading_one(emitter, value, tensor_type)
-    gathered_type = with_shape(tensor_type, (made.grid.size(axes), *shape))
-    gathered = emitter.help(AllGatherOp(expanded, made.grid.name, axes, 0, gathered_type))
+    gathered = gather_partials(emitter, value, made.grid, axes)
     element = tensor_type.element_type
     start = splat_like(emitter, value, combiner.neutral(element))
     block = Block(arg_types=[element, element])
     inner = _combining(combiner, block.args[0], block.args[1])
     block.add_ops([inner, YieldOp(inner.results[0])])
     return emitter.help(ReduceOp([gathered], [start], [0], Region(block)))
+
+
+def gather_partials(emitter: Emitter, value: SSAValue, grid: Grid, axes: Axes) -> SSAValue:
+    """The partial results of the processes along some axes, along a new leading dimension."""
+    tensor_type = ranked(value)
+    assert tensor_type is not None
+    expanded = _with_leading_one(emitter, value, tensor_type)
+    gathered_type = with_shape(tensor_type, (grid.size(axes), *shape_of_type(tensor_type)))
+    return emitter.help(AllGatherOp(expanded, grid.name, axes, 0, gathered_type))
 
 
 def _with_leading_one(

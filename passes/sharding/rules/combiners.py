@@ -19,9 +19,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....dialects.structured import element_type, structured_view
+from ....dialects.structured import StructuredView, element_type, structured_view
 from ....sharding.sharding import ReductionKind
 from .builder import attribute
+from .joint_combiners import joint_combiner
 
 Neutral = Callable[[Attribute], int | float]
 
@@ -79,6 +80,9 @@ _ROWS: tuple[tuple[str, ReductionKind, Neutral], ...] = (
     ("ori", ReductionKind.BITWISE_OR, _always(0)),
     ("xori", ReductionKind.BITWISE_XOR, _always(0)),
 )
+JOINT = Combiner("", ReductionKind.GENERIC, _always(0))
+"""Stands for what combines this result together with others: see `joint_combiners.py`."""
+
 _COMBINERS = {name: Combiner(f"arith.{name}", kind, neutral) for name, kind, neutral in _ROWS}
 """Associative and commutative scalar operations of `arith`, without the dialect's prefix."""
 
@@ -259,8 +263,7 @@ def combiner_of(operation: Operation, result: int) -> Combiner | None:
     """What combines partial values of a result of a reduction split over processes.
 
     `None` where the operation does not reduce, or where its body is no combination by one
-    associative operation (a fused arg-max, `c * x + x`): then it cannot be split along a
-    reduction.
+    associative operation (`c * x + x`): then it cannot be split along a reduction.
     """
     by_type = _NAMED.get(operation.name)
     if by_type is not None:
@@ -271,6 +274,14 @@ def combiner_of(operation: Operation, result: int) -> Combiner | None:
     view = structured_view(operation)
     if view is None:
         return None
+    each = [_own_combiner(view, index) for index in range(len(view.outputs))]
+    if None in each and joint_combiner(view) is not None:
+        return JOINT
+    return each[result] if result < len(each) else None
+
+
+def _own_combiner(view: StructuredView, result: int) -> Combiner | None:
+    """The combiner of one result that does not depend on other results."""
     body = view.body
     terminator = body.last_op
     if terminator is None or len(terminator.operands) <= result:
