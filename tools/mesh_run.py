@@ -234,19 +234,16 @@ def _compare_expected(
     function: Function, results: Sequence[Array], options: RunOptions, stdout: TextIO
 ) -> bool:
     from ..interpreter.compare import compare
-    from .run_files import read_value
+    from .run_files import EXPECTED, read_values
     from .value_text import format_array
 
-    if len(options.expected_outputs) > len(results):
-        raise UsageError(
-            f"{len(options.expected_outputs)} outputs are expected, but there are {len(results)}"
-        )
     agrees = True
-    for index, text in enumerate(options.expected_outputs):
-        if text == "(ignored)":
+    for index, expected in enumerate(
+        read_values(options.expected_outputs, function.result_types, EXPECTED)
+    ):
+        if expected is None:
             continue
         value_type = function.result_types[index]
-        expected = read_value(text, value_type, f"expected output {index}")
         try:
             difference = compare(results[index], expected, options.tolerance)
             if difference.agrees:

@@ -1,10 +1,11 @@
-"""Reading inputs of `mesh-run` from its arguments and from NumPy's files, and writing results."""
+"""Reading values of `mesh-run` from its arguments and from NumPy's files, and writing results."""
 
 from __future__ import annotations
 
 import io
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,23 +25,46 @@ from .usage_error import UsageError
 from .value_text import TextError, parse_raw, parse_value
 
 
-def read_inputs(texts: Sequence[str], types: Sequence[Attribute]) -> list[Array]:
-    """The inputs that the options mean, for arguments of these types from the first on.
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What values of the command line are for."""
+
+    option: str
+    noun: str
+    """What one of them is called."""
+
+
+INPUT = Role("--input", "input")
+EXPECTED = Role("--expected_output", "result")
+
+
+def read_values(
+    texts: Sequence[str], types: Sequence[Attribute], role: Role = INPUT
+) -> list[Array | None]:
+    """The values that options mean, for types from the first on; `None` for `(ignored)`.
 
     Raises UsageError that names the option at fault.
     """
-    arrays: list[Array] = []
+    arrays: list[Array | None] = []
     for text in texts:
         if text.startswith("@"):
-            for array in _read_file(text[1:], len(types) - len(arrays)):
-                arrays.append(_as_expected(text, array, types, len(arrays)))
+            for array in _read_file(text[1:], len(types) - len(arrays), role):
+                arrays.append(_as_expected(text, array, types, len(arrays), role))
             continue
         if len(arrays) >= len(types):
             raise UsageError(
-                f"expected {len(types)} inputs, but --input={_short(text)} is one more"
+                f"expected {len(types)} {role.noun}s, but {role.option}={_short(text)} is one more"
             )
-        arrays.append(read_value(text, types[len(arrays)], f"input {len(arrays)}"))
+        if role is EXPECTED and text == "(ignored)":
+            arrays.append(None)
+            continue
+        arrays.append(read_value(text, types[len(arrays)], f"{role.noun} {len(arrays)}"))
     return arrays
+
+
+def read_inputs(texts: Sequence[str], types: Sequence[Attribute]) -> list[Array]:
+    """The inputs that the options mean, for arguments of these types from the first on."""
+    return [array for array in read_values(texts, types) if array is not None]
 
 
 def read_value(text: str, expected: Attribute, role: str) -> Array:
@@ -70,7 +94,7 @@ _NPY_MAGIC = b"\x93NUMPY"
 _NUMBERED = re.compile(r"(in|input|arg|arr)_?(\d+)")
 
 
-def _read_file(text: str, wanted: int) -> list[Array]:
+def _read_file(text: str, wanted: int, role: Role) -> list[Array]:
     """The arrays of an .npy file, however many there are one after another, or of an .npz."""
     path, _, key = text.partition(".npz:")
     if key:
@@ -78,7 +102,7 @@ def _read_file(text: str, wanted: int) -> list[Array]:
     data = _bytes(path)
     try:
         if data.startswith(b"PK"):
-            return _from_archive(path, data, key, wanted)
+            return _from_archive(path, data, key, wanted, role)
         if key:
             raise UsageError(f"'{path}' is no .npz file, so it has no '{key}'")
         stream = io.BytesIO(data)
@@ -95,7 +119,7 @@ def _read_file(text: str, wanted: int) -> list[Array]:
         raise UsageError(f"'{path}' is no file of NumPy arrays: {problem}") from problem
 
 
-def _from_archive(path: str, data: bytes, key: str, wanted: int) -> list[Array]:
+def _from_archive(path: str, data: bytes, key: str, wanted: int, role: Role) -> list[Array]:
     import zipfile
 
     try:
@@ -111,13 +135,17 @@ def _from_archive(path: str, data: bytes, key: str, wanted: int) -> list[Array]:
     if numbered:
         names = [name for _, name in sorted(numbered, key=lambda entry: int(entry[0][2]))]
     if len(names) > wanted:
-        raise UsageError(f"'{path}' has {len(names)} arrays, but {wanted} inputs are expected")
+        raise UsageError(
+            f"'{path}' has {len(names)} arrays, but {wanted} {role.noun}s are expected"
+        )
     return [archive[name] for name in names]
 
 
-def _as_expected(text: str, array: Array, types: Sequence[Attribute], position: int) -> Array:
+def _as_expected(
+    text: str, array: Array, types: Sequence[Attribute], position: int, role: Role
+) -> Array:
     if position >= len(types):
-        raise UsageError(f"expected {len(types)} inputs, but --input={text} holds more")
+        raise UsageError(f"expected {len(types)} {role.noun}s, but {role.option}={text} holds more")
     dtype = dtype_of(types[position])
     if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
         # NumPy stores types that it does not know, such as bf16, as raw bytes.

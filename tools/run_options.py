@@ -103,7 +103,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="VALUE",
         action="append",
         default=[],
-        help="what a result must be, in the syntax of --input, or (ignored)",
+        help="what a result must be, in the syntax of --input with its files, or (ignored)",
     )
     add(
         "--output_max_element_count",

@@ -138,6 +138,21 @@ def test_expected_outputs(run: Run) -> None:
     assert "has shape 2, expected 3" in run(*call, "--expected_output=3xf32=2")[1]
 
 
+def test_expected_outputs_from_files(run: Run, tmp_path: Path) -> None:
+    call = ("--function=double", "--input=2xf32=1 2")
+    held, wrong, more = (tmp_path / f"{name}.npy" for name in ("held", "wrong", "more"))
+    assert run(*call, f"--output=@{held}")[0] == 0
+    assert run(*call, f"--expected_output=@{held}")[0] == 0
+    np.save(wrong, np.array([2, 5], np.float32))
+    code, out, _ = run(*call, f"--expected_output=@{wrong}")
+    assert code == 1
+    assert "[FAILED] result[0]: element at index [1]" in out
+    more.write_bytes(held.read_bytes() * 2)
+    assert (
+        "expected 1 results, but --expected_output=@" in run(*call, f"--expected_output=@{more}")[2]
+    )
+
+
 def test_a_pipeline_is_checked_against_its_input(run: Run) -> None:
     code, out, err = run("-p", "spmd", "--random-inputs=0", "--check", "--output=", file=EXAMPLE)
     assert (code, err) == (0, "")
