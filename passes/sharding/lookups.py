@@ -29,7 +29,7 @@ from .local_types import ranked
 from .partition_by_rule import SpreadOperation, captured
 from .partitioner import Partitioner, shape, total_bytes
 from .reductions import scalar_attribute
-from .rules.captured_reads import Loops, reads_along_loops
+from .rules.captured_reads import reads_along_loops
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Lookup:
     """The same tensor where it is split, before an annotation that has it gathered."""
     sharding: Sharding
     """How `held` is split."""
-    loops: Loops = ()
+    loops: tuple[int | None, ...] = ()
     """For each dimension the split loop along which it is read, if it is; empty for none."""
 
     @property
@@ -64,7 +64,10 @@ class Lookup:
         found = reads_along_loops(spread.operation, spread.rule).get(self.table)
         if found is None or self.sharding.offsets:
             return self
-        loops = tuple(loop if loop is not None and spread.axes(loop) else None for loop in found)
+        loops = tuple(
+            place.loop if place is not None and place.is_exact and spread.axes(place.loop) else None
+            for place in found
+        )
         axes = tuple(
             held if loop is None else spread.axes(loop)
             for loop, held in zip(loops, self.sharding.dimension_axes, strict=True)

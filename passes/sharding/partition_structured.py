@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.structured import structured_view
 from ...sharding.factors import Factor, FactorKind
 from ...sharding.sharding import Partial, ReductionKind
-from .captured_parts import captured_parts, local_reads
+from .captured_parts import captured_parts, followed_part, local_reads
 from .emitter import Size
 from .joint_reductions import combines_jointly, finish_jointly
 from .local_types import local_type, ranked
@@ -62,8 +62,9 @@ def structured(partitioner: Partitioner, operation: Operation) -> None:
             operands.append(partitioner.demand(value, sharding))
     parts = captured_parts(partitioner, spread, except_for=None if lookup is None else lookup.table)
     if lookup is not None:
-        parts[lookup.table] = partitioner.demand(lookup.held, lookup.sharding), lookup.loops
-    known = {table: part for table, (part, _) in parts.items()}
+        held = partitioner.demand(lookup.held, lookup.sharding)
+        parts[lookup.table] = followed_part(lookup, held)
+    known = {table: part.value for table, part in parts.items()}
     made = copy_local(partitioner, spread, operands, known=known)
     if lookup is not None:
         mask_reads(partitioner, lookup, made, known[lookup.table])
@@ -71,7 +72,7 @@ def structured(partitioner: Partitioner, operation: Operation) -> None:
     reads = local_reads(made, parts)
     _shift_indices(partitioner, spread, made)
     for each in reads:
-        each.read.operands[each.operand] = each.index
+        each.apply(partitioner)
     partitioner.emitter.add(made)
     record_sizes(partitioner, spread)
     if combines_jointly(spread):

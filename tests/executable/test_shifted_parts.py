@@ -39,7 +39,14 @@ class Program:
         self._annotate()
         for _ in range(self._random.randint(1, 4)):
             self._random.choice(
-                [self._slice, self._pad, self._insert, self._elementwise, self._annotate]
+                [
+                    self._slice,
+                    self._pad,
+                    self._insert,
+                    self._join,
+                    self._elementwise,
+                    self._annotate,
+                ]
             )()
 
     @staticmethod
@@ -129,6 +136,48 @@ class Program:
             self._extents,
         )
 
+    def _join(self) -> None:
+        """Put a slice of the tensor behind the tensor, or before it, as JAX lowers that."""
+        before, shape = self._current, self._extents
+        along = self._random.randrange(len(shape))
+        self._slice_along(along)
+        pieces = [(before, shape), (self._current, self._extents)]
+        self._random.shuffle(pieces)
+        (first, left), (second, right) = pieces
+        result = list(shape)
+        result[along] = left[along] + right[along]
+        name, kind = f"%e{len(self._lines)}", self._type(result)
+        dims = ", ".join(f"d{d}" for d in range(len(shape)))
+        parallel = ", ".join(['"parallel"'] * len(shape))
+        places = [f"%i{d}" for d in range(len(shape))]
+        shifted = [*places]
+        shifted[along] = "%k"
+        self._lines.append(f"  {name} = tensor.empty() : {kind}")
+        indices = "\n".join(f"    %i{d} = linalg.index {d} : index" for d in range(len(shape)))
+        self._add(
+            f"linalg.generic {{indexing_maps = [affine_map<({dims}) -> ({dims})>], "
+            f"iterator_types = [{parallel}]}} outs({name} : {kind}) {{\n  ^bb0(%out: f32):\n"
+            f"{indices}\n    %p = arith.cmpi ult, %i{along}, %c{left[along]} : index\n"
+            "    %v = scf.if %p -> (f32) {\n"
+            f"      %a = tensor.extract {first}[{', '.join(places)}] : {self._type(left)}\n"
+            "      scf.yield %a : f32\n    } else {\n"
+            f"      %k = arith.subi %i{along}, %c{left[along]} : index\n"
+            f"      %b = tensor.extract {second}[{', '.join(shifted)}] : {self._type(right)}\n"
+            f"      scf.yield %b : f32\n    }}\n    linalg.yield %v : f32\n  }} -> {kind}",
+            result,
+        )
+
+    def _slice_along(self, dimension: int) -> None:
+        size = self._random.randint(1, self._extents[dimension])
+        offsets, sizes = [0] * len(self._extents), list(self._extents)
+        offsets[dimension] = self._random.randint(0, self._extents[dimension] - size)
+        sizes[dimension] = size
+        self._add(
+            f"tensor.extract_slice {self._current}{offsets} {sizes} {[1] * len(sizes)} : "
+            f"{self._type(self._extents)} to {self._type(sizes)}",
+            sizes,
+        )
+
     def text(self, grid: str | None = None) -> str:
         shape = grid or "x".join(map(str, self.grid))
         result = self._type(self._extents)
@@ -136,7 +185,7 @@ class Program:
             [
                 f"shard.grid @g(shape = {shape})",
                 f"func.func @f(%x: {self._first}) -> {result} {{",
-                *(f"  %c{n} = arith.constant {n} : index" for n in range(25)),
+                *(f"  %c{n} = arith.constant {n} : index" for n in range(200)),
                 *self._lines,
                 f"  return {self._current} : {result}",
                 "}",

@@ -2,17 +2,38 @@
 
 A body that reads `tensor.extract %table[%row, %j]` with `%j = linalg.index 1` reads dimension 1 of
 the table along loop 1: a process that runs a part of the loop needs that part of the dimension.
+One that reads at `%j - 3`, as bodies do that join tensors, needs a part that is shifted.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
 from ....sharding.factors import Factor, FactorKind, FactorRule
-from .builder import attribute, shape_of
+from .builder import Shape, attribute, shape_of
 
-Loops = tuple[int | None, ...]
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """A dimension that is read at `loop + low` to `loop + high`, where it is read at all."""
+
+    loop: int
+    low: int = 0
+    high: int = 0
+    is_exact: bool = False
+    """It is read at the loop's index, and as long as the loop."""
+
+    def joined(self, other: Along | None) -> Along | None:
+        """What covers this read and another one, `None` if they follow different loops."""
+        if other is None or other.loop != self.loop:
+            return None
+        return Along(self.loop, min(self.low, other.low), max(self.high, other.high))
+
+
+Loops = tuple[Along | None, ...]
 """For each dimension of a tensor the loop along which it is read, or `None`."""
 
 
@@ -23,40 +44,80 @@ def reads_along_loops(operation: Operation, rule: FactorRule) -> dict[SSAValue, 
     """
     if operation.name != "linalg.generic":
         return {}
-    found: dict[SSAValue, Loops | None] = {}
+    found: dict[SSAValue, Loops] = {}
+    others: set[SSAValue] = set()
     for inner in operation.regions[0].walk():
         for index, operand in enumerate(inner.operands):
-            shape = shape_of(operand)
-            if shape is None:
+            if shape_of(operand) is None:
                 continue
             if inner.name != "tensor.extract" or index:
-                found[operand] = None
+                others.add(operand)
                 continue
-            loops = tuple(_loop_of(position, operation) for position in inner.operands[1:])
-            loops = tuple(
-                loop if loop is not None and rule.factors[loop].size == extent else None
-                for loop, extent in zip(loops, shape, strict=True)
+            places = tuple(_place_of(position, operation) for position in inner.operands[1:])
+            known = found.get(operand, places)
+            found[operand] = tuple(
+                None if place is None else place.joined(held)
+                for place, held in zip(places, known, strict=True)
             )
-            if found.setdefault(operand, loops) != loops:
-                found[operand] = None
-    return {
-        tensor: loops
+    checked = {
+        tensor: _checked(loops, shape_of(tensor) or (), rule)
         for tensor, loops in found.items()
-        if loops is not None and any(loop is not None for loop in loops)
+        if tensor not in others
     }
+    return {tensor: loops for tensor, loops in checked.items() if any(loops)}
 
 
-def _loop_of(index: SSAValue, operation: Operation) -> int | None:
-    owner = index.owner
+def _checked(loops: Loops, shape: Shape, rule: FactorRule) -> Loops:
+    """The dimensions of which a process needs a part that is like its part of the loop."""
+    result: list[Along | None] = []
+    for place, extent in zip(loops, shape, strict=True):
+        if place is None:
+            result.append(None)
+            continue
+        size = rule.factors[place.loop].size
+        if place.low == place.high == 0 and size == extent:
+            result.append(replace(place, is_exact=True))
+        elif size is not None and extent is not None and 2 * extent >= size:
+            result.append(place)
+        else:
+            # What is much shorter than the loop is not worth to be split like it.
+            result.append(None)
+    return tuple(result)
+
+
+def _place_of(index: SSAValue, operation: Operation) -> Along | None:
+    """The loop and the distance from it at which an index reads."""
+    distance = 0
+    while isinstance(owner := index.owner, Operation) and owner.name in (
+        "arith.addi",
+        "arith.subi",
+    ):
+        left, right = owner.operands
+        number = _constant(right)
+        if owner.name == "arith.subi":
+            number = None if number is None else -number
+        elif number is None:
+            left, number = right, _constant(left)
+        if number is None:
+            return None
+        index, distance = left, distance + number
     if not isinstance(owner, Operation) or owner.name != "linalg.index":
         return None
     # Branches may ask for a loop's index too, but a nested operation has loops of its own.
     around = owner.parent_op()
     while around is not None and not around.name.startswith("linalg."):
         around = around.parent_op()
-    if around is not operation:
-        return None
     held = attribute(owner, "dim")
+    if around is not operation or not isinstance(held, IntegerAttr):
+        return None
+    return Along(held.value.data, distance, distance)
+
+
+def _constant(value: SSAValue) -> int | None:
+    owner = value.owner
+    if not isinstance(owner, Operation) or owner.name != "arith.constant":
+        return None
+    held = attribute(owner, "value")
     return held.value.data if isinstance(held, IntegerAttr) else None
 
 
@@ -64,10 +125,10 @@ def read_rule(tensor: SSAValue, loops: Loops, rule: FactorRule) -> FactorRule:
     """What a tensor that is read along loops has in common with the operation's results."""
     factors = list(rule.factors)
     dimensions: list[tuple[int, ...]] = []
-    for loop, extent in zip(loops, shape_of(tensor) or (), strict=True):
-        if loop is None:
+    for place, extent in zip(loops, shape_of(tensor) or (), strict=True):
+        if place is None:
             dimensions.append((len(factors),))
             factors.append(Factor(extent, FactorKind.NEED_REPLICATION))
         else:
-            dimensions.append((loop,))
+            dimensions.append((place.loop,))
     return FactorRule(tuple(factors), (tuple(dimensions),), rule.results)
