@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 TARGETS = {
@@ -275,11 +275,61 @@ class Chain:
     def size(self) -> int:
         return self.random.choice(SIZES)
 
+    def forked(self, value: Chained) -> Chained:
+        """The sum of two products of one tensor, on two devices or on one."""
+        sizes = (value.sizes[1], self.size())
+        parts: list[Chained] = []
+        for _ in range(2):
+            there = self.on(value, self.random.randrange(self.devices))
+            right = self.constant(sizes, there.device)
+            parts.append(self.narrowed(self.product(there, right, transposed=False)))
+        device = self.random.choice([part.device for part in parts])
+        return self.added(*(self.on(part, device) for part in parts))
+
+    def looped(self, value: Chained) -> Chained:
+        """Products with a square matrix in a loop, the tensor going to another device and back."""
+        inner = replace(value, name=self.fresh())
+        made = replace(value, name=self.fresh())
+        low, high, step = (self.fresh() for _ in range(3))
+        for name, number in ((low, 0), (high, self.random.randint(0, 3)), (step, 1)):
+            self.emit(f"{name} = arith.constant {number} : index")
+        self.emit(
+            f"{made.name} = scf.for {self.fresh()} = {low} to {high} step {step}"
+            f" iter_args({inner.name} = {value.name}) -> ({value.type}) {{"
+        )
+        there = self.on(inner, self.random.randrange(self.devices))
+        right = self.constant((value.sizes[1],) * 2, there.device)
+        turned = self.narrowed(self.product(there, right, transposed=False))
+        # What goes round has the type of what comes in.
+        kept = self.fresh()
+        back = self.on(turned, value.device)
+        self.emit(f"{kept} = tensor.cast {back.name} : {back.type} to {value.type}")
+        self.emit(f"scf.yield {kept} : {value.type}")
+        self.emit("}")
+        return made
+
+    def stored(self, value: Chained) -> Chained:
+        """The tensor, by way of a global."""
+        if any(value.open):
+            return value
+        name, made = f"@m{len(self.globals)}", replace(value, name=self.fresh())
+        start = self.scalar(0)
+        self.globals.append(f"util.global private mutable {name} = dense<{start}> : {value.type}")
+        self.emit(f"util.global.store {value.name}, {name} : {value.type}")
+        self.emit(f"{made.name} = util.global.load {name} : {value.type}")
+        return made
+
     def extend(self, value: Chained) -> Chained:
         """A random operation on a factor; gives a factor."""
         device = self.random.randrange(self.devices)
         value = self.on(value, device) if self.random.random() < 0.6 else value
         choice = self.random.random()
+        if choice > 0.9:
+            return self.forked(value)
+        if choice > 0.83:
+            return self.looped(value)
+        if choice > 0.79:
+            return self.stored(value)
         if choice < 0.2:
             return self.activated(value)
         if choice < 0.35:
