@@ -102,7 +102,13 @@ class Emitter:
 
     def known(self, key: object) -> SSAValue | None:
         """The value remembered under a key in this block or one around it, if there is one."""
-        return next((scope._known[key] for scope in self._scopes() if key in scope._known), None)
+        scope: Emitter | None = self
+        while scope is not None:
+            found = scope._known.get(key)
+            if found is not None:
+                return found
+            scope = scope._around
+        return None
 
     def _scopes(self) -> Iterator[Emitter]:
         scope: Emitter | None = self

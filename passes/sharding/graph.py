@@ -430,10 +430,11 @@ class _Builder:
             elif entry.kind is EntryKind.ANNOTATION:
                 rule = self._identity(operation.results[0], 1)
                 self._add_relation(operation, rule, operation.operands[:1], operation.results)
-            for source in entry.sources:
-                if source.rule is not None and source.target is not None:
-                    operands = [operation.operands[source.index]]
-                    self._add_relation(operation, source.rule, operands, [source.target])
+            elif entry.kind is EntryKind.EDGE:
+                for source in entry.sources:
+                    if source.rule is not None and source.target is not None:
+                        operands = [operation.operands[source.index]]
+                        self._add_relation(operation, source.rule, operands, [source.target])
         for target, sources in self._edges.items():
             operands = [operation.operands[index] for operation, index in sources]
             self._add_relation(
