@@ -15,7 +15,8 @@ from .cost import BYTES_PER_POINT
 from .factors import DimensionFactors, FactorKind, FactorRule, TensorFactors
 from .grid import Grid
 from .local_shape import divides, explicit_borders
-from .reshard import Borders, Split, plan_reshard
+from .reshard import plan_reshard
+from .reshard_moves import Borders, Split
 from .reshard_steps import gather_fraction, group_size, local_fraction
 from .sharding import Axes, Partial, ReductionKind, Sharding
 

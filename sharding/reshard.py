@@ -10,9 +10,6 @@ communication" (Rink et al., arXiv 2112.01075).
 
 Axes of different extents share parts of them on a finer grid of the same processes, which is tried
 where the way on the grid itself takes more than one collective.
-
-A dimension that is not cut into equal parts only moves as a whole: the shards of 6 elements over
-2x2 processes are 1, 1, 2, 2, and no two of them together are a half.
 """
 
 from __future__ import annotations
@@ -21,40 +18,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import heappop, heappush
-from itertools import count, permutations
+from itertools import count
 from math import gcd, inf, prod
 
-from .local_shape import divides, explicit_borders
+from .local_shape import explicit_borders
 from .refinement import Refinement, divisor_chain
+from .reshard_moves import Moves, Pending, Placement, is_even
 from .reshard_steps import (
     UNKNOWN_EXTENT,
     AllGather,
-    AllReduce,
     AllSlice,
-    AllToAll,
     ExchangeHalo,
-    Permute,
     PlannedStep,
-    ReduceScatter,
     Step,
     TrimHalo,
-    all_reduce_fraction,
-    exchange_fraction,
-    gather_fraction,
     sent_fraction,
 )
-from .sharding import Axes, Partial, ReductionKind, Sharding
-
-Borders = tuple[int, ...] | None
-Split = tuple[Axes, Borders]
-"""How one dimension is split: its axes and, where it has them, its explicit borders."""
-Pending = tuple[tuple[ReductionKind, int], ...]
-"""Pending reductions as (kind, axis), sorted."""
-Placement = tuple[tuple[Split, ...], Pending]
-"""What the search walks over: a sharding without its grid and halos."""
-
-Move = tuple[Step, Placement, float]
-"""A step, the placement after it, and the part of the whole tensor that each process sends."""
+from .sharding import Axes, Partial, Sharding
 
 STEP_COST = 1e-6
 """What a collective costs beside its bytes, so that of equal sequences the shorter wins.
@@ -234,7 +214,7 @@ def _search(
 
 
 def _dijkstra(
-    moves: _Moves, start: Placement, goal: Placement, most: float
+    moves: Moves, start: Placement, goal: Placement, most: float
 ) -> list[tuple[Step, Placement]] | None:
     """The cheapest way through placements that hold at most `most` of the tensor each."""
     cost: dict[Placement, float] = {start: 0.0}
@@ -283,7 +263,7 @@ def _moves(
     goal: Placement,
     involved: frozenset[int],
     fixed: frozenset[int],
-) -> _Moves:
+) -> Moves:
     """The moves of a search; `fixed` axes stay where they are at the source."""
     extents = tuple(UNKNOWN_EXTENT if e is None else e for e in source.grid.shape)
     whole = prod(extents)
@@ -293,212 +273,10 @@ def _moves(
     movable = tuple(sorted(involved - fixed))
     known = source.grid.is_static
     uneven = tuple(
-        None if _is_even(split, size, extents, known) else split
+        None if is_even(split, size, extents, known) else split
         for split, size in zip(goal[0], sizes, strict=True)
     )
-    return _Moves.of_kind(extents, known, sizes, kept, movable, uneven)
-
-
-def _is_even(split: Split, size: int | None, extents: Sequence[int], known: bool) -> bool:
-    """Whether the shards of a dimension are of one size, and so can be cut and joined."""
-    axes, borders = split
-    if borders is not None:
-        return False
-    return not axes or (known and divides(size, prod(extents[axis] for axis in axes)))
-
-
-class _Moves:
-    """The steps that can be taken from each placement of tensors of one kind.
-
-    They are worked out once, when a search first comes by.
-    """
-
-    def __init__(
-        self,
-        extents: tuple[int, ...],
-        known: bool,
-        sizes: tuple[int | None, ...],
-        kept: tuple[int, ...],
-        axes: Axes,
-        uneven: tuple[Split | None, ...],
-    ) -> None:
-        """`kept` first axes of each dimension stay; `uneven` splits are to be reached at once."""
-        self._extents = extents
-        self._known = known
-        self._sizes = sizes
-        self._kept = kept
-        self._axes = axes
-        self._uneven = uneven
-        self._equal: dict[tuple[int, Axes], bool] = {}
-        self._locals: dict[Placement, float] = {}
-        self._steps: dict[Placement, list[Move]] = {}
-
-    @staticmethod
-    @lru_cache(maxsize=256)
-    def of_kind(
-        extents: tuple[int, ...],
-        known: bool,
-        sizes: tuple[int | None, ...],
-        kept: tuple[int, ...],
-        axes: Axes,
-        uneven: tuple[Split | None, ...],
-    ) -> _Moves:
-        """The one object for a kind of tensors."""
-        return _Moves(extents, known, sizes, kept, axes, uneven)
-
-    def size(self, axes: Axes) -> int:
-        """The number of processes along `axes`."""
-        total = 1
-        for axis in axes:
-            total *= self._extents[axis]
-        return total
-
-    def local(self, placement: Placement) -> float:
-        """The part of the tensor that one process holds."""
-        found = self._locals.get(placement)
-        if found is None:
-            parts = 1
-            for axes, _ in placement[0]:
-                parts *= self.size(axes)
-            found = self._locals[placement] = 1 / max(parts, 1)
-        return found
-
-    def even(self, dimension: int, split: Split) -> bool:
-        """Whether the shards of a dimension are of one size, and so can be cut and joined."""
-        axes, borders = split
-        if borders is not None:
-            return False
-        known = self._equal.get((dimension, axes))
-        if known is None:
-            known = _is_even(split, self._sizes[dimension], self._extents, self._known)
-            self._equal[dimension, axes] = known
-        return known
-
-    def of(self, placement: Placement) -> list[Move]:
-        """Every step from a placement."""
-        found = self._steps.get(placement)
-        if found is None:
-            found = self._steps[placement] = list(self._all(placement))
-        return found
-
-    def _all(self, placement: Placement) -> Iterator[Move]:
-        splits, pending = placement
-        local = self.local(placement)
-        used = {axis for axes, _ in splits for axis in axes} | {axis for _, axis in pending}
-        free = tuple(axis for axis in self._axes if axis not in used)
-        for dimension in range(len(splits)):
-            yield from self._slices(placement, dimension, free)
-            yield from self._gathers(placement, dimension, local)
-        yield from self._reductions(placement, local)
-        if self._known:
-            yield from self._permutations(placement, local)
-
-    def _with(self, placement: Placement, changes: dict[int, Split]) -> Placement:
-        splits = tuple(changes.get(d, split) for d, split in enumerate(placement[0]))
-        return splits, placement[1]
-
-    def _splittable(self, dimension: int, split: Split, axes: Axes) -> bool:
-        """Whether a collective can cut a dimension further, into equal parts."""
-        return self.even(dimension, split) and self.even(dimension, (split[0] + axes, None))
-
-    def _slices(self, placement: Placement, dimension: int, free: Axes) -> Iterator[Move]:
-        split = placement[0][dimension]
-        for axis in free:
-            if self._splittable(dimension, split, (axis,)):
-                after: Split = (*split[0], axis), None
-                yield AllSlice(dimension, (axis,)), self._with(placement, {dimension: after}), 0.0
-        goal = self._uneven[dimension]
-        if goal is not None and not split[0] and set(goal[0]) <= set(free):
-            yield AllSlice(dimension, goal[0]), self._with(placement, {dimension: goal}), 0.0
-
-    def _gathers(self, placement: Placement, dimension: int, local: float) -> Iterator[Move]:
-        """Last axes that leave a dimension, for nowhere or for another dimension."""
-        split = placement[0][dimension]
-        axes = split[0]
-        for length in range(1, len(axes) - self._kept[dimension] + 1):
-            rest, moved = axes[:-length], axes[-length:]
-            if rest and not (self.even(dimension, split) and self.even(dimension, (rest, None))):
-                continue
-            group = self.size(moved)
-            left: Split = rest, None
-            gathered = self._with(placement, {dimension: left})
-            yield AllGather(dimension, moved), gathered, local * gather_fraction(group)
-            for other, target in enumerate(placement[0]):
-                if other != dimension and self._splittable(other, target, moved):
-                    right: Split = target[0] + moved, None
-                    yield (
-                        AllToAll(other, dimension, moved),
-                        self._with(placement, {dimension: left, other: right}),
-                        local * exchange_fraction(group),
-                    )
-
-    def _reductions(self, placement: Placement, local: float) -> Iterator[Move]:
-        splits, pending = placement
-        kinds: dict[ReductionKind, list[int]] = {}
-        for kind, axis in pending:
-            kinds.setdefault(kind, []).append(axis)
-        for kind, all_axes in kinds.items():
-            for length in range(1, len(all_axes) + 1):
-                for axes in permutations(all_axes, length):
-                    left = tuple(p for p in pending if not (p[0] == kind and p[1] in axes))
-                    group = self.size(axes)
-                    if list(axes) == sorted(axes):
-                        price = local * all_reduce_fraction(group)
-                        yield AllReduce(kind, axes), (splits, left), price
-                    for dimension, split in enumerate(splits):
-                        if self._splittable(dimension, split, axes):
-                            after: Split = split[0] + axes, None
-                            yield (
-                                ReduceScatter(kind, dimension, axes),
-                                self._with((splits, left), {dimension: after}),
-                                local * exchange_fraction(group),
-                            )
-
-    def _permutations(self, placement: Placement, local: float) -> Iterator[Move]:
-        """Placements whose shards are the same, held by other processes."""
-        splits, pending = placement
-        waiting = {axis for _, axis in pending}
-        pool = tuple(axis for axis in self._axes if axis not in waiting)
-        heads = [axes[:kept] for (axes, _), kept in zip(splits, self._kept, strict=True)]
-        sizes = [self.size(axes) for axes, _ in splits]
-        movable = [self.even(d, split) for d, split in enumerate(splits)]
-        taken = {
-            axis
-            for (axes, _), moves in zip(splits, movable, strict=True)
-            if not moves
-            for axis in axes
-        }
-
-        def fill(
-            dimension: int, chosen: tuple[Split, ...], used: frozenset[int]
-        ) -> Iterator[tuple[Split, ...]]:
-            if dimension == len(splits):
-                yield chosen
-                return
-            if not movable[dimension]:
-                yield from fill(dimension + 1, (*chosen, splits[dimension]), used)
-                return
-            head = heads[dimension]
-            wanted = sizes[dimension] // max(self.size(head), 1)
-            rest = [axis for axis in pool if axis not in used]
-            for axes in self._of_size(rest, wanted):
-                split: Split = head + axes, None
-                yield from fill(dimension + 1, (*chosen, split), used | set(axes))
-
-        for found in fill(0, (), frozenset(taken)):
-            if found != splits:
-                yield Permute(), (found, pending), local
-
-    def _of_size(self, axes: Sequence[int], size: int) -> Iterator[Axes]:
-        """Ordered choices of axes along which there are `size` processes."""
-        if size == 1:
-            yield ()
-        for axis in axes:
-            extent = self._extents[axis]
-            if extent > 1 and size % extent == 0:
-                rest = [other for other in axes if other != axis]
-                for more in self._of_size(rest, size // extent):
-                    yield (axis, *more)
+    return Moves.of_kind(extents, known, sizes, kept, movable, uneven)
 
 
 def permuted_axes(before: Sharding, after: Sharding) -> tuple[tuple[Axes, Axes], ...]:

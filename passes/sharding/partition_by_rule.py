@@ -24,7 +24,7 @@ from ...sharding.factor_placement import (
 )
 from ...sharding.factors import Factor, FactorKind, FactorRule
 from ...sharding.grid import Grid
-from ...sharding.reshard import Split
+from ...sharding.reshard_moves import Split
 from ...sharding.sharding import Axes, Partial, Sharding
 from .annotations import SHARD, SHARDING
 from .linear import carried_partials
