@@ -67,7 +67,8 @@ def _gathered(sharding: Sharding, dimensions: set[int]) -> Sharding:
         () if dimension in dimensions else split
         for dimension, split in enumerate(sharding.dimension_axes)
     )
-    return Sharding(sharding.grid, axes, offsets=sharding.offsets)
+    # What waits for a reduction moves as any other element does.
+    return replace(sharding, dimension_axes=axes)
 
 
 def _halo(original: SSAValue, sharding: Sharding, section: Section) -> tuple[int, int] | None:

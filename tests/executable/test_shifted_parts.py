@@ -217,3 +217,51 @@ def test_compiled(seed: int) -> None:
     expected = run(parse(text), "f", inputs)
     found = api.compile(text, "compile", stages=False)["f"].run(inputs, "numba")
     np.testing.assert_array_equal(found[0], expected[0], err_msg=text)
+
+
+PENDING = """
+shard.grid @g(shape = 2x2)
+func.func @f(%x: tensor<8x16xf32>, %w: tensor<16x8xf32>) -> tensor<4x8xf32> {
+  %columns = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
+  %rows = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %pending = shard.sharding @g split_axes = [[1], []] partial = sum[0] : !shard.sharding
+  %finished = shard.sharding @g split_axes = [[1], []] : !shard.sharding
+  %xs = shard.shard %x to %columns annotate_for_users : tensor<8x16xf32>
+  %ws = shard.shard %w to %rows annotate_for_users : tensor<16x8xf32>
+  %c = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x8xf32>
+  %z = linalg.fill ins(%c : f32) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %m = linalg.matmul ins(%xs, %ws : tensor<8x16xf32>, tensor<16x8xf32>)
+    outs(%z : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %ms = shard.shard %m to %pending : tensor<8x8xf32>
+  OPERATION
+  %rs = shard.shard %r to %finished : tensor<4x8xf32>
+  return %rs : tensor<4x8xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "%r = tensor.extract_slice %ms[1, 0] [4, 8] [1, 1] : tensor<8x8xf32> to tensor<4x8xf32>",
+        "%r = tensor.extract_slice %ms[0, 0] [4, 8] [2, 1] : tensor<8x8xf32> to tensor<4x8xf32>",
+        "%s = tensor.extract_slice %ms[5, 0] [1, 8] [1, 1] : tensor<8x8xf32> to tensor<8xf32>\n"
+        "  %a = tensor.extract_slice %ms[2, 0] [4, 8] [1, 1] : tensor<8x8xf32> to tensor<4x8xf32>\n"
+        "  %r = tensor.insert_slice %s into %a[3, 0] [1, 8] [1, 1]"
+        " : tensor<8xf32> into tensor<4x8xf32>",
+        "%a = tensor.extract_slice %ms[2, 0] [2, 8] [1, 1] : tensor<8x8xf32> to tensor<2x8xf32>\n"
+        "  %r = tensor.pad %a low[1, 0] high[1, 0] {\n  ^bb0(%i: index, %j: index):\n"
+        "    %one = arith.constant 1.0 : f32\n    tensor.yield %one : f32\n"
+        "  } : tensor<2x8xf32> to tensor<4x8xf32>",
+    ],
+    ids=["slice", "stride", "insert", "pad"],
+)
+@pytest.mark.parametrize("name", ["shard-partition", "spmd"])
+def test_a_pending_reduction(name: str, operation: str) -> None:
+    text = PENDING.replace("OPERATION", operation)
+    generator = np.random.default_rng(0)
+    inputs = [generator.standard_normal(shape).astype(np.float32) for shape in ((8, 16), (16, 8))]
+    expected = run(parse(text), "f", inputs)
+    found = run_partitioned(applied(parse(text), name), "f", inputs)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-5, atol=1e-5)
