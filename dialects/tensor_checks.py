@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from .rank_reduction import kept_dimensions
 from .reading import element_type, integers
 
 Shape = tuple[int, ...]
@@ -54,17 +55,6 @@ def require_same_elements(left: SSAValue, right: SSAValue) -> None:
         )
 
 
-def _is_rank_reduced(small: Sequence[int], large: Sequence[int]) -> bool:
-    """Whether `small` is `large` without some of its sizes of 1."""
-    position = 0
-    for size in large:
-        if position < len(small) and small[position] == size:
-            position += 1
-        elif size != 1:
-            return False
-    return position == len(small)
-
-
 def check_slice(operation: Operation, whole: SSAValue, part: SSAValue) -> None:
     """Check static offsets, sizes and strides of a slice `part` of `whole`."""
     require_same_elements(whole, part)
@@ -78,11 +68,10 @@ def check_slice(operation: Operation, whole: SSAValue, part: SSAValue) -> None:
             f"expected {len(shape)} offsets, sizes and strides, found {len(offsets)}, "
             f"{len(sizes)} and {len(strides)}"
         )
-    wanted = [-1 if size == DYNAMIC_INDEX else size for size in sizes]
-    found = [-1 if size == DYNAMIC_INDEX else size for size in shape_of(part)]
-    if not _is_rank_reduced(found, wanted):
+    found = shape_of(part)
+    if kept_dimensions(sizes, found) is None:
         raise VerifyException(
-            f"expected type to be of shape ({shape_text(wanted)}) or a rank-reduced version, "
+            f"expected type to be of shape ({shape_text(sizes)}) or a rank-reduced version, "
             f"found ({shape_text(found)}) (size mismatch)"
         )
     for index, (offset, size, stride, extent) in enumerate(

@@ -257,15 +257,16 @@ def _store(step: Step, results: Results, values: dict[SSAValue, Value]) -> None:
 
 
 def result_check(value_type: Attribute) -> ResultType | None:
-    """The shape and element type to expect of a value; nothing for types that hold no numbers."""
+    """The shape and element type to expect of a value.
+
+    Nothing for types that hold no numbers or leave the rank open.
+    """
     try:
         dtype = dtype_of(value_type)
     except UnsupportedType:
         return None
     shape = static_shape(value_type)
-    if isinstance(value_type, ShapedType) and shape is None:
-        return None
-    return ResultType(value_type, shape or (), dtype)
+    return None if shape is None else ResultType(value_type, shape, dtype)
 
 
 def _prepare(block: Block) -> Plan:

@@ -10,6 +10,7 @@ import numpy as np
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.diagnostics import OperationError
+from ..dialects.rank_reduction import kept_dimensions
 from .attributes import (
     flag,
     integer,
@@ -169,21 +170,15 @@ def _extract_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Re
     return (taken.reshape([sizes[axis] for axis in kept_axes(op)]),)
 
 
-def kept_axes(op: Operation) -> list[int]:
+def kept_axes(op: Operation) -> tuple[int, ...]:
     """The dimensions of a slice that its result has: its type may drop static extents of 1."""
-    sizes = [max(size, -1) for size in integers(op, "static_sizes")]
-    expected = [max(extent, -1) for extent in static_shape(op.results[0].type) or ()]
-    kept: list[int] = []
-    for axis, size in enumerate(sizes):
-        if len(kept) < len(expected) and size == expected[len(kept)]:
-            kept.append(axis)
-        elif size != 1:
-            break
-    if len(kept) != len(expected):
+    sizes, expected = integers(op, "static_sizes"), static_shape(op.results[0].type) or ()
+    kept = kept_dimensions(sizes, expected)
+    if kept is None:
         raise OperationError(
             op,
-            f"has a slice of shape {shape_text(tuple(sizes))}, which does not reduce to"
-            f" {shape_text(tuple(expected))}",
+            f"has a slice of shape {shape_text(sizes)}, which does not reduce to"
+            f" {shape_text(expected)}",
         )
     return kept
 

@@ -28,6 +28,8 @@ from xdsl.dialects.builtin import (
     IntegerType,
     ShapedType,
     Signedness,
+    UnrankedMemRefType,
+    UnrankedTensorType,
 )
 from xdsl.ir import Attribute
 
@@ -109,9 +111,14 @@ def holds_numbers(value_type: Attribute) -> bool:
 
 
 def static_shape(value_type: Attribute) -> tuple[int, ...] | None:
-    """The shape of a tensor, vector or memref with -1 for `?`; `()` for a scalar."""
+    """The shape of a tensor, vector or memref, negative for `?`; `()` for a scalar.
+
+    `None` for a type that leaves the rank open.
+    """
     if isinstance(value_type, ShapedType):
         return tuple(value_type.get_shape())
+    if isinstance(value_type, UnrankedTensorType | UnrankedMemRefType):
+        return None
     return ()
 
 

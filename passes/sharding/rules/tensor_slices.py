@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
+from ....dialects import rank_reduction
 from ....sharding.factors import FactorKind, FactorRule
 from .builder import RuleBuilder, Shape, integers, shape_of
 from .registry import rule
@@ -30,27 +31,17 @@ def whole_dimensions(operation: Operation, full: Shape) -> list[bool] | None:
 
 
 def kept_dimensions(sizes: tuple[int, ...], slice_shape: Shape) -> list[int | None] | None:
-    """For each dimension that a slice is taken of, its dimension in the slice.
+    """For each dimension that a slice is taken of, its position in the slice's type.
 
     `None` for a dimension of size 1 that a rank-reducing slice drops; `None` altogether where
     the shapes do not fit. Sizes known at run time are negative in `sizes`, `None` in the shape.
     """
-    kept: list[int | None] = []
-    position, dropped = 0, len(sizes) - len(slice_shape)
-    for size in sizes:
-        there = slice_shape[position] if position < len(slice_shape) else -1
-        if size == 1 and dropped and there != 1:
-            kept.append(None)
-            dropped -= 1
-        elif there == (None if size < 0 else size):
-            kept.append(position)
-            position += 1
-        elif size == 1 and dropped:
-            kept.append(None)
-            dropped -= 1
-        else:
-            return None
-    return kept if position == len(slice_shape) else None
+    kept = rank_reduction.kept_dimensions(
+        sizes, [-1 if size is None else size for size in slice_shape]
+    )
+    if kept is None:
+        return None
+    return [kept.index(each) if each in kept else None for each in range(len(sizes))]
 
 
 @rule("tensor.extract_slice")

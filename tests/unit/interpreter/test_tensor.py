@@ -198,6 +198,16 @@ def test_a_cast_to_a_shape_that_it_is_not(execute_error: Any) -> None:
     assert "shape 3 to tensor<4xf32>" in execute_error(text, _array(3)).message
 
 
+def test_a_cast_by_way_of_an_open_rank(execute: Any) -> None:
+    text = """
+    func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> {
+      %0 = tensor.cast %x : tensor<3xf32> to tensor<*xf32>
+      %1 = tensor.cast %0 : tensor<*xf32> to tensor<3xf32>
+      return %1 : tensor<3xf32>
+    }"""
+    np.testing.assert_array_equal(execute(text, _array(3))[0], _array(3))
+
+
 @pytest.mark.parametrize("outer", [(), (0, 1), (1, 0)])
 @pytest.mark.parametrize("inner", [((0, 1), (2, 3)), ((1, 0), (3, 2)), ((1,), (4,))])
 @pytest.mark.parametrize("shape", [(4, 6), (5, 7), (1, 1)])
