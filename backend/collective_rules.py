@@ -17,9 +17,9 @@ from ..runtime.communicator import Communicator
 from ..sharding.grid import Grid
 from ..sharding.sharding import Axes, ReductionKind
 from .elements import Element, element_of
+from .known_values import shape_of, tensor_element
 from .reductions import combiner
 from .tensors import Tensor
-from .writer import shape_of, tensor_element
 
 if TYPE_CHECKING:
     from .recorder import RecordingFrame

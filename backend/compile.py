@@ -49,9 +49,9 @@ from ..runtime.native import MISMATCHED, TOO_NARROW
 from ..runtime.threads import ThreadGroup
 from ..sharding.grid import Grid
 from .elements import integer_element
+from .kernel_text import OUT_OF_BOUNDS
 from .recorder import RecordedProgram, Recorder, RecordingFrame
 from .tensors import Array, Tensor
-from .writer import OUT_OF_BOUNDS
 
 MOST_RECORDINGS = 32
 """Recordings of a program that are kept for each device, each with its memory."""

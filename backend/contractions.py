@@ -19,9 +19,11 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from ..dialects.structured import IteratorType, StructuredView
 from .code import Code, Term
 from .elements import F32, F64, Element, element_by_name
+from .expressions import write_element
+from .kernel_text import Bound, KernelText, Panels, TileCount
 from .kernels import loop_sizes
 from .microkernels import tile_of
-from .writer import Bound, Indices, KernelText, KernelWriter, Panels, TileCount
+from .writer import Indices, KernelWriter
 
 SMALLEST_PRODUCT = 1 << 19
 """Multiplications below which packing costs more than it gains."""
@@ -149,7 +151,8 @@ class PackedProduct:
         )
 
     def _writer(self, result: Bound) -> KernelWriter:
-        return KernelWriter(self.contraction.view.operation, (result,), self._is_inline)
+        operation = self.contraction.view.operation
+        return KernelWriter(operation, (result,), self._is_inline, write_element)
 
     def _pack(self, position: int, operand: SSAValue, group: Loops, width: int) -> KernelText:
         """Write an operand as `batch x panel x depth x width`, with zeros at the end."""

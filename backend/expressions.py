@@ -11,18 +11,20 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import cast
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ..dialects.diagnostics import OperationError
 from ..dialects.structured import StructuredView, structured_view
-from ..interpreter.attributes import integer_list
+from ..interpreter.attributes import integer, integers, operand_groups
+from .choices import choose, inside, write_concatenation
 from .code import Term
+from .known_values import dimensions_of_part, shape_of
 from .scalars import is_scalar_operation, write_scalar_operation
 from .tosa_expressions import ELEMENTWISE, MOVEMENTS
 from .tosa_expressions import write_elementwise as write_tosa_elementwise
-from .writer import FlatIndices, Indices, KernelWriter, shape_of
+from .writer import FlatIndices, Indices, KernelWriter
 
 Rule = Callable[[KernelWriter, Operation, int, Indices], Term]
 
@@ -126,65 +128,14 @@ def _write_elementwise(
     return write_scalar_operation(writer.code, operation, operands)[number]
 
 
-# Choosing between two elements ----------------------------------------------------------------
-
-
-def choose(
-    writer: KernelWriter,
-    condition: Term,
-    then: Callable[[], Term],
-    otherwise: Callable[[], Term],
-) -> Term:
-    """One of two elements; the code of the other is not run."""
-    if isinstance(condition, int):
-        return then() if condition else otherwise()
-    code = writer.code
-    result = code.fresh()
-    with code.when(condition):
-        code.set(result, then())
-    with code.otherwise():
-        code.set(result, otherwise())
-    return result
-
-
-def inside(writer: KernelWriter, index: Term, size: Term) -> Term:
-    """Whether `0 <= index < size`."""
-    code = writer.code
-    return code.both(code.compare("sge", index, 0), code.compare("slt", index, size))
-
-
 # Rules of the tensor dialect ------------------------------------------------------------------
-
-
-def operand_segments(operation: Operation) -> list[Sequence[SSAValue]]:
-    """The operands by group, as `operandSegmentSizes` divides them."""
-    sizes = integer_list(operation.get_attr_or_prop("operandSegmentSizes"))
-    groups: list[Sequence[SSAValue]] = []
-    start = 0
-    for size in sizes:
-        groups.append(operation.operands[start : start + size])
-        start += size
-    return groups
-
-
-def attribute_integers(operation: Operation, name: str) -> tuple[int, ...]:
-    """A list of integers, however the attribute spells it."""
-    return integer_list(operation.get_attr_or_prop(name))
-
-
-def attribute_integer(operation: Operation, name: str) -> int:
-    """An integer attribute. Raises OperationError if there is none."""
-    attribute = operation.get_attr_or_prop(name)
-    if isinstance(attribute, IntegerAttr):
-        return attribute.value.data
-    raise OperationError(operation, f"has no integer `{name}`")
 
 
 def slice_geometry(
     writer: KernelWriter, operation: Operation, dynamic: Sequence[Sequence[SSAValue]]
 ) -> tuple[Indices, Indices, Indices]:
     """Offsets, sizes and strides of a slice."""
-    lists = [attribute_integers(operation, f"static_{part}") for part in _SLICE_PARTS]
+    lists = [integers(operation, f"static_{part}") for part in _SLICE_PARTS]
     offsets, sizes, strides = (
         writer.mixed_numbers(static, values) for static, values in zip(lists, dynamic, strict=True)
     )
@@ -192,21 +143,6 @@ def slice_geometry(
 
 
 _SLICE_PARTS = ("offsets", "sizes", "strides")
-
-
-def kept_dimensions(sizes: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
-    """Which dimensions of a slice a type of smaller rank has kept: all but some of size 1."""
-    kept: list[int] = []
-    to_drop = len(sizes) - len(shape)
-    for dimension, size in enumerate(sizes):
-        matches = len(kept) < len(shape) and (
-            shape[len(kept)] == size or (shape[len(kept)] < 0 and size < 0)
-        )
-        if size == 1 and to_drop and not matches:
-            to_drop -= 1
-        elif len(kept) < len(shape):
-            kept.append(dimension)
-    return tuple(kept)
 
 
 def expand_indices(kept: Sequence[int], rank: int, indices: Indices) -> Indices:
@@ -219,9 +155,9 @@ def expand_indices(kept: Sequence[int], rank: int, indices: Indices) -> Indices:
 
 def _extract_slice(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
     code = writer.code
-    source, *dynamic = operand_segments(op)
+    source, *dynamic = operand_groups(op, op.operands)
     offsets, _, strides = slice_geometry(writer, op, dynamic)
-    kept = kept_dimensions(attribute_integers(op, "static_sizes"), shape_of(op.results[0]))
+    kept = dimensions_of_part(op, op.results[0])
     full = expand_indices(kept, len(offsets), indices)
     return writer.element(
         source[0],
@@ -234,9 +170,9 @@ def _extract_slice(writer: KernelWriter, op: Operation, number: int, indices: In
 
 def _insert_slice(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
     code = writer.code
-    source, destination, *dynamic = operand_segments(op)
+    source, destination, *dynamic = operand_groups(op, op.operands)
     offsets, sizes, strides = slice_geometry(writer, op, dynamic)
-    kept = kept_dimensions(attribute_integers(op, "static_sizes"), shape_of(source[0]))
+    kept = dimensions_of_part(op, source[0])
     condition: Term = 1
     positions: list[Term] = []
     for index, offset, size, stride in zip(indices, offsets, sizes, strides, strict=True):
@@ -254,13 +190,13 @@ def _insert_slice(writer: KernelWriter, op: Operation, number: int, indices: Ind
 
 def _pad(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
     code = writer.code
-    source, low, _ = operand_segments(op)
-    lows = writer.mixed_numbers(attribute_integers(op, "static_low"), low)
+    source, low, _ = operand_groups(op, op.operands)
+    lows = writer.mixed_numbers(integers(op, "static_low"), low)
     sizes = writer.shape(source[0])
     positions = tuple(
         code.subtract(index, before) for index, before in zip(indices, lows, strict=True)
     )
-    highs = attribute_integers(op, "static_high")
+    highs = integers(op, "static_high")
     condition: Term = 1
     for position, size, before, after in zip(positions, sizes, lows, highs, strict=True):
         if before != 0:
@@ -276,28 +212,7 @@ def _pad(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> 
 
 
 def _concat(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
-    return write_concatenation(writer, op.operands, attribute_integer(op, "dim"), indices)
-
-
-def write_concatenation(
-    writer: KernelWriter, parts: Sequence[SSAValue], axis: int, indices: Indices
-) -> Term:
-    """The element of tensors laid one after the other along an axis."""
-    code = writer.code
-    first, *rest = parts
-
-    def at(position: Term) -> Indices:
-        return (*indices[:axis], position, *indices[axis + 1 :])
-
-    if not rest:
-        return writer.element(first, indices)
-    size = writer.shape(first)[axis]
-    return choose(
-        writer,
-        code.compare("slt", indices[axis], size),
-        lambda: writer.element(first, indices),
-        lambda: write_concatenation(writer, rest, axis, at(code.subtract(indices[axis], size))),
-    )
+    return write_concatenation(writer, op.operands, integer(op, "dim"), indices)
 
 
 def _pass_on(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
@@ -356,16 +271,16 @@ def _bitcast(writer: KernelWriter, op: Operation, number: int, indices: Indices)
 
 
 def _permutation(op: Operation, name: str, rank: int) -> tuple[int, ...]:
-    return attribute_integers(op, name) or tuple(range(rank))
+    return integers(op, name) or tuple(range(rank))
 
 
 def _pack(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
     code = writer.code
-    groups = operand_segments(op)
+    groups = operand_groups(op, op.operands)
     source, padding = groups[0][0], groups[2]
     rank = len(shape_of(source))
-    inner = attribute_integers(op, "inner_dims_pos")
-    tiles = writer.mixed_numbers(attribute_integers(op, "static_inner_tiles"), groups[3])
+    inner = integers(op, "inner_dims_pos")
+    tiles = writer.mixed_numbers(integers(op, "static_inner_tiles"), groups[3])
     positions: list[Term] = [0] * rank
     for outer, dimension in enumerate(_permutation(op, "outer_dims_perm", rank)):
         positions[dimension] = indices[outer]
@@ -387,10 +302,10 @@ def _pack(writer: KernelWriter, op: Operation, number: int, indices: Indices) ->
 
 def _unpack(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
     code = writer.code
-    groups = operand_segments(op)
-    inner = attribute_integers(op, "inner_dims_pos")
+    groups = operand_groups(op, op.operands)
+    inner = integers(op, "inner_dims_pos")
     dynamic = groups[2] if len(groups) > 2 else op.operands[2:]
-    tiles = writer.mixed_numbers(attribute_integers(op, "static_inner_tiles"), dynamic)
+    tiles = writer.mixed_numbers(integers(op, "static_inner_tiles"), dynamic)
     outer = list(indices)
     within: list[Term] = []
     for dimension, tile in zip(inner, tiles, strict=True):

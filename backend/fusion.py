@@ -16,6 +16,7 @@ from xdsl.ir.affine import AffineMap
 
 from ..dialects.diagnostics import OperationError
 from ..dialects.structured import IteratorType, StructuredView, structured_view
+from ..interpreter.attributes import integers, operand_groups
 from ..interpreter.values import element_type
 from .elements import element_of
 from .expressions import (
@@ -23,15 +24,14 @@ from .expressions import (
     RESHAPES,
     RULES,
     Access,
-    attribute_integers,
     loop_positions,
-    operand_segments,
     unit_reshape,
 )
+from .known_values import CONSTANTS, constant_attribute, shape_of, splat_value
 from .scalars import is_scalar_operation
 from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_broadcast, is_pointwise_tosa, is_read
 from .tosa_kernels import TOSA_KERNELS, has_tosa_kernel
-from .writer import BODY_OPERATIONS, CONSTANTS, constant_attribute, shape_of, splat_value
+from .writer import BODY_OPERATIONS
 
 LARGEST_GROUP = 48
 """Operations computed on the way in one kernel: beyond that, compile time outweighs traffic."""
@@ -91,11 +91,11 @@ def is_pointwise(operation: Operation) -> bool:
 def _is_known_slice(operation: Operation) -> bool:
     """Whether a slice surely lies inside: the host looks at all others before they are taken."""
     group = 1 if operation.name == "tensor.extract_slice" else 2
-    if any(operand_segments(operation)[group:]):
+    if any(operand_groups(operation, operation.operands)[group:]):
         return False
     whole = shape_of(operation.operands[group - 1])
     parts = ("offsets", "sizes", "strides")
-    lists = [attribute_integers(operation, f"static_{part}") for part in parts]
+    lists = [integers(operation, f"static_{part}") for part in parts]
     return all(
         0 <= offset <= size and 0 <= offset + (count - 1) * stride < max(size, 1)
         for size, offset, count, stride in zip(whole, *lists, strict=True)

@@ -7,16 +7,18 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
 
 from ..dialects.diagnostics import OperationError
+from ..interpreter.attributes import integers, operand_groups
 from ..interpreter.values import Value, dtype_of
 from .collective_rules import COLLECTIVE_RULES
-from .expressions import RESHAPES, attribute_integers, kept_dimensions, operand_segments
+from .expressions import RESHAPES
 from .kernels import write_slice, write_slice_update
+from .known_values import CONSTANTS, dimensions_of_part
 from .stream_rules import STREAM_RULES
 from .tensors import Tensor
-from .writer import CONSTANTS, DYNAMIC, shape_of
 
 if TYPE_CHECKING:
     from .recorder import RecordingFrame
@@ -71,14 +73,14 @@ def _geometry(
     frame: RecordingFrame, op: Operation, whole: Sequence[int], first_group: int
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """Offsets, sizes and strides of a slice of a tensor of shape `whole`, checked."""
-    groups = operand_segments(op)[first_group:]
+    groups = operand_groups(op, op.operands)[first_group:]
     lists: list[tuple[int, ...]] = []
     for name, dynamic in zip(("offsets", "sizes", "strides"), groups, strict=True):
         remaining = iter(dynamic)
         lists.append(
             tuple(
-                frame.number(next(remaining)) if each == DYNAMIC else each
-                for each in attribute_integers(op, f"static_{name}")
+                frame.number(next(remaining)) if each == DYNAMIC_INDEX else each
+                for each in integers(op, f"static_{name}")
             )
         )
     offsets, sizes, strides = lists
@@ -111,7 +113,7 @@ def _extract_slice(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
     source = frame.tensor(op.operands[0])
     offsets, sizes, strides = _geometry(frame, op, source.shape, 1)
     result = op.results[0]
-    kept = kept_dimensions(attribute_integers(op, "static_sizes"), shape_of(result))
+    kept = dimensions_of_part(op, result)
     shape = tuple(sizes[dimension] for dimension in kept)
     if prod(shape) == 0:
         return (recorder.new_tensor(shape, source.dtype),)

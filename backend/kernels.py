@@ -15,25 +15,20 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, Affine
 
 from ..dialects.diagnostics import OperationError
 from ..dialects.structured import StructuredView, structured_view
+from ..interpreter.attributes import integer, operand_groups
 from .code import Term
 from .emission import REDUCTION_FORMS
-from .expressions import (
-    RULES,
-    attribute_integer,
-    attribute_integers,
-    expand_indices,
-    kept_dimensions,
-    operand_segments,
-    slice_geometry,
-)
+from .expressions import RULES, expand_indices, slice_geometry, write_element
 from .fusion import is_pointwise, is_pointwise_view
+from .kernel_text import KernelText, TileCount
+from .known_values import dimensions_of_part, shape_of
 from .loops import write_tiled_loops
 from .packed_products import packed_tile, write_packed_product
 from .packing import write_pack, write_unpack
 from .scalars import is_scalar_operation
 from .tosa_expressions import ELEMENTWISE, is_read
 from .tosa_kernels import has_tosa_kernel, write_tosa_kernel
-from .writer import FlatIndices, Indices, KernelText, KernelWriter, TileCount, shape_of
+from .writer import FlatIndices, Indices, KernelWriter
 
 FLAT_CHUNK = 4096
 """Elements of a tile where all accesses have the same row-major position."""
@@ -49,7 +44,7 @@ def write_kernel(
 
     Raises OperationError if the operation, or one computed on the way, has no kernel.
     """
-    writer = KernelWriter(operation, tuple(results), is_inline)
+    writer = KernelWriter(operation, tuple(results), is_inline, write_element)
     if operation.name == "linalg.softmax":
         return writer.finish(_write_softmax(writer, operation))
     if operation.name == "linalg.pack":
@@ -71,18 +66,18 @@ def write_kernel(
 
 def write_slice(operation: Operation) -> KernelText:
     """The kernel that copies a slice, wherever it lies, into a tensor of its own."""
-    writer = KernelWriter(operation, (operation.results[0],), lambda value: False)
+    writer = KernelWriter(operation, (operation.results[0],), lambda value: False, write_element)
     return writer.finish(_write_pointwise(writer))
 
 
 def write_slice_update(operation: Operation) -> KernelText:
     """The kernel that writes the source of a `tensor.insert_slice` into its destination."""
     result = operation.results[0]
-    writer = KernelWriter(operation, (result,), lambda value: False)
+    writer = KernelWriter(operation, (result,), lambda value: False, write_element)
     code = writer.code
-    source, _, *dynamic = operand_segments(operation)
+    source, _, *dynamic = operand_groups(operation, operation.operands)
     offsets, _, strides = slice_geometry(writer, operation, dynamic)
-    kept = kept_dimensions(attribute_integers(operation, "static_sizes"), shape_of(source[0]))
+    kept = dimensions_of_part(operation, source[0])
     shape = writer.shape(result)
 
     def inner(indices: Indices) -> None:
@@ -103,8 +98,6 @@ def write_slice_update(operation: Operation) -> KernelText:
 
 
 def _write_pointwise(writer: KernelWriter) -> TileCount:
-    from .expressions import write_element
-
     code = writer.code
     results = [each for each in writer.results if isinstance(each, SSAValue)]
     shape = writer.shape(results[0])
@@ -410,7 +403,7 @@ def reduction_forms(view: StructuredView) -> dict[Operation, str]:
 def _write_softmax(writer: KernelWriter, operation: Operation) -> TileCount:
     """`exp(x - max) / sum(exp(x - max))` along one dimension, in three walks over it."""
     code = writer.code
-    axis = attribute_integer(operation, "dimension")
+    axis = integer(operation, "dimension")
     source, result = operation.operands[0], operation.results[0]
     shape = writer.shape(source)
     element = writer.element_of(source)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .code import Code, Term
-from .writer import Indices, TileCount
+from .kernel_text import TileCount
+from .writer import Indices
 
 
 def write_tiled_loops(code: Code, sizes: Indices, inner: Callable[[Indices], None]) -> TileCount:

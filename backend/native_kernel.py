@@ -10,8 +10,8 @@ from numba import types
 
 from .code import FLOAT_NAMES
 from .kernel_cache import Native, compile_native
+from .kernel_text import KernelText
 from .primitives import primitive
-from .writer import KernelText
 
 _ARGUMENTS = (
     types.CPointer(types.int64),

@@ -14,9 +14,12 @@ from ..dialects.structured import structured_view
 from ..interpreter.values import element_type
 from .code import Term
 from .elements import element_of
+from .expressions import write_element
+from .kernel_text import KernelText, TileCount
+from .known_values import shape_of
 from .microkernels import tile_of
 from .tile_microkernels import PackedTile
-from .writer import KernelText, KernelWriter, TileCount, shape_of
+from .writer import KernelWriter
 
 MMT4D = {"linalg.mmt4d": 0, "linalg.batch_mmt4d": 1}
 """Products of packed operands, and how many batch dimensions they have."""
@@ -79,7 +82,7 @@ def write_packed_product(
     if view is None:
         raise ValueError(f"{operation.name} is no structured operation")
     result, (left, right), output = operation.results[0], view.inputs, view.outputs[0]
-    writer = KernelWriter(operation, (result,), is_inline)
+    writer = KernelWriter(operation, (result,), is_inline, write_element)
     code = writer.code
     batches = MMT4D[operation.name]
     left_base, right_base = writer.address(left), writer.address(right)

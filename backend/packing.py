@@ -11,12 +11,15 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
+from ..interpreter.attributes import integers, operand_groups
 from ..tiling.packed_layouts import PackedLayout
 from .code import Code, Term
 from .elements import Element
-from .expressions import attribute_integers, operand_segments
+from .expressions import write_element
+from .kernel_text import Dimension, KernelText, Panels, TileCount
+from .known_values import shape_of
 from .loops import write_tiled_loops
-from .writer import Dimension, Indices, KernelText, KernelWriter, Panels, TileCount, shape_of
+from .writer import Indices, KernelWriter
 
 Visit = Callable[[Indices, Indices], None]
 """What happens to an element, at its indices in the plain and in the packed tensor."""
@@ -46,16 +49,16 @@ def tiling_of(writer: KernelWriter, operation: Operation) -> Tiling:
     plain, packed = operation.operands[0], operation.results[0]
     if not is_pack:
         plain, packed = packed, plain
-    groups = operand_segments(operation)
+    groups = operand_groups(operation, operation.operands)
     dynamic = groups[3] if is_pack else operation.operands[2:]
     rank = len(shape_of(plain))
-    permutation = attribute_integers(operation, "outer_dims_perm") or tuple(range(rank))
+    permutation = integers(operation, "outer_dims_perm") or tuple(range(rank))
     counts = writer.shape(packed)
     return Tiling(
         writer.shape(plain),
         tuple(counts[permutation.index(dimension)] for dimension in range(rank)),
-        attribute_integers(operation, "inner_dims_pos"),
-        writer.mixed_numbers(attribute_integers(operation, "static_inner_tiles"), dynamic),
+        integers(operation, "inner_dims_pos"),
+        writer.mixed_numbers(integers(operation, "static_inner_tiles"), dynamic),
         permutation,
     )
 
@@ -63,7 +66,7 @@ def tiling_of(writer: KernelWriter, operation: Operation) -> Tiling:
 def write_pack(writer: KernelWriter, operation: Operation) -> TileCount:
     """The loops of a `linalg.pack`."""
     code = writer.code
-    groups = operand_segments(operation)
+    groups = operand_groups(operation, operation.operands)
     source, padding = groups[0][0], groups[2]
     result = operation.results[0]
     tiling = tiling_of(writer, operation)
@@ -173,7 +176,7 @@ def write_relayout(
     """
     plain, packed = Panels("plain"), Panels("packed")
     source, target = (plain, packed) if is_pack else (packed, plain)
-    writer = KernelWriter(operation, (target,), lambda value: False)
+    writer = KernelWriter(operation, (target,), lambda value: False, write_element)
     code = writer.code
     shape = tuple(writer.constant(Dimension(plain, axis)) for axis in range(rank))
     counts = tuple(writer.constant(Dimension(packed, axis)) for axis in range(rank))
@@ -203,7 +206,7 @@ def write_relayout(
 def write_fill(operation: Operation, element: Element) -> KernelText:
     """The kernel that writes `constants[1]` to `constants[0]` integers of binding 0."""
     target = Panels("target")
-    writer = KernelWriter(operation, (target,), lambda value: False)
+    writer = KernelWriter(operation, (target,), lambda value: False, write_element)
     code = writer.code
     count, pattern = (writer.constant(Dimension(target, number)) for number in range(2))
     value = pattern if element.width == 64 else code.call(f"converti_i64_{element.name}", pattern)

@@ -35,12 +35,13 @@ from ..sharding.grid import Grid
 from .bounds import check_operation
 from .contractions import SMALLEST_PRODUCT, PackedProduct
 from .fusion import captured
+from .kernel_text import Bound, KernelText, Number
+from .known_values import constant_attribute
 from .native_kernel import compile_kernel
 from .resources import DeviceBytes
 from .schedule import Schedule, Step, schedule_block
 from .shapes import Shape, ShapeResolver
 from .tensors import Array, Tensor
-from .writer import Bound, KernelText, Number, constant_attribute
 
 LARGEST_RECORDING = 200_000
 """Commands after which what is recorded is run, so that an endless loop does not fill memory."""

@@ -9,9 +9,9 @@ from ..sharding.sharding import ReductionKind
 from .code import Code, Term
 from .elements import Element
 from .kernel_cache import Native
+from .kernel_text import KernelText, TileCount
 from .kernels import FLAT_CHUNK
 from .native_kernel import compile_kernel
-from .writer import KernelText, TileCount
 
 _FLOAT_COMBINERS = {
     ReductionKind.SUM: "addf",

@@ -12,9 +12,9 @@ from ..interpreter.values import element_type
 from .contractions import PackedProduct, contraction_of
 from .elements import Element, element_of
 from .fusion import FusionPlan, captured, is_pointwise, plan_block
+from .kernel_text import KernelText, Number
 from .kernels import write_kernel
 from .packed_products import gains_from_repacking, packed_tile
-from .writer import KernelText, Number
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,17 +10,12 @@ from xdsl.ir import Operation, SSAValue
 
 from ..dialects.diagnostics import OperationError
 from ..dialects.structured import structured_view
-from .expressions import (
-    RESHAPES,
-    attribute_integer,
-    attribute_integers,
-    kept_dimensions,
-    operand_segments,
-)
+from ..interpreter.attributes import integer, integers, operand_groups
+from .expressions import RESHAPES
+from .known_values import dimensions_of_part, shape_of
 from .scalars import is_scalar_operation
 from .tosa_expressions import ELEMENTWISE, is_read
 from .tosa_kernels import TOSA_KERNELS
-from .writer import shape_of
 
 Shape = tuple[int, ...]
 
@@ -65,13 +60,15 @@ class ShapeResolver:
         if name == "tensor.splat":
             return self._fill(static, operation.operands[1:])
         if name == "tensor.extract_slice":
-            sizes = self._mixed(operation, "static_sizes", operand_segments(operation)[2])
-            kept = kept_dimensions(attribute_integers(operation, "static_sizes"), static)
+            sizes = self._mixed(
+                operation, "static_sizes", operand_groups(operation, operation.operands)[2]
+            )
+            kept = dimensions_of_part(operation, result)
             return tuple(sizes[dimension] for dimension in kept)
         if name == "tensor.pad":
             return self._padded(operation)
         if name == "tensor.concat":
-            axis = attribute_integer(operation, "dim")
+            axis = integer(operation, "dim")
             shapes = [self.shape(operand) for operand in operation.operands]
             total = sum(shape[axis] for shape in shapes)
             return (*shapes[0][:axis], total, *shapes[0][axis + 1 :])
@@ -102,18 +99,18 @@ class ShapeResolver:
         remaining = iter(dynamic)
         return tuple(
             self._number(next(remaining)) if each == DYNAMIC_INDEX else each
-            for each in attribute_integers(operation, name)
+            for each in integers(operation, name)
         )
 
     def _combined(self, operation: Operation) -> Shape:
         first = self.shape(operation.operands[0])
         if operation.name == "tosa.matmul":
             return (*first[:2], self.shape(operation.operands[1])[2])
-        axis = attribute_integer(operation, "axis")
+        axis = integer(operation, "axis")
         return (*first[:axis], 1, *first[axis + 1 :])
 
     def _padded(self, operation: Operation) -> Shape:
-        source, low, high = operand_segments(operation)
+        source, low, high = operand_groups(operation, operation.operands)
         lows = self._mixed(operation, "static_low", low)
         highs = self._mixed(operation, "static_high", high)
         return tuple(

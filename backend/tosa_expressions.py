@@ -7,34 +7,20 @@ known here (a permutation that is computed, say) is left to the host.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import AnyFloat, TensorType
 from xdsl.ir import Operation, SSAValue
 
-from ..interpreter.attributes import flag, integer, integer_list, text
+from ..interpreter.attributes import flag, integer, text
+from .choices import choose, inside, write_concatenation
 from .code import Code, Term
 from .elements import Element
+from .known_values import known_numbers, shape_of, tensor_element
 from .scalars import write_constant
-from .writer import Indices, constant_attribute, shape_of, tensor_element
+from .writer import FlatIndices, Indices, KernelWriter
 
-if TYPE_CHECKING:
-    from .writer import KernelWriter
-
-ElementwiseRule = Callable[["KernelWriter", Operation, Element, list[Term]], Term]
-MovementRule = Callable[["KernelWriter", Operation, int, Indices], Term]
-
-
-def known_numbers(op: Operation, position: int, name: str) -> tuple[int, ...] | None:
-    """Numbers that are an operand in TOSA 1.0 and were an attribute before, if they are known."""
-    if len(op.operands) > position:
-        attribute = constant_attribute(op.operands[position])
-    else:
-        attribute = op.get_attr_or_prop(name)
-    try:
-        return integer_list(attribute) if attribute is not None else None
-    except ValueError:
-        return None
+ElementwiseRule = Callable[[KernelWriter, Operation, Element, list[Term]], Term]
+MovementRule = Callable[[KernelWriter, Operation, int, Indices], Term]
 
 
 # Elementwise ----------------------------------------------------------------------------------
@@ -194,8 +180,6 @@ def broadcast_indices(operand: Sequence[int], result: Sequence[int], indices: In
 
 def write_elementwise(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
     """The element of an elementwise operation."""
-    from .writer import FlatIndices
-
     shape = shape_of(op.results[0])
     values: list[Term] = []
     for operand in op.operands:
@@ -246,14 +230,10 @@ def _tile(writer: KernelWriter, op: Operation, number: int, indices: Indices) ->
 
 
 def _concat(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
-    from .expressions import write_concatenation
-
     return write_concatenation(writer, op.operands, integer(op, "axis"), indices)
 
 
 def _pad(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
-    from .expressions import choose, inside
-
     code = writer.code
     widths = _numbers(op, 1, "padding")
     condition: Term = 1

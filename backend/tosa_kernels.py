@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation
 
 from ..interpreter.attributes import integer, text
 from .code import Term
 from .elements import Element, element_by_name
+from .kernel_text import TileCount
+from .known_values import shape_of
 from .loops import write_tiled_loops
-from .writer import Indices, TileCount, shape_of
-
-if TYPE_CHECKING:
-    from .writer import KernelWriter
+from .writer import Indices, KernelWriter
 
 _REDUCTIONS = {
     "tosa.reduce_all": ("", "andi"),

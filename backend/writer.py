@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -18,7 +17,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     TensorType,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -32,115 +31,27 @@ from ..dialects.diagnostics import OperationError
 from ..interpreter.values import element_type
 from .code import Code, Term
 from .elements import Element, element_of
+from .kernel_text import (
+    OUT_OF_BOUNDS,
+    Bound,
+    Constant,
+    Dimension,
+    KernelText,
+    Number,
+    TileCount,
+)
+from .known_values import constant_attribute, shape_of, splat_value
 from .scalars import is_scalar_operation, write_constant, write_scalar_operation
 
 Indices = tuple[Term, ...]
 
-DYNAMIC = DYNAMIC_INDEX
-"""MLIR's mark for a number that an operand gives."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Panels:
-    """A buffer that is no value of the program, such as a packed operand of a product."""
-
-    name: str
-
-
-Bound = SSAValue | Panels
-"""What a kernel is bound to."""
-
-
-@dataclass(frozen=True, slots=True)
-class Dimension:
-    """A constant of a kernel: the size of a tensor along one dimension."""
-
-    tensor: Bound
-    dimension: int
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A constant of a kernel: an index that the host program computes."""
-
-    value: SSAValue
-
-
-Constant = Dimension | Number
-
-
-@dataclass
-class KernelText:
-    """A finished kernel, apart from any one use of it.
-
-    - `function`: the definition `f(bindings, constants, first_tile, last_tile)`;
-    - `primitives`: what it calls;
-    - `reads`, `writes`: the values bound, reads first;
-    - `constants`: what the host passes for each constant;
-    - `tiles`: how many tiles there are, from the constants.
-    """
-
-    function: ast.FunctionDef
-    primitives: frozenset[str]
-    reads: tuple[Bound, ...]
-    writes: tuple[Bound, ...]
-    constants: tuple[Constant, ...]
-    tiles: TileCount
-
-
-@dataclass(frozen=True, slots=True)
-class TileCount:
-    """The product of `ceil(product of sizes / chunk)`; sizes are numbers or constants by name."""
-
-    factors: tuple[tuple[tuple[Term, ...], int], ...] = ()
-
-    def evaluate(self, constants: Sequence[int]) -> int:
-        """The count for the values of the kernel's constants."""
-        count = 1
-        for sizes, chunk in self.factors:
-            product = 1
-            for size in sizes:
-                product *= size if isinstance(size, int) else constants[int(size[1:])]
-            count *= -(-product // chunk)
-        return count
-
-
-def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The static shape of a tensor, `DYNAMIC_INDEX` where unknown; `()` for a scalar."""
-    value_type = value.type
-    if isinstance(value_type, TensorType):
-        return cast(TensorType[Attribute], value_type).get_shape()
-    return ()
-
-
-def tensor_element(value: SSAValue) -> Attribute:
-    """The type of a tensor's elements, or the type of a scalar."""
-    return element_type(value.type)
-
-
-def constant_attribute(value: SSAValue) -> Attribute | None:
-    """What a value is, if it is a constant."""
-    owner = value.owner
-    if not isinstance(owner, Operation):
-        return None
-    names = CONSTANTS.get(owner.name)
-    if names is None:
-        return None
-    found = (owner.get_attr_or_prop(name) for name in names)
-    return next((attribute for attribute in found if attribute is not None), None)
-
-
-CONSTANTS = {
-    "arith.constant": ("value",),
-    "tosa.const": ("values", "value"),
-    "tosa.const_shape": ("values", "value"),
-}
-"""Operations that are constants, and the attribute that holds the value."""
+ElementRule = Callable[["KernelWriter", SSAValue, Indices], Term]
+"""Writes the code of an element of a tensor."""
 
 
 @dataclass
 class KernelWriter:
-    """One kernel: `is_inline` tells which tensors it computes on the way.
+    """One kernel: `is_inline` tells which tensors it computes on the way, `write_inline` how.
 
     `results` are the tensors it stores, and `operation` is where its errors are reported.
     """
@@ -148,6 +59,7 @@ class KernelWriter:
     operation: Operation
     results: tuple[Bound, ...]
     is_inline: Callable[[SSAValue], bool]
+    write_inline: ElementRule
     code: Code = field(default_factory=Code)
     _bindings: dict[Bound, int] = field(default_factory=dict[Bound, int])
     _constants: dict[Constant, int] = field(default_factory=dict[Constant, int])
@@ -235,9 +147,7 @@ class KernelWriter:
         found = self.code.recall(key)
         if isinstance(found, str | int):
             return found
-        from .expressions import write_element
-
-        element = write_element(self, value, indices)
+        element = self.write_inline(self, value, indices)
         self.code.remember(key, element)
         return element
 
@@ -250,9 +160,7 @@ class KernelWriter:
         if isinstance(found, str | int):
             return found
         if self.is_inline(value):
-            from .expressions import write_element
-
-            return write_element(self, value, ())
+            return self.write_inline(self, value, ())
         if isinstance(value.type, IndexType):
             return self.constant(Number(value))
         return self.load(value, 0)
@@ -438,34 +346,8 @@ def linalg_index(operation: Operation) -> int:
     return value
 
 
-def splat_value(attribute: Attribute) -> Attribute | None:
-    """The one number of a dense constant whose elements are all equal, as an attribute."""
-    from xdsl.dialects.builtin import (
-        AnyFloat,
-        DenseIntOrFPElementsAttr,
-        FloatAttr,
-        IntegerAttr,
-        IntegerType,
-    )
-
-    if not isinstance(attribute, DenseIntOrFPElementsAttr) or not attribute.is_splat():
-        return None
-    number = cast(float, attribute.get_values()[0])
-    kind = cast(Attribute, attribute.get_element_type())
-    if isinstance(kind, AnyFloat):
-        return FloatAttr(float(number), kind)
-    if isinstance(kind, IntegerType):
-        return IntegerAttr(int(number), cast(IntegerType, kind))
-    if isinstance(kind, IndexType):
-        return IntegerAttr(int(number), kind)
-    return None
-
-
 FAILED = "failed"
 """The variable of a kernel that holds its status."""
-
-OUT_OF_BOUNDS = 4
-"""The status of a kernel that was told to read beyond a tensor."""
 
 BODY_OPERATIONS = frozenset(
     ("affine.apply", "arith.constant", "linalg.index", "scf.if", "tensor.dim", "tensor.extract")
