@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.ir import Operation
@@ -18,13 +17,11 @@ from ..sharding.grid import Grid
 from ..sharding.sharding import Axes, ReductionKind
 from .elements import Element, element_of
 from .known_values import shape_of, tensor_element
+from .recording_frame import RecordingFrame
 from .reductions import combiner
 from .tensors import Tensor
 
-if TYPE_CHECKING:
-    from .recorder import RecordingFrame
-
-Rule = Callable[["RecordingFrame", Operation], Sequence[Value]]
+Rule = Callable[[RecordingFrame, Operation], Sequence[Value]]
 
 
 def _communicator(frame: RecordingFrame, op: Operation) -> Communicator:

@@ -48,9 +48,10 @@ from ..runtime.guards import OVERWRITTEN, Guards
 from ..runtime.native import MISMATCHED, TOO_NARROW
 from ..runtime.threads import ThreadGroup
 from ..sharding.grid import Grid
+from .block_recorder import BlockRecorder
 from .elements import integer_element
 from .kernel_text import OUT_OF_BOUNDS
-from .recorder import RecordedProgram, Recorder, RecordingFrame
+from .recorder import RecordedProgram, Recorder
 from .tensors import Array, Tensor
 
 MOST_RECORDINGS = 32
@@ -325,7 +326,7 @@ class CompiledProgram:
             recorder.argument(position) if isinstance(kind, TensorType) else inputs[position]
             for position, kind in enumerate(argument_types(target))
         ]
-        routine = run_function(target, passed(target, arguments), RecordingFrame(recorder))
+        routine = run_function(target, passed(target, arguments), BlockRecorder(recorder))
         (returned,) = run_lockstep([recorder.run(routine)])
         values = [each.array if isinstance(each, BufferView) else each for each in returned]
         results = tuple(

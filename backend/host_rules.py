@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -17,13 +16,11 @@ from .collective_rules import COLLECTIVE_RULES
 from .expressions import RESHAPES
 from .kernels import write_slice, write_slice_update
 from .known_values import CONSTANTS, dimensions_of_part
+from .recording_frame import RecordingFrame
 from .stream_rules import STREAM_RULES
 from .tensors import Tensor
 
-if TYPE_CHECKING:
-    from .recorder import RecordingFrame
-
-HostRule = Callable[["RecordingFrame", Operation], Sequence[Value]]
+HostRule = Callable[[RecordingFrame, Operation], Sequence[Value]]
 
 
 def _constant(frame: RecordingFrame, op: Operation) -> Sequence[Value]:

@@ -1,9 +1,7 @@
-"""Recording: one walk over a function that turns it into commands.
+"""A device while its program is recorded: its buffers, and the commands so far.
 
-The walk is the interpreter's own machine, whose loops, branches and calls run as they are; but
-where that computes on arrays, this records kernels. Numbers that the walk needs and does not know,
-such as a condition that depends on data, are found by running what has been recorded so far;
-then the recording is good for these inputs only.
+Numbers that are needed and not known, such as a condition that depends on data, are found by
+running what has been recorded so far; then the recording is good for these inputs only.
 """
 
 from __future__ import annotations
@@ -11,36 +9,27 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from math import prod
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr
+from xdsl.ir import Block, Operation
 
-from ..dialects.diagnostics import OperationError, remark
-from ..interpreter.attributes import operation_name, symbol
 from ..interpreter.constants import constant_array
-from ..interpreter.func import check_depth
-from ..interpreter.machine import Device, Exit, Frame, Program
-from ..interpreter.registry import Routine, find_brancher, find_entry, is_terminator
+from ..interpreter.machine import Device, Program
+from ..interpreter.registry import find_brancher, is_terminator
 from ..interpreter.storage import Resource
-from ..interpreter.values import Value, dtype_of
+from ..interpreter.values import Value
 from ..runtime.buffers import Buffer, Storage
 from ..runtime.commands import AnyCommand, Command, CommandBuffer, Place
-from ..runtime.communicator import Communicator
+from ..runtime.communicator import Communicator, copy_command
 from ..runtime.guards import Guards
 from ..sharding.grid import Grid
-from .bounds import check_operation
-from .contractions import SMALLEST_PRODUCT, PackedProduct
-from .fusion import captured
-from .kernel_text import Bound, KernelText, Number
+from .device_bytes import DeviceBytes
+from .kernel_text import KernelText
 from .known_values import constant_attribute
 from .native_kernel import compile_kernel
-from .resources import DeviceBytes
-from .schedule import Schedule, Step, schedule_block
-from .shapes import Shape, ShapeResolver
+from .schedule import Schedule, schedule_block
+from .shapes import Shape
 from .tensors import Array, Tensor
 
 LARGEST_RECORDING = 200_000
@@ -188,14 +177,10 @@ class Recorder(Device):
 
     def copy(self, source: Tensor, target: Tensor, operation: Operation | None) -> None:
         """Copy all elements."""
-        from ..runtime.communicator import copy_command
-
         self.add(copy_command(source.place, target.place, source.nbytes, operation))
 
     def copy_bytes(self, source: Place, target: Place, size: int, operation: Operation) -> None:
         """Copy bytes, perhaps from one device to another."""
-        from ..runtime.communicator import copy_command
-
         self.add(copy_command(source, target, size, operation))
 
     def count_dispatch(self, owner: str | None) -> None:
@@ -230,16 +215,6 @@ class Recorder(Device):
         self.add(command)
 
 
-def _are_alike(left: Tensor, right: Tensor) -> bool:
-    """Whether equal indices are equal places, of whole buffers."""
-    return (
-        left.shape == right.shape
-        and left.dtype.itemsize == right.dtype.itemsize
-        and left.is_whole
-        and right.is_whole
-    )
-
-
 def _write_outputs_in_place(
     commands: list[AnyCommand], results: Sequence[Tensor], sizes: Sequence[int]
 ) -> None:
@@ -255,239 +230,3 @@ def _write_outputs_in_place(
                 buffer.position = target.buffer.position
                 continue
         commands.append(copy)
-
-
-class RecordingFrame(Frame):
-    """The values of one activation: tensors on the device, or arrays that the host knows."""
-
-    def __init__(self, recorder: Recorder, depth: int = 0) -> None:
-        super().__init__(recorder, depth)
-        self.recorder = recorder
-        self.shapes: dict[SSAValue, Shape] = {}
-        self._dying: tuple[SSAValue, ...] = ()
-        self.fresh: set[SSAValue] = set()
-        """Arguments of an executable's function that are bytes which nothing else touches."""
-        self.resolver = ShapeResolver(self.shapes.get, self.number)
-
-    def nested(self) -> RecordingFrame:
-        """The frame of a function that this one calls."""
-        return RecordingFrame(self.recorder)
-
-    def known(self, value: SSAValue) -> Value:
-        """The content of a value on the host; what only the device knows is run for."""
-        content = self.value(value)
-        return content.read() if isinstance(content, Tensor) else content
-
-    def bind(self, value: SSAValue, content: Value) -> None:
-        """Give a value its content."""
-        self.release(value)
-        self.values[value] = content
-        if isinstance(content, Tensor):
-            content.place.buffer.references += 1
-            self.shapes[value] = content.shape
-        elif isinstance(content, np.ndarray):
-            self.shapes[value] = np.shape(cast(Array, content))
-
-    def release(self, value: SSAValue) -> None:
-        """Forget a tensor that nothing reads any more; numbers may still tell shapes."""
-        content = self.values.get(value)
-        if isinstance(content, Tensor) and isinstance(value.type, TensorType):
-            content.place.buffer.references -= 1
-            del self.values[value]
-
-    def value(self, value: SSAValue) -> Value:
-        """The content of a value. Constants need not have been carried out."""
-        found = self.values.get(value)
-        if found is None and constant_attribute(value) is not None:
-            owner = value.owner
-            if isinstance(owner, Operation):
-                return self.recorder.recorded.constant(owner)
-        if found is None:
-            return self.values[value]
-        return found
-
-    def number(self, value: SSAValue) -> int:
-        """An index as a number."""
-        return int(self.value(value))
-
-    def tensor(self, value: SSAValue) -> Tensor:
-        """The content of a value on the device."""
-        return self.recorder.as_tensor(self.value(value))
-
-    def constants(self, kernel: KernelText) -> list[int]:
-        """The values of a kernel's constants."""
-        numbers: list[int] = []
-        for each in kernel.constants:
-            if isinstance(each, Number):
-                numbers.append(self.number(each.value))
-            elif isinstance(each.tensor, SSAValue):
-                numbers.append(self.resolver.shape(each.tensor)[each.dimension])
-        return numbers
-
-    def may_overwrite(self, value: SSAValue, tensor: Tensor) -> bool:
-        """Whether the operation that is being recorded is the last to read a tensor's buffer."""
-        buffer = tensor.place.buffer
-        return (
-            buffer.storage is Storage.TRANSIENT
-            and buffer.references == 1
-            and value in self._dying
-            and value in self.values
-        )
-
-    def run_block(self, block: Block, arguments: Sequence[Value]) -> Routine:
-        """Record one block; returns the `Exit` by its terminator."""
-        with self.recorder.lock:
-            schedule = self.recorder.recorded.schedule(block)
-        for argument, content in zip(block.args, arguments, strict=True):
-            self.bind(argument, content)
-        for step in schedule.steps:
-            if step.kernel is not None:
-                self._record_kernel(step, step.kernel)
-            else:
-                self._dying = step.dead
-                yield from self._record_host(step.operation)
-            for value in step.dead:
-                self.release(value)
-        end = schedule.terminator
-        if end is None:
-            return Exit(None, ())
-        results = [self.value(operand) for operand in end.operands]
-        for value in schedule.own:
-            self.release(value)
-        return Exit(end, results)
-
-    def _record_kernel(self, step: Step, kernel: KernelText) -> None:
-        for operation in step.group:
-            check_operation(operation, self.resolver.shape)
-        from .stream_rules import destination
-
-        bound: dict[Bound, Tensor] = {}
-        for value in kernel.writes:
-            if isinstance(value, SSAValue):
-                shape = self.resolver.shape(value)
-                stored = destination(self, value, shape) if self.fresh else None
-                if stored is None:
-                    stored = self.recorder.new_tensor(shape, dtype_of(value.type))
-                bound[value] = stored
-        product = step.product
-        if product is not None and self._is_large(product):
-            sizes = product.panel_sizes(self._loop_sizes(product))
-            for panels, size in zip(product.panels, sizes, strict=True):
-                bound[panels] = self.recorder.new_tensor((size,), product.contraction.element.dtype)
-            kernels = [product.left, product.right, product.multiply]
-        else:
-            kernels = [kernel]
-        for each in kernels:
-            self._dispatch(each, bound, step)
-        for value in kernel.writes:
-            if isinstance(value, SSAValue):
-                self.bind(value, bound[value])
-
-    def _dispatch(self, kernel: KernelText, bound: dict[Bound, Tensor], step: Step) -> None:
-        for value in kernel.reads:
-            if isinstance(value, SSAValue) and value not in bound:
-                bound[value] = self.tensor(value)
-        reads = [bound[value] for value in kernel.reads]
-        writes = [bound[value] for value in kernel.writes]
-        places = [
-            (0, len(writes) + position)
-            for position, (value, tensor) in enumerate(zip(kernel.reads, reads, strict=True))
-            if value in step.aligned and _are_alike(tensor, writes[0])
-        ]
-        constants = self.constants(kernel)
-        self.recorder.run_kernel(kernel, reads, writes, constants, step.operation, places)
-
-    def _is_large(self, product: PackedProduct) -> bool:
-        return prod(self._loop_sizes(product)) >= SMALLEST_PRODUCT
-
-    def _loop_sizes(self, product: PackedProduct) -> list[int]:
-        """The trip counts of a product's loops."""
-        view = product.contraction.view
-        sizes = [0] * len(view.iterators)
-        for operand, affine_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
-            for size, each in zip(self.resolver.shape(operand), affine_map.results, strict=True):
-                if isinstance(each, AffineDimExpr):
-                    sizes[each.position] = size
-        return sizes
-
-    def _record_host(self, operation: Operation) -> Routine:
-        from .host_rules import HOST_RULES
-        from .stream_rules import DISPATCHES, dispatch, from_interpreter
-
-        name = operation_name(operation)
-        rule = HOST_RULES.get(name)
-        results: Sequence[Value]
-        if rule is not None:
-            results = rule(self, operation)
-        elif name in DISPATCHES:
-            results = yield from dispatch(self, operation)
-        elif name in ("func.call", "util.call"):
-            results = yield from self._call(operation)
-        else:
-            results = yield from self._interpret(operation, name)
-        for result, content in zip(operation.results, results, strict=True):
-            self.bind(result, from_interpreter(self, operation, content))
-
-    def _interpret(self, operation: Operation, name: str) -> Routine:
-        """Let the interpreter carry out control flow, arithmetic on indices, and what is rare."""
-        entry = find_entry(name)
-        if entry is None:
-            raise OperationError(
-                operation, "is an operation that the numba backend does not compile"
-            )
-        if name.startswith("stream.tensor.") and name != "stream.tensor.sizeof":
-            raise OperationError(
-                operation,
-                "is an operation on tensors whose bytes are not settled: the numba backend runs"
-                " stream programs after encode-host-tensors",
-            )
-        operands = [self.value(operand) for operand in operation.operands]
-        if name in CONTROL_FLOW:
-            if name.startswith("util.global.store"):
-                # A global keeps what it is given, whatever becomes of the value.
-                for operand in operands:
-                    if isinstance(operand, Tensor):
-                        operand.place.buffer.references += 1
-            if entry.drive is not None:
-                return (yield entry.drive(operation, operands, self))
-            if entry.execute is not None:
-                return entry.execute(operation, operands, self)
-        frame = Frame(self.device)
-        for value in captured(operation):
-            frame.values[value] = self._known(operation, self.value(value))
-        known = [self._known(operation, operand) for operand in operands]
-        if entry.drive is not None:
-            return (yield entry.drive(operation, known, frame))
-        if entry.execute is None:
-            raise OperationError(operation, "cannot be executed")
-        return entry.execute(operation, known, self)
-
-    def _known(self, operation: Operation, value: Value) -> Value:
-        if not isinstance(value, Tensor):
-            return value
-        if value.shape:
-            remark("backend", operation, "has no kernel and runs in the interpreter")
-        return value.read()
-
-    def _call(self, operation: Operation) -> Routine:
-        name = symbol(operation, "callee")
-        callee = self.recorder.recorded.lookup(operation, name)
-        if callee is None or not callee.regions or not callee.regions[0].blocks:
-            raise OperationError(operation, f"calls @{name}, which has no body to run")
-        check_depth(operation, name, self.depth)
-        frame = RecordingFrame(self.recorder, self.depth + 1)
-        arguments = [self.value(operand) for operand in operation.operands]
-        exit_: Exit = yield frame.run_region(callee.regions[0], arguments)
-        return exit_.values
-
-
-CONTROL_FLOW = frozenset(
-    (
-        *("stream.async.concurrent", "stream.async.execute"),
-        *(f"scf.{name}" for name in ("execute_region", "for", "if", "index_switch", "while")),
-        *("flow.dispatch.region", "sdy.named_computation", "util.optimization_barrier"),
-        *(f"util.global.{name}" for name in ("load", "load.indirect", "store", "store.indirect")),
-    )
-)
-"""Operations that the interpreter carries out on tensors of the device: it passes them around,
-and runs regions, which are recorded."""

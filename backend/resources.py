@@ -1,18 +1,17 @@
-"""Resources of `stream` programs on devices: bytes in buffers, and tensors in those bytes."""
+"""Tensors in the bytes of devices: where kernels find and leave them, whatever their layout."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.ir import Operation
 
 from ..dialects.diagnostics import OperationError
 from ..dialects.encoding_interfaces import Tensor as TensorType
-from ..interpreter.devices import reach
 from ..interpreter.storage import (
     Resource,
     read_tensor,
@@ -21,63 +20,20 @@ from ..interpreter.storage import (
     write_tensor,
 )
 from ..interpreter.values import dtype_of
-from ..runtime.buffers import Buffer, Bytes, Storage
-from ..runtime.commands import HostCommand, Place
+from ..runtime.buffers import Bytes, Storage
+from ..runtime.commands import HostCommand
 from ..tiling.packed_arrays import packed_extents, settled_tiles
 from ..tiling.packed_layouts import PackedLayout
+from .device_bytes import DeviceBytes, allocate
 from .elements import element_of
 from .packing import write_relayout
+from .recorder import Recorder
 from .tensors import Array, Tensor
-
-if TYPE_CHECKING:
-    from .recorder import Recorder
 
 FRESH = frozenset(
     f"stream.async.{name}" for name in ("alloca", "copy", "dispatch", "fill", "splat", "update")
 )
 """Operations whose results have buffers that no other value lies in."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DeviceBytes:
-    """`size` bytes from a place on, of the device `owner`; of nobody, if that is `None`."""
-
-    place: Place
-    size: int
-    owner: str | None
-
-    def part(self, op: Operation, start: int, end: int) -> DeviceBytes:
-        """The bytes from `start` to `end`, which must be there."""
-        if not 0 <= start <= end <= self.size:
-            raise OperationError(op, f"touches bytes {start} to {end} of {self.size}")
-        place = Place(self.place.buffer, self.place.offset + start)
-        return DeviceBytes(place, end - start, self.owner)
-
-    def owned_by(self, owner: str | None) -> DeviceBytes:
-        """The same bytes, as another device's."""
-        return DeviceBytes(self.place, self.size, owner)
-
-
-def allocate(size: int, owner: str | None) -> DeviceBytes:
-    """New bytes of a device. What lies in them is counted as one use more than there are."""
-    buffer = Buffer(size, Storage.TRANSIENT, owner=owner)
-    buffer.references = 1
-    return DeviceBytes(Place(buffer), size, owner)
-
-
-def resident(op: Operation, resource: Resource) -> DeviceBytes:
-    """What the interpreter knows already: constants, and what initializers have made of them."""
-    if resource.tensor is not None:
-        raise OperationError(op, f"has {resource.written_as}, whose layout is not settled")
-    buffer = Buffer.holding(resource.contents)
-    buffer.owner = resource.owner
-    return DeviceBytes(Place(buffer), resource.size, resource.owner)
-
-
-def touch(op: Operation, value: DeviceBytes, here: str | None) -> DeviceBytes:
-    """Bytes that a device may touch. Raises OperationError if they are another's."""
-    reach(op, cast(Any, value), here)
-    return value
 
 
 def take_over(recorder: Recorder, op: Operation, position: int, value: DeviceBytes) -> DeviceBytes:
@@ -95,9 +51,6 @@ def take_over(recorder: Recorder, op: Operation, position: int, value: DeviceByt
     target = allocate(value.size, value.owner)
     recorder.copy_bytes(value.place, target.place, value.size, op)
     return target
-
-
-# Tensors in bytes -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -32,28 +32,23 @@ from ..interpreter.storage import Resource, ranked
 from ..interpreter.tensor import filled_shape, kept_axes, slice_of
 from ..interpreter.values import Value, element_type
 from ..tiling.packed_arrays import to_bytes
+from .device_bytes import DeviceBytes, allocate, resident, touch
 from .elements import integer_element
 from .packing import write_fill
+from .recording_frame import RecordingFrame
 from .resources import (
     BoundBytes,
-    DeviceBytes,
-    allocate,
     bind,
     in_place,
     read,
     read_part,
-    resident,
     take_over,
-    touch,
     write,
     write_part,
 )
 from .tensors import Tensor
 
-if TYPE_CHECKING:
-    from .recorder import RecordingFrame
-
-StreamRule = Callable[["RecordingFrame", Operation], Sequence[Value]]
+StreamRule = Callable[[RecordingFrame, Operation], Sequence[Value]]
 
 
 def _operands(frame: RecordingFrame, op: Operation) -> list[Value]:

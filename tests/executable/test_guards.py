@@ -7,7 +7,7 @@ import pytest
 from mesh_opt.api import compile
 from mesh_opt.backend import stream_rules
 from mesh_opt.backend.compile import GUARD_VARIABLE, compile_program
-from mesh_opt.backend.resources import DeviceBytes, allocate
+from mesh_opt.backend.device_bytes import DeviceBytes, allocate
 from mesh_opt.dialects.diagnostics import OperationError
 from mesh_opt.runtime.buffers import Buffer, Storage
 from mesh_opt.runtime.commands import Place

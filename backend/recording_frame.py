@@ -1,0 +1,104 @@
+"""The values of a function while it is recorded: what the rules of operations work on."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Self, cast
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..interpreter.machine import Frame
+from ..interpreter.registry import Routine
+from ..interpreter.values import Value
+from ..runtime.buffers import Storage
+from .kernel_text import KernelText, Number
+from .known_values import constant_attribute
+from .recorder import Recorder
+from .shapes import Shape, ShapeResolver
+from .tensors import Array, Tensor
+
+
+class RecordingFrame(Frame, ABC):
+    """The values of one activation: tensors on the device, or arrays that the host knows."""
+
+    def __init__(self, recorder: Recorder, depth: int = 0) -> None:
+        super().__init__(recorder, depth)
+        self.recorder = recorder
+        self.shapes: dict[SSAValue, Shape] = {}
+        self.dying: tuple[SSAValue, ...] = ()
+        """What nothing reads after the operation that is being recorded."""
+        self.fresh: set[SSAValue] = set()
+        """Arguments of an executable's function that are bytes which nothing else touches."""
+        self.resolver = ShapeResolver(self.shapes.get, self.number)
+
+    @abstractmethod
+    def run_block(self, block: Block, arguments: Sequence[Value]) -> Routine:
+        """Record one block; returns the `Exit` by its terminator."""
+
+    def nested(self, depth: int = 0) -> Self:
+        """The frame of a function that this one calls."""
+        return type(self)(self.recorder, depth)
+
+    def known(self, value: SSAValue) -> Value:
+        """The content of a value on the host; what only the device knows is run for."""
+        content = self.value(value)
+        return content.read() if isinstance(content, Tensor) else content
+
+    def bind(self, value: SSAValue, content: Value) -> None:
+        """Give a value its content."""
+        self.release(value)
+        self.values[value] = content
+        if isinstance(content, Tensor):
+            content.place.buffer.references += 1
+            self.shapes[value] = content.shape
+        elif isinstance(content, np.ndarray):
+            self.shapes[value] = np.shape(cast(Array, content))
+
+    def release(self, value: SSAValue) -> None:
+        """Forget a tensor that nothing reads any more; numbers may still tell shapes."""
+        content = self.values.get(value)
+        if isinstance(content, Tensor) and isinstance(value.type, TensorType):
+            content.place.buffer.references -= 1
+            del self.values[value]
+
+    def value(self, value: SSAValue) -> Value:
+        """The content of a value. Constants need not have been carried out."""
+        found = self.values.get(value)
+        if found is None and constant_attribute(value) is not None:
+            owner = value.owner
+            if isinstance(owner, Operation):
+                return self.recorder.recorded.constant(owner)
+        if found is None:
+            return self.values[value]
+        return found
+
+    def number(self, value: SSAValue) -> int:
+        """An index as a number."""
+        return int(self.value(value))
+
+    def tensor(self, value: SSAValue) -> Tensor:
+        """The content of a value on the device."""
+        return self.recorder.as_tensor(self.value(value))
+
+    def constants(self, kernel: KernelText) -> list[int]:
+        """The values of a kernel's constants."""
+        numbers: list[int] = []
+        for each in kernel.constants:
+            if isinstance(each, Number):
+                numbers.append(self.number(each.value))
+            elif isinstance(each.tensor, SSAValue):
+                numbers.append(self.resolver.shape(each.tensor)[each.dimension])
+        return numbers
+
+    def may_overwrite(self, value: SSAValue, tensor: Tensor) -> bool:
+        """Whether the operation that is being recorded is the last to read a tensor's buffer."""
+        buffer = tensor.place.buffer
+        return (
+            buffer.storage is Storage.TRANSIENT
+            and buffer.references == 1
+            and value in self.dying
+            and value in self.values
+        )
