@@ -11,7 +11,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from .region_syntax import RegionBody, WorkgroupCountRegion
-from .resource_syntax import Symbol, Visibility
+from .symbol_syntax import Symbol, Visibility
 from .syntax import ATTRIBUTES_WITH_KEYWORD, Parsed, Syntax
 
 

@@ -26,12 +26,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from .executable_syntax import EXECUTABLE_SYNTAX, EXPORT_SYNTAX, ExecutableBody
 from .region_syntax import RegionBody, WorkgroupCountRegion
-from .resource_syntax import (
-    EntryPoints,
-    TiedFunctionType,
-    TiedResultTypes,
-    ValueForm,
-)
+from .resource_syntax import TiedFunctionType, TiedResultTypes, ValueForm
+from .symbol_syntax import EntryPoints
 from .syntax import (
     ATTRIBUTES,
     ATTRIBUTES_WITH_KEYWORD,

@@ -43,6 +43,11 @@ from .syntax import (
 INDEX = IndexType()
 
 
+def shaped(name: str) -> Syntax:
+    """`tensor<?x4xf32>{%m}`: the type of a tensor with its dynamic sizes."""
+    return (Type(name), Dimensions(f"{name}_dims"))
+
+
 @dataclass(frozen=True, slots=True)
 class ConstantValue:
     """`dense<1.0> : tensor<4xf32>`: the value, which has the result's type."""
@@ -122,8 +127,7 @@ class TensorSplatOp(SyntaxOperation):
         " ",
         Operand("value"),
         " : ",
-        Type("result"),
-        Dimensions("result_dims"),
+        *shaped("result"),
         ATTRIBUTES,
     )
 
@@ -198,11 +202,9 @@ class TensorSliceOp(SyntaxOperation):
         " for ",
         Operands("lengths"),
         "] : ",
-        Type("source"),
-        Dimensions("source_dims"),
+        *shaped("source"),
         " -> ",
-        Type("result"),
-        Dimensions("result_dims"),
+        *shaped("result"),
         ATTRIBUTES,
     )
 
@@ -254,8 +256,7 @@ class TensorUpdateOp(SyntaxOperation):
         "[",
         Operands("start_indices"),
         "] : ",
-        Type("update"),
-        Dimensions("update_dims"),
+        *shaped("update"),
         " -> ",
         UpdatedTarget(),
         ATTRIBUTES,
@@ -281,8 +282,7 @@ class TensorLoadOp(SyntaxOperation):
         Operand("source"),
         INDICES,
         " : ",
-        Type("source"),
-        Dimensions("source_dims"),
+        *shaped("source"),
         ATTRIBUTES,
     )
 
@@ -362,11 +362,9 @@ class TensorBitCastOp(SyntaxOperation):
         " ",
         Operand("source"),
         " : ",
-        Type("source"),
-        Dimensions("source_dims"),
+        *shaped("source"),
         " -> ",
-        Type("result"),
-        Dimensions("result_dims"),
+        *shaped("result"),
         ATTRIBUTES,
     )
 

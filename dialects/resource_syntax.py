@@ -1,4 +1,4 @@
-"""Directives that the stream, flow, hal and util dialects share: affinities, sizes, ties, symbols.
+"""Directives that the stream, flow, hal and util dialects share: affinities, sizes, ties.
 
 `T{%size}` is a resource and its bytes, `tensor<?x4xf32>{%n}` a tensor and its dynamic sizes,
 `%arg0 as T{%size}` a result that is stored in the place of an operand.
@@ -17,19 +17,18 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     ShapedType,
-    StringAttr,
-    SymbolRefAttr,
 )
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from .symbol_checks import VISIBILITY, verify_visibility
 from .syntax import (
     AttributeValue,
+    Operand,
     Optional,
     Parsed,
+    Syntax,
     get_attribute,
     parse_dimensions,
     print_dimensions,
@@ -44,6 +43,21 @@ UNTIED = -1
 
 ON_AFFINITY = Optional((" on(", AttributeValue("affinity"), ")"), anchor="affinity")
 """` on(#hal.device.affinity<@d>)`, or nothing."""
+
+
+def at_offset(name: str) -> Syntax:
+    """`%target[%target_offset]`: what begins at an offset."""
+    return (Operand(name), "[", Operand(f"{name}_offset"), "]")
+
+
+def offset_to_end(name: str) -> Syntax:
+    """`%target[%target_offset to %target_end]`: a range by where it ends."""
+    return (Operand(name), "[", Operand(f"{name}_offset"), " to ", Operand(f"{name}_end"), "]")
+
+
+def offset_for_length(name: str) -> Syntax:
+    """`%target[%target_offset for %target_length]`: a range by how long it is."""
+    return (Operand(name), "[", Operand(f"{name}_offset"), " for ", Operand(f"{name}_length"), "]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,83 +407,3 @@ def verify_type(name: str, attribute: Attribute | None) -> None:
     """Verify that a property, if it is there, is a type."""
     if attribute is not None and not isinstance(attribute, TypeAttribute):
         raise VerifyException(f"expected a type as '{name}', found {attribute}")
-
-
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """`@name`, kept as a string property; `flat` keeps it as a reference."""
-
-    name: str
-    reference: bool = False
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        symbol = parser.parse_symbol_name()
-        parsed.attributes[self.name] = SymbolRefAttr(symbol) if self.reference else symbol
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        attribute = get_attribute(operation, self.name)
-        if isinstance(attribute, SymbolRefAttr):
-            printer.print_symbol_name(attribute.root_reference.data)
-        elif isinstance(attribute, StringAttr):
-            printer.print_symbol_name(attribute.data)
-
-    def fits(self, operation: Operation) -> bool:
-        attribute = get_attribute(operation, self.name)
-        return not isinstance(attribute, SymbolRefAttr) or not attribute.nested_references
-
-
-@dataclass(frozen=True, slots=True)
-class Visibility:
-    """` private`, ` public`, ` nested`, or nothing."""
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("sym_visibility",)
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        found = parser.parse_optional_keyword_in(VISIBILITY)
-        if found is not None:
-            parsed.attributes["sym_visibility"] = StringAttr(found)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        attribute = get_attribute(operation, "sym_visibility")
-        if isinstance(attribute, StringAttr):
-            printer.print_string(f" {attribute.data}")
-
-    def verify(self, operation: Operation) -> None:
-        verify_visibility(operation)
-
-
-@dataclass(frozen=True, slots=True)
-class EntryPoints:
-    """`@executable::@export`, or several in braces, in the property `entry_points`."""
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("entry_points",)
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        def parse_one() -> SymbolRefAttr:
-            attribute = parser.parse_attribute()
-            if not isinstance(attribute, SymbolRefAttr):
-                parser.raise_error("expected an entry point such as @executable::@export")
-            return attribute
-
-        points = parser.parse_optional_comma_separated_list(parser.Delimiter.BRACES, parse_one)
-        parsed.attributes["entry_points"] = ArrayAttr(points or [parse_one()])
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        points = cast(ArrayAttr[SymbolRefAttr], get_attribute(operation, "entry_points"))
-        if len(points) == 1:
-            printer.print_attribute(points.data[0])
-            return
-        with printer.in_braces():
-            printer.print_list(points, printer.print_attribute)
-
-    def verify(self, operation: Operation) -> None:
-        if not cast(ArrayAttr[SymbolRefAttr], get_attribute(operation, "entry_points")):
-            raise VerifyException("expects at least one entry point")

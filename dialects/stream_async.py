@@ -8,7 +8,6 @@ from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, SymbolRefAt
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    SameVariadicOperandSize,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -20,12 +19,21 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import IsTerminator
 
 from .affinity import AffinityOpInterface
-from .resource_syntax import ON_AFFINITY, EntryPoints, Sized, SizedTied, TiedFunctionType, ValueForm
-from .stream_region_syntax import DispatchOperands, ResourceRegion, YieldedResources
+from .resource_syntax import (
+    ON_AFFINITY,
+    Sized,
+    SizedTied,
+    TiedFunctionType,
+    ValueForm,
+    at_offset,
+    offset_to_end,
+)
+from .stream_dispatch_syntax import DispatchOperands
+from .stream_regions import ResourceRegion, YieldOp
 from .stream_types import ResourceType, TimepointType
+from .symbol_syntax import EntryPoints
 from .syntax import (
     ATTRIBUTES,
     ATTRIBUTES_WITH_KEYWORD,
@@ -150,12 +158,8 @@ class AsyncSliceOp(PlacedOperation):
     SYNTAX: ClassVar[Syntax] = (
         ON_AFFINITY,
         " ",
-        Operand("source"),
-        "[",
-        Operand("source_offset"),
-        " to ",
-        Operand("source_end"),
-        "] : ",
+        *offset_to_end("source"),
+        " : ",
         Sized("source", "source_size"),
         " -> ",
         Sized("result", "result_size"),
@@ -214,12 +218,8 @@ class AsyncUpdateOp(PlacedOperation):
         " ",
         Operand("update"),
         ", ",
-        Operand("target"),
-        "[",
-        Operand("target_offset"),
-        " to ",
-        Operand("target_end"),
-        "] : ",
+        *offset_to_end("target"),
+        " : ",
         Sized("update", "update_size"),
         " -> ",
         SizedTied("target", "target_size"),
@@ -246,18 +246,10 @@ class AsyncCopyOp(PlacedOperation):
     SYNTAX: ClassVar[Syntax] = (
         ON_AFFINITY,
         " ",
-        Operand("source"),
-        "[",
-        Operand("source_offset"),
-        " to ",
-        Operand("source_end"),
-        "], ",
-        Operand("target"),
-        "[",
-        Operand("target_offset"),
-        " to ",
-        Operand("target_end"),
-        "], ",
+        *offset_to_end("source"),
+        ", ",
+        *offset_to_end("target"),
+        ", ",
         Operand("length"),
         " : ",
         Sized("source", "source_size"),
@@ -326,10 +318,8 @@ class AsyncLoadOp(SyntaxOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         " ",
-        Operand("source"),
-        "[",
-        Operand("source_offset"),
-        "] : ",
+        *at_offset("source"),
+        " : ",
         Sized("source", "source_size"),
         " -> ",
         Type("result"),
@@ -352,10 +342,8 @@ class AsyncStoreOp(SyntaxOperation):
         " ",
         Operand("value"),
         ", ",
-        Operand("target"),
-        "[",
-        Operand("target_offset"),
-        "] : ",
+        *at_offset("target"),
+        " : ",
         Type("value"),
         " -> ",
         SizedTied("target", "target_size"),
@@ -438,19 +426,6 @@ class AsyncConcurrentOp(PlacedOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (ON_AFFINITY, " with", ResourceRegion(), ATTRIBUTES_WITH_KEYWORD)
-
-
-@irdl_op_definition
-class YieldOp(SyntaxOperation):
-    """Ends a region of asynchronous operations or of commands."""
-
-    name = "stream.yield"
-    resource_operands = var_operand_def(ResourceType)
-    resource_operand_sizes = var_operand_def(INDEX)
-    irdl_options = (SameVariadicOperandSize(),)
-    traits = traits_def(IsTerminator())
-
-    SYNTAX: ClassVar[Syntax] = (ATTRIBUTES, YieldedResources())
 
 
 STREAM_ASYNC_OPERATIONS: list[type[Operation]] = [

@@ -22,10 +22,18 @@ from xdsl.irdl import (
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
-from .resource_syntax import ON_AFFINITY, EntryPoints, Sized, verify_columns
+from .resource_syntax import (
+    ON_AFFINITY,
+    Sized,
+    at_offset,
+    offset_for_length,
+    verify_columns,
+)
 from .stream_async import AWAIT, INDEX, TIMEPOINT, PlacedOperation
-from .stream_region_syntax import Captures, CommandBody, DispatchResources
+from .stream_dispatch_syntax import DispatchResources
+from .stream_regions import Captures, CommandBody
 from .stream_types import ResourceType, TimepointType
+from .symbol_syntax import EntryPoints
 from .syntax import (
     ATTRIBUTES_WITH_KEYWORD,
     AttributeValue,
@@ -54,12 +62,8 @@ class RangeCommand(SyntaxOperation):
 
 RANGE: Syntax = (
     " ",
-    Operand("target"),
-    "[",
-    Operand("target_offset"),
-    " for ",
-    Operand("target_length"),
-    "] : ",
+    *offset_for_length("target"),
+    " : ",
     Sized("target", "target_size"),
     ATTRIBUTES_WITH_KEYWORD,
 )
@@ -115,12 +119,8 @@ class CmdFillOp(SyntaxOperation):
         " ",
         Operand("value"),
         ", ",
-        Operand("target"),
-        "[",
-        Operand("target_offset"),
-        " for ",
-        Operand("target_length"),
-        "] : ",
+        *offset_for_length("target"),
+        " : ",
         Type("value"),
         " -> ",
         Sized("target", "target_size"),
@@ -143,14 +143,10 @@ class CmdCopyOp(SyntaxOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         " ",
-        Operand("source"),
-        "[",
-        Operand("source_offset"),
-        "], ",
-        Operand("target"),
-        "[",
-        Operand("target_offset"),
-        "], ",
+        *at_offset("source"),
+        ", ",
+        *at_offset("target"),
+        ", ",
         Operand("length"),
         " : ",
         Sized("source", "source_size"),

@@ -8,7 +8,12 @@ from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Operation
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def
 
-from .resource_syntax import ON_AFFINITY, Sized
+from .resource_syntax import (
+    ON_AFFINITY,
+    Sized,
+    at_offset,
+    offset_for_length,
+)
 from .stream_async import INDEX, TIMEPOINT, PlacedOperation
 from .stream_resources import AwaitOrColon
 from .stream_types import FileType, ResourceType, TimepointType
@@ -30,10 +35,8 @@ class ResourceTryMapOp(PlacedOperation):
     SYNTAX: ClassVar[Syntax] = (
         ON_AFFINITY,
         " ",
-        Operand("source"),
-        "[",
-        Operand("source_offset"),
-        "] : ",
+        *at_offset("source"),
+        " : ",
         Type("source"),
         " -> ",
         Type("did_map"),
@@ -57,12 +60,8 @@ class FileConstantOp(PlacedOperation):
     SYNTAX: ClassVar[Syntax] = (
         ON_AFFINITY,
         " ",
-        Operand("source"),
-        "[",
-        Operand("source_offset"),
-        " for ",
-        Operand("source_length"),
-        "] : ",
+        *offset_for_length("source"),
+        " : ",
         Sized("source", "source_size"),
         " -> ",
         Type("result"),
@@ -88,14 +87,10 @@ class FileReadOp(PlacedOperation):
         ON_AFFINITY,
         AwaitOrColon(),
         " ",
-        Operand("source"),
-        "[",
-        Operand("source_offset"),
-        "], ",
-        Operand("target"),
-        "[",
-        Operand("target_offset"),
-        "], ",
+        *at_offset("source"),
+        ", ",
+        *at_offset("target"),
+        ", ",
         Operand("length"),
         " : ",
         Type("source"),
@@ -125,14 +120,10 @@ class FileWriteOp(PlacedOperation):
         ON_AFFINITY,
         AwaitOrColon(),
         " ",
-        Operand("source"),
-        "[",
-        Operand("source_offset"),
-        "], ",
-        Operand("target"),
-        "[",
-        Operand("target_offset"),
-        "], ",
+        *at_offset("source"),
+        ", ",
+        *at_offset("target"),
+        ", ",
         Operand("length"),
         " : ",
         Sized("source", "source_size"),

@@ -28,13 +28,13 @@ from .affinity import AffinityOpInterface, TensorPhase
 from .encoding_interfaces import plain
 from .resource_syntax import (
     ON_AFFINITY,
-    EntryPoints,
     Sized,
     SizedTied,
     TypeProperty,
     dynamic_dimensions,
 )
 from .stream_types import ResourceType
+from .symbol_syntax import EntryPoints
 from .syntax import (
     ATTRIBUTES,
     ATTRIBUTES_WITH_KEYWORD,

@@ -31,8 +31,9 @@ from xdsl.traits import IsolatedFromAbove, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from .region_syntax import RegionBody
-from .resource_syntax import Symbol, verify_type
+from .resource_syntax import verify_type
 from .symbol_checks import VISIBILITY, verify_visibility
+from .symbol_syntax import Symbol
 from .syntax import (
     ATTRIBUTES,
     ATTRIBUTES_WITH_KEYWORD,

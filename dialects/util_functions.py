@@ -32,7 +32,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from .resource_syntax import (
     UNTIED,
-    Symbol,
     TiedFunctionType,
     ValueForm,
     operand_key,
@@ -44,6 +43,7 @@ from .resource_syntax import (
     verify_ties,
 )
 from .symbol_checks import VISIBILITY, verify_visibility
+from .symbol_syntax import Symbol
 from .syntax import ATTRIBUTES, Operands, Syntax, SyntaxOperation, ValuesAndTypes
 
 EMPTY = DictionaryAttr({})

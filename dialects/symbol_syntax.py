@@ -1,0 +1,95 @@
+"""Directives for the names of operations: symbols, their visibility, and entry points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, StringAttr, SymbolRefAttr
+from xdsl.ir import Operation
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from .symbol_checks import VISIBILITY, verify_visibility
+from .syntax import Parsed, get_attribute
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """`@name`, kept as a string property; `flat` keeps it as a reference."""
+
+    name: str
+    reference: bool = False
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        symbol = parser.parse_symbol_name()
+        parsed.attributes[self.name] = SymbolRefAttr(symbol) if self.reference else symbol
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        attribute = get_attribute(operation, self.name)
+        if isinstance(attribute, SymbolRefAttr):
+            printer.print_symbol_name(attribute.root_reference.data)
+        elif isinstance(attribute, StringAttr):
+            printer.print_symbol_name(attribute.data)
+
+    def fits(self, operation: Operation) -> bool:
+        attribute = get_attribute(operation, self.name)
+        return not isinstance(attribute, SymbolRefAttr) or not attribute.nested_references
+
+
+@dataclass(frozen=True, slots=True)
+class Visibility:
+    """` private`, ` public`, ` nested`, or nothing."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("sym_visibility",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        found = parser.parse_optional_keyword_in(VISIBILITY)
+        if found is not None:
+            parsed.attributes["sym_visibility"] = StringAttr(found)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        attribute = get_attribute(operation, "sym_visibility")
+        if isinstance(attribute, StringAttr):
+            printer.print_string(f" {attribute.data}")
+
+    def verify(self, operation: Operation) -> None:
+        verify_visibility(operation)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPoints:
+    """`@executable::@export`, or several in braces, in the property `entry_points`."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("entry_points",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        def parse_one() -> SymbolRefAttr:
+            attribute = parser.parse_attribute()
+            if not isinstance(attribute, SymbolRefAttr):
+                parser.raise_error("expected an entry point such as @executable::@export")
+            return attribute
+
+        points = parser.parse_optional_comma_separated_list(parser.Delimiter.BRACES, parse_one)
+        parsed.attributes["entry_points"] = ArrayAttr(points or [parse_one()])
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        points = cast(ArrayAttr[SymbolRefAttr], get_attribute(operation, "entry_points"))
+        if len(points) == 1:
+            printer.print_attribute(points.data[0])
+            return
+        with printer.in_braces():
+            printer.print_list(points, printer.print_attribute)
+
+    def verify(self, operation: Operation) -> None:
+        if not cast(ArrayAttr[SymbolRefAttr], get_attribute(operation, "entry_points")):
+            raise VerifyException("expects at least one entry point")
