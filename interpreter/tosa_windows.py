@@ -24,21 +24,37 @@ def _windows(
     `array` is padded by `pad` (top, bottom, left, right) with `filler`.
     """
     top, bottom, left, right = integers(op, "pad")
-    strides = integers(op, "stride")
     dilations = integers(op, "dilation") or (1, 1)
     widths = ((0, 0), (top, bottom), (left, right), (0, 0))
     padded = np.pad(array, widths, constant_values=filler)
     inside = np.pad(np.ones(array.shape[1:3], np.bool_), widths[1:3])
+    steps = integers(op, "stride"), dilations
+    mask = _views(op, inside[None, :, :, None], kernel, *steps)
+    return _views(op, padded, kernel, *steps), mask[0, :, :, 0]
+
+
+def _views(
+    op: Operation,
+    padded: Array,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+) -> Array:
+    """The windows of an array N, spatial, C as N, windows, C, kernel."""
     reach = [(size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True)]
-    if reach[0] > padded.shape[1] or reach[1] > padded.shape[2]:
+    counts = [n - size + 1 for n, size in zip(padded.shape[1:-1], reach, strict=True)]
+    if min(counts) < 0:
         raise OperationError(op, f"has a window of {reach}, larger than its padded input")
-    step_y, step_x = strides
-    far_y, far_x = dilations
-    views = sliding_window_view(padded, reach, axis=(1, 2))[
-        :, ::step_y, ::step_x, :, ::far_y, ::far_x
+    if 0 in counts:
+        # No window fits, which is fine where none is asked for. NumPy wants room for one.
+        room = [(0, int(count == 0)) for count in counts]
+        padded = np.pad(padded, ((0, 0), *room, (0, 0)))
+    axes = tuple(range(1, 1 + len(reach)))
+    first = tuple(slice(0, n, step) for n, step in zip(counts, strides, strict=True))
+    spread = tuple(slice(None, None, step) for step in dilations)
+    return sliding_window_view(padded, reach, axis=axes)[
+        (slice(None), *first, slice(None), *spread)
     ]
-    mask = sliding_window_view(inside, reach)[::step_y, ::step_x, ::far_y, ::far_x]
-    return views, mask
 
 
 @executes("tosa.conv2d", "tosa.depthwise_conv2d")
@@ -51,7 +67,7 @@ def _convolution(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
     views, _ = _windows(op, source, kernel, 0)
     if depthwise:
         product = np.einsum("nyxcij,ijcm->nyxcm", views, weights, optimize=True)
-        total = product.reshape(*product.shape[:3], -1)
+        total = product.reshape(*product.shape[:3], product.shape[3] * product.shape[4])
     else:
         total = np.einsum("nyxcij,oijc->nyxo", views, weights, optimize=True)
     return (narrowed(total + _wide_bias(op, operands, total), op.results[0].type),)
@@ -88,14 +104,7 @@ def _convolution_3d(op: Operation, operands: Sequence[Value], frame: Frame) -> R
     pad, strides = integers(op, "pad"), integers(op, "stride")
     dilations = integers(op, "dilation") or (1, 1, 1)
     padded = np.pad(source, ((0, 0), pad[:2], pad[2:4], pad[4:], (0, 0)))
-    kernel = weights.shape[1:4]
-    reach = [(size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True)]
-    if any(n < size for n, size in zip(padded.shape[1:4], reach, strict=True)):
-        raise OperationError(op, f"has a window of {reach}, larger than its padded input")
-    views = sliding_window_view(padded, reach, axis=(1, 2, 3))
-    steps = tuple(slice(None, None, step) for step in strides)
-    spread = tuple(slice(None, None, step) for step in dilations)
-    views = views[(slice(None), *steps, slice(None), *spread)]
+    views = _views(op, padded, weights.shape[1:4], strides, dilations)
     total = np.einsum("ndyxcijk,oijkc->ndyxo", views, weights, optimize=True)
     return (narrowed(total + _wide_bias(op, operands, total), op.results[0].type),)
 

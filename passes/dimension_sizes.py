@@ -23,6 +23,7 @@ from ..dialects.reading import attribute, integers
 from ..dialects.size_arithmetic import constant_index
 from .collective_sizes import COLLECTIVE_SIZES
 from .tosa_sizes import TOSA_SIZES
+from .tosa_window_sizes import TOSA_WINDOW_SIZES
 
 Size = SSAValue | int
 """The size of a dimension: a value of type index where it is not known before the program runs."""
@@ -297,6 +298,7 @@ def _concatenate(sizes: DimensionSizes, value: OpResult, index: int) -> Size | N
 RULES: dict[str, Rule] = {
     **COLLECTIVE_SIZES,
     **TOSA_SIZES,
+    **TOSA_WINDOW_SIZES,
     "flow.dispatch": _dispatch,
     "flow.dispatch.tensor.load": _slice,
     "flow.tensor.barrier": _listed("argument_dims", 0),

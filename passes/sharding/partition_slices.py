@@ -6,85 +6,29 @@ result, by an offset or by padding, the process fetches the section that it need
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...sharding.factors import Factor, FactorKind
-from ...sharding.local_shape import borders
+from ...sharding.factors import FactorKind
 from .emit_reshard import shard_interval
 from .emitter import Size
 from .local_types import local_type, ranked
 from .partition_by_rule import (
-    Cut,
     SpreadOperation,
-    choose,
     copy_local,
     copy_with,
     freely,
-    record_sizes,
-    run_whole,
     spread_by_rule,
 )
 from .partition_registry import partitions
 from .partitioner import Partitioner, shape
-from .reductions import finish_result
 from .rules.builder import integers
 from .rules.tensor_slices import kept_dimensions
-from .sections import Interval, Section, cut_out, fetch_sections
-
-
-def shifted(factor: Factor, cut: Cut) -> bool:
-    """Whether an operation whose sections can be fetched can be split along a factor."""
-    return freely(factor, cut) or (factor.kind is FactorKind.PERMUTATION and cut.filled)
-
-
-def _with_sections(
-    partitioner: Partitioner,
-    operation: Operation,
-    read: Callable[[int, int, int], Interval],
-    emit: Callable[[Partitioner, SpreadOperation, list[SSAValue]], Operation],
-) -> None:
-    """Spread an operation whose first operand is shifted against its result.
-
-    `read(dimension, start, end)`: the interval of the operand from which an interval of the
-    result is made, in the operand's dimensions.
-    """
-    spread = choose(partitioner, operation, shifted)
-    if spread is None or not spread.is_split:
-        run_whole(partitioner, operation)
-        return
-    sections = [
-        Section(dimension, spread.axes(factor), [read(dimension, a, b) for a, b in parts])
-        for dimension, factor, parts in shifted_dimensions(spread)
-    ]
-    source = fetch_sections(
-        partitioner, operation.operands[0], spread.operand_shardings[0], sections
-    )
-    others = [partitioner.scalar(operand) for operand in operation.operands[1:]]
-    made = emit(partitioner, spread, [source, *others])
-    partitioner.emitter.add(made)
-    record_sizes(partitioner, spread)
-    finish_result(partitioner, spread, 0, made.results[0])
-
-
-def shifted_dimensions(spread: SpreadOperation) -> list[tuple[int, int, list[Interval]]]:
-    """The split dimensions of the first operand that are shifted against the result.
-
-    Each with its factor, and the intervals of the result that the processes along it make.
-    """
-    found: list[tuple[int, int, list[Interval]]] = []
-    for dimension, factors in enumerate(spread.rule.operands[0]):
-        for number in factors:
-            factor = spread.rule.factors[number]
-            if factor.kind is FactorKind.PERMUTATION and spread.axes(number):
-                assert factor.size is not None
-                limits = borders(factor.size, spread.loop_sharding(number), 0)
-                found.append((dimension, number, list(pairwise(limits))))
-    return found
+from .sections import Interval, cut_out
+from .shifted import shifted, shifts, with_sections
 
 
 @partitions("tensor.extract_slice")
@@ -98,26 +42,27 @@ def extract_slice(partitioner: Partitioner, operation: Operation) -> None:
         first = offsets[dimension] + stride * start
         return first, first + stride * (end - start - 1) + 1 if start < end else first
 
-    _with_sections(partitioner, operation, read, _extract_local)
+    with_sections(partitioner, operation, read, _extract_local)
 
 
 def _extract_local(
     partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
-) -> Operation:
+) -> SSAValue:
     offsets: dict[int, Size] = {}
     sizes: dict[int, Size] = {}
     emitter = partitioner.emitter
     for dimension, axes in enumerate(spread.operand_shardings[0].dimension_axes):
         if axes:
             sizes[dimension] = emitter.dimension(operands[0], dimension)
-    for dimension, number, parts in shifted_dimensions(spread):
-        offsets[dimension] = 0
-        position = emitter.position(spread.grid, spread.axes(number))
-        sizes[dimension] = emitter.element([end - start for start, end in parts], position)
+    for shift in shifts(spread):
+        offsets[shift.dimension] = 0
+        position = emitter.position(spread.grid, shift.axes)
+        sizes[shift.dimension] = emitter.element([b - a for a, b in shift.parts], position)
     operation = spread.operation
     properties, dynamic = slice_with(operation, operands[1:], 1, sizes, offsets)
     types = [spread.result_types[0]]
-    return copy_with(partitioner, operation, [operands[0], *dynamic], types, properties)
+    made = copy_with(partitioner, operation, [operands[0], *dynamic], types, properties)
+    return emitter.add(made).results[0]
 
 
 @partitions("tensor.insert_slice")
@@ -237,7 +182,7 @@ def pad(partitioner: Partitioner, operation: Operation) -> None:
         assert extent is not None
         return max(start - low[dimension], 0), min(end - low[dimension], extent)
 
-    _with_sections(partitioner, operation, read, _pad_local)
+    with_sections(partitioner, operation, read, _pad_local)
 
 
 _PADDING = ("static_low", "static_high")
@@ -245,19 +190,19 @@ _PADDING = ("static_low", "static_high")
 
 def _pad_local(
     partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
-) -> Operation:
+) -> SSAValue:
     emitter, operation = partitioner.emitter, spread.operation
     low, high = _lists(operation, operands[1:], _PADDING)
     source = operation.operands[0]
     extents = shape(source)
-    for dimension, number, parts in shifted_dimensions(spread):
-        before, extent = low[dimension], extents[dimension]
+    for shift in shifts(spread):
+        before, extent = low[shift.dimension], extents[shift.dimension]
         assert isinstance(before, int) and extent is not None
-        position = emitter.position(spread.grid, spread.axes(number))
-        lows = [min(max(before - start, 0), end - start) for start, end in parts]
-        highs = [min(max(end - before - extent, 0), end - start) for start, end in parts]
-        low[dimension] = emitter.element(lows, position)
-        high[dimension] = emitter.element(highs, position)
+        position = emitter.position(spread.grid, shift.axes)
+        lows = [min(max(before - start, 0), end - start) for start, end in shift.parts]
+        highs = [min(max(end - before - extent, 0), end - start) for start, end in shift.parts]
+        low[shift.dimension] = emitter.element(lows, position)
+        high[shift.dimension] = emitter.element(highs, position)
     properties = dict(operation.properties)
     properties["static_low"], below = _mixed(low)
     properties["static_high"], above = _mixed(high)
@@ -277,7 +222,7 @@ def _pad_local(
             start = shard_interval(emitter, total, spread.result_shardings[0], dimension)[0]
         starts.append(start)
     _shift_body(partitioner, made, starts)
-    return made
+    return emitter.add(made).results[0]
 
 
 @partitions("tensor.generate")

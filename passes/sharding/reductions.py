@@ -164,16 +164,20 @@ def scalar_attribute(number: float, element: Attribute) -> FloatAttr | IntegerAt
     raise ValueError(f"{element} has no numbers")
 
 
+def scalar_constant(emitter: Emitter, number: float, element: Attribute) -> SSAValue:
+    """A number of an element type."""
+    scalar = scalar_attribute(number, element)
+    return emitter.once(
+        ("scalar", element, repr(number)), lambda: emitter.help(arith.ConstantOp(scalar))
+    )
+
+
 def splat_like(emitter: Emitter, value: SSAValue, number: float) -> SSAValue:
     """A tensor of the shape of another, every element one number."""
     tensor_type = ranked(value)
     if tensor_type is None:
         raise ValueError(f"{value.type} is no ranked tensor")
-    scalar = scalar_attribute(number, tensor_type.element_type)
-    element = emitter.once(
-        ("scalar", tensor_type.element_type, repr(number)),
-        lambda: emitter.help(arith.ConstantOp(scalar)),
-    )
+    element = scalar_constant(emitter, number, tensor_type.element_type)
     if tensor_type.has_static_shape():
         return emitter.once(
             ("splat", element, tensor_type),

@@ -10,12 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.tensor import YieldOp
+from xdsl.ir import Block, Region, SSAValue
 
+from ...dialects.tensor_extensions import PadOp
+from ...sharding.grid import Grid
 from ...sharding.local_shape import borders
 from ...sharding.sharding import Axes, Sharding
 from .emit_reshard import exchange_halo
-from .emitter import Emitter, Size
+from .emitter import INDEX, Emitter, Size
 from .local_types import ranked, shape_of_type, with_shape
 from .partitioner import Partitioner, shape
 
@@ -128,6 +131,39 @@ def cut_out(
     offsets[dimension], sizes[dimension] = first, length
     extents = [size if isinstance(size, int) else None for size in sizes]
     return emitter.slice(value, offsets, sizes, with_shape(held, extents))
+
+
+@dataclass(frozen=True, slots=True)
+class Padding:
+    """What the processes along some axes add to their sections of one dimension."""
+
+    dimension: int
+    axes: Axes
+    widths: Sequence[tuple[int, int]]
+    """Before and after the section, for each of them."""
+    sizes: Sequence[int]
+    """The extents with the padding."""
+
+
+def padded(
+    emitter: Emitter, value: SSAValue, grid: Grid, paddings: Sequence[Padding], filler: SSAValue
+) -> SSAValue:
+    """A local tensor with padding of a scalar around it."""
+    if all(width == (0, 0) for padding in paddings for width in padding.widths):
+        return value
+    held = ranked(value)
+    assert held is not None
+    extents = list(shape_of_type(held))
+    low: list[Size] = [0] * len(extents)
+    high: list[Size] = [0] * len(extents)
+    for padding in paddings:
+        position = emitter.position(grid, padding.axes)
+        low[padding.dimension] = emitter.element([a for a, _ in padding.widths], position)
+        high[padding.dimension] = emitter.element([b for _, b in padding.widths], position)
+        sizes = set(padding.sizes)
+        extents[padding.dimension] = sizes.pop() if len(sizes) == 1 else None
+    body = Block([YieldOp(filler)], arg_types=[INDEX] * len(extents))
+    return emitter.help(PadOp(value, low, high, Region(body), with_shape(held, extents)))
 
 
 def _exchange(

@@ -241,6 +241,7 @@ _NAMED: dict[str, Callable[[Attribute], str]] = {
             "tosa.conv2d",
             "tosa.conv3d",
             "tosa.depthwise_conv2d",
+            "tosa.transpose_conv2d",
             "tosa.fully_connected",
             "tosa.gather",
         ),

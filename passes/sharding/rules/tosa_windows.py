@@ -1,49 +1,117 @@
-"""Rules of `tosa` convolutions and poolings: images are split by batch and by channel.
+"""Rules of `tosa` convolutions and poolings: images are split by batch, by channel and by place.
 
-Windows slide over whole images: their operations carry their own padding, so a process could not
-compute a part of an image alone. Input channels are needed whole because the bias is added to
-the sum over them.
+Windows slide along the dimensions between the batch and the channels. A process that computes a
+part of the result there needs a section of the image that others may own; the padding belongs
+to those at its ends. A sum over input channels can be split, if the bias is added once.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from xdsl.ir import Operation
 
 from ....sharding.factors import FactorKind, FactorRule
-from .builder import RuleBuilder, Shape, shape_of
+from .builder import RuleBuilder, Shape, integers, shape_of
+from .combiners import combiner_of
 from .registry import rule
 
 _WHOLE = FactorKind.NEED_REPLICATION
 
 
-def _images(builder: RuleBuilder, image: Shape, result: Shape) -> int:
-    """Say that an image and a result share the batch alone, and return the batch's factor."""
-    batch = builder.factor(image[0])
+@dataclass(frozen=True, slots=True)
+class Sliding:
+    """How windows slide along one dimension of an image, in elements.
+
+    Window `i` reads the image at `i * stride - before + k * dilation`, for `k` below `size`.
+    """
+
+    size: int
+    stride: int
+    dilation: int
+    before: int
+    after: int
+
+    @property
+    def reach(self) -> int:
+        """From the first element of a window to behind its last."""
+        return (self.size - 1) * self.dilation + 1
+
+    @property
+    def stays(self) -> bool:
+        """Whether window `i` is element `i`."""
+        return (self.size, self.stride, self.before, self.after) == (1, 1, 0, 0)
+
+
+def sliding(operation: Operation) -> list[Sliding] | None:
+    """How windows slide along each dimension between batch and channels.
+
+    For a transposed convolution: how the windows of the result do, in which an element of the
+    image counts; there `before` and `after` add to the result. `None` where it is not known.
+    """
+    sizes = _window_sizes(operation)
+    strides = integers(operation, "stride")
+    padding = integers(operation, "pad") or integers(operation, "out_pad")
+    if sizes is None or strides is None or padding is None or len(padding) != 2 * len(sizes):
+        return None
+    found: list[Sliding] = []
+    for index, size in enumerate(sizes):
+        dilations = integers(operation, "dilation") or (1,) * len(sizes)
+        if size is None or len(strides) <= index or len(dilations) <= index:
+            return None
+        before, after = padding[2 * index : 2 * index + 2]
+        found.append(Sliding(size, strides[index], dilations[index], before, after))
+    return found
+
+
+def _window_sizes(operation: Operation) -> Shape | None:
+    kernel = integers(operation, "kernel")
+    if kernel is not None:
+        return kernel
+    weight = shape_of(operation.operands[1])
+    if weight is None:
+        return None
+    return weight[:2] if operation.name == "tosa.depthwise_conv2d" else weight[1:-1]
+
+
+def _images(builder: RuleBuilder, operation: Operation, image: Shape, result: Shape) -> None:
+    """Say what an image and a result have in common, apart from the channels."""
+    batch = builder.factor(image[0] if result[0] is None else result[0])
     builder.operand(0, 0, batch)
     builder.result(0, 0, batch)
+    windows = sliding(operation)
     for dimension in range(1, len(image) - 1):
-        builder.operand(0, dimension, builder.factor(image[dimension], _WHOLE))
-        builder.result(0, dimension, builder.factor(result[dimension], _WHOLE))
-    return batch
+        before, after = image[dimension], result[dimension]
+        if windows is not None and windows[dimension - 1].stays:
+            factor = builder.factor(before if after is None else after)
+        elif windows is not None and before is not None and after is not None:
+            factor = builder.factor(after, FactorKind.PERMUTATION)
+        else:
+            builder.operand(0, dimension, builder.factor(before, _WHOLE))
+            builder.result(0, dimension, builder.factor(after, _WHOLE))
+            continue
+        builder.operand(0, dimension, factor)
+        builder.result(0, dimension, factor)
 
 
 @rule("tosa.conv2d", "tosa.conv3d", "tosa.transpose_conv2d")
 def convolution(operation: Operation) -> FactorRule | None:
     """Image `[n, ..., i]`, weight `[o, ..., i]`, bias `[o]`, result `[n, ..., o]`."""
     image, weight, bias = (shape_of(operand) for operand in operation.operands[:3])
-    result = shape_of(operation.results[0])
-    if image is None or weight is None or bias is None or result is None:
+    result, combiner = shape_of(operation.results[0]), combiner_of(operation, 0)
+    if image is None or weight is None or bias is None or result is None or combiner is None:
         return None
     builder = RuleBuilder(operation)
-    _images(builder, image, result)
+    _images(builder, operation, image, result)
     last = len(image) - 1
-    inputs, outputs = builder.factor(image[last], _WHOLE), builder.factor(result[last])
+    inputs = builder.reduction(weight[last] if image[last] is None else image[last], combiner.kind)
+    outputs = builder.factor(weight[0] if result[last] is None else result[last])
     builder.operand(0, last, inputs)
     builder.operand(1, 0, outputs)
     for dimension in range(1, last):
         builder.operand(1, dimension, builder.factor(weight[dimension], _WHOLE))
     builder.operand(1, last, inputs)
-    if bias[0] == result[last]:
+    if bias[0] != 1 or result[last] == 1:
         builder.operand(2, 0, outputs)
     builder.result(0, last, outputs)
     return builder.build()
@@ -57,7 +125,7 @@ def depthwise(operation: Operation) -> FactorRule | None:
     if image is None or weight is None or bias is None or result is None:
         return None
     builder = RuleBuilder(operation)
-    _images(builder, image, result)
+    _images(builder, operation, image, result)
     channel, multiplier = builder.factor(image[3]), builder.factor(weight[3], _WHOLE)
     builder.operand(0, 3, channel)
     window = [builder.factor(weight[dimension], _WHOLE) for dimension in (0, 1)]
@@ -68,15 +136,32 @@ def depthwise(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
-@rule("tosa.avg_pool2d", "tosa.max_pool2d", "tosa.resize")
+@rule("tosa.avg_pool2d", "tosa.max_pool2d")
 def pooling(operation: Operation) -> FactorRule | None:
     """Batch and channels are independent of each other."""
     image, result = shape_of(operation.operands[0]), shape_of(operation.results[0])
     if image is None or result is None or len(image) != len(result):
         return None
     builder = RuleBuilder(operation)
-    _images(builder, image, result)
+    _images(builder, operation, image, result)
     channel = builder.factor(image[-1])
     builder.operand(0, len(image) - 1, channel)
     builder.result(0, len(image) - 1, channel)
+    return builder.build()
+
+
+@rule("tosa.resize")
+def resize(operation: Operation) -> FactorRule | None:
+    """As pooling, but the whole of an image is needed: what is read is given by an operand."""
+    image, result = shape_of(operation.operands[0]), shape_of(operation.results[0])
+    if image is None or result is None or len(image) != 4 or len(result) != 4:
+        return None
+    builder = RuleBuilder(operation)
+    for dimension in (0, 3):
+        factor = builder.factor(image[dimension])
+        builder.operand(0, dimension, factor)
+        builder.result(0, dimension, factor)
+    for dimension in (1, 2):
+        builder.operand(0, dimension, builder.factor(image[dimension], _WHOLE))
+        builder.result(0, dimension, builder.factor(result[dimension], _WHOLE))
     return builder.build()

@@ -1,0 +1,84 @@
+"""Operations whose first operand is shifted against the result: sections of it are fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from xdsl.ir import Operation, SSAValue
+
+from ...sharding.factors import Factor, FactorKind
+from ...sharding.local_shape import borders
+from ...sharding.sharding import Axes
+from .partition_by_rule import (
+    Cut,
+    SpreadOperation,
+    choose,
+    freely,
+    record_sizes,
+    run_whole,
+)
+from .partitioner import Partitioner
+from .reductions import finish_result
+from .sections import Interval, Section, fetch_sections
+
+Read = Callable[[int, int, int], Interval]
+"""`read(dimension, start, end)`: what an interval of the result is made from, in the operand."""
+
+EmitShifted = Callable[[Partitioner, SpreadOperation, list[SSAValue]], SSAValue]
+"""Emits what gives a process's part of the result from its sections and other operands."""
+
+
+def shifted(factor: Factor, cut: Cut) -> bool:
+    """Whether an operation whose sections can be fetched can be split along a factor."""
+    return freely(factor, cut) or (factor.kind is FactorKind.PERMUTATION and cut.filled)
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """A split dimension of the first operand that is shifted against the result."""
+
+    dimension: int
+    axes: Axes
+    parts: list[Interval]
+    """What the processes along the axes make of the result."""
+
+
+def shifts(spread: SpreadOperation) -> list[Shift]:
+    """The split dimensions of the first operand that are shifted against the result."""
+    found: list[Shift] = []
+    for dimension, factors in enumerate(spread.rule.operands[0]):
+        for number in factors:
+            factor = spread.rule.factors[number]
+            if factor.kind is FactorKind.PERMUTATION and spread.axes(number):
+                assert factor.size is not None
+                limits = borders(factor.size, spread.loop_sharding(number), 0)
+                found.append(Shift(dimension, spread.axes(number), list(pairwise(limits))))
+    return found
+
+
+def with_sections(
+    partitioner: Partitioner, operation: Operation, read: Read, emit: EmitShifted
+) -> None:
+    """Spread an operation whose first operand is shifted against its only result."""
+    spread = choose(partitioner, operation, shifted)
+    if spread is None or not spread.is_split:
+        run_whole(partitioner, operation)
+        return
+    sections = [
+        Section(shift.dimension, shift.axes, [read(shift.dimension, a, b) for a, b in shift.parts])
+        for shift in shifts(spread)
+    ]
+    source = fetch_sections(
+        partitioner, operation.operands[0], spread.operand_shardings[0], sections
+    )
+    others = [
+        partitioner.value(operand, sharding)
+        for operand, sharding in zip(
+            operation.operands[1:], spread.operand_shardings[1:], strict=True
+        )
+    ]
+    made = emit(partitioner, spread, [source, *others])
+    record_sizes(partitioner, spread)
+    finish_result(partitioner, spread, 0, made)
