@@ -263,9 +263,15 @@ class Emitter:
         """`numbers[at]` by comparisons with where the runs of equal numbers begin."""
         found = self.index(numbers[0])
         for start in runs[1:]:
-            beyond = self.help(arith.CmpiOp(at, self.index(start), "uge"))
+            beyond = self._is_at_least(at, start)
             found = self.help(arith.SelectOp(beyond, self.index(numbers[start]), found))
         return found
+
+    def _is_at_least(self, at: SSAValue, start: int) -> SSAValue:
+        return self.once(
+            ("at least", at, start),
+            lambda: self.help(arith.CmpiOp(at, self.index(start), "uge")),
+        )
 
     # Tensors
 
