@@ -27,6 +27,22 @@ class FactorKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """What is read of one dimension of an operand along a permutation factor.
+
+    For element `i` of the factor those from `i * stride + first` on, `length` of them, as far as
+    they lie within the dimension's `extent`.
+    """
+
+    operand: int
+    dimension: int
+    extent: int
+    stride: int = 1
+    first: int = 0
+    length: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Factor:
     """One factor: its extent (`None` if dynamic), kind and, for reductions, the combiners.
 
@@ -52,12 +68,14 @@ class FactorRule:
     """Factors of an operation and how each operand and result is made of them.
 
     `operands` and `results` have one entry per SSA operand and result; a value that is not a
-    ranked tensor has the empty tuple.
+    ranked tensor has the empty tuple. `windows` tells for dimensions of operands along permutation
+    factors what is read of them, as far as that is known.
     """
 
     factors: tuple[Factor, ...]
     operands: tuple[TensorFactors, ...]
     results: tuple[TensorFactors, ...]
+    windows: tuple[Window, ...] = ()
 
     def __post_init__(self) -> None:
         for tensor in (*self.operands, *self.results):

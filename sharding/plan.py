@@ -20,8 +20,9 @@ from .cost import (
     local_size,
     reduce_scatter_bytes,
     reshard_bytes,
+    window_bytes,
 )
-from .factors import FactorKind, FactorRule
+from .factors import FactorKind, FactorRule, TensorFactors
 from .projection import DimensionAxes, back, fits, minor_most, project
 from .sharding import Axes, ReductionKind
 
@@ -62,19 +63,22 @@ class Plan:
     bytes_sent: float
     bytes_before: float
     """Those of `bytes_sent` that bring the operands in place."""
+    window_bytes: float = 0.0
+    """Those of `bytes_before` that fetch what windows read of other processes' parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preference:
     """How plans are looked for.
 
-    - `move_reductions`: axes that would split a reduction are proposed for the factors of the
-      results as well, since moving the operands may be less than reducing the results;
+    - `move_axes`: axes that would split a reduction or a permutation, or cannot split the operation
+      where they are, are proposed for other factors as well, since moving the operands may be less
+      than reducing the results or gathering the operands;
     - `weigh_work`: more work that saves bytes is weighed against them; without it the work is
       always spread over the most processes.
     """
 
-    move_reductions: bool = True
+    move_axes: bool = True
     weigh_work: bool = False
 
 
@@ -90,8 +94,8 @@ def choose_plan(
 ) -> Plan:
     """The best assignment of axes to factors. `extents` are those of the grid."""
     proposals = _proposals(rule, operands, results, extents)
-    if preference.move_reductions:
-        _propose_moved_reductions(rule, proposals)
+    if preference.move_axes:
+        _propose_moved_axes(rule, operands, proposals, extents)
     best: tuple[tuple[float, ...], Plan] | None = None
     for assignment in _assignments(_within_limit(proposals)):
         plan = _plan(rule, assignment, operands, results, extents)
@@ -129,19 +133,39 @@ def _proposals(
     return proposals
 
 
-def _propose_moved_reductions(rule: FactorRule, proposals: list[dict[Axes, None]]) -> None:
-    reducing = [
-        axes
-        for factor, found in zip(rule.factors, proposals, strict=True)
-        if factor.kind is FactorKind.REDUCTION
-        for axes in found
-    ]
+def _propose_moved_axes(
+    rule: FactorRule,
+    operands: Sequence[PlannedTensor],
+    proposals: Sequence[dict[Axes, None]],
+    extents: Sequence[int],
+) -> None:
+    """Propose axes for factors whose parts are computed each on its own, after all else."""
+    moving: dict[Axes, None] = {}
+    for factor, found in zip(rule.factors, proposals, strict=True):
+        if factor.kind in (FactorKind.REDUCTION, FactorKind.PERMUTATION):
+            moving |= found
+    for tensor, known in zip(rule.operands, operands, strict=True):
+        if known.axes is not None:
+            moving |= _stuck(rule, tensor, known.axes, extents)
     for factor, found in zip(rule.factors, proposals, strict=True):
         if factor.kind is FactorKind.PASS_THROUGH:
-            for axes in reducing:
+            for axes in moving:
                 for before in (*found, ()):
                     if not set(before) & set(axes):
                         found.setdefault((*before, *axes))
+
+
+def _stuck(
+    rule: FactorRule, tensor: TensorFactors, axes: DimensionAxes, extents: Sequence[int]
+) -> dict[Axes, None]:
+    """The axes of an operand that cannot split the operation where they are."""
+    projection = project(tensor, axes, rule, extents)
+    found = {projection.overflow: None}
+    for factor, own in zip(rule.factors, projection.axes, strict=True):
+        if factor.kind is FactorKind.NEED_REPLICATION:
+            found[own or ()] = None
+    found.pop((), None)
+    return found
 
 
 def _within_limit(proposals: Sequence[dict[Axes, None]]) -> list[list[Axes]]:
@@ -188,16 +212,35 @@ def _plan(
         placed.append(axes)
     needed, made = tuple(placed[: len(rule.operands)]), tuple(placed[len(rule.operands) :])
     sent = 0.0
-    for tensor, known, axes in zip(rule.operands, operands, needed, strict=True):
+    for index, (known, axes) in enumerate(zip(operands, needed, strict=True)):
         if known.axes is not None and known.axes != axes and axes not in known.copies:
-            size = tensor_bytes(tensor, known.width, rule)
+            size = _operand_bytes(rule, index, known)
             sent += reshard_bytes(known.axes, axes, size, extents) / known.sharers
+    fetched = 0.0
+    for window in rule.windows:
+        (factor,) = rule.operands[window.operand][window.dimension]
+        size, parts = rule.factors[factor].size, prod(extents[a] for a in assignment[factor])
+        if size is not None and parts > 1:
+            whole = _operand_bytes(rule, window.operand, operands[window.operand])
+            held = local_size(whole, needed[window.operand], extents)
+            fetched += window_bytes(window, size, parts, held)
+    sent += fetched
     reduced = _reduced_axes(rule, assignment)
     before = sent
     for index, (tensor, known, axes) in enumerate(zip(rule.results, results, made, strict=True)):
         size = tensor_bytes(tensor, known.width, rule)
         sent += result_bytes(rule, assignment, index, axes, known.axes, size, extents)
-    return Plan(assignment, needed, made, reduced, sent, before)
+    return Plan(assignment, needed, made, reduced, sent, before, fetched)
+
+
+def _operand_bytes(rule: FactorRule, index: int, known: PlannedTensor) -> float:
+    """The size of a whole operand: along a window its extent is not that of the factor."""
+    size = tensor_bytes(rule.operands[index], known.width, rule)
+    for window in rule.windows:
+        if window.operand == index:
+            (factor,) = rule.operands[index][window.dimension]
+            size *= window.extent / max(1, *known_extents([rule.factors[factor].size]))
+    return size
 
 
 def tensor_bytes(tensor: Sequence[Sequence[int]], width: float, rule: FactorRule) -> float:

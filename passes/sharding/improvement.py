@@ -26,7 +26,7 @@ from .graph import ShardingGraph
 from .placement import PlacedUse, Placement, Placer, PlannedOperation, element_bytes
 
 PREFERENCES = tuple(
-    Preference(move_reductions=move, weigh_work=weigh)
+    Preference(move_axes=move, weigh_work=weigh)
     for weigh in (False, True)
     for move in (False, True)
 )
@@ -102,7 +102,7 @@ def best_placement(
     if not resharded and not _moved_results(graph, placement):
         return placer, placement
     propagated = TableState.of(graph)
-    best = _Candidate.of(graph, Preference(move_reductions=False))
+    best = _Candidate.of(graph, Preference(move_axes=False))
     for preference in PREFERENCES:
         propagated.restore(graph)
         for candidate in _improvements(graph, start, propagate, preference):
@@ -158,6 +158,7 @@ def placement_cost(placement: Placement) -> tuple[float, float]:
     work, sent = 0.0, 0.0
     for planned in placement.plans:
         work += _work(planned)
+        sent += planned.plan.window_bytes
         sent += _finishing(planned, placement)
     for value, uses in placement.uses.items():
         held = placement.definitions.get(value)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.dialects.builtin import FixedBitwidthType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.structured import element_type
 from ...sharding.cost import known_extents
@@ -29,7 +29,7 @@ from ...sharding.projection import DimensionAxes, back, project
 from ...sharding.sharding import Sharding
 from .annotations import tensor_shape
 from .graph import Entry, EntryKind, ShardingGraph, is_tensor
-from .rules.shared_outputs import INSERTION, seen_through
+from .rules.shared_outputs import INSERTION, PARALLEL_LOOP, seen_through
 
 
 @dataclass(slots=True)
@@ -79,6 +79,7 @@ class Placer:
     ) -> None:
         self._graph = graph
         self._preference = preference
+        self._in_parallel: dict[Block, bool] = {}
         self._complete = complete
         self._placement = Placement()
         self._plans: dict[object, Plan] = {}
@@ -242,9 +243,11 @@ class Placer:
         """The plan of an operation, chosen once for all that look and come alike."""
         # Shardings are one object each, so identities tell them apart.
         definitions, values = self._placement.definitions, self._graph.values
+        preference = self._preference_at(operation)
         key = (
             id(rule),
             grid.name,
+            preference.move_axes,
             *[
                 (
                     id(definitions.get(value)),
@@ -268,9 +271,28 @@ class Placer:
                 for index, value in enumerate(operation.operands)
             ]
             results = [self._outgoing(value, grid) for value in operation.results]
-            plan = choose_plan(rule, operands, results, known_extents(grid.shape), self._preference)
+            plan = choose_plan(rule, operands, results, known_extents(grid.shape), preference)
             self._plans[key] = plan
         return plan
+
+    def _preference_at(self, operation: Operation) -> Preference:
+        """As asked for, but in iterations that may run in any order no collective could move axes."""
+        block = operation.parent
+        if block is None or not self._is_in_parallel(block):
+            return self._preference
+        return replace(self._preference, move_axes=False)
+
+    def _is_in_parallel(self, block: Block) -> bool:
+        """Whether a block is a loop's whose iterations may run in any order, or in one."""
+        known = self._in_parallel.get(block)
+        if known is None:
+            around = block.parent_op()
+            known = around is not None and (
+                around.name == PARALLEL_LOOP
+                or (around.parent is not None and self._is_in_parallel(around.parent))
+            )
+            self._in_parallel[block] = known
+        return known
 
     def _is_demanded(self, value: SSAValue) -> bool:
         """Whether the program says how users are to see a value."""

@@ -15,6 +15,7 @@ from ....sharding.factors import (
     FactorKind,
     FactorRule,
     TensorFactors,
+    Window,
 )
 from ....sharding.sharding import ReductionKind
 
@@ -65,6 +66,7 @@ class RuleBuilder:
         self._factors: list[Factor] = []
         self._operands = [_nothing(value) for value in operation.operands]
         self._results = [_nothing(value) for value in operation.results]
+        self._windows: list[Window] = []
 
     def factor(
         self,
@@ -96,11 +98,17 @@ class RuleBuilder:
         """Say of what factors all dimensions of a result are made."""
         self._results[index] = list(dimensions)
 
+    def window(self, window: Window) -> None:
+        """Say what is read of a dimension of an operand along its permutation factor."""
+        self._windows.append(window)
+
     def build(self) -> FactorRule:
         """The rule."""
         operands: list[TensorFactors] = [tuple(dimensions) for dimensions in self._operands]
         results: list[TensorFactors] = [tuple(dimensions) for dimensions in self._results]
-        return FactorRule(tuple(self._factors), tuple(operands), tuple(results))
+        return FactorRule(
+            tuple(self._factors), tuple(operands), tuple(results), tuple(self._windows)
+        )
 
 
 def elementwise_rule(operation: Operation) -> FactorRule | None:

@@ -7,6 +7,7 @@ processes share a border. What is read in no affine way, or diagonally, needs re
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
@@ -20,7 +21,14 @@ from xdsl.ir.affine import (
 )
 
 from ....dialects.structured import IteratorType, StructuredView, structured_view
-from ....sharding.factors import DimensionFactors, Factor, FactorKind, FactorRule
+from ....sharding.factors import (
+    DimensionFactors,
+    Factor,
+    FactorKind,
+    FactorRule,
+    TensorFactors,
+    Window,
+)
 from ....sharding.sharding import ReductionKind
 from .builder import Shape, shape_of
 from .combiners import combiner_of
@@ -131,6 +139,31 @@ def _dimensions(loops: _Loops, indexing: AffineMap, shape: Shape) -> tuple[Dimen
     return dimensions
 
 
+def _windows(
+    loops: _Loops, view: StructuredView, tensors: Sequence[TensorFactors]
+) -> tuple[Window, ...]:
+    """What is read of inputs' dimensions at a sum of loops, as far as the extents are known."""
+    found: list[Window] = []
+    for index, value in enumerate(view.inputs):
+        shape = shape_of(value) or ()
+        for dimension, (extent, factors) in enumerate(zip(shape, tensors[index], strict=True)):
+            expression = view.maps[index].results[dimension]
+            terms = None if isinstance(expression, AffineDimExpr) else linear_terms(expression)
+            if extent is None or terms is None or len(factors) != 1:
+                continue
+            first = last = expression.eval([0] * len(loops.extents), [])
+            for loop, coefficient in terms.items():
+                turns = 1 if loop == factors[0] else loops.extents[loop]
+                if turns is None:
+                    break
+                first += min(0, coefficient * (turns - 1))
+                last += max(0, coefficient * (turns - 1))
+            else:
+                stride = terms[factors[0]]
+                found.append(Window(index, dimension, extent, stride, first, last + 1 - first))
+    return tuple(found)
+
+
 @dialect_rule("linalg")
 def structured_rule(operation: Operation) -> FactorRule | None:
     """The rule of a structured operation on tensors, `None` for any other operation."""
@@ -152,4 +185,5 @@ def structured_rule(operation: Operation) -> FactorRule | None:
     factors = tuple(
         _factor(operation, view, loops, loop, written) for loop in range(len(view.iterators))
     )
-    return FactorRule(factors, tuple(tensors), tuple(results))
+    windows = _windows(loops, view, tensors) if loops.windowed else ()
+    return FactorRule(factors, tuple(tensors), tuple(results), windows)

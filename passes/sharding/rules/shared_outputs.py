@@ -19,6 +19,7 @@ from ....sharding.sharding import Sharding
 from .builder import Shape, integers, shape_of
 from .tensor_slices import kept_dimensions, whole_dimensions
 
+PARALLEL_LOOP = "scf.forall"
 IN_PARALLEL = "scf.forall.in_parallel"
 INSERTION = "tensor.parallel_insert_slice"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from ....dialects import rank_reduction
-from ....sharding.factors import FactorKind, FactorRule
+from ....sharding.factors import FactorKind, FactorRule, Window
 from .builder import RuleBuilder, Shape, integers, shape_of
 from .registry import rule
 
@@ -63,22 +63,18 @@ def extract_slice(operation: Operation) -> FactorRule | None:
             builder.operand(0, dimension, factor)
             builder.result(0, position, factor)
             continue
-        numbers = (extent, offsets[dimension], sizes[dimension], strides[dimension])
-        if position is not None and _is_known(*numbers):
+        first, size, stride = offsets[dimension], sizes[dimension], strides[dimension]
+        if position is not None and extent is not None and min(first, size, stride) >= 0:
             # The factor is the part that is taken: the source is longer.
-            factor = builder.factor(sizes[dimension], FactorKind.PERMUTATION)
+            factor = builder.factor(size, FactorKind.PERMUTATION)
             builder.operand(0, dimension, factor)
             builder.result(0, position, factor)
+            builder.window(Window(0, dimension, extent, stride, first))
             continue
         builder.operand(0, dimension, builder.factor(extent, _WHOLE))
         if position is not None:
             builder.result(0, position, builder.factor(result[position], _WHOLE))
     return builder.build()
-
-
-def _is_known(*numbers: int | None) -> bool:
-    """Whether numbers are known before the program runs: marks of others are negative."""
-    return all(number is not None and number >= 0 for number in numbers)
 
 
 @rule("tensor.insert_slice")
@@ -122,14 +118,16 @@ def pad(operation: Operation) -> FactorRule | None:
         return None
     builder = RuleBuilder(operation)
     for dimension, (before, after) in enumerate(zip(source, result, strict=True)):
-        if low[dimension] == 0 and high[dimension] == 0:
+        below, above = low[dimension], high[dimension]
+        if below == 0 and above == 0:
             factor = builder.factor(after if before is None else before)
             builder.operand(0, dimension, factor)
             builder.result(0, dimension, factor)
-        elif _is_known(before, after, low[dimension], high[dimension]):
+        elif before is not None and after is not None and min(below, above) >= 0:
             factor = builder.factor(after, FactorKind.PERMUTATION)
             builder.operand(0, dimension, factor)
             builder.result(0, dimension, factor)
+            builder.window(Window(0, dimension, before, first=-below))
         else:
             builder.operand(0, dimension, builder.factor(before, _WHOLE))
             builder.result(0, dimension, builder.factor(after, _WHOLE))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from ....sharding.factors import FactorKind, FactorRule
+from ....sharding.factors import FactorKind, FactorRule, Window
 from .builder import RuleBuilder, Shape, integers, shape_of
 from .combiners import combiner_of
 from .registry import rule
@@ -36,6 +36,10 @@ class Sliding:
     def reach(self) -> int:
         """From the first element of a window to behind its last."""
         return (self.size - 1) * self.dilation + 1
+
+    def reads(self, operand: int, dimension: int, extent: int) -> Window:
+        """What a window reads of a dimension of the image, whose extent is `extent`."""
+        return Window(operand, dimension, extent, self.stride, -self.before, self.reach)
 
     @property
     def stays(self) -> bool:
@@ -82,10 +86,13 @@ def _images(builder: RuleBuilder, operation: Operation, image: Shape, result: Sh
     windows = sliding(operation)
     for dimension in range(1, len(image) - 1):
         before, after = image[dimension], result[dimension]
-        if windows is not None and windows[dimension - 1].stays:
+        window = None if windows is None else windows[dimension - 1]
+        if window is not None and window.stays:
             factor = builder.factor(before if after is None else after)
-        elif windows is not None and before is not None and after is not None:
+        elif window is not None and before is not None and after is not None:
             factor = builder.factor(after, FactorKind.PERMUTATION)
+            if operation.name != "tosa.transpose_conv2d":
+                builder.window(window.reads(0, dimension, before))
         else:
             builder.operand(0, dimension, builder.factor(before, _WHOLE))
             builder.result(0, dimension, builder.factor(after, _WHOLE))

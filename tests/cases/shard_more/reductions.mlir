@@ -80,7 +80,7 @@ func.func @f() -> (tensor<2x1xf32>, tensor<2x1xf32>) {
 // -----
 
 // Tosa reductions of all kinds over split dim.
-// Collectives: 1 all_gather, 6 all_reduce.
+// Collectives: 6 all_reduce, 1 all_to_all.
 shard.grid @g(shape = 2)
 func.func @f(%x: tensor<4x8xf32>, %b: tensor<4x8xi1>, %i: tensor<4x8xi32>) -> (tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x1xi1>, tensor<4x1xi1>, tensor<4x1xi32>, tensor<4xi32>) {
   %s = shard.sharding @g split_axes = [[], [0]] : !shard.sharding

@@ -191,7 +191,7 @@ func.func @f(%x: tensor<4x8x6xf32>) -> tensor<32x6xf32> {
 // -----
 
 // Insert_slice, extract_slice with strides, pad with const, in split dim.
-// Collectives: 1 all_gather, 2 update_halo.
+// Collectives: 1 all_to_all, 2 update_halo.
 shard.grid @g(shape = 4)
 func.func @f(%x: tensor<16x4xf32>, %u: tensor<4x4xf32>, %o: index) -> (tensor<16x4xf32>, tensor<5x4xf32>, tensor<20x4xf32>, tensor<4x4xf32>) {
   %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
@@ -265,7 +265,7 @@ func.func @f(%x: tensor<1x5xf32>) -> tensor<5xf32> {
 // -----
 
 // A dynamic batch, sliced, padded and joined.
-// Collectives: 1 all_gather, 1 all_reduce.
+// Collectives: 1 all_reduce, 1 all_to_all.
 shard.grid @g(shape = 2)
 func.func @f(%x: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x6xf32>, tensor<?x8xf32>) {
   %s = shard.sharding @g split_axes = [[0]] : !shard.sharding

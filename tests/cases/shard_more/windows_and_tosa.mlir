@@ -1,5 +1,5 @@
 // Tosa reduce/transpose/reshape/concat.
-// Collectives: 2 all_gather, 1 all_reduce.
+// Collectives: 1 all_gather, 1 all_reduce, 1 all_slice, 1 all_to_all.
 shard.grid @g(shape = 2x2)
 func.func @f(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<8x1xf32>, tensor<16x2xf32>, tensor<8x8xf32>) {
   %s = shard.sharding @g split_axes = [[0], [1]] : !shard.sharding
@@ -15,7 +15,7 @@ func.func @f(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<8x1xf32>, tens
 // -----
 
 // Tosa conv2d and pooling.
-// Collectives: 1 all_gather.
+// Collectives: 1 update_halo.
 shard.grid @g(shape = 2x2)
 func.func @f(%x: tensor<2x8x8x4xf32>, %w: tensor<6x3x3x4xf32>, %b: tensor<6xf32>) -> (tensor<2x8x8x6xf32>, tensor<2x4x4x4xf32>, tensor<2x4x4x4xf32>) {
   %s = shard.sharding @g split_axes = [[0], [1]] : !shard.sharding
@@ -85,7 +85,7 @@ func.func @f(%x: tensor<2x9x9x4xf32>, %k: tensor<3x3x4x2xf32>, %y: tensor<2x2x3x
 // -----
 
 // More of tosa.
-// Collectives: 1 all_gather.
+// Collectives: 1 all_to_all.
 shard.grid @g(shape = 2)
 func.func @f(%x: tensor<2x8x4xf32>, %w: tensor<2x4x6xf32>) -> (tensor<2x8x6xf32>, tensor<4x8x4xf32>, tensor<2x8x4xf32>, tensor<2x4x2xf32>, tensor<2x8xi32>) {
   %s = shard.sharding @g split_axes = [[], [0]] : !shard.sharding

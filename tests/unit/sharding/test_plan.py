@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
-from mesh_opt.sharding.factors import FactorRule
+from mesh_opt.sharding.factors import FactorRule, Window
 from mesh_opt.sharding.plan import DEFAULT_PREFERENCE, Plan, PlannedTensor, Preference, choose_plan
 from mesh_opt.sharding.projection import DimensionAxes
 
@@ -113,8 +114,35 @@ def test_an_axis_serves_one_factor(rule: Rules) -> None:
 
 def test_what_needs_replication_is_gathered(rule: Rules) -> None:
     softmax = rule("[i j] -> [i j]", i=16, j=16, whole="j")
-    chosen = plan(softmax, [((0,), (1,))], None, extents=(2, 2))
+    stay = Preference(move_axes=False)
+    chosen = plan(softmax, [((0,), (1,))], None, extents=(2, 2), preference=stay)
     assert chosen.operands == (((0,), ()),)
+
+
+def test_what_needs_replication_is_moved(rule: Rules) -> None:
+    softmax = rule("[i j] -> [i j]", i=16, j=16, whole="j")
+    chosen = plan(softmax, [((0,), (1,))], None, extents=(2, 2))
+    assert chosen.operands == (((0, 1), ()),)
+    assert chosen.bytes_sent == 16 * 16 * 4 / 4 / 2
+
+
+@pytest.mark.parametrize(
+    ("window", "rows", "sent"),
+    [
+        (Window(0, 0, 16, first=-1, length=3), (0,), 2 * 8 * 4),
+        (Window(0, 0, 16), (0,), 0),
+        # Other parts than the neighbours' are read: rows are exchanged for columns.
+        (Window(0, 0, 64, first=48), (), 16 * 8 * 4 * 3 / 4),
+    ],
+    ids=["borders", "own", "far"],
+)
+def test_windows_are_fetched_or_moved(
+    rule: Rules, window: Window, rows: tuple[int, ...], sent: float
+) -> None:
+    stencil = replace(rule("[i j] -> [i j]", i=16, j=8, move="i"), windows=(window,))
+    chosen = plan(stencil, [((0,), ())], None, extents=(4,))
+    assert chosen.factor_axes[0] == rows
+    assert chosen.bytes_sent == chosen.bytes_before == sent
 
 
 def test_axes_that_fit_no_factor_are_given_up(rule: Rules) -> None:
