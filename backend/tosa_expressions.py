@@ -183,6 +183,8 @@ def write_elementwise(writer: KernelWriter, op: Operation, number: int, indices:
     shape = shape_of(op.results[0])
     values: list[Term] = []
     for operand in op.operands:
+        if not is_read(op, operand):
+            continue
         own = shape_of(operand)
         if isinstance(indices, FlatIndices):
             single = all(size == 1 for size in own)

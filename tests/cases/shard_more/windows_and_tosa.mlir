@@ -121,3 +121,25 @@ func.func @f(%x: tensor<3x2x9xf32>, %w: tensor<4x2x3xf32>, %y: tensor<1x6x6x6x2x
   %o2 = linalg.conv_3d_ndhwc_dhwcf {dilations = dense<1> : tensor<3xi64>, strides = dense<1> : tensor<3xi64>} ins(%ys, %v : tensor<1x6x6x6x2xf32>, tensor<3x3x3x2x3xf32>) outs(%f2 : tensor<1x4x4x4x3xf32>) -> tensor<1x4x4x4x3xf32>
   return %o, %o2 : tensor<3x4x4xf32>, tensor<1x4x4x4x3xf32>
 }
+
+// -----
+
+// Attention with heads and queries split; a product of floats whose shift nobody reads.
+// Collectives: none.
+shard.grid @g(shape = 2x2)
+func.func @f(%q: tensor<4x6x8xf32>, %k: tensor<4x6x8xf32>, %v: tensor<4x6x8xf32>) -> tensor<4x6x8xf32> {
+  %s = shard.sharding @g split_axes = [[0], [1]] : !shard.sharding
+  %qs = shard.shard %q to %s annotate_for_users : tensor<4x6x8xf32>
+  %kt = tosa.transpose %k {perms = array<i32: 0, 2, 1>} : (tensor<4x6x8xf32>) -> tensor<4x8x6xf32>
+  %zp = "tosa.const"() {values = dense<0.0> : tensor<1xf32>} : () -> tensor<1xf32>
+  %sc = tosa.matmul %qs, %kt, %zp, %zp : (tensor<4x6x8xf32>, tensor<4x8x6xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<4x6x6xf32>
+  %m = tosa.reduce_max %sc {axis = 2 : i32} : (tensor<4x6x6xf32>) -> tensor<4x6x1xf32>
+  %d = tosa.sub %sc, %m : (tensor<4x6x6xf32>, tensor<4x6x1xf32>) -> tensor<4x6x6xf32>
+  %e = tosa.exp %d : (tensor<4x6x6xf32>) -> tensor<4x6x6xf32>
+  %sm = tosa.reduce_sum %e {axis = 2 : i32} : (tensor<4x6x6xf32>) -> tensor<4x6x1xf32>
+  %r = tosa.reciprocal %sm : (tensor<4x6x1xf32>) -> tensor<4x6x1xf32>
+  %sh = "tosa.const"() {values = dense<0> : tensor<1xi8>} : () -> tensor<1xi8>
+  %p = tosa.mul %e, %r, %sh : (tensor<4x6x6xf32>, tensor<4x6x1xf32>, tensor<1xi8>) -> tensor<4x6x6xf32>
+  %o = tosa.matmul %p, %v, %zp, %zp : (tensor<4x6x6xf32>, tensor<4x6x8xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<4x6x8xf32>
+  return %o : tensor<4x6x8xf32>
+}
