@@ -27,7 +27,7 @@ from .partition_by_rule import (
 from .partitioner import Partitioner
 from .reductions import combine, counts_initial_value, finish_result, splat_like
 from .rules.combiners import Combiner
-from .windows import fetch_windows, loop_start, windows_of
+from .windows import fetch_windows, local_maps, loop_start, windows_of
 
 
 def _any_loop(factor: Factor, cut: Cut) -> bool:
@@ -65,7 +65,7 @@ def structured(partitioner: Partitioner, operation: Operation) -> None:
         held = partitioner.demand(lookup.held, lookup.sharding)
         parts[lookup.table] = followed_part(lookup, held)
     known = {table: part.value for table, part in parts.items()}
-    made = copy_local(partitioner, spread, operands, known=known)
+    made = copy_local(partitioner, spread, operands, local_maps(spread), known)
     if lookup is not None:
         mask_reads(partitioner, lookup, made, known[lookup.table])
         spread = replace(spread, carried=(Partial(ReductionKind.SUM, lookup.axes),))

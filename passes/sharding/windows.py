@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineDimExpr
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects.structured import structured_view
 from ...sharding.local_shape import borders
@@ -52,6 +53,39 @@ def windows_of(spread: SpreadOperation, index: int) -> list[Window]:
         constant = expression.eval([0] * indexing.num_dims, [])
         found.append(Window(dimension, factors[0], terms, constant))
     return found
+
+
+def local_maps(spread: SpreadOperation) -> dict[str, Attribute]:
+    """The properties of the local copy, whose windows are read from where its sections begin."""
+    properties = dict(spread.operation.properties)
+    view = structured_view(spread.operation)
+    if view is None or "indexing_maps" not in properties:
+        return properties
+    maps = list(view.maps)
+    for index, indexing in enumerate(maps[: len(view.inputs)]):
+        results = list(indexing.results)
+        for window in windows_of(spread, index):
+            results[window.dimension] = _from_section(spread, window)
+        maps[index] = AffineMap(indexing.num_dims, indexing.num_symbols, tuple(results))
+    if tuple(maps) != view.maps:
+        properties["indexing_maps"] = ArrayAttr([AffineMapAttr(each) for each in maps])
+    return properties
+
+
+def _from_section(spread: SpreadOperation, window: Window) -> AffineExpr:
+    """What a window is read at, counted from the least that it reaches: without its constant."""
+    expression: AffineExpr | None = None
+    constant = 0
+    for loop, coefficient in window.terms.items():
+        size = spread.rule.factors[loop].size
+        if coefficient < 0:
+            assert size is not None
+            constant -= coefficient * (size - 1)
+        term = AffineExpr.dimension(loop)
+        term = term if coefficient == 1 else term * coefficient
+        expression = term if expression is None else expression + term
+    assert expression is not None
+    return expression + constant if constant else expression
 
 
 def loop_start(partitioner: Partitioner, spread: SpreadOperation, loop: int) -> Size:

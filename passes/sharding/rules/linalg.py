@@ -95,7 +95,9 @@ class _Loops:
             default=None,
         )
         self.whole |= moving.keys() - {leading}
-        if leading is None or moving[leading] < 0:
+        backward = [d for d in moving if moving[d] < 0]
+        if leading is None or any(d == leading or self.extents[d] is None for d in backward):
+            # Where the window begins would be known at run time only.
             self.whole |= moving.keys()
             return ()
         self.windowed.add(leading)
