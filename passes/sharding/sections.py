@@ -1,7 +1,8 @@
 """Sections: the part of a split dimension that a process reads, owned by itself and by others.
 
-Where the neighbours own what is missing, and to send that is less than to gather, borders are
-exchanged; otherwise the dimension is gathered. Either way the section is then cut out.
+Where the neighbours own what is missing, borders are exchanged; where others do, pieces are sent
+from process to process. If neither is less than to gather the dimension, that is done. The section
+is then cut out.
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ from xdsl.ir import Block, Region, SSAValue
 from ...dialects.tensor_extensions import PadOp
 from ...sharding.grid import Grid
 from ...sharding.local_shape import borders
+from ...sharding.pieces import Exchange, Interval, plan_exchange
 from ...sharding.sharding import Axes, Sharding
+from .emit_exchange import emit_exchange
 from .emit_reshard import exchange_halo
 from .emitter import INDEX, Emitter, Size
 from .local_types import ranked, shape_of_type, with_shape
 from .partitioner import Partitioner, shape
 
-Interval = tuple[int, int]
-"""From the first element to behind the last."""
+Borders = tuple[int, int]
+"""How many elements of the neighbours below and above a process needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +55,15 @@ def fetch_sections(
     for section in sections:
         offsets[section.dimension] = None
     sharding = replace(sharding, offsets=tuple(offsets))
-    halos = {section.dimension: _halo(original, sharding, section) for section in sections}
-    present = _gathered(sharding, {d for d, halo in halos.items() if halo is None})
-    whole = _gathered(sharding, set(halos))
+    ways = {section.dimension: _way(original, sharding, section) for section in sections}
+    present = _gathered(sharding, {d for d, way in ways.items() if way is None})
+    whole = _gathered(sharding, set(ways))
     if whole != present and partitioner.is_known(original, whole):
         # Somebody else needs all of it.
-        halos, present = dict.fromkeys(halos), whole
+        ways, present = dict.fromkeys(ways), whole
     value = partitioner.demand(original, present)
     for section in sections:
-        value = _cut(partitioner, original, value, present, section, halos[section.dimension])
+        value = _cut(partitioner, original, value, present, section, ways[section.dimension])
     return value
 
 
@@ -74,8 +77,8 @@ def _gathered(sharding: Sharding, dimensions: set[int]) -> Sharding:
     return replace(sharding, dimension_axes=axes)
 
 
-def _halo(original: SSAValue, sharding: Sharding, section: Section) -> tuple[int, int] | None:
-    """The borders to exchange, `None` where the dimension is to be gathered."""
+def _way(original: SSAValue, sharding: Sharding, section: Section) -> Borders | Exchange | None:
+    """What to exchange for a section, `None` where the dimension is to be gathered."""
     size = shape(original)[section.dimension]
     if size is None or section.intervals is None:
         return None
@@ -85,7 +88,13 @@ def _halo(original: SSAValue, sharding: Sharding, section: Section) -> tuple[int
         if first < last:
             low, high = max(low, start - first), max(high, last - end)
     smallest = min(end - start for start, end in owned)
-    return (low, high) if max(low, high) <= smallest and low + high <= size - smallest else None
+    least = size - smallest
+    found: Borders | Exchange | None = None
+    if max(low, high) <= smallest and low + high <= least:
+        # Of two processes each is the other's neighbour on one side only.
+        found, least = (low, high), low + high if len(owned) > 2 else max(low, high)
+    exchange = plan_exchange(owned, section.intervals)
+    return exchange if exchange is not None and exchange.sent < least else found
 
 
 def _cut(
@@ -94,22 +103,27 @@ def _cut(
     value: SSAValue,
     present: Sharding,
     section: Section,
-    halo: tuple[int, int] | None,
+    way: Borders | Exchange | None,
 ) -> SSAValue:
-    """Exchange borders along one dimension where it is split, and cut the section out."""
+    """Fetch what is missing along one dimension where it is split, and cut the section out."""
     emitter, dimension = partitioner.emitter, section.dimension
     intervals = section.intervals
+    if isinstance(way, Exchange):
+        held = ranked(value)
+        assert held is not None
+        axes = present.dimension_axes[dimension]
+        return emit_exchange(emitter, value, held, dimension, present.grid, axes, way)
     if intervals is None:
         assert section.at_run_time is not None
         first, length = section.at_run_time(value)
     else:
         position = emitter.position(present.grid, section.axes)
         origins = [0] * len(intervals)
-        if halo is not None:
+        if way is not None:
             size = shape(original)[dimension]
             assert size is not None
-            value = _exchange(partitioner, value, present, dimension, halo)
-            origins = [start - halo[0] for start in borders(size, present, dimension)[:-1]]
+            value = _with_borders(partitioner, value, present, dimension, way)
+            origins = [start - way[0] for start in borders(size, present, dimension)[:-1]]
         starts = [
             start - origin if start < end else 0
             for (start, end), origin in zip(intervals, origins, strict=True)
@@ -166,7 +180,7 @@ def padded(
     return emitter.help(PadOp(value, low, high, Region(body), with_shape(held, extents)))
 
 
-def _exchange(
+def _with_borders(
     partitioner: Partitioner,
     value: SSAValue,
     present: Sharding,

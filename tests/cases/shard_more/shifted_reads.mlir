@@ -15,7 +15,7 @@ func.func @f(%x: tensor<9x3xi32>) -> tensor<8x3xi32> {
 // -----
 
 // Several shifted reads, a window that is read backward, and one with a stride.
-// Collectives: 5 update_halo.
+// Collectives: 2 send, 3 update_halo.
 shard.grid @g(shape = 4)
 func.func @f(%x: tensor<19x3xi32>, %w: tensor<3xi32>) -> (tensor<16x3xi32>, tensor<16x3xi32>, tensor<7x3xi32>) {
   %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
@@ -63,4 +63,17 @@ func.func @f(%x: tensor<?x3xi32>, %w: tensor<3xi32>, %z: tensor<?x3xi32>) -> ten
     linalg.yield %t : i32
   } -> tensor<?x3xi32>
   return %conv : tensor<?x3xi32>
+}
+
+// -----
+
+// A slice that lies two shards away: pieces are sent from process to process.
+// Collectives: 2 send.
+shard.grid @g(shape = 4)
+func.func @f(%x: tensor<16x3xf32>) -> tensor<8x3xf32> {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %a = shard.shard %x to %s annotate_for_users : tensor<16x3xf32>
+  %r = tensor.extract_slice %a[8, 0] [8, 3] [1, 1] : tensor<16x3xf32> to tensor<8x3xf32>
+  %rs = shard.shard %r to %s : tensor<8x3xf32>
+  return %rs : tensor<8x3xf32>
 }

@@ -1,0 +1,139 @@
+"""Pieces: what processes fetch from whom, to have sections of a dimension that others own.
+
+A section is made of the parts of it that single shards hold. They are sent in rounds: in each,
+every process sends one piece of a common width to one process, and receives one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Interval = tuple[int, int]
+"""From the first element to behind the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What goes into each process's section at once: a number of each for every process."""
+
+    first: tuple[int, ...]
+    """Where it begins in what the process holds or has received."""
+    lengths: tuple[int, ...]
+    places: tuple[int, ...]
+    """Where it goes in the section."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One exchange in which each process sends to one, and receives from one."""
+
+    width: int
+    """How many elements each sends."""
+    receivers: tuple[int, ...]
+    senders: tuple[int, ...]
+    sent: tuple[int, ...]
+    """Where in each process's shard that begins which it sends."""
+    part: Part
+    """What of that which it receives belongs to its section, and where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """How all processes come to their sections."""
+
+    own: Part
+    """What they hold themselves."""
+    rounds: tuple[Round, ...]
+
+    @property
+    def sent(self) -> int:
+        """How many elements each process sends."""
+        return sum(each.width for each in self.rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    sender: int
+    receiver: int
+    first: int
+    end: int
+
+    @property
+    def length(self) -> int:
+        return self.end - self.first
+
+
+def plan_exchange(owned: Sequence[Interval], wanted: Sequence[Interval]) -> Exchange | None:
+    """How processes that own some intervals come to others.
+
+    `None` if a piece is longer than the smallest shard: all send as much.
+    """
+    own: list[_Piece] = []
+    pieces: list[_Piece] = []
+    for receiver, (first, end) in enumerate(wanted):
+        own.append(_Piece(receiver, receiver, first, first))
+        for sender, (start, stop) in enumerate(owned):
+            piece = _Piece(sender, receiver, max(first, start), min(end, stop))
+            if piece.length > 0 and sender == receiver:
+                own[receiver] = piece
+            elif piece.length > 0:
+                pieces.append(piece)
+    smallest = min(stop - start for start, stop in owned)
+    if any(piece.length > smallest for piece in pieces):
+        return None
+    held = Part(
+        tuple(p.first - owned[p.sender][0] if p.length else 0 for p in own),
+        tuple(p.length for p in own),
+        tuple(p.first - wanted[p.receiver][0] for p in own),
+    )
+    return Exchange(held, tuple(_round(each, owned, wanted) for each in _rounds(pieces)))
+
+
+def _rounds(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
+    """Pieces in rounds in which nobody sends or receives two, the long ones first."""
+    rounds: list[list[_Piece]] = []
+    for piece in sorted(pieces, key=lambda p: (-p.length, p.sender - p.receiver)):
+        for found in rounds:
+            if all(p.sender != piece.sender and p.receiver != piece.receiver for p in found):
+                found.append(piece)
+                break
+        else:
+            rounds.append([piece])
+    return rounds
+
+
+def _round(
+    pieces: Sequence[_Piece], owned: Sequence[Interval], wanted: Sequence[Interval]
+) -> Round:
+    width = max(piece.length for piece in pieces)
+    count = len(owned)
+    by_receiver = {piece.receiver: piece for piece in pieces}
+    senders = {piece.receiver: piece.sender for piece in pieces}
+    # Who has nothing to send sends something to who receives nothing, itself if it can.
+    idle = set(range(count)) - set(senders.values())
+    for process in range(count):
+        if process not in senders and process in idle:
+            senders[process] = process
+            idle.remove(process)
+    rest = sorted(idle)
+    for process in range(count):
+        if process not in senders:
+            senders[process] = rest.pop(0)
+    receivers = {sender: receiver for receiver, sender in senders.items()}
+    sent = [0] * count
+    first, lengths, places = [0] * count, [0] * count, [0] * count
+    for receiver, piece in by_receiver.items():
+        start, stop = owned[piece.sender]
+        begin = min(piece.first - start, stop - start - width)
+        sent[piece.sender] = begin
+        first[receiver] = piece.first - start - begin
+        lengths[receiver] = piece.length
+        places[receiver] = piece.first - wanted[receiver][0]
+    return Round(
+        width,
+        tuple(receivers[process] for process in range(count)),
+        tuple(senders[process] for process in range(count)),
+        tuple(sent),
+        Part(tuple(first), tuple(lengths), tuple(places)),
+    )

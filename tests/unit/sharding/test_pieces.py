@@ -1,0 +1,90 @@
+"""Exchanges of pieces: every process ends with its section, and rounds are permutations."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from mesh_opt.sharding.local_shape import default_borders
+from mesh_opt.sharding.pieces import Exchange, Interval, Part, plan_exchange
+
+
+def owned_by(size: int, parts: int) -> list[Interval]:
+    return list(pairwise(default_borders(size, parts)))
+
+
+def sections(exchange: Exchange, owned: Sequence[Interval], count: int) -> list[dict[int, int]]:
+    """By process: what is where in its section, elements being named by their places."""
+    found: list[dict[int, int]] = [{} for _ in range(count)]
+
+    def put(process: int, part: Part, held: Sequence[int]) -> None:
+        first, place = part.first[process], part.places[process]
+        for step in range(part.lengths[process]):
+            assert place + step not in found[process]
+            found[process][place + step] = held[first + step]
+
+    for process, interval in enumerate(owned):
+        put(process, exchange.own, range(*interval))
+    for each in exchange.rounds:
+        assert sorted(each.receivers) == sorted(each.senders) == list(range(count))
+        for process, sender in enumerate(each.senders):
+            assert each.receivers[sender] == process
+            start, stop = owned[sender]
+            sent = range(start, stop)[each.sent[sender] :][: each.width]
+            assert len(sent) == each.width
+            put(process, each.part, sent)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_every_process_has_its_section(seed: int) -> None:
+    generator = random.Random(seed)
+    count = generator.randint(1, 6)
+    size = generator.randint(count, 30)
+    owned = owned_by(size, count)
+    wanted: list[Interval] = []
+    for _ in range(count):
+        first, end = sorted(generator.randint(0, size) for _ in range(2))
+        wanted.append((first, end))
+    exchange = plan_exchange(owned, wanted)
+    if exchange is None:
+        smallest = min(stop - start for start, stop in owned)
+        assert any(
+            min(end, stop) - max(first, start) > smallest
+            for first, end in wanted
+            for start, stop in owned
+        )
+        return
+    for found, (first, end) in zip(sections(exchange, owned, count), wanted, strict=True):
+        assert found == dict(enumerate(range(first, end)))
+
+
+def test_a_reversal_is_one_round() -> None:
+    owned = owned_by(12, 4)
+    exchange = plan_exchange(owned, owned[::-1])
+    assert exchange is not None
+    assert [each.senders for each in exchange.rounds] == [(3, 2, 1, 0)]
+    assert exchange.sent == 3
+    assert exchange.own.lengths == (0, 0, 0, 0)
+
+
+def test_half_of_a_dimension() -> None:
+    """Elements 8 to 16 of 16 in four shards: two rounds, of two elements each."""
+    wanted = [(8, 10), (10, 12), (12, 14), (14, 16)]
+    exchange = plan_exchange(owned_by(16, 4), wanted)
+    assert exchange is not None
+    assert [each.width for each in exchange.rounds] == [2, 2]
+
+
+def test_nothing_to_fetch() -> None:
+    owned = owned_by(10, 3)
+    exchange = plan_exchange(owned, owned)
+    assert exchange is not None
+    assert exchange.rounds == ()
+    assert exchange.sent == 0
+
+
+def test_pieces_longer_than_a_shard_are_not_sent() -> None:
+    assert plan_exchange([(0, 5), (5, 6)], [(5, 6), (0, 4)]) is None
