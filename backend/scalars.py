@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
+from ..dialects.arith_flags import rounding_mode, rounds_to_nearest_even
 from ..dialects.diagnostics import OperationError
 from ..interpreter.values import element_type
 from .code import Code, Term
@@ -98,6 +99,10 @@ def write_scalar_operation(
         return (code.call(f"{reduction_form or simple}_{element.name}", *operands),)
     conversion = _CONVERSIONS.get(name)
     if conversion is not None:
+        if not rounds_to_nearest_even(operation):
+            raise OperationError(
+                operation, f"rounds {rounding_mode(operation)}; only to_nearest_even can be run"
+            )
         source, target = _operand_element(operation), _result_element(operation)
         if source == target:
             return (operands[0],)

@@ -37,7 +37,7 @@ def _parse_comparison(
 ) -> tuple[Sequence[SSAValue], dict[str, Attribute], dict[str, Attribute]]:
     """Read operands, properties and attributes of `slt, %a, %b : type`."""
     position = parser.pos
-    word = parser.parse_identifier()
+    word = parser.parse_optional_str_literal() or parser.parse_identifier()
     if word not in predicates:
         parser.raise_error(f"expected one of {', '.join(predicates)}", position)
     properties: dict[str, Attribute] = {"predicate": IntegerAttr(predicates.index(word), i64)}

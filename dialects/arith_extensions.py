@@ -12,9 +12,10 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AnyFloat,
     IndexType,
+    IntegerAttr,
     IntegerType,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -22,15 +23,14 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .arith_comparisons import CmpfOp, CmpiOp, SelectOp
+from .arith_flags import FastMath, Overflow, Rounding
 from .extension import extended, variant
 from .reading import element_type, with_element
-from .syntax import ATTRIBUTES, Operand, Parsed, Syntax, SyntaxOperation, Type
+from .syntax import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
 
 # Conversions -------------------------------------------------------------------------------------
 
@@ -104,22 +104,37 @@ class _RuledConversionOp(ConversionOp):
     name = "arith.conversion"
 
 
-class _Overflow:
-    """` overflow<nsw>`, or nothing."""
+@irdl_op_definition
+class ExtFOp(ConversionOp):
+    """The same number in a wider type."""
 
-    printed_attributes = ("overflowFlags",)
+    name = "arith.extf"
 
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        flags = arith.IntegerOverflowAttr("none")
-        if parser.parse_optional_keyword("overflow"):
-            flags = arith.IntegerOverflowAttr(arith.IntegerOverflowAttr.parse_parameter(parser))
-        parsed.attributes["overflowFlags"] = flags
+    fastmath = opt_prop_def(arith.FastMathFlagsAttr)
 
-    def print(self, printer: Printer, operation: Operation) -> None:
-        flags = operation.properties.get("overflowFlags")
-        if isinstance(flags, arith.IntegerOverflowAttr) and flags.data:
-            printer.print_string(" overflow")
-            flags.print_parameter(printer)
+    SYNTAX: ClassVar[Syntax] = (
+        *(" ", Operand("input"), FastMath(), ATTRIBUTES),
+        *(" : ", Type("input"), " to ", Type("result")),
+    )
+
+
+@irdl_op_definition
+class TruncFOp(ConversionOp):
+    """The nearest number of a narrower type, or as the rounding mode says."""
+
+    name = "arith.truncf"
+
+    fastmath = opt_prop_def(arith.FastMathFlagsAttr)
+    roundingmode = opt_prop_def(IntegerAttr)
+
+    SYNTAX: ClassVar[Syntax] = (
+        *(" ", Operand("input"), Rounding(), FastMath(), ATTRIBUTES),
+        *(" : ", Type("input"), " to ", Type("result")),
+    )
+
+    def verify_(self) -> None:
+        SyntaxOperation.verify_(self)
+        super().verify_()
 
 
 @irdl_op_definition
@@ -131,7 +146,7 @@ class TruncIOp(ConversionOp):
     overflow_flags = opt_prop_def(arith.IntegerOverflowAttr, prop_name="overflowFlags")
 
     SYNTAX: ClassVar[Syntax] = (
-        *(" ", Operand("input"), _Overflow(), ATTRIBUTES),
+        *(" ", Operand("input"), Overflow(), ATTRIBUTES),
         *(" : ", Type("input"), " to ", Type("result")),
     )
 
@@ -177,12 +192,15 @@ class _ScalingOp(SyntaxOperation):
 
     traits = traits_def(Pure())
 
+    fastmath = opt_prop_def(arith.FastMathFlagsAttr)
+
     SYNTAX: ClassVar[Syntax] = (
-        *(" ", Operand("input"), ", ", Operand("scale"), ATTRIBUTES),
+        *(" ", Operand("input"), ", ", Operand("scale"), FastMath(), ATTRIBUTES),
         *(" : ", Type("input"), ", ", Type("scale"), " to ", Type("result")),
     )
 
     def verify_(self) -> None:
+        super().verify_()
         source, result = self.input.type, self.result.type
         if with_element(source, element_type(result)) != result:
             raise VerifyException(
@@ -203,6 +221,13 @@ class ScalingTruncFOp(_ScalingOp):
 
     name = "arith.scaling_truncf"
 
+    roundingmode = opt_prop_def(IntegerAttr)
+
+    SYNTAX: ClassVar[Syntax] = (
+        *(" ", Operand("input"), ", ", Operand("scale"), Rounding(), FastMath(), ATTRIBUTES),
+        *(" : ", Type("input"), ", ", Type("scale"), " to ", Type("result")),
+    )
+
 
 # Arithmetic --------------------------------------------------------------------------------------
 
@@ -216,19 +241,23 @@ class RemFOp(arith.FloatingPointLikeBinaryOperation):
     traits = traits_def(Pure())
 
 
+_WITH_FLAGS = (ExtFOp.name, TruncFOp.name, TruncIOp.name)
+
 ExtendedArith = extended(
     arith.Arith,
     [
-        *(variant(_RuledConversionOp, name) for name in RULES if name != TruncIOp.name),
+        *(variant(_RuledConversionOp, name) for name in RULES if name not in _WITH_FLAGS),
         BitcastOp,
         CmpfOp,
         CmpiOp,
+        ExtFOp,
         IndexCastOp,
         IndexCastUIOp,
         RemFOp,
         ScalingExtFOp,
         ScalingTruncFOp,
         SelectOp,
+        TruncFOp,
         TruncIOp,
     ],
 )

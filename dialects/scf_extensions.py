@@ -132,7 +132,9 @@ class ForallOp(IRDLOperation):
             )
             parser.parse_punctuation("->")
             position = parser.pos
-            types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+            types = parser.parse_optional_comma_separated_list(
+                parser.Delimiter.PAREN, parser.parse_type
+            ) or [parser.parse_type()]
             values = parser.resolve_operands([each for _, each in bindings], types, position)
             shared = [(name, value) for (name, _), value in zip(bindings, values, strict=True)]
         arguments = [each.resolve(_INDEX) for each in induction]
@@ -224,7 +226,7 @@ class ForallOp(IRDLOperation):
             )
         if self.outputs.types != self.res.types:
             raise VerifyException("expected results of the types of the outputs")
-        if self.mapping is not None and len(self.mapping) != rank:
+        if self.mapping and len(self.mapping) != rank:
             raise VerifyException(
                 f"mapping attribute size must match op rank: {len(self.mapping)} and {rank}"
             )

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Attribute, Operation
 
+from ..dialects.arith_flags import rounding_mode, rounds_to_nearest_even
 from ..dialects.diagnostics import OperationError
-from .attributes import attribute, integer, operation_name, text
+from .attributes import attribute, integer, operation_name
 from .constants import constant_array
 from .machine import Frame
 from .registry import Results, executes
@@ -311,9 +312,8 @@ def _extend(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @executes("arith.truncf", pointwise=True)
 def _truncate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    mode = text(op, "roundingmode")
-    if mode and "to_nearest_even" not in mode and mode != "0":
-        raise OperationError(op, f"rounds by {mode}; only to_nearest_even can be run")
+    if not rounds_to_nearest_even(op):
+        raise OperationError(op, f"rounds {rounding_mode(op)}; only to_nearest_even can be run")
     return (to_float(np.asarray(operands[0]), dtype_of(op.results[0].type)),)
 
 

@@ -3,13 +3,18 @@
 xDSL 0.74 drops the attributes of arguments of function declarations, both when it reads and when
 it prints `func.func private @f(tensor<4xf32> {x.a = 1 : i32})`. The definition itself is fine,
 and other passes look for xDSL's class, so the two directions are mended here and the class stays.
+The forms of loops are in `mended_loops.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, UnitAttr
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -56,7 +61,7 @@ def _parse_input(parser: Parser) -> _Input:
     kind = argument.type if argument is not None else parser.parse_type()
     attributes = parser.parse_optional_dictionary_attr_dict()
     location = parser.parse_optional_location()
-    if argument is not None:
+    if argument is not None and location is not None:
         argument.location = location
     return argument, kind, attributes
 
@@ -84,16 +89,20 @@ def _attributes_of_values(
     return ArrayAttr(DictionaryAttr(one) for one in attributes)
 
 
-def print_function(printer: Printer, operation: Operation) -> bool:
-    """Print a declaration whose arguments or results have attributes; else leave it to xDSL."""
+def is_mended_function(operation: Operation) -> bool:
+    """Whether an operation is a declaration whose arguments or results have attributes."""
+    properties = operation.properties
+    has_body = any(region.blocks for region in operation.regions)
+    return not has_body and ("arg_attrs" in properties or "res_attrs" in properties)
+
+
+def print_function(printer: Printer, operation: Operation) -> None:
+    """Print a declaration of a function after its name."""
     from xdsl.dialects.func import FuncOp
 
-    if not isinstance(operation, FuncOp) or operation.body.blocks:
-        return False
+    assert isinstance(operation, FuncOp)
     arguments, results = operation.arg_attrs, operation.res_attrs
-    if arguments is None and results is None:
-        return False
-    printer.print_string("func.func ")
+    printer.print_string(" ")
     if operation.sym_visibility is not None:
         printer.print_string(f"{operation.sym_visibility.data} ")
     printer.print_symbol_name(operation.sym_name.data)
@@ -103,10 +112,6 @@ def print_function(printer: Printer, operation: Operation) -> bool:
         printer.print_string(" -> ")
         _print_types(printer, outputs, results)
     printer.print_op_attributes(operation.attributes, print_keyword=True)
-    if printer.print_debuginfo:
-        printer.print_string(" ")
-        printer.print_attribute(operation.location)
-    return True
 
 
 def _print_types(
@@ -122,11 +127,79 @@ def _print_types(
                 printer.print_attribute(attributes.data[index])
 
 
-PARSERS: dict[str, Callable[[Parser], Operation]] = {"func.func": parse_function}
+def _lazily(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module beside this one, which is imported when it is first called."""
+
+    def call(*arguments: object) -> Any:
+        return getattr(import_module(module, __package__), name)(*arguments)
+
+    return call
+
+
+def _parse_exact(parser: Parser, name: str) -> Operation:
+    """Read an integer division or shift, which may say that nothing is lost, after its name."""
+    unresolved = [parser.parse_unresolved_operand()]
+    parser.parse_punctuation(",")
+    unresolved.append(parser.parse_unresolved_operand())
+    exact = parser.parse_optional_keyword("exact") is not None
+    attributes = parser.parse_optional_attr_dict()
+    if exact:
+        attributes["isExact"] = UnitAttr()
+    parser.parse_punctuation(":")
+    kind = parser.parse_type()
+    return parser.ctx.get_op(name).create(
+        operands=[parser.resolve_operand(each, kind) for each in unresolved],
+        result_types=[kind],
+        attributes=attributes,
+    )
+
+
+_LOOPS = ".mended_loops"
+
+_EXACT = ("arith.divsi", "arith.divui", "arith.shrsi", "arith.shrui")
+
+UNKNOWN_PROPERTIES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(_EXACT, ("isExact",)),
+    "bufferization.alloc_tensor": ("memory_space",),
+    "func.call": ("arg_attrs", "no_inline", "res_attrs"),
+    "func.call_indirect": ("arg_attrs", "res_attrs"),
+    "scf.execute_region": ("no_inline",),
+}
+"""Properties of MLIR that the operation of that name lacks here; they are kept as attributes.
+
+None of them changes what is computed.
+"""
+
+PARSERS: dict[str, Callable[[Parser], Operation]] = {
+    **{name: partial(_parse_exact, name=name) for name in _EXACT},
+    "func.func": parse_function,
+    "scf.execute_region": _lazily(_LOOPS, "parse_execute_region"),
+    "scf.for": _lazily(_LOOPS, "parse_for"),
+    "scf.if": _lazily(_LOOPS, "parse_if"),
+    "scf.index_switch": _lazily(_LOOPS, "parse_index_switch"),
+    "scf.parallel": _lazily(_LOOPS, "parse_parallel"),
+    "scf.reduce": _lazily(_LOOPS, "parse_reduce"),
+    "scf.while": _lazily(_LOOPS, "parse_while"),
+}
 """By operation name: reads the operation after its name."""
 
-PRINTERS: dict[str, Callable[[Printer, Operation], bool]] = {"func.func": print_function}
-"""By operation name: prints the operation and returns true, or returns false."""
+
+@dataclass(frozen=True, slots=True)
+class MendedForm:
+    """How operations of a name are printed, if this form is for them."""
+
+    print: Callable[[Printer, Operation], None]
+    """Prints what comes after the name of the operation."""
+    applies: Callable[[Operation], bool] = lambda operation: True
+
+
+PRINTERS: dict[str, MendedForm] = {
+    "func.func": MendedForm(print_function, is_mended_function),
+    "scf.execute_region": MendedForm(_lazily(_LOOPS, "print_execute_region")),
+    "scf.parallel": MendedForm(_lazily(_LOOPS, "print_parallel")),
+    "scf.reduce": MendedForm(_lazily(_LOOPS, "print_reduce")),
+}
+"""Forms to print, by operation name."""
 
 WITHOUT_ATTRIBUTES = frozenset({"arith.cmpf", "arith.cmpi", "tensor.empty"})
 """xDSL's operations whose custom forms leave out attributes that are not their own."""

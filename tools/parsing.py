@@ -18,7 +18,7 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from string import digits
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -42,7 +42,7 @@ from ..passes.garbage_collection import without_garbage_collection
 from .dense_elements import BitsElement
 from .lexer import SourceLexer
 from .limits import MAXIMUM_INTEGER_WIDTH, MAXIMUM_NESTING, deep_recursion
-from .mended_forms import PARSERS
+from .mended_forms import PARSERS, UNKNOWN_PROPERTIES
 from .resource_parser import ResourceParser
 from .source import Source
 
@@ -222,6 +222,13 @@ class SourceParser(ResourceParser):
         self._operation_start, self._isolated = outer_start, outer_isolated
         return operation
 
+    def _parse_generic_operation(self, op_type: type[Operation]) -> Operation:
+        operation = super()._parse_generic_operation(op_type)
+        for name in UNKNOWN_PROPERTIES.get(operation.name, ()):
+            if name in operation.properties:
+                operation.attributes[name] = operation.properties.pop(name)
+        return operation
+
     def _bind_results(
         self, operation: Operation, bound_results: list[tuple[MLIRToken, int]], position: int
     ) -> None:
@@ -326,6 +333,13 @@ class SourceParser(ResourceParser):
             self._reject_undefined_blocks()
         self._depth -= 1
         return region
+
+    def parse_optional_argument(self, expect_type: bool = True) -> Any:
+        """Read `%name: type loc(...)` or, without a type, `%name`, if it comes next."""
+        argument = super().parse_optional_argument(expect_type)
+        if isinstance(argument, Parser.Argument):
+            argument.location = self.parse_optional_location()
+        return argument
 
     def _parse_entry_block(self, arguments: list[Parser.Argument]) -> Block:
         block = Block(arg_types=[argument.type for argument in arguments])

@@ -68,17 +68,33 @@ class ModulePrinter(Printer):
         if self.print_generic_format:
             self._print_generically(op)
             return
-        mended = PRINTERS.get(op.name)
-        if mended is not None and mended(self, op):
-            return
         if isinstance(op, UnregisteredOp):
             self._print_generically(op)
         elif self._loses(op):
             self.print_generic_format = True
             self._print_generically(op)
             self.print_generic_format = False
+        elif (mended := PRINTERS.get(op.name)) is not None and mended.applies(op):
+            self._print_results(op)
+            self.print_string(op.name)
+            mended.print(self, op)
+            self._print_location(op)
         else:
             super().print_op(op)
+
+    def print_operation_type(self, op: Operation) -> None:
+        """Write `(T) -> U`. xDSL adds the location, which custom forms have behind all else."""
+        self.print_function_type(op.operand_types, op.result_types)
+
+    def print_op_with_default_format(self, op: Operation) -> None:
+        """Write the generic form after the name, and the location at its end."""
+        super().print_op_with_default_format(op)
+        self._print_location(op)
+
+    def _print_location(self, op: Operation) -> None:
+        if self.print_debuginfo:
+            self.print_string(" ")
+            self.print_attribute(op.location)
 
     def _print_generically(self, op: Operation) -> None:
         if self._met_in_generic_order:

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.ir import Block, ErasedSSAValue, Operation, Region, SSAValue
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute, Block, ErasedSSAValue, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation, OptPropertyDef, VerificationContext
-from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
+from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, SymbolTable
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from ..dialects.branch_checks import BRANCH_CHECKS
 from ..dialects.comparison_checks import COMPARISON_CHECKS
+from ..dialects.control_flow_checks import CONTROL_FLOW_CHECKS
 from ..dialects.diagnostics import Note, OperationError
 from ..dialects.symbol_checks import SYMBOL_CHECKS
 from ..dialects.tensor_checks import TENSOR_CHECKS
 from .dominance import Dominance
 from .limits import deep_recursion
 
-CHECKS = BRANCH_CHECKS | COMPARISON_CHECKS | SYMBOL_CHECKS | TENSOR_CHECKS
+CHECKS = BRANCH_CHECKS | COMPARISON_CHECKS | CONTROL_FLOW_CHECKS | SYMBOL_CHECKS | TENSOR_CHECKS
 """What is checked of operations beyond their own verifiers, by name."""
 
 TRIPS = (ValueError, IndexError, KeyError, NotImplementedError)
@@ -148,6 +150,8 @@ def _verify_place(operation: Operation) -> None:
     for successor in operation.successors:
         if successor.parent is not region:
             raise OperationError(operation, "branches to a block of another region")
+        if successor is region.first_block:
+            raise OperationError(operation, "entry block of region may not have predecessors")
     if is_last and not operation.has_trait(IsTerminator):
         single = region.first_block is region.last_block
         if not single or not parent.has_trait(NoTerminator):
@@ -173,7 +177,28 @@ def _verify_properties(operation: IRDLOperation) -> None:
             raise OperationError(operation, str(failure)) from failure
 
 
+def _verify_symbols(table: Operation) -> None:
+    """Check that no two symbols of a table share a name."""
+    known: dict[Attribute, Operation] = {}
+    for region in table.regions:
+        for block in region.blocks:
+            for symbol in block.ops:
+                name = symbol.properties.get("sym_name") or symbol.attributes.get("sym_name")
+                if name is None:
+                    continue
+                other = known.setdefault(name, symbol)
+                if other is not symbol:
+                    text = name.data if isinstance(name, StringAttr) else str(name)
+                    raise OperationError(
+                        symbol,
+                        f"redefinition of symbol named '{text}'",
+                        [Note("see existing symbol definition here", other)],
+                    )
+
+
 def _verify_invariants(operation: Operation) -> None:
+    if operation.has_trait(SymbolTable):
+        _verify_symbols(operation)
     try:
         operation.verify_()
         check = CHECKS.get(operation.name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Dialect, Operation
+from xdsl.ir import Attribute, Operation
 
 from ...dialects.affinity import (
     AffinityAnalysisDialectInterface,
@@ -47,7 +47,7 @@ class AffinityAnalysis:
         """All targets that an affinity of an operation may mean, each once, at least one."""
         number = self._numbers.number(affinity)
         if number not in self._targets:
-            dialect = Dialect.split_name(affinity.name)[0]
+            dialect = affinity.name.partition(".")[0]
             if dialect not in self._resolvers:
                 self._resolvers[dialect] = self._resolver_of(dialect, operation)
             self._targets[number] = self._resolvers[dialect](affinity, operation)

@@ -299,3 +299,12 @@ util.func public @late(%s: index) {
   %3 = stream.tensor.sizeof on(#hal.device.affinity<@c>) tensor<16xf32, #e> : index
   util.return
 }
+
+// -----
+
+#e = #iree_encoding.testing<>
+util.func public @no_dialect(%s: index) {
+  // expected-error @+1 {{has an affinity of dialect 'array', which does not implement AffinityAnalysisDialectInterface}}
+  %0 = stream.tensor.sizeof on([1 : i64]) tensor<16xf32, #e> : index
+  util.return
+}
