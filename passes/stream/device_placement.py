@@ -3,17 +3,18 @@
 Transfers, arguments, globals and operations may say where they are. An operation that does not
 say runs where its first tensor operand is that is anywhere. What is made of nothing (constants,
 empty and filled tensors, loads of globals that are never written and not placed) runs wherever it
-is read. What nothing decides is left to the default of the scope, or to the module's only device.
+is read. What reads nothing else runs where its result is wanted. What nothing decides is left to
+the default of the scope, or to the module's only device.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue, Use
 
 from ...dialects.affinity import (
     AFFINITY,
@@ -23,7 +24,7 @@ from ...dialects.affinity import (
 )
 from .layout_origin import ABI_AFFINITY, host_operations
 
-FUNCTIONS = ("func.func", "util.func")
+RETURNS = ("func.return", "util.return")
 MADE_OF_NOTHING = ("arith.constant", "flow.tensor.constant", "tensor.empty", "tensor.splat")
 MOVES = ("flow.tensor.barrier", "flow.tensor.transfer")
 
@@ -42,11 +43,12 @@ class DevicePlacement:
         operations = tuple(host_operations(module))
         self._changed = True
         while self._changed:
-            self._changed = False
-            for operation in operations:
-                RULES.get(operation.name, _follow_operands)(self, operation)
-        for operation in reversed(operations):
-            self._follow_users(operation)
+            while self._changed:
+                self._changed = False
+                for operation in operations:
+                    RULES.get(operation.name, _follow_operands)(self, operation)
+            for operation in reversed(operations):
+                self._follow_users(operation)
 
     def of(self, value: SSAValue) -> Attribute | None:
         """Where a tensor is."""
@@ -107,25 +109,37 @@ class DevicePlacement:
     def _follow_users(self, operation: Operation) -> None:
         """What reads nothing that is placed runs where it is read first.
 
-        If it is read in several places the default comes before that.
+        If it is read in several places the default comes before that. If it is only moved, it
+        runs where it is moved to, unless there is a default.
         """
         if operation.name in MOVES or not operation.results:
             return
         for result in operation.results:
             if result in self._places or self.is_flexible(result) or result.type.name != "tensor":
                 continue
-            places = dict.fromkeys(
-                place
-                for use in result.uses
-                if use.operation.name not in MOVES
-                and (place := self._place_of_user(use.operation)) is not None
-            )
-            if len(places) == 1 or (places and self.default_for(operation) is None):
-                self._places[result] = next(iter(places))
+            moves = [use for use in result.uses if use.operation.name in MOVES]
+            readers = [use for use in result.uses if use.operation.name not in MOVES]
+            default = self.default_for(operation)
+            places = self._places_of_users(readers)
+            if not places and default is None:
+                places = self._places_of_users(moves)
+            if len(places) == 1 or (places and default is None):
+                self.put(result, places[0])
 
-    def _place_of_user(self, operation: Operation) -> Attribute | None:
+    def _places_of_users(self, uses: Iterable[Use]) -> tuple[Attribute, ...]:
+        """The places that are known of those who read a tensor, each once, in order."""
+        found = (self._place_of_user(use) for use in uses)
+        return tuple(dict.fromkeys(place for place in found if place is not None))
+
+    def _place_of_user(self, use: Use) -> Attribute | None:
+        operation = use.operation
         if (own := own_affinity(operation)) is not None:
             return own
+        parent = operation.parent_op()
+        if operation.name in RETURNS and parent is not None:
+            return boundary_affinity(parent, "res_attrs", use.index)
+        if operation.name == "scf.yield" and parent is not None and parent.name != "scf.while":
+            return self._places.get(parent.results[use.index])
         found = (self._places.get(result) for result in operation.results)
         return next((place for place in found if place is not None), None)
 
@@ -205,6 +219,7 @@ def _loop(placement: DevicePlacement, operation: Operation) -> None:
     for sources in (operation.operands[3:], _yielded(block)):
         _flow(placement, sources, block.args[1:])
         _flow(placement, sources, operation.results)
+    _flow(placement, operation.results, block.args[1:])
 
 
 def _while(placement: DevicePlacement, operation: Operation) -> None:
