@@ -41,6 +41,7 @@ from .syntax import (
     Type,
     ValuesAndTypes,
 )
+from .workgroup_numbers import FLOW_WORKGROUP_NUMBERS
 
 WORKLOAD = Optional(("[", Operands("workload"), "]"), anchor="workload")
 
@@ -213,9 +214,9 @@ class DispatchRegionOp(SyntaxOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         WORKLOAD,
-        ATTRIBUTES,
         " -> ",
         TiedResultTypes(ValueForm.SHAPED, "", "", "results_", "result_dims", parenthesized=True),
+        ATTRIBUTES_WITH_KEYWORD,
         RegionBody("body"),
         WorkgroupCountRegion("workgroup_count", "count"),
     )
@@ -230,4 +231,5 @@ FLOW_DISPATCH_OPERATIONS: list[type[Operation]] = [
     ExecutableExportOp,
     ExecutableOp,
     ReturnOp,
+    *FLOW_WORKGROUP_NUMBERS,
 ]

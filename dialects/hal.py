@@ -39,6 +39,7 @@ from .hal_targets import (
     DeviceType,
     ExecutableTargetAttr,
 )
+from .workgroup_numbers import HAL_WORKGROUP_NUMBERS
 
 Hal = Dialect(
     "hal",
@@ -49,6 +50,7 @@ Hal = Dialect(
         EncodingTypeOp,
         InterfaceBindingSubspanOp,
         InterfaceConstantLoadOp,
+        *HAL_WORKGROUP_NUMBERS,
         TensorBarrierOp,
         TensorExportOp,
         TensorImportOp,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Operation
 from xdsl.irdl import (
     irdl_op_definition,
@@ -19,7 +19,6 @@ from xdsl.irdl import (
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from .dispatch_tensors import Ordinal
 from .executable_syntax import EXECUTABLE_SYNTAX, EXPORT_SYNTAX, ExecutableBody
 from .resource_syntax import dynamic_dimensions
 from .stream_types import BindingType
@@ -32,6 +31,7 @@ from .syntax import (
     Type,
     ValuesAndTypes,
 )
+from .workgroup_numbers import STREAM_WORKGROUP_NUMBERS
 
 
 @irdl_op_definition
@@ -136,45 +136,6 @@ class BindingSubspanOp(SyntaxOperation):
             )
 
 
-class WorkgroupNumber(SyntaxOperation):
-    """A number about workgroups along one dimension."""
-
-    dimension = prop_def(IntegerAttr)
-    result = result_def(IndexType())
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = ("[", Ordinal("dimension"), "]", ATTRIBUTES, " : ", Type("result"))
-
-    def verify_(self) -> None:
-        super().verify_()
-        if not 0 <= self.dimension.value.data < 3:
-            raise VerifyException(
-                f"dimension {self.dimension.value.data} out of bounds of workgroup dimensions; "
-                "must be in [0, 3)"
-            )
-
-
-@irdl_op_definition
-class DispatchWorkgroupIdOp(WorkgroupNumber):
-    """Which workgroup this is."""
-
-    name = "stream.dispatch.workgroup.id"
-
-
-@irdl_op_definition
-class DispatchWorkgroupCountOp(WorkgroupNumber):
-    """How many workgroups there are."""
-
-    name = "stream.dispatch.workgroup.count"
-
-
-@irdl_op_definition
-class DispatchWorkgroupSizeOp(WorkgroupNumber):
-    """How many invocations a workgroup has."""
-
-    name = "stream.dispatch.workgroup.size"
-
-
 @irdl_op_definition
 class ReturnOp(SyntaxOperation):
     """Ends a workgroup count region."""
@@ -188,11 +149,9 @@ class ReturnOp(SyntaxOperation):
 
 STREAM_EXECUTABLE_OPERATIONS: list[type[Operation]] = [
     BindingSubspanOp,
-    DispatchWorkgroupCountOp,
-    DispatchWorkgroupIdOp,
-    DispatchWorkgroupSizeOp,
     ExecutableEndOp,
     ExecutableExportOp,
     ExecutableOp,
     ReturnOp,
+    *STREAM_WORKGROUP_NUMBERS,
 ]

@@ -280,8 +280,8 @@ def _count_from_slice(op: Operation, operands: Sequence[Value], frame: Frame) ->
 
 @executes(
     *(
-        f"{dialect}.{number}"
-        for dialect in ("flow.dispatch.workgroup", "stream.dispatch.workgroup")
+        f"{kernel}.workgroup.{number}"
+        for kernel in ("flow.dispatch", "hal.interface", "stream.dispatch")
         for number in WORKGROUP_NUMBERS
     )
 )

@@ -13,10 +13,18 @@ from ...dialects import stream_executables as stream
 from ...dialects.dispatch_tensors import DispatchTensor
 from ...dialects.size_arithmetic import constant_index
 from ...dialects.stream_types import BindingType
+from ...dialects.workgroup_numbers import (
+    StreamWorkgroupCountOp,
+    StreamWorkgroupIdOp,
+    StreamWorkgroupSizeOp,
+)
 
 BINDING = BindingType()
 
 REPLACEMENTS: dict[str, type[Operation]] = {
+    "flow.dispatch.workgroup.count": StreamWorkgroupCountOp,
+    "flow.dispatch.workgroup.id": StreamWorkgroupIdOp,
+    "flow.dispatch.workgroup.size": StreamWorkgroupSizeOp,
     "flow.executable": stream.ExecutableOp,
     "flow.executable.export": stream.ExecutableExportOp,
     "flow.executable_end": stream.ExecutableEndOp,
