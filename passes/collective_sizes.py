@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from xdsl.builder import Builder
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, TensorType, i64
 from xdsl.dialects.tensor import ExtractOp, FromElementsOp
 from xdsl.ir import Operation, OpResult, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ..dialects.shard import AllReduceOp, GridShapeOp, ProcessMultiIndexOp
 from ..sharding.sharding import ReductionKind
+from .located import builder_before
 from .sharding.collectives import axes_of, dimension_of, grid_name
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ class _SizeArithmetic:
     def __init__(self, sizes: DimensionSizes, value: OpResult) -> None:
         self._sizes = sizes
         self._value = value
-        self._builder = Builder(InsertPoint.before(value.op))
+        self._builder = builder_before(value.op)
         self._axes = axes_of(value.op)
         self._grid = grid_name(value.op)
 

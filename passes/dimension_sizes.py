@@ -22,6 +22,7 @@ from ..dialects.encoding_interfaces import Tensor
 from ..dialects.reading import attribute, integers
 from ..dialects.size_arithmetic import constant_index
 from .collective_sizes import COLLECTIVE_SIZES
+from .located import builder_before, located_builder, maker_of
 from .tosa_sizes import TOSA_SIZES
 from .tosa_window_sizes import TOSA_WINDOW_SIZES
 
@@ -86,17 +87,20 @@ class DimensionSizes:
         block = entry_block(like)
         key = block, number
         if key not in self._constants:
-            self._constants[key] = constant_index(number, Builder(InsertPoint.at_start(block)))
+            builder = located_builder(InsertPoint.at_start(block), maker_of(like))
+            self._constants[key] = constant_index(number, builder)
         return self._constants[key]
 
     def builder_behind(self, value: SSAValue) -> Builder:
         """A builder that inserts right where a value becomes known."""
+        maker = maker_of(value)
         if isinstance(value, OpResult):
-            return Builder(InsertPoint.after(value.op))
+            return located_builder(InsertPoint.after(maker), maker)
         block = cast(Block, value.owner)
         # Behind constants, which are put to the start of the block at any time.
         last = next((one for one in reversed(self._leading_constants(block))), None)
-        return Builder(InsertPoint.at_start(block) if last is None else InsertPoint.after(last))
+        point = InsertPoint.at_start(block) if last is None else InsertPoint.after(last)
+        return located_builder(point, maker)
 
     def _leading_constants(self, block: Block) -> list[Operation]:
         leading: list[Operation] = []
@@ -256,7 +260,7 @@ def _combine(
         return left
     if left == neutral:
         return right
-    builder = Builder(InsertPoint.before(value.op))
+    builder = builder_before(value.op)
     operands = [
         one if isinstance(one, SSAValue) else sizes.constant(one, value) for one in (left, right)
     ]

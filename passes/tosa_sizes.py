@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from xdsl.builder import Builder
 from xdsl.dialects.arith import MaxSIOp
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import OpResult, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ..dialects.reading import attribute, integers
+from .located import builder_before
 
 if TYPE_CHECKING:
     from .dimension_sizes import DimensionSizes
@@ -34,7 +33,7 @@ def _broadcast(count: int) -> Rule:
             if isinstance(size, int) or found == 1:
                 found = size
             elif isinstance(found, SSAValue):
-                builder = Builder(InsertPoint.before(value.op))
+                builder = builder_before(value.op)
                 found = builder.insert(MaxSIOp(found, size)).result
         return found
 

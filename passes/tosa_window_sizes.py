@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from xdsl.builder import Builder
 from xdsl.dialects.arith import AddiOp, DivUIOp, MuliOp
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import OpResult, SSAValue
-from xdsl.rewriter import InsertPoint
 
+from .located import builder_before
 from .sharding.rules.tosa_windows import sliding
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def _scaled(
     """(size * factor + offset) / divisor, of numbers that are not negative, rounded down."""
     if isinstance(size, int):
         return (size * factor + offset) // divisor
-    builder = Builder(InsertPoint.before(value.op))
+    builder = builder_before(value.op)
     if factor != 1:
         size = builder.insert(MuliOp(size, sizes.constant(factor, value))).result
     if offset:
@@ -49,7 +48,7 @@ def _channels(sizes: DimensionSizes, value: OpResult) -> Size:
         channels, multiplier = multiplier, channels
     if isinstance(multiplier, int):
         return _scaled(sizes, value, channels, multiplier, 0, 1)
-    builder = Builder(InsertPoint.before(operation))
+    builder = builder_before(operation)
     return builder.insert(MuliOp(sizes.value(weight, 2), multiplier)).result
 
 

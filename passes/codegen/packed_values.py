@@ -29,7 +29,6 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.complex import ConstantOp as ComplexConstantOp
 from xdsl.dialects.tensor import CastOp, CollapseShapeOp, EmptyOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ...dialects.diagnostics import OperationError
 from ...dialects.encoding_interfaces import Tensor, plain
@@ -39,6 +38,7 @@ from ...dialects.size_arithmetic import constant_index
 from ...dialects.tensor_reshapes import ExpandShapeOp
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
 from ..dimension_sizes import DimensionSizes, Size, tensor_of
+from ..located import builder_before
 
 Maker = Callable[[PackedLayout], SSAValue]
 """Makes a tensor in a layout from nothing, as `tensor.empty` can."""
@@ -83,7 +83,7 @@ class PackedValues:
     @property
     def builder(self) -> Builder:
         """Inserts in front of the operation at hand."""
-        return Builder(InsertPoint.before(self.operation))
+        return builder_before(self.operation)
 
     def held(self, value: SSAValue) -> HeldTensor:
         """What is known of a tensor; one that was never encoded is what it is."""

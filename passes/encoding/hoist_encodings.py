@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
@@ -32,6 +31,7 @@ from ...dialects.flow_tensors import TensorConstantOp
 from ...dialects.util import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
 from ...dialects.util_functions import ReturnOp
 from ..dimension_sizes import tensor_of
+from ..located import builder_before, located_builder, replace_by
 from ..stream.device_placement import MOVES
 from ..stream.layout_origin import host_operations, symbol
 
@@ -74,7 +74,7 @@ class Hoisting:
             if any(_is_inside(operand, loop) for operand in operation.operands):
                 break
             operation.detach()
-            Builder(InsertPoint.before(loop)).insert(operation)
+            builder_before(loop).insert(operation)
 
     def _constant_origin(self, value: SSAValue) -> Operation | None:
         """The constant, or the load of a global that never changes, that a value is or was."""
@@ -108,8 +108,7 @@ class Hoisting:
                 "is_immutable": UnitAttr(),
             },
         )
-        load.location = operation.location
-        Rewriter.replace_op(operation, load)
+        replace_by(operation, load)
         for one in (*reversed(moves), origin):
             if not any(result.uses for result in one.results):
                 Rewriter.erase_op(one)
@@ -142,15 +141,12 @@ class Hoisting:
         block.add_ops([*moved, encode, store, ReturnOp.build(operands=[()])])
         defined = self._globals.get(symbol(origin, "global"), origin)
         source.location = defined.location
-        encode.location = operation.location
         initializer = InitializerOp.create(
             properties={"function_type": FunctionType.from_lists([], [])},
             regions=[Region(block)],
         )
-        builder = Builder(InsertPoint.before(_function_of(operation)))
-        for one in (variable, initializer):
-            one.location = operation.location
-            builder.insert(one)
+        builder = located_builder(InsertPoint.before(_function_of(operation)), operation)
+        builder.insert((variable, initializer))
         self._globals[name] = variable
         return variable
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.tensor import EmptyOp
@@ -25,6 +24,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...dialects.encoding_interfaces import with_encoding
 from ...dialects.structured import IteratorType, StructuredView, structured_view
 from ..dimension_sizes import DimensionSizes, tensor_of
+from ..located import builder_before, located_builder, replace_by
 from ..stream.layout_origin import host_operations
 from .contraction_matching import WIDENING
 from .set_encoding import on_tensors
@@ -124,7 +124,7 @@ def _sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
         result_types=operation.result_types,
         properties=first.properties,
     )
-    Rewriter.replace_op(operation, unset)
+    replace_by(operation, unset)
     for one in dict.fromkeys(found):
         if not one.results[0].uses:
             Rewriter.erase_op(one)
@@ -155,7 +155,7 @@ def _hoist_encoding(operation: Operation, sizes: DimensionSizes) -> None:
         properties=operation.properties,
         attributes=operation.attributes,
     )
-    Builder(InsertPoint.before(operation)).insert(encode)
+    builder_before(operation).insert(encode)
     result = _encoded(widening, view, [encode.results[0]], encoding, sizes, operation)
     operation.results[0].replace_all_uses_with(result)
     Rewriter.erase_op(operation)
@@ -177,6 +177,6 @@ def _encoded(
     if result is None or encoded is None or encoded.encoding != encoding:
         raise ValueError(f"{operation.name} has no encoded operand")
     type_ = with_encoding(result, encoded.encoding)
-    builder = Builder(InsertPoint.before(operation if before is None else before))
+    builder = located_builder(InsertPoint.before(before or operation), operation)
     empty = builder.insert(EmptyOp(sizes.dynamic_sizes(view.outputs[0]), type_)).tensor
     return builder.insert(on_tensors(operation, [*inputs, empty], [type_])).results[0]

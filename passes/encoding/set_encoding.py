@@ -26,7 +26,7 @@ from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from ...dialects.encoding_interfaces import Tensor, with_encoding
 from ...dialects.iree_encoding import SetEncodingOp, UnsetEncodingOp
@@ -34,6 +34,7 @@ from ...dialects.iree_encoding_attributes import EncodingAttr
 from ...dialects.printing import Spelling
 from ...dialects.spelling import spelled_encoding, spelling_of
 from ..dimension_sizes import DimensionSizes
+from ..located import builder_before
 from ..stream.layout_origin import host_operations
 from .contraction_matching import TiledContraction, tiled_contraction, tiled_convolution
 from .split_factors import split_factors
@@ -86,7 +87,7 @@ class ContractionEncoder:
         encodings = [
             spelled_encoding(contraction.encoding(index), self._spelling) for index in range(3)
         ]
-        builder = Builder(InsertPoint.before(operation))
+        builder = builder_before(operation)
         factors = [
             self._set(value, encoding, loops, builder)
             for value, encoding in zip(view.inputs, encodings[:2], strict=True)

@@ -14,13 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.builder import Builder
 from xdsl.dialects.arith import MulfOp
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, Float64Type, TensorType
 from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from ...dialects.encoding_interfaces import tensor_encoding
 from ...dialects.linalg import GenericOp
@@ -28,6 +27,7 @@ from ...dialects.linalg_body_ops import YieldOp
 from ...dialects.structured import IteratorType, StructuredView, structured_view
 from ...tiling.contractions import RESULT, ContractionOperand
 from ..dimension_sizes import DimensionSizes, Size, tensor_of
+from ..located import builder_before
 from .contraction_matching import WIDENING
 
 LEAST_USES = 8
@@ -176,7 +176,7 @@ class _Splitter:
     def __init__(self, view: StructuredView, sizes: DimensionSizes) -> None:
         self._view = view
         self._sizes = sizes
-        self._builder = Builder(InsertPoint.before(view.operation))
+        self._builder = builder_before(view.operation)
 
     def contraction(self, factors: tuple[list[Term], list[Term]]) -> Operation:
         """The contraction of two factors, which are computed in front of it if they have to be."""

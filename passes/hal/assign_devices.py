@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from platform import machine
 from typing import cast
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -32,6 +31,7 @@ from ...dialects.hal_analysis import DeviceTargets
 from ...dialects.hal_targets import DEVICE, DeviceTargetAttr, ExecutableTargetAttr
 from ...dialects.iree_cpu import CpuEncodingResolverAttr
 from ...dialects.util import GlobalOp
+from ..located import located_builder
 from .process_devices import place_processes
 
 HOST = "host"
@@ -70,7 +70,7 @@ class AssignDevicesPass(ModulePass):
                 "initial_value": local_device(features),
             }
         )
-        Builder(InsertPoint.at_start(op.body.block)).insert(device)
+        located_builder(InsertPoint.at_start(op.body.block), op).insert(device)
         op.attributes[DEFAULT_AFFINITY] = DeviceAffinityAttr.new([SymbolRefAttr(name), NoneAttr()])
 
 

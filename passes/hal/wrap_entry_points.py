@@ -34,7 +34,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from ...dialects.diagnostics import OperationError
 from ...dialects.encoding_interfaces import Tensor, tensor_encoding
@@ -51,6 +51,7 @@ from ...dialects.resource_syntax import UNTIED, tied_operands
 from ...dialects.size_arithmetic import constant_index
 from ...dialects.util_functions import FuncOp, ReturnOp
 from ..dimension_sizes import DimensionSizes, tensor_of
+from ..located import builder_before, located_builder, replace_by
 from ..stream.device_placement import boundary_affinity
 
 INDEX = IndexType()
@@ -121,11 +122,10 @@ class Wrapper:
         }
         body = function.detach_region(region)
         new = FuncOp.create(properties=properties, attributes=attributes, regions=[body])
-        new.location = function.location
-        Rewriter.replace_op(function, new)
+        replace_by(function, new)
 
     def _import_arguments(self, block: Block) -> None:
-        builder = Builder(InsertPoint.at_start(block))
+        builder = located_builder(InsertPoint.at_start(block), self._function)
         for index, argument in enumerate(tuple(block.args)):
             tensor = tensor_of(argument)
             if tensor is None:
@@ -179,7 +179,7 @@ class Wrapper:
         return builder.insert(operation).target
 
     def _export_results(self, end: Operation) -> None:
-        builder = Builder(InsertPoint.before(end))
+        builder = builder_before(end)
         sizes = DimensionSizes()
         returned: list[SSAValue] = []
         for index, value in enumerate(end.operands):
@@ -203,7 +203,7 @@ class Wrapper:
                 properties=properties,
             )
             returned.append(builder.insert(operation).target)
-        Rewriter.replace_op(end, ReturnOp.build(operands=[returned]))
+        replace_by(end, ReturnOp.build(operands=[returned]))
 
 
 def _passed(type_: Attribute) -> Attribute:

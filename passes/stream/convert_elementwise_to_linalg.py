@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
 from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from ...dialects.encoding_interfaces import Tensor
 from ...dialects.linalg import GenericOp
@@ -25,6 +24,7 @@ from ...dialects.linalg_body_ops import YieldOp
 from ...dialects.reading import element_type
 from ...dialects.structured import IteratorType
 from ..dimension_sizes import DimensionSizes
+from ..located import builder_before
 from .layout_origin import host_operations
 
 DIALECTS = frozenset({"arith", "complex", "math"})
@@ -57,7 +57,7 @@ def _convert(operation: Operation, sizes: DimensionSizes) -> SSAValue:
     shape = result.get_shape()
     like = next(value for value in operation.operands if isinstance(value.type, TensorType))
     dims = [sizes.value(like, index) for index, size in enumerate(shape) if size == DYNAMIC_INDEX]
-    builder = Builder(InsertPoint.before(operation))
+    builder = builder_before(operation)
     empty = builder.insert(EmptyOp(dims, result)).tensor
     body = Block(arg_types=[element_type(value.type) for value in (*operation.operands, empty)])
     scalar = type(operation).create(

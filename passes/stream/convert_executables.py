@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.builder import Builder
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from ...dialects import stream_executables as stream
 from ...dialects.dispatch_tensors import DispatchTensor
@@ -18,6 +17,7 @@ from ...dialects.workgroup_numbers import (
     StreamWorkgroupIdOp,
     StreamWorkgroupSizeOp,
 )
+from ..located import located_builder, replace_by
 
 BINDING = BindingType()
 
@@ -57,8 +57,7 @@ def _rename(operation: Operation) -> None:
         attributes=operation.attributes,
         regions=[operation.detach_region(region) for region in tuple(operation.regions)],
     )
-    renamed.location = operation.location
-    Rewriter.replace_op(operation, renamed)
+    replace_by(operation, renamed)
 
 
 def _bind_arguments(function: Operation) -> None:
@@ -71,15 +70,15 @@ def _bind_arguments(function: Operation) -> None:
         if not isinstance(argument.type, DispatchTensor):
             continue
         if start is None:
-            start = constant_index(0, Builder(InsertPoint.at_start(block)))
+            start = constant_index(0, located_builder(InsertPoint.at_start(block), function))
         binding = block.insert_arg(BINDING, argument.index)
         binding.name_hint = argument.name_hint
         ties = [u.operation for u in argument.uses if u.operation.name == "flow.dispatch.tie_shape"]
         for tie in ties:
-            Rewriter.replace_op(tie, _subspan(argument, binding, start, tie.operands[1:]))
+            replace_by(tie, _subspan(argument, binding, start, tie.operands[1:]))
         if argument.uses:
             whole = _subspan(argument, binding, start, ())
-            Builder(InsertPoint.after(_owner(start, block))).insert(whole)
+            located_builder(InsertPoint.after(_owner(start, block)), function).insert(whole)
             argument.replace_all_uses_with(whole.result)
         block.erase_arg(argument)
     results = () if block.last_op is None else block.last_op.operands

@@ -23,6 +23,7 @@ from ...dialects.encoding_interfaces import Tensor
 from ...dialects.stream_types import ResourceType
 from ...dialects.util import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
 from ...dialects.util_functions import ReturnOp
+from ..located import builder_before
 from .device_placement import DevicePlacement
 from .layout_origin import host_operations, symbol
 from .stored_tensors import (
@@ -126,7 +127,7 @@ class StoredGlobals:
             )
         if name not in self._copies and "is_mutable" in variable.properties:
             self._add_copy(name, variable.attributes.get(AFFINITY))
-        builder = Builder(InsertPoint.before(variable))
+        builder = builder_before(variable)
         for place, copy in self._copies.get(name, {}).items():
             held = {copy: self._resource_type(name), size_name(copy): INDEX}
             for symbol_name, type_ in held.items():

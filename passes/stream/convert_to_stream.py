@@ -20,7 +20,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr, TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from ...dialects import stream_tensor as stream
 from ...dialects.diagnostics import Note, OperationError
@@ -29,6 +29,7 @@ from ...dialects.size_arithmetic import constant_index
 from ...dialects.stream_tensor_elements import TensorLoadOp
 from ...dialects.util_types import UnusedType
 from ..dimension_sizes import FUNCTIONS, constant_operand, tensor_of
+from ..located import builder_before
 from .convert_control_flow import (
     CONTROL_FLOW,
     blocks_in_order,
@@ -152,7 +153,7 @@ class HostProgram:
         self._outdated.append(argument)
 
     def _convert(self, operation: Operation) -> None:
-        builder = Builder(InsertPoint.before(operation))
+        builder = builder_before(operation)
         if operation.name in CONTROL_FLOW:
             convert_control_flow(self, operation, builder)
             return
@@ -298,7 +299,6 @@ def _dispatch(host: HostProgram, operation: Operation, builder: Builder) -> None
         result_types=[[UNKNOWN] * len(operation.results)],
         properties=properties,
     )
-    dispatch.location = operation.location
     builder.insert(dispatch)
     for old, new, size, dims in zip(
         operation.results, dispatch.results, result_sizes, result_dims, strict=True

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation
@@ -23,6 +22,7 @@ from ...dialects.encoding_interfaces import Tensor, tensor_encoding
 from ...dialects.iree_encoding_layouts import PackedStorageAttr
 from ...dialects.tensor_shapes import element_of
 from ...tiling.element_types import ElementKind
+from ..located import builder_before, located_builder
 
 CONVERSIONS = {operation.name: operation for operation in ExtendedArith.operations}
 """Conversions that take tensors as well as numbers, by name."""
@@ -82,7 +82,7 @@ def _encode_load(operation: Operation) -> None:
     if stored == wanted:
         return
     result = Rewriter.replace_value_with_new_type(result, stored)
-    builder = Builder(InsertPoint.after(operation))
+    builder = located_builder(InsertPoint.after(operation), operation)
     truncated = builder.insert(
         CONVERSIONS["arith.trunci"].create(operands=[result], result_types=[wanted])
     )
@@ -95,7 +95,7 @@ def _encode_store(operation: Operation) -> None:
     stored = stored_type(value.type)
     if stored == value.type:
         return
-    builder = Builder(InsertPoint.before(operation))
+    builder = builder_before(operation)
     widened = builder.insert(
         CONVERSIONS["arith.extui"].create(operands=[value], result_types=[stored])
     )

@@ -31,6 +31,7 @@ from ...dialects.flow import TensorEncodeOp, TensorReshapeOp, TensorTransferOp
 from ...dialects.spelling import spelling_of
 from ...dialects.structured import structured_view
 from ..dimension_sizes import FUNCTIONS, DimensionSizes, tensor_of
+from ..located import builder_before, replace_by
 from .device_placement import MOVES, DevicePlacement, boundary_affinity
 from .dispatch_groups import (
     ENCODES,
@@ -105,7 +106,7 @@ def free_destinations(block: Block, sizes: DimensionSizes) -> None:
             if isinstance(value, OpResult) and value.op.name == "tensor.empty":
                 continue
             empty = EmptyOp(sizes.dynamic_sizes(value), tensor)
-            Builder(InsertPoint.before(operation)).insert(empty)
+            builder_before(operation).insert(empty)
             operation.operands[len(view.inputs) + index] = empty.tensor
 
 
@@ -169,7 +170,7 @@ def _bring(
         result_types=[value.type],
         properties={"target": place},
     )
-    return Builder(InsertPoint.before(reader)).insert(transfer).result
+    return builder_before(reader).insert(transfer).result
 
 
 # Dispatches
@@ -208,7 +209,7 @@ def _encode(operation: Operation, place: Attribute | None, sizes: DimensionSizes
         result_types=[result.type],
         attributes={} if place is None else {AFFINITY: place},
     )
-    Rewriter.replace_op(operation, encode)
+    replace_by(operation, encode)
 
 
 def _reshape(operation: Operation, sizes: DimensionSizes) -> None:
@@ -222,7 +223,7 @@ def _reshape(operation: Operation, sizes: DimensionSizes) -> None:
         operands=[source, sizes.dynamic_sizes(source), sizes.dynamic_sizes(result)],
         result_types=[result.type],
     )
-    Rewriter.replace_op(operation, reshape)
+    replace_by(operation, reshape)
 
 
 HOST_RULES: dict[str, Callable[[Operation, DimensionSizes], None]] = dict.fromkeys(

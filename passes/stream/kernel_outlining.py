@@ -14,7 +14,6 @@ from functools import lru_cache
 from itertools import chain
 from typing import cast
 
-from xdsl.builder import Builder
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
@@ -56,6 +55,7 @@ from ...dialects.shard_checks import DEVICES
 from ...dialects.structured import structured_view
 from ...dialects.tensor_shapes import shape_of
 from ..dimension_sizes import DimensionSizes, tensor_of
+from ..located import builder_before, located_builder
 from .dispatch_groups import ENCODES, Group, is_copied
 from .group_rows import is_elementwise
 from .structure import Structures
@@ -149,7 +149,7 @@ class KernelOutliner:
             attributes={} if group.place is None else {AFFINITY: group.place},
         )
         last = group.operations[-1]
-        Builder(InsertPoint.after(last)).insert(dispatch)
+        located_builder(InsertPoint.after(last), root).insert(dispatch)
         inside = set(group.operations)
         for old, new in zip(interface.results, dispatch.results, strict=True):
             for use in tuple(old.uses):
@@ -207,8 +207,7 @@ class KernelOutliner:
             properties={"sym_visibility": StringAttr("private"), "sym_name": StringAttr(name)},
             regions=[Region(Block([export, inner, flow.ExecutableEndOp.create()]))],
         )
-        executable.location = function.location
-        Builder(InsertPoint.before(function)).insert(executable)
+        builder_before(function).insert(executable)
 
     def _grids_of(self, kernel: FuncOp) -> list[Operation]:
         """The grids of processes that a kernel's collectives name: it sees no other module."""
@@ -344,7 +343,8 @@ class KernelBody:
                 *(self._bound(value, "writeonly") for value in interface.results),
             ]
         )
-        self._builder = Builder(InsertPoint.at_end(self.block))
+        root = root_of(interface.group)
+        self._builder = located_builder(InsertPoint.at_end(self.block), root)
         self._values: dict[SSAValue, SSAValue] = {}
         self._fill()
 

@@ -34,6 +34,7 @@ from ...dialects.stream_tensor import TensorDispatchOp, TensorEncodeOp
 from ...dialects.stream_types import BindingType
 from ...dialects.tensor_shapes import shape_of
 from ...dialects.util_types import UnusedType
+from ..located import located_builder, replace_by
 from .affinity_analysis import AffinityAnalysis
 from .attribute_numbers import AttributeNumbers
 from .kernel_outlining import INDEX, KERNEL_OPERATIONS, KernelOperations, whole_tensor
@@ -64,7 +65,7 @@ class Relayouts:
     def __init__(self, context: Context, module: ModuleOp) -> None:
         self._affinities = AffinityAnalysis(context, module, AttributeNumbers())
         self._operations = KERNEL_OPERATIONS[spelling_of(module)]
-        self._builder = Builder(InsertPoint.at_start(module.body.block))
+        self._point = InsertPoint.at_start(module.body.block)
         self._taken = {
             name.data
             for operation in module.body.block.ops
@@ -90,7 +91,7 @@ class Relayouts:
         targets = () if affinity is None else self._affinities.targets(affinity, operation)
         key = source, result, targets
         if key not in self._kernels:
-            self._kernels[key] = self._kernel(source, result)
+            self._kernels[key] = self._kernel(source, result, operation)
         dims = tuple(operation.source_encoding_dims)
         dispatch = TensorDispatchOp.build(
             operands=[
@@ -110,10 +111,10 @@ class Relayouts:
                 **at(operation.affinity),
             },
         )
-        dispatch.location = operation.location
-        Rewriter.replace_op(operation, dispatch)
+        replace_by(operation, dispatch)
 
-    def _kernel(self, source: Tensor, result: Tensor) -> SymbolRefAttr:
+    def _kernel(self, source: Tensor, result: Tensor, encode: Operation) -> SymbolRefAttr:
+        """A new executable, where the first encode is that it stands for."""
         number = len(self._kernels)
         while (name := f"_encoding_{number}") in self._taken:
             number += 1
@@ -146,7 +147,7 @@ class Relayouts:
             properties={"sym_visibility": StringAttr("private"), "sym_name": StringAttr(name)},
             regions=[Region(body)],
         )
-        self._builder.insert(executable)
+        located_builder(self._point, encode).insert(executable)
         return SymbolRefAttr(name, [function.sym_name])
 
 

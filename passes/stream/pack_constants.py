@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, cast
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     AnyDenseElement,
@@ -26,12 +25,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from ...dialects.encoding_interfaces import EncodingError, Tensor, tensor_encoding
 from ...dialects.stream_tensor import TensorConstantOp, TensorEncodeOp
 from ...dialects.tensor_shapes import shape_of
 from ...tiling.packed_layouts import PackedLayout
+from ..located import builder_before
 from .layout_origin import host_operations
 
 if TYPE_CHECKING:
@@ -91,8 +91,7 @@ def _replace(encode: TensorEncodeOp, value: Dense) -> None:
             **({} if affinity is None else {"affinity": affinity}),
         },
     )
-    constant.location = encode.location
-    result = Builder(InsertPoint.before(encode)).insert(constant).result
+    result = builder_before(encode).insert(constant).result
     source: SSAValue = encode.source
     Rewriter.replace_op(encode, [], [result])
     # Nobody may need the constant as it was.

@@ -19,16 +19,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from ...dialects.encoding_interfaces import Tensor, storage_formula_of, tensor_encoding
 from ...dialects.stream_async import AsyncTransferOp
 from ...dialects.stream_tensor import TensorEncodeOp
+from ..located import builder_before
 from .layout_origin import host_operations
 
 ENCODE, TRANSFER = "stream.tensor.encode", "stream.async.transfer"
@@ -145,7 +145,7 @@ def _encode_on_receiver(transfer: AsyncTransferOp) -> None:
         properties=transfer.properties,
     )
     moved.location = transfer.location
-    Builder(InsertPoint.before(transfer)).insert(moved)
+    builder_before(transfer).insert(moved)
     received = _encode(encode, moved.result, transfer.target_affinity, transfer)
     Rewriter.replace_op(transfer, [], [received.result])
     if not encode.result.uses:
@@ -174,7 +174,7 @@ def _encode(
     if place is not None:
         encode.properties["affinity"] = place
     encode.location = like.location
-    return Builder(InsertPoint.before(before)).insert(encode)
+    return builder_before(before).insert(encode)
 
 
 def _send(encode: TensorEncodeOp, like: AsyncTransferOp, before: Operation) -> SSAValue:
@@ -185,7 +185,7 @@ def _send(encode: TensorEncodeOp, like: AsyncTransferOp, before: Operation) -> S
         properties=like.properties,
     )
     transfer.location = like.location
-    return Builder(InsertPoint.before(before)).insert(transfer).result
+    return builder_before(before).insert(transfer).result
 
 
 def _made_by(value: SSAValue, name: str) -> Operation | None:

@@ -97,7 +97,8 @@ def test_parameters_are_packed_once_and_when_they_are_loaded() -> None:
 def test_without_files_a_parameter_is_an_error() -> None:
     code, _, stderr = mesh_run(str(CASE), "--device=local-task", "--random-inputs=0")
     assert code == 1
-    assert "c18b_param_two_uses.mlir:" in stderr
+    line = next(n for n, line in enumerate(CASE.read_text().splitlines(), 1) if "parameter" in line)
+    assert f"c18b_param_two_uses.mlir:{line}:1: error" in stderr
     assert "whose contents are not given" in stderr
 
 

@@ -1,0 +1,43 @@
+"""Operations that a pass makes are where what they are made from is in the source.
+
+So an error in a later pass, or when the program runs, still points at a line that somebody wrote.
+"""
+
+from __future__ import annotations
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import UNKNOWN_LOC
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+
+def locate(made: Operation, origin: Operation) -> None:
+    """Give an operation, and those inside, the location of `origin` where they have none."""
+    for operation in made.walk():
+        if operation.location is UNKNOWN_LOC:
+            operation.location = origin.location
+
+
+def located_builder(point: InsertPoint, origin: Operation) -> Builder:
+    """A builder at `point` of operations that are made from `origin`."""
+    return Builder(point, operation_insertion_handler=[lambda made: locate(made, origin)])
+
+
+def maker_of(value: SSAValue) -> Operation:
+    """The operation that makes a value, or that has it as an argument of a block."""
+    owner = value.owner
+    operation = owner.parent_op() if isinstance(owner, Block) else owner
+    if operation is None:
+        raise ValueError(f"{value} is in a block without an operation")
+    return operation
+
+
+def builder_before(origin: Operation) -> Builder:
+    """A builder of operations that are made from `origin`, in front of it."""
+    return located_builder(InsertPoint.before(origin), origin)
+
+
+def replace_by(operation: Operation, made: Operation) -> None:
+    """Put one operation, with as many results, in the place of another."""
+    locate(made, operation)
+    Rewriter.replace_op(operation, made)
