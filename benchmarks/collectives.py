@@ -1,6 +1,6 @@
 """Collectives over threads, over our MPI communicator, and MPI's own, in one run.
 
-    python benchmarks/collectives.py [--devices 4] [--rounds 3]
+    python -m benchmarks.collectives [--devices 4] [--rounds 3]
 
 Each round measures threads and then, in ranks of their own, MPI; figures are medians over the
 rounds of the time of one collective in microseconds. "loop" is a collective inside a command

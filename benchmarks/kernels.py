@@ -1,6 +1,6 @@
 """Kernels of the numba backend against NumPy, on one thread each.
 
-    python benchmarks/kernels.py [--repeats 9]
+    python -m benchmarks.kernels [--repeats 9]
 
 Every row is measured interleaved: one run of ours, one of NumPy's, and so on; the figures are
 medians, and the ratio is NumPy's time over ours, so larger is better. Set OPENBLAS_NUM_THREADS=1

@@ -7,7 +7,7 @@ Specialising should take less time than reading, and both should grow with the p
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 
 from mesh_opt.passes.stream.encode_host_tensors import EncodeHostTensorsPass
@@ -95,7 +95,9 @@ def _dispatch(number: int) -> str:
 
 def main() -> None:
     """Print CPU seconds for each size."""
-    for dispatches in map(int, sys.argv[1:] or ("500", "2000", "10000")):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("dispatches", type=int, nargs="*", default=[500, 2000, 10000])
+    for dispatches in parser.parse_args().dispatches:
         source, context = Source(program(dispatches), "benchmark"), new_context()
         started = time.process_time()
         module = parse_module(context, source)

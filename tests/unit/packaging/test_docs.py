@@ -1,0 +1,97 @@
+"""What the pages of `docs/` name exists, and the commands that they show work."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+from mesh_opt.passes.registry import OWN_PASSES
+from mesh_opt.tools.run_lines import TOOLS
+
+ROOT = Path(__file__).parents[3]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+OURS = ("api.py", "backend", "benchmarks", "dialects", "docs", "examples", "interpreter", "passes")
+OURS += ("runtime", "sharding", "tests", "tiling", "tools", ".ci", "Makefile")
+FILES = [
+    path.relative_to(ROOT).as_posix()
+    for name in OURS
+    for path in ((ROOT / name).rglob("*") if (ROOT / name).is_dir() else (ROOT / name,))
+    if path.is_file() and path.suffix != ".pyc"
+]
+GENERATED = re.compile(r"(<!-- mesh-opt [^\n]*-->\n)```mlir\n.*?^```$", re.MULTILINE | re.DOTALL)
+
+
+def _prose(page: Path) -> str:
+    """A page without the blocks of IR that are generated."""
+    return GENERATED.sub(r"\1", page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_files_exist(page: Path) -> None:
+    named = set(re.findall(r"`([\w/*.]+\.(?:py|mlir|md))`", _prose(page)))
+    missing = [
+        name
+        for name in sorted(named)
+        if not any(fnmatch(path, name) or fnmatch(path, f"*/{name}") for path in FILES)
+    ]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    broken: list[str] = []
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([\w-]+))?\)", _prose(page)):
+        path = (page.parent / target).resolve() if target else page
+        if "://" in target:
+            continue
+        headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+        anchors = {re.sub(r"[^\w -]", "", text).lower().replace(" ", "-") for text in headings}
+        if anchor and anchor not in anchors:
+            broken.append(f"{target}#{anchor}")
+    assert not broken
+
+
+def test_every_page_is_listed() -> None:
+    contents = (DOCS / "README.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"\]\((\w+\.md)\)", contents))
+    assert listed == {page.name for page in PAGES} - {"README.md"}
+
+
+def test_environment_variables_are_read() -> None:
+    code = "".join(
+        (ROOT / name).read_text(encoding="utf-8") for name in FILES if name[-3:] == ".py"
+    )
+    named = {name for page in PAGES for name in re.findall(r"MESH_OPT_[A-Z_]+", _prose(page))}
+    assert {name for name in named if f'"{name}"' not in code} == set()
+
+
+def test_every_pass_is_explained() -> None:
+    """Under one of its names, on some page."""
+    text = "".join(_prose(page) for page in PAGES)
+    loaders: dict[object, list[str]] = {}
+    for name, loader in OWN_PASSES.items():
+        loaders.setdefault(loader, []).append(name)
+    named = set(re.findall(r"`([a-z-]+)`", text))
+    assert not [names for names in loaders.values() if not named & set(names)]
+
+
+def _commands() -> list[str]:
+    """The commands of all pages that name a program of the repository."""
+    text = "".join(_prose(page) for page in PAGES).replace("\\\n", " ")
+    lines = re.findall(r"^(?: {4})?(mesh-(?:opt|run) (?:docs/)?examples/.*)$", text, re.MULTILINE)
+    return sorted(dict.fromkeys(lines))
+
+
+@pytest.mark.parametrize("command", _commands())
+def test_command(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    program, *arguments = shlex.split(command, comments=True)
+    stdout, stderr = io.StringIO(), io.StringIO()
+    code = TOOLS[program](arguments, io.StringIO(), stdout, stderr)
+    assert code == 0, stderr.getvalue()
+    assert stdout.getvalue()
