@@ -43,7 +43,7 @@ from .linalg_bodies import clone_body
 from .linalg_body_ops import YieldOp
 from .linalg_named_ops import BodyKind, NamedOp
 from .reading import element_type, integers
-from .tensor_checks import agree
+from .shape_checks import shape_text, shapes_agree, sizes_agree
 
 # The short form ----------------------------------------------------------------------------------
 
@@ -140,10 +140,6 @@ def _shape(value: SSAValue) -> tuple[int, ...]:
     return tuple(value_type.get_shape())
 
 
-def _text(shape: Sequence[int]) -> str:
-    return ", ".join("?" if size < 0 else str(size) for size in shape)
-
-
 # Operations --------------------------------------------------------------------------------------
 
 
@@ -210,10 +206,10 @@ class MapOp(IRDLOperation):
             )
         output_shape = _shape(self.init)
         for value in self.inputs:
-            if not agree(_shape(value), output_shape):
+            if not shapes_agree(_shape(value), output_shape):
                 raise VerifyException(
-                    f"expected shape of input ({_text(_shape(value))}) to match shape of output "
-                    f"({_text(output_shape)})"
+                    f"expected shape of input ({shape_text(_shape(value))}) to match shape of "
+                    f"output ({shape_text(output_shape)})"
                 )
         verify_structured(self, len(self.inputs))
 
@@ -313,10 +309,10 @@ class ReduceOp(IRDLOperation):
             )
         kept = [size for index, size in enumerate(input_shape) if index not in dimensions]
         for value in self.inputs:
-            if not agree(_shape(value), input_shape):
+            if not shapes_agree(_shape(value), input_shape):
                 raise VerifyException(
-                    f"expects all inputs to have compatible shapes: [{_text(_shape(value))}] is "
-                    f"not [{_text(input_shape)}]"
+                    "expects all inputs to have compatible shapes: "
+                    f"[{shape_text(_shape(value))}] is not [{shape_text(input_shape)}]"
                 )
         for value in self.inits:
             shape = _shape(value)
@@ -325,10 +321,10 @@ class ReduceOp(IRDLOperation):
                     f"number of dimensions after reduction {len(kept)} doesn't match the init "
                     f"rank {len(shape)}"
                 )
-            if not agree(shape, kept):
+            if not shapes_agree(shape, kept):
                 raise VerifyException(
-                    f"init dimensions [{_text(shape)}] doesn't match input dimensions after "
-                    f"reduction [{_text(kept)}]"
+                    f"init dimensions [{shape_text(shape)}] doesn't match input dimensions after "
+                    f"reduction [{shape_text(kept)}]"
                 )
         verify_structured(self, len(self.inputs))
 
@@ -420,7 +416,7 @@ class BroadcastOp(_RelayoutOp):
                 )
         kept = [index for index in range(len(init_shape)) if index not in dimensions]
         for index, (size, target) in enumerate(zip(input_shape, kept, strict=True)):
-            if not agree((size,), (init_shape[target],)):
+            if not sizes_agree(size, init_shape[target]):
                 raise VerifyException(
                     f"input dim {index} should match init dim {target}. input: {size}, init: "
                     f"{init_shape[target]}"
@@ -450,7 +446,7 @@ class TransposeOp(_RelayoutOp):
                 f"size of permutation {len(permutation)} does not match the argument rank {rank}"
             )
         for index, source in enumerate(permutation):
-            if not agree((init_shape[index],), (input_shape[source],)):
+            if not sizes_agree(init_shape[index], input_shape[source]):
                 raise VerifyException(
                     f"dim(result, {index}) = {init_shape[index]} doesn't match dim(input, "
                     f"permutation[{index}]) = {input_shape[source]}"

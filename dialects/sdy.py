@@ -48,6 +48,7 @@ from .sdy_attributes import (
     parse_shardings,
     shardings_text,
 )
+from .shape_checks import shapes_agree
 
 # Looking up --------------------------------------------------------------------------------------
 
@@ -365,7 +366,7 @@ class _ComputationOp(IRDLOperation):
                 verify_sharding(self, sharding, outer[index])
                 expected = self._inner_shape(sharding, outer[index], manual_axes)
                 found = _shape(inner[index])
-                if not all(map(_agree, expected, found)) or len(expected) != len(found):
+                if not shapes_agree(expected, found):
                     raise VerifyException(
                         f"expected value {index} inside to have shape {list(expected)} after "
                         f"{what}, got {list(found)}"
@@ -391,10 +392,6 @@ class _ComputationOp(IRDLOperation):
 
 def _shape(value_type: Attribute) -> tuple[int, ...]:
     return tuple(value_type.get_shape()) if isinstance(value_type, ShapedType) else ()
-
-
-def _agree(left: int, right: int) -> bool:
-    return left == right or left < 0 or right < 0
 
 
 @irdl_op_definition

@@ -5,7 +5,7 @@ Messages are MLIR's where it checks the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
-    TensorType,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -22,28 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .rank_reduction import kept_dimensions
 from .reading import element_type, integers
-
-Shape = tuple[int, ...]
-
-
-def shape_of(value: SSAValue) -> Shape:
-    """The sizes of a ranked tensor, negative where dynamic."""
-    value_type = value.type
-    if not isinstance(value_type, TensorType):
-        raise VerifyException(f"expected a ranked tensor, but got '{value_type}'")
-    return tuple(cast(TensorType[Attribute], value_type).get_shape())
-
-
-def agree(left: Sequence[int], right: Sequence[int]) -> bool:
-    """Whether two shapes may be one: dynamic sizes agree with all."""
-    return len(left) == len(right) and all(
-        a == b or a < 0 or b < 0 for a, b in zip(left, right, strict=True)
-    )
-
-
-def shape_text(shape: Sequence[int]) -> str:
-    """`4, ?`."""
-    return ", ".join("?" if size < 0 else str(size) for size in shape)
+from .shape_checks import shape_of, shape_text
 
 
 def require_same_elements(left: SSAValue, right: SSAValue) -> None:

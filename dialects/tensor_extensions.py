@@ -39,14 +39,9 @@ from xdsl.utils.exceptions import VerifyException
 from .extension import extended
 from .linalg_base import segment_sizes
 from .reading import element_type, integers
+from .shape_checks import shape_of, shape_text, shapes_agree
 from .syntax import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
-from .tensor_checks import (
-    agree,
-    check_slice,
-    require_same_elements,
-    shape_of,
-    shape_text,
-)
+from .tensor_checks import check_slice, require_same_elements
 from .tensor_gather import GatherOp, ScatterOp
 from .tensor_reshapes import ExpandShapeOp
 
@@ -87,7 +82,7 @@ class BitcastOp(SyntaxOperation):
         source, dest = self.source.type, self.dest.type
         widths = [getattr(element_type(each), "bitwidth", None) for each in (source, dest)]
         ranked = isinstance(source, TensorType) and isinstance(dest, TensorType)
-        same_shape = not ranked or agree(shape_of(self.source), shape_of(self.dest))
+        same_shape = not ranked or shapes_agree(shape_of(self.source), shape_of(self.dest))
         if widths[0] != widths[1] or not same_shape:
             raise VerifyException(
                 f"operand type '{source}' and result type '{dest}' are cast incompatible"

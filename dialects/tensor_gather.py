@@ -21,7 +21,8 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .reading import integers
-from .tensor_checks import agree, require_same_elements, shape_of, shape_text
+from .shape_checks import shape_of, shape_text, shapes_agree
+from .tensor_checks import require_same_elements
 
 
 class _IndexedOp(IRDLOperation):
@@ -64,7 +65,7 @@ class _IndexedOp(IRDLOperation):
                 f"{key} must be strictly increasing values below the rank {len(shape)}, found "
                 f"{list(dimensions)}"
             )
-        if not index_shape or not agree(index_shape[-1:], (len(dimensions),)):
+        if not index_shape or not shapes_agree(index_shape[-1:], (len(dimensions),)):
             raise VerifyException(
                 f"{key} length {len(dimensions)} must match the last dimension of the indices, "
                 f"which are '{indices.type}'"
@@ -72,7 +73,7 @@ class _IndexedOp(IRDLOperation):
         ones = [1 if i in dimensions else size for i, size in enumerate(shape)]
         dropped = [size for i, size in enumerate(shape) if i not in dimensions]
         expected = ((*index_shape[:-1], *ones), (*index_shape[:-1], *dropped))
-        if not any(agree(shape_of(part), each) for each in expected):
+        if not any(shapes_agree(shape_of(part), each) for each in expected):
             raise VerifyException(
                 f"result type mismatch: expected shape ({shape_text(expected[0])}) or its "
                 f"rank-reduced variant ({shape_text(expected[1])}), found "

@@ -31,7 +31,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .reading import integers
-from .tensor_checks import shape_of
+from .shape_checks import shape_of
 
 
 @irdl_op_definition

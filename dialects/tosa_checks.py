@@ -23,28 +23,21 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from .reading import integers
+from .shape_checks import (
+    Shape,
+    require_ranked,
+    shape_of,
+    shape_text,
+    shapes_agree,
+    sizes_agree,
+)
 from .tosa_attributes import ShapeType
-
-Shape = tuple[int, ...]
-
 
 # Reading -----------------------------------------------------------------------------------------
 
 
-def _tensor(value: SSAValue) -> TensorType[Attribute]:
-    value_type = value.type
-    if not isinstance(value_type, TensorType):
-        raise VerifyException(f"expected a ranked tensor, but got '{value_type}'")
-    return cast(TensorType[Attribute], value_type)
-
-
-def shape_of(value: SSAValue) -> Shape:
-    """The sizes of a ranked tensor, negative where dynamic."""
-    return tuple(_tensor(value).get_shape())
-
-
 def _element(value: SSAValue) -> Attribute:
-    return _tensor(value).element_type
+    return require_ranked(value).element_type
 
 
 def constant_shape(value: SSAValue) -> Shape | None:
@@ -68,20 +61,10 @@ def _axis(operation: Operation) -> int:
     return axis.value.data if isinstance(axis, IntegerAttr) else -1
 
 
-def agree(left: int, right: int) -> bool:
-    """Whether two sizes may be one."""
-    return left == right or left < 0 or right < 0
-
-
-def shape_text(shape: Sequence[int], separator: str = ", ") -> str:
-    """`4, ?`."""
-    return separator.join("?" if size < 0 else str(size) for size in shape)
-
-
 def require_shape(value: SSAValue, expected: Sequence[int], what: str) -> None:
     """Raise `VerifyException` unless a tensor may have a shape."""
     shape = shape_of(value)
-    if len(shape) != len(expected) or not all(map(agree, shape, expected)):
+    if not shapes_agree(shape, expected):
         raise VerifyException(
             f"expected {what} shape '{shape_text(expected)}', got '{shape_text(shape)}'"
         )
@@ -99,12 +82,8 @@ def _require_element(value: SSAValue, expected: Attribute, what: str) -> None:
 
 def same_shape(operation: Operation) -> None:
     """The result has the input's shape and maybe other elements."""
-    if not _same(shape_of(operation.operands[0]), shape_of(operation.results[0])):
+    if not shapes_agree(shape_of(operation.operands[0]), shape_of(operation.results[0])):
         raise VerifyException("requires the same shape for all operands and results")
-
-
-def _same(left: Shape, right: Shape) -> bool:
-    return len(left) == len(right) and all(map(agree, left, right))
 
 
 def _same_elements(values: Sequence[SSAValue]) -> None:
@@ -137,7 +116,7 @@ def _broadcast(operands: Sequence[SSAValue], result: SSAValue) -> None:
             )
         unknown = any(size < 0 for size in sizes)
         common.append(wide.pop() if wide else -1 if unknown else 1)
-    if not _same(tuple(common), shape_of(result)):
+    if not shapes_agree(tuple(common), shape_of(result)):
         raise VerifyException(
             f"result type '{shape_text(shape_of(result), 'x')}' not broadcast compatible with "
             f"broadcasted operands's shapes '{shape_text(common, 'x')}'"
@@ -227,7 +206,7 @@ def reduction(operation: Operation) -> None:
     if len(shape) != len(expected):
         raise VerifyException("expect output tensor rank to be equal to input tensor rank")
     if expected:
-        if not agree(shape[axis], 1):
+        if not sizes_agree(shape[axis], 1):
             raise VerifyException(f"expect reduced dimension size to be 1, got {shape[axis]}")
         expected[axis] = 1
     require_shape(operation.results[0], expected, "output")
@@ -265,14 +244,14 @@ def concatenation(operation: Operation) -> None:
                     "expect all operands to have the same rank, but got "
                     f"{len(first)} vs {len(shape)} on operands 0 and {index}"
                 )
-            if position != axis and not agree(size, wanted):
+            if position != axis and not sizes_agree(size, wanted):
                 raise VerifyException(
                     "expect all operand shapes to have the same sizes on non-axis dimensions, "
                     f"but got {size} vs {wanted} at index {position} on operands 0 and {index}"
                 )
         total = -1 if total < 0 or shape[axis] < 0 else total + shape[axis]
     result = shape_of(operation.results[0])
-    if len(result) == len(first) and not agree(result[axis], total):
+    if len(result) == len(first) and not sizes_agree(result[axis], total):
         raise VerifyException(
             "requires sum of axis dimensions of input1 equal to output axis dimension, got "
             f"{total} and {result[axis]}"
@@ -298,7 +277,7 @@ def transposition(operation: Operation) -> None:
     if len(result) != len(shape):
         raise VerifyException(f"expected output rank {len(shape)}, got {len(result)}")
     for index, source in enumerate(permutation):
-        if not agree(result[index], shape[source]):
+        if not sizes_agree(result[index], shape[source]):
             raise VerifyException(
                 f"expected output tensor dim {index} to match input dim {source} with value of "
                 f"{shape[source]}"
@@ -318,10 +297,10 @@ def reshaping(operation: Operation) -> None:
     """As many elements as before; the shape operand says the result's shape."""
     _same_elements((operation.operands[0], operation.results[0]))
     before, after = _count(shape_of(operation.operands[0])), _count(shape_of(operation.results[0]))
-    if not agree(before, after):
+    if not sizes_agree(before, after):
         raise VerifyException(f"cannot reshape {before} elements into {after}")
     wanted = _shape_operand(operation, 1)
-    if wanted is not None and not _same(wanted, shape_of(operation.results[0])):
+    if wanted is not None and not shapes_agree(wanted, shape_of(operation.results[0])):
         raise VerifyException(
             f"new shape is inconsistent with result shape: '{shape_text(wanted)}' and "
             f"'{shape_text(shape_of(operation.results[0]))}'"
@@ -350,7 +329,7 @@ def padding(operation: Operation) -> None:
         before, after = numbers[2 * index : 2 * index + 2]
         if min(before, after) < 0 or size < 0:
             continue
-        if not agree(result[index], size + before + after):
+        if not sizes_agree(result[index], size + before + after):
             raise VerifyException(
                 f"mismatch in output shape at dimension {index}: expected {size} + {before} + "
                 f"{after} = {size + before + after}, but got {result[index]}"
@@ -400,13 +379,13 @@ def gathering(operation: Operation) -> None:
         raise VerifyException(
             f"expected values of rank 3 and indices of rank 2, got {len(values)} and {len(indices)}"
         )
-    if not agree(values[0], indices[0]):
+    if not sizes_agree(values[0], indices[0]):
         raise VerifyException(
             f"requires indices dimension 0 to have size {values[0]}, got {indices[0]}"
         )
     result, expected = shape_of(operation.results[0]), (values[0], indices[1], values[2])
     for index, (size, wanted) in enumerate(zip(result, expected, strict=False)):
-        if not agree(size, wanted):
+        if not sizes_agree(size, wanted):
             raise VerifyException(
                 f"requires output dimension {index} to have size {wanted}, got {size}"
             )
@@ -420,7 +399,7 @@ def constant(operation: Operation) -> None:
     """The result has the constant's type."""
     values = operation.properties["values"]
     values_type: Attribute = getattr(values, "type", operation.results[0].type)
-    if isinstance(values_type, TensorType) and not _same(
+    if isinstance(values_type, TensorType) and not shapes_agree(
         tuple(cast(TensorType[Attribute], values_type).get_shape()), shape_of(operation.results[0])
     ):
         raise VerifyException(

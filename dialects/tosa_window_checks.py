@@ -8,7 +8,8 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from .reading import integers
-from .tosa_checks import Shape, agree, require_shape, shape_of, shape_text, zero_points
+from .shape_checks import Shape, shape_of, shape_text, sizes_agree
+from .tosa_checks import require_shape, zero_points
 
 
 def matrix_product(operation: Operation) -> None:
@@ -17,7 +18,7 @@ def matrix_product(operation: Operation) -> None:
     left, right = shape_of(operation.operands[0]), shape_of(operation.operands[1])
     if len(left) != 3 or len(right) != 3:
         raise VerifyException(f"expected operands of rank 3, got {len(left)} and {len(right)}")
-    if not agree(left[0], right[0]) or not agree(left[2], right[1]):
+    if not sizes_agree(left[0], right[0]) or not sizes_agree(left[2], right[1]):
         raise VerifyException(
             f"expected operands N x H x C and N x C x W, got '{shape_text(left, 'x')}' and "
             f"'{shape_text(right, 'x')}'"
@@ -79,7 +80,7 @@ def _require_windows(operation: Operation, extents: Sequence[int]) -> None:
     result = shape_of(operation.results[0])
     names = _SPATIAL_NAMES[3 - len(extents) :]
     for name, extent, size in zip(names, extents, result[1:], strict=False):
-        if not agree(extent, size):
+        if not sizes_agree(extent, size):
             raise VerifyException(
                 f"calculated output {name} did not match expected: calculated={extent}, "
                 f"expected={size}"
@@ -97,12 +98,12 @@ def convolution(operation: Operation) -> None:
         )
     extents = _windows(operation, source[1:-1], weight[1:-1])
     _require_windows(operation, extents)
-    if not agree(source[-1], weight[-1]):
+    if not sizes_agree(source[-1], weight[-1]):
         raise VerifyException(
             f"expected as many input channels in the weight as in the input, got {weight[-1]} "
             f"and {source[-1]}"
         )
-    if len(bias) != 1 or (bias[0] != 1 and not agree(bias[0], weight[0])):
+    if len(bias) != 1 or (bias[0] != 1 and not sizes_agree(bias[0], weight[0])):
         raise VerifyException(
             f"bias channels expected to be equal to output channels ({weight[0]}) or 1, got "
             f"{shape_text(bias)}"
@@ -120,7 +121,7 @@ def depthwise_convolution(operation: Operation) -> None:
         )
     extents = _windows(operation, source[1:3], weight[:2])
     _require_windows(operation, extents)
-    if not agree(source[3], weight[2]):
+    if not sizes_agree(source[3], weight[2]):
         raise VerifyException(
             f"expected as many channels in the weight as in the input, got {weight[2]} and "
             f"{source[3]}"
