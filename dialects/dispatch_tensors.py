@@ -51,7 +51,6 @@ from .syntax import (
     Syntax,
     SyntaxOperation,
     Type,
-    get_attribute,
     values,
 )
 
@@ -155,7 +154,7 @@ class IndexList:
             else:
                 printer.print_string(str(number))
 
-        static = get_attribute(operation, f"static_{self.name}")
+        static = operation.get_attr_or_prop(f"static_{self.name}")
         numbers = static.get_values() if isinstance(static, DenseArrayBase) else ()
         with printer.in_square_brackets():
             printer.print_list(cast(tuple[int, ...], numbers), print_one)
@@ -167,7 +166,7 @@ class IndexList:
             raise VerifyException(f"expected {expected} dynamic {self.name}, found {given}")
 
     def fits(self, operation: Operation) -> bool:
-        static = get_attribute(operation, f"static_{self.name}")
+        static = operation.get_attr_or_prop(f"static_{self.name}")
         return cast(DenseArrayBase[IntegerType], static).elt_type == i64
 
 
@@ -183,7 +182,7 @@ OFFSETS_SIZES_STRIDES: Syntax = (
 
 def static_list(operation: Operation, name: str) -> tuple[int | None, ...]:
     """The offsets, sizes or strides of a load or store, `None` where an operand says."""
-    static = get_attribute(operation, f"static_{name}")
+    static = operation.get_attr_or_prop(f"static_{name}")
     numbers = static.get_values() if isinstance(static, DenseArrayBase) else ()
     return tuple(None if number == DYNAMIC else int(number) for number in numbers)
 
@@ -317,11 +316,11 @@ class Ordinal:
         parsed.attributes[self.name] = IntegerAttr.from_index_int_value(number)
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        number = cast(IntegerAttr, get_attribute(operation, self.name))
+        number = cast(IntegerAttr, operation.get_attr_or_prop(self.name))
         printer.print_string(str(number.value.data))
 
     def fits(self, operation: Operation) -> bool:
-        number = get_attribute(operation, self.name)
+        number = operation.get_attr_or_prop(self.name)
         if number is None:
             return True
         value = cast(IntegerAttr, number).value.data

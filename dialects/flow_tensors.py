@@ -34,7 +34,6 @@ from .syntax import (
     SyntaxOperation,
     Type,
     build,
-    get_attribute,
     parse_pieces,
     same_types,
     type_of,
@@ -66,10 +65,10 @@ class ConstantValue:
         parsed.types["result"] = [type_]
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        printer.print_attribute(cast(Attribute, get_attribute(operation, "value")))
+        printer.print_attribute(cast(Attribute, operation.get_attr_or_prop("value")))
 
     def fits(self, operation: Operation) -> bool:
-        carried = self.type_carried_by(get_attribute(operation, "value"))
+        carried = self.type_carried_by(operation.get_attr_or_prop("value"))
         return carried == type_of(operation, "result")
 
     def type_carried_by(self, value: Attribute | None) -> object:

@@ -39,7 +39,6 @@ from .syntax import (
     SyntaxOperation,
     Type,
     Types,
-    get_attribute,
 )
 
 
@@ -84,11 +83,11 @@ class Keyword:
             parsed.attributes[self.name] = StringAttr(word)
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        word = get_attribute(operation, self.name)
+        word = operation.get_attr_or_prop(self.name)
         printer.print_string(word.data if isinstance(word, StringAttr) else self.default)
 
     def fits(self, operation: Operation) -> bool:
-        word = get_attribute(operation, self.name)
+        word = operation.get_attr_or_prop(self.name)
         if not isinstance(word, StringAttr):
             return True
         return word.data != self.default and _WORD.fullmatch(word.data) is not None
@@ -111,7 +110,7 @@ class Text:
             parsed.attributes[self.name] = StringAttr(text)
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        text = get_attribute(operation, self.name)
+        text = operation.get_attr_or_prop(self.name)
         if isinstance(text, StringAttr):
             printer.print_string(self.before)
             printer.print_string_literal(text.data)
@@ -222,7 +221,7 @@ class ImportType:
             parsed.types[self.value] = [parser.parse_type()]
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        encoding = cast(Attribute, get_attribute(operation, self.name))
+        encoding = cast(Attribute, operation.get_attr_or_prop(self.name))
         printer.print_attribute(encoding)
         value = cast(Attribute, getattr(operation, self.value).type)
         if value != encoding:
@@ -230,7 +229,7 @@ class ImportType:
             printer.print_attribute(value)
 
     def verify(self, operation: Operation) -> None:
-        verify_type(self.name, get_attribute(operation, self.name))
+        verify_type(self.name, operation.get_attr_or_prop(self.name))
 
 
 WAIT = Optional((" wait(", Operand("wait_fence"), ") =>"), anchor="wait_fence")

@@ -34,7 +34,6 @@ from .syntax import (
     Syntax,
     SyntaxOperation,
     Type,
-    get_attribute,
 )
 from .syntax import AttributeValue as Value
 
@@ -131,13 +130,13 @@ class DescriptorFlags:
         parsed.attributes["descriptor_flags"] = IntegerAttr(bits, i32)
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        bits = get_attribute(operation, "descriptor_flags")
+        bits = operation.get_attr_or_prop("descriptor_flags")
         number = bits.value.data if isinstance(bits, IntegerAttr) else 0
         names = [name for name, bit in DESCRIPTOR_FLAGS.items() if number & bit]
         printer.print_identifier_or_string_literal("|".join(names))
 
     def fits(self, operation: Operation) -> bool:
-        bits = get_attribute(operation, "descriptor_flags")
+        bits = operation.get_attr_or_prop("descriptor_flags")
         every = sum(DESCRIPTOR_FLAGS.values())
         return bits is None or bits in [IntegerAttr(number, i32) for number in range(1, every + 1)]
 

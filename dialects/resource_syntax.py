@@ -29,7 +29,6 @@ from .syntax import (
     Optional,
     Parsed,
     Syntax,
-    get_attribute,
     parse_dimensions,
     print_dimensions,
     same_types,
@@ -347,7 +346,7 @@ def tied_operands(ties: Sequence[int]) -> ArrayAttr[IntegerAttr[IndexType]]:
 
 def ties_of(operation: Operation, results: int) -> tuple[int, ...]:
     """For each result the operand it is stored in, or -1."""
-    attribute = get_attribute(operation, "tied_operands")
+    attribute = operation.get_attr_or_prop("tied_operands")
     if not isinstance(attribute, ArrayAttr):
         return (UNTIED,) * results
     ties = cast(ArrayAttr[IntegerAttr], attribute)
@@ -366,7 +365,7 @@ def verify_ties(operation: Operation, operands: int, results: int) -> None:
 
 def ties_fit(operation: Operation, results: int) -> bool:
     """Whether the ties are there just as they would be read."""
-    return (get_attribute(operation, "tied_operands") is not None) == bool(results)
+    return (operation.get_attr_or_prop("tied_operands") is not None) == bool(results)
 
 
 ItemT = TypeVar("ItemT")
@@ -397,10 +396,10 @@ class TypeProperty:
         parsed.attributes[self.name] = parser.parse_type()
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        printer.print_attribute(cast(TypeAttribute, get_attribute(operation, self.name)))
+        printer.print_attribute(cast(TypeAttribute, operation.get_attr_or_prop(self.name)))
 
     def verify(self, operation: Operation) -> None:
-        verify_type(self.name, get_attribute(operation, self.name))
+        verify_type(self.name, operation.get_attr_or_prop(self.name))
 
 
 def verify_type(name: str, attribute: Attribute | None) -> None:

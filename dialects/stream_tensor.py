@@ -46,7 +46,6 @@ from .syntax import (
     Syntax,
     SyntaxOperation,
     Type,
-    get_attribute,
     values,
 )
 from .tensor_dispatch_syntax import EncodedFunctionType
@@ -80,7 +79,7 @@ class TensorOperation(SyntaxOperation):
     def verify_(self) -> None:
         super().verify_()
         for name in self.encoding_properties():
-            type_ = cast(Attribute, get_attribute(self, name))
+            type_ = cast(Attribute, self.get_attr_or_prop(name))
             expected = dynamic_dimensions(type_)
             found = len(values(self, f"{name}_dims"))
             if found != expected:

@@ -12,7 +12,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from .symbol_checks import VISIBILITY, verify_visibility
-from .syntax import Parsed, get_attribute
+from .syntax import Parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +31,14 @@ class Symbol:
         parsed.attributes[self.name] = SymbolRefAttr(symbol) if self.reference else symbol
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        attribute = get_attribute(operation, self.name)
+        attribute = operation.get_attr_or_prop(self.name)
         if isinstance(attribute, SymbolRefAttr):
             printer.print_symbol_name(attribute.root_reference.data)
         elif isinstance(attribute, StringAttr):
             printer.print_symbol_name(attribute.data)
 
     def fits(self, operation: Operation) -> bool:
-        attribute = get_attribute(operation, self.name)
+        attribute = operation.get_attr_or_prop(self.name)
         return not isinstance(attribute, SymbolRefAttr) or not attribute.nested_references
 
 
@@ -56,7 +56,7 @@ class Visibility:
             parsed.attributes["sym_visibility"] = StringAttr(found)
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        attribute = get_attribute(operation, "sym_visibility")
+        attribute = operation.get_attr_or_prop("sym_visibility")
         if isinstance(attribute, StringAttr):
             printer.print_string(f" {attribute.data}")
 
@@ -83,7 +83,7 @@ class EntryPoints:
         parsed.attributes["entry_points"] = ArrayAttr(points or [parse_one()])
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        points = cast(ArrayAttr[SymbolRefAttr], get_attribute(operation, "entry_points"))
+        points = cast(ArrayAttr[SymbolRefAttr], operation.get_attr_or_prop("entry_points"))
         if len(points) == 1:
             printer.print_attribute(points.data[0])
             return
@@ -91,5 +91,5 @@ class EntryPoints:
             printer.print_list(points, printer.print_attribute)
 
     def verify(self, operation: Operation) -> None:
-        if not cast(ArrayAttr[SymbolRefAttr], get_attribute(operation, "entry_points")):
+        if not cast(ArrayAttr[SymbolRefAttr], operation.get_attr_or_prop("entry_points")):
             raise VerifyException("expects at least one entry point")

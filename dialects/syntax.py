@@ -111,12 +111,6 @@ def type_of(operation: Operation, name: str) -> Attribute:
     return cast(SSAValue, getattr(operation, name)).type
 
 
-def get_attribute(operation: Operation, name: str) -> Attribute | None:
-    """A property or attribute, wherever it is kept."""
-    found = operation.properties.get(name)
-    return found if found is not None else operation.attributes.get(name)
-
-
 @lru_cache(maxsize=1024)
 def _mentioned(syntax: Syntax) -> frozenset[str]:
     """Names of attributes that the syntax itself prints."""
@@ -405,7 +399,7 @@ class AttributeValue:
         parsed.attributes[self.name] = parser.parse_attribute()
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        if (attribute := get_attribute(operation, self.name)) is not None:
+        if (attribute := operation.get_attr_or_prop(self.name)) is not None:
             printer.print_attribute(attribute)
 
 
@@ -439,20 +433,20 @@ class Optional:
 
     def fits(self, operation: Operation) -> bool:
         """Nothing that the pieces print may be there where their anchor is not."""
-        if self.flag and get_attribute(operation, self.flag) not in (None, UnitAttr()):
+        if self.flag and operation.get_attr_or_prop(self.flag) not in (None, UnitAttr()):
             return False
         if self.is_present(operation):
             return True
         names = [getattr(piece, "name", "") for piece in self.pieces]
         return not any(
-            name and (get_attribute(operation, name) is not None or values(operation, name))
+            name and (operation.get_attr_or_prop(name) is not None or values(operation, name))
             for name in names
         )
 
     def is_present(self, operation: Operation) -> bool:
         if self.flag:
-            return get_attribute(operation, self.flag) is not None
-        if get_attribute(operation, self.anchor) is not None:
+            return operation.get_attr_or_prop(self.flag) is not None
+        if operation.get_attr_or_prop(self.anchor) is not None:
             return True
         return bool(values(operation, self.anchor))
 

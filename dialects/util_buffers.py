@@ -29,7 +29,6 @@ from .syntax import (
     Syntax,
     SyntaxOperation,
     Type,
-    get_attribute,
 )
 from .util_types import BufferType
 
@@ -84,7 +83,7 @@ class BufferName:
             parsed.attributes["name"] = StringAttr(name)
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        if (name := get_attribute(operation, "name")) is not None:
+        if (name := operation.get_attr_or_prop("name")) is not None:
             printer.print_string(" ")
             printer.print_attribute(name)
 
@@ -115,11 +114,11 @@ class BufferForm:
         parser.parse_punctuation(">")
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        alignment = get_attribute(operation, "alignment")
+        alignment = operation.get_attr_or_prop("alignment")
         if isinstance(alignment, IntegerAttr):
             number = cast(IntegerAttr, alignment).value.data
             alignment = partial(printer.print_string, str(number))
-        fields = [("alignment", alignment), ("mime_type", get_attribute(operation, "mime_type"))]
+        fields = [("alignment", alignment), ("mime_type", operation.get_attr_or_prop("mime_type"))]
         if any(value is not None for _, value in fields):
             printer.print_string(" ")
             print_struct(printer, fields)

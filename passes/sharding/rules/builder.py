@@ -8,6 +8,7 @@ from typing import cast
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ....dialects.reading import attribute
 from ....dialects.tensor_shapes import shape_of as tensor_shape
 from ....sharding.factors import (
     DimensionFactors,
@@ -29,12 +30,6 @@ def shape_of(value: SSAValue) -> Shape | None:
     if not isinstance(value_type, TensorType):
         return None
     return tensor_shape(cast(TensorType[Attribute], value_type))
-
-
-def attribute(operation: Operation, name: str) -> Attribute | None:
-    """An inherent attribute, wherever the definition of the operation keeps it."""
-    found = operation.properties.get(name)
-    return operation.attributes.get(name) if found is None else found
 
 
 def integer(operation: Operation, name: str) -> int | None:

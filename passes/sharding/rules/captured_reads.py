@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
+from ....dialects.reading import attribute
 from ....sharding.factors import Factor, FactorKind, FactorRule
-from .builder import Shape, attribute, shape_of
+from .builder import Shape, shape_of
 
 
 @dataclass(frozen=True, slots=True)

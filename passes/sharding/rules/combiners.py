@@ -19,9 +19,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ....dialects.reading import attribute
 from ....dialects.structured import StructuredView, element_type, structured_view
 from ....sharding.sharding import ReductionKind
-from .builder import attribute
 from .joint_combiners import joint_combiner
 
 Neutral = Callable[[Attribute], int | float]

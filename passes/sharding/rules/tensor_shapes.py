@@ -7,8 +7,9 @@ from typing import cast
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
+from ....dialects.reading import attribute
 from ....sharding.factors import FactorRule
-from .builder import RuleBuilder, attribute, shape_of
+from .builder import RuleBuilder, shape_of
 from .registry import rule
 from .reshapes import reshape_rule
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
 
+from ....dialects.reading import attribute
 from ....sharding.factors import FactorRule
-from .builder import RuleBuilder, attribute, elementwise_rule, integer, shape_of
+from .builder import RuleBuilder, elementwise_rule, integer, shape_of
 from .combiners import combiner_of
 from .registry import rule
 

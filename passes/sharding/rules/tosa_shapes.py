@@ -5,8 +5,9 @@ from __future__ import annotations
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation
 
+from ....dialects.reading import attribute
 from ....sharding.factors import FactorKind, FactorRule
-from .builder import RuleBuilder, attribute, integer, integers, shape_of
+from .builder import RuleBuilder, integer, integers, shape_of
 from .registry import rule
 from .reshapes import reshape_rule
 from .tensor import concat_rule
