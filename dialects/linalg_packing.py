@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Self, cast
+from typing import Self
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -57,6 +57,7 @@ from .linalg_base import (
     verify_destinations,
 )
 from .reading import integers
+from .shape_checks import ranked_type
 
 
 class _PackingOp(IRDLOperation):
@@ -236,13 +237,6 @@ def packed_shape(
     return [*(outer[source] for source in permutation or range(len(outer))), *tiles]
 
 
-def _tensor_type(value: SSAValue) -> TensorType[Attribute]:
-    value_type = value.type
-    if not isinstance(value_type, TensorType):
-        raise VerifyException(f"expected a tensor, but found '{value_type}'")
-    return cast(TensorType[Attribute], value_type)
-
-
 @irdl_op_definition
 class PackOp(_PackingOp):
     """Move the elements of a tensor into tiles, filling up the last ones with a padding value."""
@@ -273,11 +267,11 @@ class PackOp(_PackingOp):
 
     @property
     def unpacked_type(self) -> TensorType[Attribute]:
-        return _tensor_type(self.source)
+        return ranked_type(self.source)
 
     @property
     def packed_type(self) -> TensorType[Attribute]:
-        return _tensor_type(self.dest)
+        return ranked_type(self.dest)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -353,11 +347,11 @@ class UnpackOp(_PackingOp):
 
     @property
     def unpacked_type(self) -> TensorType[Attribute]:
-        return _tensor_type(self.dest)
+        return ranked_type(self.dest)
 
     @property
     def packed_type(self) -> TensorType[Attribute]:
-        return _tensor_type(self.source)
+        return ranked_type(self.source)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

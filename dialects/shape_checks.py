@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 Shape = tuple[int, ...]
 
 
-def require_ranked(value: SSAValue) -> TensorType[Attribute]:
+def ranked_type(value: SSAValue) -> TensorType[Attribute]:
     """The type of a ranked tensor. Raises `VerifyException` for a value of another type."""
     value_type = value.type
     if not isinstance(value_type, TensorType):
@@ -25,7 +25,7 @@ def require_ranked(value: SSAValue) -> TensorType[Attribute]:
 
 def shape_of(value: SSAValue) -> Shape:
     """The sizes of a ranked tensor. Raises `VerifyException` for a value of another type."""
-    return tuple(require_ranked(value).get_shape())
+    return tuple(ranked_type(value).get_shape())
 
 
 def sizes_agree(left: int, right: int) -> bool:

@@ -1,4 +1,8 @@
-"""Tensor types in the terms of the tiling algebra, which knows no IR."""
+"""Tensor types in the terms of the algebras of sharding and tiling, which know no IR.
+
+A size that a type leaves open is `None`; verifiers, who want it negative as types have it, use
+`shape_checks.py`.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +15,36 @@ from xdsl.dialects.builtin import (
     IntegerType,
     TensorType,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..tiling.element_types import ElementType, element_type
+from .diagnostics import OperationError
 
 Shape = tuple[int | None, ...]
+
+
+def ranked(value: SSAValue) -> TensorType[Attribute] | None:
+    """The type of a ranked tensor, `None` for a value of another type."""
+    value_type = value.type
+    return cast(TensorType[Attribute], value_type) if isinstance(value_type, TensorType) else None
+
+
+def require_ranked(operation: Operation, type_: Attribute) -> TensorType[Attribute]:
+    """A ranked tensor type. Raises `OperationError` at the operation for another type."""
+    if not isinstance(type_, TensorType):
+        raise OperationError(operation, f"needs a ranked tensor, found {type_}")
+    return cast(TensorType[Attribute], type_)
 
 
 def shape_of(tensor: TensorType[Attribute]) -> Shape:
     """The sizes of a tensor's dimensions, `None` where dynamic."""
     return tuple(None if size == DYNAMIC_INDEX else size for size in tensor.get_shape())
+
+
+def tensor_shape(value: SSAValue) -> Shape | None:
+    """The sizes of a ranked tensor's dimensions, `None` for a value of another type."""
+    tensor = ranked(value)
+    return None if tensor is None else shape_of(tensor)
 
 
 @lru_cache(maxsize=256)

@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from .reading import integers
 from .shape_checks import (
     Shape,
-    require_ranked,
+    ranked_type,
     shape_of,
     shape_text,
     shapes_agree,
@@ -37,7 +37,7 @@ from .tosa_attributes import ShapeType
 
 
 def _element(value: SSAValue) -> Attribute:
-    return require_ranked(value).element_type
+    return ranked_type(value).element_type
 
 
 def constant_shape(value: SSAValue) -> Shape | None:

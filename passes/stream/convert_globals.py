@@ -21,6 +21,7 @@ from ...dialects.affinity import AFFINITY
 from ...dialects.diagnostics import OperationError
 from ...dialects.encoding_interfaces import Tensor
 from ...dialects.stream_types import ResourceType
+from ...dialects.tensor_shapes import require_ranked
 from ...dialects.util import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
 from ...dialects.util_functions import ReturnOp
 from ..located import builder_before
@@ -34,7 +35,6 @@ from .stored_tensors import (
     StoredTensor,
     cast_resource,
     constant,
-    ranked,
     size_of,
     transfer,
 )
@@ -120,7 +120,7 @@ class StoredGlobals:
 
     def _define(self, name: str, variable: Operation) -> None:
         """Globals for each copy, and what sets them."""
-        tensor = ranked(variable.properties["type"], variable)
+        tensor = require_ranked(variable, variable.properties["type"])
         if not tensor.has_static_shape():
             raise OperationError(
                 variable, f"is a global of {tensor}: its sizes must be known when it is defined"

@@ -27,6 +27,7 @@ from ...dialects.diagnostics import Note, OperationError
 from ...dialects.encoding_interfaces import tensor_encoding
 from ...dialects.size_arithmetic import constant_index
 from ...dialects.stream_tensor_elements import TensorLoadOp
+from ...dialects.tensor_shapes import require_ranked
 from ...dialects.util_types import UnusedType
 from ..dimension_sizes import FUNCTIONS, constant_operand, tensor_of
 from ..located import builder_before
@@ -49,7 +50,6 @@ from .stored_tensors import (
     at,
     cast_resource,
     constant,
-    ranked,
     size_of,
     transfer,
 )
@@ -183,7 +183,7 @@ def _operands(operation: Operation, name: str) -> tuple[SSAValue, ...]:
 
 def _import(host: HostProgram, operation: Operation, builder: Builder) -> None:
     place = host.placement.runs_on(operation)
-    tensor = ranked(operation.properties["target_encoding"], operation)
+    tensor = require_ranked(operation, operation.properties["target_encoding"])
     dims = _operands(operation, "target_dims")
     size = size_of(tensor, dims, place, builder)
     imported = stream.TensorImportOp.build(
@@ -237,7 +237,7 @@ def _encode(host: HostProgram, operation: Operation, builder: Builder) -> None:
     source, result = operation.operands[0], operation.results[0]
     stored = host.stored(source, operation)
     dims = _operands(operation, "result_dims")
-    size = size_of(ranked(result.type, operation), dims, place, builder)
+    size = size_of(require_ranked(operation, result.type), dims, place, builder)
     encoded = stream.TensorEncodeOp.build(
         operands=[
             stored.resource,
@@ -274,7 +274,7 @@ def _dispatch(host: HostProgram, operation: Operation, builder: Builder) -> None
     result_sizes: list[SSAValue] = []
     result_dims: list[tuple[SSAValue, ...]] = []
     for result in operation.results:
-        tensor = ranked(result.type, operation)
+        tensor = require_ranked(operation, result.type)
         count = _dynamic(tensor)
         result_dims.append(tuple(rest[:count]))
         del rest[:count]
@@ -308,7 +308,7 @@ def _dispatch(host: HostProgram, operation: Operation, builder: Builder) -> None
 
 def _constant(host: HostProgram, operation: Operation, builder: Builder) -> None:
     place = host.placement.runs_on(operation)
-    tensor = ranked(operation.results[0].type, operation)
+    tensor = require_ranked(operation, operation.results[0].type)
     size = size_of(tensor, (), place, builder)
     resource = constant(operation.properties["value"], tensor, place, builder)
     held = cast_resource(resource, size, UNKNOWN, place, builder)
@@ -317,7 +317,7 @@ def _constant(host: HostProgram, operation: Operation, builder: Builder) -> None
 
 def _empty(host: HostProgram, operation: Operation, builder: Builder) -> None:
     place = host.placement.runs_on(operation)
-    tensor = ranked(operation.results[0].type, operation)
+    tensor = require_ranked(operation, operation.results[0].type)
     dims = tuple(operation.operands)
     size = size_of(tensor, dims, place, builder)
     empty = stream.TensorEmptyOp.build(
@@ -331,7 +331,7 @@ def _empty(host: HostProgram, operation: Operation, builder: Builder) -> None:
 def _splat(host: HostProgram, operation: Operation, builder: Builder) -> None:
     """`linalg.fill`, and `tensor.splat`: the value comes first."""
     place = host.placement.runs_on(operation)
-    tensor = ranked(operation.results[0].type, operation)
+    tensor = require_ranked(operation, operation.results[0].type)
     if operation.name == "linalg.fill":
         dims = host.stored(operation.operands[-1], operation).dims
     else:
@@ -362,7 +362,7 @@ def _extract(host: HostProgram, operation: Operation, builder: Builder) -> None:
 
 def _dimension(host: HostProgram, operation: Operation, builder: Builder) -> None:
     source, index = operation.operands[0], constant_operand(operation.operands[1])
-    tensor = ranked(source.type, operation)
+    tensor = require_ranked(operation, source.type)
     if index is None or not 0 <= index < len(tensor.get_shape()):
         raise OperationError(operation, "asks for a dimension that is not a known one")
     size = tensor.get_shape()[index]

@@ -63,7 +63,7 @@ from ...dialects.stream_tensor import (
     TensorUpdateOp,
 )
 from ...dialects.stream_tensor_elements import TensorLoadOp, TensorStoreOp
-from ...dialects.tensor_shapes import element_named, element_of, shape_of
+from ...dialects.tensor_shapes import element_named, element_of, require_ranked, shape_of
 from ...tiling.element_types import ElementKind
 from ..garbage_collection import without_garbage_collection
 from .index_amounts import (
@@ -162,16 +162,9 @@ def storage_size(tensor: Tensor, dims: Sequence[SSAValue], builder: HostBuilder)
     return emit_largest([emit_size(formula, dims, builder) for formula in formulas], builder)
 
 
-def ranked(operation: Operation, type_: Attribute) -> Tensor:
-    """A ranked tensor; an error at the operation for other types."""
-    if not isinstance(type_, TensorType):
-        raise OperationError(operation, f"expects a ranked tensor, found {type_}")
-    return cast(Tensor, type_)
-
-
 def plain_tensor(operation: Operation, type_: Attribute) -> Tensor:
     """A tensor whose elements can be found by position; an error at the operation for others."""
-    tensor = ranked(operation, type_)
+    tensor = require_ranked(operation, type_)
     encoding = tensor_encoding(tensor)
     if encoding is not None and not encoding.is_identity(tensor):
         raise OperationError(
@@ -263,7 +256,7 @@ Results = Sequence[SSAValue]
 
 def _size_of(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorSizeOfOp, operation)
-    return [storage_size(ranked(op, op.encoding), tuple(op.encoding_dims), builder)]
+    return [storage_size(require_ranked(op, op.encoding), tuple(op.encoding_dims), builder)]
 
 
 def _empty(operation: Operation, builder: HostBuilder) -> Results:

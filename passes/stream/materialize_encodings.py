@@ -32,14 +32,14 @@ from ...dialects.size_arithmetic import constant_index
 from ...dialects.spelling import spelling_of
 from ...dialects.stream_tensor import TensorDispatchOp, TensorEncodeOp
 from ...dialects.stream_types import BindingType
-from ...dialects.tensor_shapes import shape_of
+from ...dialects.tensor_shapes import require_ranked, shape_of
 from ...dialects.util_types import UnusedType
 from ..located import located_builder, replace_by
 from .affinity_analysis import AffinityAnalysis
 from .attribute_numbers import AttributeNumbers
 from .kernel_outlining import INDEX, KERNEL_OPERATIONS, KernelOperations, whole_tensor
 from .layout_origin import host_operations
-from .stored_tensors import UNKNOWN, at, ranked
+from .stored_tensors import UNKNOWN, at
 
 Key = tuple[Attribute, Attribute, tuple[TargetSolver, ...]]
 """Source type, result type, and what the kernel is compiled for."""
@@ -77,8 +77,8 @@ class Relayouts:
         """Replace one encode."""
         if not isinstance(operation, TensorEncodeOp):
             raise OperationError(operation, "is of another dialect than ours")
-        source = ranked(operation.source_encoding, operation)
-        result = ranked(operation.result_encoding, operation)
+        source = require_ranked(operation, operation.source_encoding)
+        result = require_ranked(operation, operation.result_encoding)
         if source == result or (_is_plain(source) and _is_plain(result)):
             operation.result.replace_all_uses_with(operation.source)
             Rewriter.erase_op(operation)

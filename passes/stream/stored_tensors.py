@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, StringAttr, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, StringAttr
+from xdsl.ir import Attribute, SSAValue
 
-from ...dialects.diagnostics import OperationError
 from ...dialects.encoding_interfaces import Tensor
 from ...dialects.named_parameters import NamedParameter
 from ...dialects.stream_async import AsyncCastOp, AsyncTransferOp
@@ -53,13 +51,6 @@ def stored_from(values: Sequence[SSAValue]) -> StoredTensor:
 def at(place: Attribute | None) -> dict[str, Attribute]:
     """The property of an operation that runs somewhere."""
     return {} if place is None else {"affinity": place}
-
-
-def ranked(type_: Attribute, operation: Operation) -> Tensor:
-    """A ranked tensor type; an error at the operation for others."""
-    if not isinstance(type_, TensorType):
-        raise OperationError(operation, f"needs a ranked tensor, found {type_}")
-    return cast(Tensor, type_)
 
 
 def size_of(
