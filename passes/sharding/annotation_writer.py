@@ -13,9 +13,10 @@ from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.shard import ShardingOp, ShardOp
+from ...dialects.tensor_shapes import tensor_shape
 from ...sharding.local_shape import default_borders
 from ...sharding.sharding import Axes, Sharding
-from .annotations import SHARD, tensor_shape
+from .annotations import SHARD
 from .graph import Entry, ShardingGraph
 from .placement import PlacedUse, Placement, Placer
 

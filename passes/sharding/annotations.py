@@ -21,7 +21,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
     SymbolRefAttr,
-    TensorType,
     UnitAttr,
 )
 from xdsl.ir import Block, Operation, SSAValue
@@ -30,6 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...dialects.diagnostics import Note, OperationError
 from ...dialects.shard_attributes import AxesArrayAttr, ReductionKindAttr
 from ...dialects.shard_checks import find_grid, grid_value
+from ...dialects.tensor_shapes import Shape, tensor_shape
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, Partial, Sharding
 
@@ -42,8 +42,6 @@ OPEN_DIMENSIONS_ATTRIBUTE = "shard.open_dimensions"
 """Discardable attribute of ours on `shard.shard`: dimensions that propagation may split further."""
 DIMENSION_PRIORITIES_ATTRIBUTE = "shard.dimension_priorities"
 """Discardable attribute of ours on `shard.shard`: a priority for each dimension."""
-
-Shape = tuple[int | None, ...]
 
 
 def grid_of(operation: Operation) -> Grid:
@@ -81,14 +79,6 @@ class GridTable:
         if grid is None:
             grid = self._grids[name] = grid_of(operation)
         return grid
-
-
-def tensor_shape(value: SSAValue) -> Shape | None:
-    """The shape of a ranked tensor (`None` for an extent known at run time), or `None`."""
-    value_type = value.type
-    if not isinstance(value_type, TensorType):
-        return None
-    return tuple(None if n == DYNAMIC_INDEX else n for n in value_type.get_shape())
 
 
 def sharding_of_value(value: SSAValue, shape: Shape, grids: GridTable | None = None) -> Sharding:

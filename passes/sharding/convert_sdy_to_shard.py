@@ -49,11 +49,11 @@ from ...dialects.sdy_attributes import (
 from ...dialects.shard import GridOp, ShardingOp, ShardOp
 from ...dialects.shard_checks import DEVICES
 from ...dialects.tensor_extensions import BitcastOp
+from ...dialects.tensor_shapes import ranked
 from ...sharding.grid import Grid
 from ...sharding.refinement import Refinement
 from ...sharding.sharding import Axes, ReductionKind
 from .annotations import DIMENSION_PRIORITIES_ATTRIBUTE, OPEN_DIMENSIONS_ATTRIBUTE
-from .local_types import ranked
 from .reductions import bits
 
 SHARDING_ATTRIBUTE = "sdy.sharding"

@@ -32,6 +32,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.boundary import find_grid
 from ...dialects.shard_attributes import AxesArrayAttr
 from ...dialects.structured import StructuredView, structured_view
+from ...dialects.tensor_shapes import ranked
 from ...sharding.reshard_steps import all_reduce_fraction, exchange_fraction, gather_fraction
 from .collectives import (
     PURE_COLLECTIVES,
@@ -39,7 +40,6 @@ from .collectives import (
     axes_of,
     grid_name,
 )
-from .local_types import ranked
 from .partitioner import constant_index
 
 _FREE = frozenset(

@@ -21,11 +21,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.tensor_shapes import ranked
 from ...sharding.local_shape import halo
 from ...sharding.sharding import Sharding
 from .emit_reshard import emit_reshard
 from .emitter import Emitter, Size
-from .local_types import local_type, ranked
+from .local_types import local_type
 
 if TYPE_CHECKING:
     from .partitioner import Partitioner

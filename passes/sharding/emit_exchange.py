@@ -8,11 +8,12 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.shard import RecvOp, SendOp
+from ...dialects.tensor_shapes import shape_of
 from ...sharding.grid import Grid
 from ...sharding.pieces import Exchange, Round
 from ...sharding.sharding import Axes
 from .emitter import Emitter, Size
-from .local_types import shape_of_type, with_shape
+from .local_types import with_shape
 
 
 def emit_exchange(
@@ -28,7 +29,7 @@ def emit_exchange(
 
     `value` is its shard, and `tensor_type` that of it.
     """
-    shape = shape_of_type(tensor_type)
+    shape = shape_of(tensor_type)
     sizes = [emitter.dimension(value, each) for each in range(len(shape))]
     position = emitter.position(grid, axes)
     received = [
@@ -74,7 +75,7 @@ def _with_extent(
     tensor_type: TensorType[Attribute], dimension: int, lengths: Sequence[int]
 ) -> TensorType[Attribute]:
     """The type with an extent that differs from process to process, or does not."""
-    shape = list(shape_of_type(tensor_type))
+    shape = list(shape_of(tensor_type))
     shape[dimension] = lengths[0] if len(set(lengths)) == 1 else None
     return with_shape(tensor_type, shape)
 
@@ -90,7 +91,7 @@ def _swap(
 ) -> SSAValue:
     """Send a piece of the shard, and receive one."""
     position = emitter.position(grid, axes)
-    rank = len(shape_of_type(tensor_type))
+    rank = len(shape_of(tensor_type))
     offsets: list[Size] = [0] * rank
     offsets[dimension] = emitter.element(each.sent, position)
     sizes = [emitter.dimension(value, d) for d in range(rank)]

@@ -19,6 +19,7 @@ from ...dialects.shard import (
     SendOp,
     UpdateHaloOp,
 )
+from ...dialects.tensor_shapes import shape_of
 from ...sharding.grid import Grid
 from ...sharding.local_shape import divides, explicit_borders, halo
 from ...sharding.reshard import permuted_axes, plan_reshard
@@ -35,7 +36,7 @@ from ...sharding.reshard_steps import (
 )
 from ...sharding.sharding import Axes, Sharding
 from .emitter import Emitter, Size
-from .local_types import local_type, shape_of_type, with_shape
+from .local_types import local_type, with_shape
 
 GlobalSize = Callable[[int], Size]
 """The size of a dimension of the whole tensor; asking may emit a collective."""
@@ -50,7 +51,7 @@ def emit_reshard(
     target: Sharding,
 ) -> SSAValue:
     """Lead a shard of a tensor of `tensor_type` from one placement on a grid to another."""
-    for planned in plan_reshard(shape_of_type(tensor_type), source, target).steps:
+    for planned in plan_reshard(shape_of(tensor_type), source, target).steps:
         value = _emit_step(emitter, value, tensor_type, size, _named(emitter, source.grid, planned))
     return value
 
@@ -137,8 +138,8 @@ def _grown(
     dimension: int,
 ) -> TensorType[Attribute]:
     """The type that a collective gives: a dimension joined of unequal pieces is dynamic."""
-    shape = list(shape_of_type(result))
-    if shape_of_type(local_type(tensor_type, before))[dimension] is None:
+    shape = list(shape_of(result))
+    if shape_of(local_type(tensor_type, before))[dimension] is None:
         shape[dimension] = None
     return with_shape(result, shape)
 
@@ -152,7 +153,7 @@ def _slice(
     dimension: int,
     axes: Axes,
 ) -> SSAValue:
-    whole = shape_of_type(result)[dimension] is not None
+    whole = shape_of(result)[dimension] is not None
     even = explicit_borders(after, dimension) is None and whole
     if even and divides(_static(emitter.dimension(value, dimension)), after.grid.size(axes)):
         return emitter.help(AllSliceOp(value, after.grid.name, axes, dimension, result))

@@ -19,19 +19,11 @@ from enum import Enum, auto
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...dialects.tensor_shapes import Shape, tensor_shape
 from ...sharding.factors import Factor, FactorKind, FactorRule
 from ...sharding.grid import Grid
 from ...sharding.propagation import OperationNode, TensorNode
-from .annotations import (
-    GET_SHARDING,
-    SHARD,
-    SHARDING,
-    Annotation,
-    GridTable,
-    Shape,
-    annotation_of,
-    tensor_shape,
-)
+from .annotations import GET_SHARDING, SHARD, SHARDING, Annotation, GridTable, annotation_of
 from .call_graph import CallGraph
 from .rules.captured_reads import read_rule, reads_along_loops
 from .rules.rule_cache import RuleCache, body_matters

@@ -14,6 +14,7 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
+from ...dialects.tensor_shapes import tensor_shape
 from ...sharding.cost import BYTES_PER_POINT, known_extents, local_size, reshard_bytes
 from ...sharding.factors import FactorRule
 from ...sharding.grid import Grid
@@ -21,7 +22,6 @@ from ...sharding.plan import Preference, extends, finishing_bytes
 from ...sharding.projection import DimensionAxes
 from ...sharding.propagation import Origin, RuleClass, classify
 from ...sharding.sharding import Sharding
-from .annotations import tensor_shape
 from .graph import ShardingGraph
 from .placement import PlacedUse, Placement, Placer, PlannedOperation, element_bytes
 

@@ -6,23 +6,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 
+from ...dialects.tensor_shapes import shape_of
 from ...sharding.local_shape import local_shape
 from ...sharding.sharding import Sharding
-
-Shape = tuple[int | None, ...]
-
-
-def ranked(value: SSAValue) -> TensorType[Attribute] | None:
-    """The type of a ranked tensor, `None` for a value of another type."""
-    value_type = value.type
-    return value_type if isinstance(value_type, TensorType) else None  # pyright: ignore[reportUnknownVariableType]
-
-
-def shape_of_type(tensor_type: TensorType[Attribute]) -> Shape:
-    """The shape, `None` for dimensions known only at run time."""
-    return tuple(None if n == DYNAMIC_INDEX else n for n in tensor_type.get_shape())
 
 
 def with_shape(
@@ -43,4 +31,4 @@ def local_type(
     """
     if sharding is None:
         return tensor_type
-    return with_shape(tensor_type, local_shape(shape_of_type(tensor_type), sharding))
+    return with_shape(tensor_type, local_shape(shape_of(tensor_type), sharding))

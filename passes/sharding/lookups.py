@@ -14,6 +14,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.tensor_shapes import ranked
 from ...sharding.local_shape import borders
 from ...sharding.reshard_steps import (
     all_reduce_fraction,
@@ -25,7 +26,6 @@ from ...sharding.sharding import Axes, Sharding
 from .annotations import SHARD
 from .emit_reshard import shard_interval
 from .emitter import Size
-from .local_types import ranked
 from .partition_by_rule import SpreadOperation, captured
 from .partitioner import Partitioner, shape, total_bytes
 from .reductions import scalar_attribute

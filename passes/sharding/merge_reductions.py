@@ -23,8 +23,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.shard import AllReduceOp
 from ...dialects.tensor_reshapes import ExpandShapeOp
+from ...dialects.tensor_shapes import ranked
 from .collectives import ALL_REDUCE, axes_of, grid_name, kind_of
-from .local_types import ranked
 
 Group = tuple[object, ...]
 """What all-reduces that can be merged have in common."""

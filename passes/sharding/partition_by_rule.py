@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.diagnostics import remark
 from ...dialects.structured import STRUCTURED_OPERATIONS
+from ...dialects.tensor_shapes import ranked, shape_of
 from ...sharding.factor_placement import (
     Assignment,
     Participant,
@@ -28,7 +29,7 @@ from ...sharding.reshard_moves import Split
 from ...sharding.sharding import Axes, Partial, Sharding
 from .annotations import SHARD, SHARDING
 from .linear import carried_partials
-from .local_types import local_type, ranked, shape_of_type
+from .local_types import local_type
 from .partitioner import Partitioner, shape
 from .reductions import finish_result, with_kinds
 from .rules.combiners import Combiner, combiner_of
@@ -275,7 +276,7 @@ def _participant(
         return None
     element = value_type.element_type
     size = element.size if isinstance(element, FixedBitwidthType) else UNKNOWN_ELEMENT_BYTES
-    return Participant(tuple(factors), shape_of_type(value_type), size, sharding, free)
+    return Participant(tuple(factors), shape_of(value_type), size, sharding, free)
 
 
 def copy_local(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from .local_types import local_type, ranked
+from ...dialects.tensor_shapes import ranked
+from .local_types import local_type
 from .partition_by_rule import copy_with, run_whole
 from .partition_registry import partitions
 from .partitioner import Partitioner

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.diagnostics import OperationError
+from ...dialects.tensor_shapes import ranked
 from ...sharding.sharding import Sharding
-from .local_types import local_type, ranked
+from .local_types import local_type
 from .partition_by_rule import copy_with
 from .partition_registry import partitions
 from .partitioner import Partitioner, normal

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from .annotations import tensor_shape
+from ...dialects.tensor_shapes import ranked, tensor_shape
 from .creations import Creation
-from .local_types import ranked
 from .partition_by_rule import by_rule, run_whole
 from .partition_registry import partitions
 from .partitioner import Partitioner, constant_index

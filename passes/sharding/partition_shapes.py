@@ -16,7 +16,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 
-from .local_types import local_type, ranked
+from ...dialects.tensor_shapes import ranked
+from .local_types import local_type
 from .partition_by_rule import (
     SpreadOperation,
     copy_local,

@@ -12,10 +12,11 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.tensor_shapes import ranked
 from ...sharding.factors import FactorKind
 from .emit_reshard import shard_interval
 from .emitter import Size
-from .local_types import local_type, ranked
+from .local_types import local_type
 from .partition_by_rule import (
     SpreadOperation,
     copy_local,

@@ -9,12 +9,13 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.structured import structured_view
+from ...dialects.tensor_shapes import ranked
 from ...sharding.factors import Factor, FactorKind
 from ...sharding.sharding import Partial, ReductionKind
 from .captured_parts import captured_parts, followed_part, local_reads
 from .emitter import Size
 from .joint_reductions import combines_jointly, finish_jointly
-from .local_types import local_type, ranked
+from .local_types import local_type
 from .lookups import Lookup, find_lookup, mask_reads, pays
 from .partition_by_rule import (
     Cut,

@@ -16,9 +16,10 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, i64
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.tensor_shapes import ranked, shape_of
 from ...sharding.factors import FactorKind
 from .emitter import Emitter
-from .local_types import local_type, ranked, shape_of_type, with_shape
+from .local_types import local_type, with_shape
 from .partition_by_rule import SpreadOperation, copy_local, copy_with
 from .partition_registry import partitions
 from .partitioner import Partitioner, shape
@@ -174,7 +175,7 @@ def _cut_from(
     whole = ranked(operation.results[0])
     assert whole is not None
     local = local_type(whole, spread.result_shardings[0])
-    extents = list(shape_of_type(local))
+    extents = list(shape_of(local))
     for dimension, intervals in made.items():
         lengths = {end - start for start, end in intervals}
         extents[dimension] = lengths.pop() if len(lengths) == 1 else None

@@ -20,14 +20,14 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.diagnostics import Note, OperationError
 from ...dialects.shard import AllReduceOp
+from ...dialects.tensor_shapes import ranked, tensor_shape
 from ...sharding.factor_placement import UNKNOWN_SIZE, without_new_partials
 from ...sharding.local_shape import explicit_borders, halo
 from ...sharding.sharding import Sharding
-from .annotations import GET_SHARDING, SHARD, SHARDING, tensor_shape
+from .annotations import GET_SHARDING, SHARD, SHARDING
 from .creations import Creation, emit_creation
 from .emit_reshard import emit_reshard, shard_interval
 from .emitter import INDEX, Emitter, Size
-from .local_types import ranked
 from .partition_registry import Handler, find_handler
 from .signatures import Signature, Signatures
 

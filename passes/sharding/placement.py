@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.structured import element_type
+from ...dialects.tensor_shapes import tensor_shape
 from ...sharding.cost import known_extents
 from ...sharding.factors import FactorKind, FactorRule
 from ...sharding.grid import Grid
@@ -27,7 +28,6 @@ from ...sharding.plan import (
 )
 from ...sharding.projection import DimensionAxes, back, project
 from ...sharding.sharding import Sharding
-from .annotations import tensor_shape
 from .graph import Entry, EntryKind, ShardingGraph, is_tensor
 from .rules.shared_outputs import INSERTION, PARALLEL_LOOP, seen_through
 
@@ -276,7 +276,7 @@ class Placer:
         return plan
 
     def _preference_at(self, operation: Operation) -> Preference:
-        """As asked for, but in iterations that may run in any order no collective could move axes."""
+        """As asked for, but nothing moves in a loop whose iterations may run in any order."""
         block = operation.parent
         if block is None or not self._is_in_parallel(block):
             return self._preference

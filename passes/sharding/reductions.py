@@ -28,13 +28,14 @@ from ...dialects.linalg_body_ops import YieldOp
 from ...dialects.linalg_region_ops import ReduceOp
 from ...dialects.shard import AllGatherOp
 from ...dialects.tensor_reshapes import ExpandShapeOp
+from ...dialects.tensor_shapes import ranked, shape_of
 from ...sharding.factor_placement import pending_reductions, without_new_partials
 from ...sharding.factors import FactorKind, FactorRule
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, ReductionKind, Sharding
 from .creations import splat_of
 from .emitter import Emitter
-from .local_types import ranked, shape_of_type, with_shape
+from .local_types import with_shape
 from .rules.combiners import Combiner
 
 if TYPE_CHECKING:
@@ -232,7 +233,7 @@ def gather_partials(emitter: Emitter, value: SSAValue, grid: Grid, axes: Axes) -
     tensor_type = ranked(value)
     assert tensor_type is not None
     expanded = _with_leading_one(emitter, value, tensor_type)
-    gathered_type = with_shape(tensor_type, (grid.size(axes), *shape_of_type(tensor_type)))
+    gathered_type = with_shape(tensor_type, (grid.size(axes), *shape_of(tensor_type)))
     return emitter.help(AllGatherOp(expanded, grid.name, axes, 0, gathered_type))
 
 
@@ -240,7 +241,7 @@ def _with_leading_one(
     emitter: Emitter, value: SSAValue, tensor_type: TensorType[Attribute]
 ) -> SSAValue:
     """The tensor with a dimension of extent 1 before the others."""
-    shape = shape_of_type(tensor_type)
+    shape = shape_of(tensor_type)
     rank = len(shape)
     result = with_shape(tensor_type, (1, *shape))
     if rank == 0:

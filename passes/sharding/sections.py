@@ -15,6 +15,7 @@ from xdsl.dialects.tensor import YieldOp
 from xdsl.ir import Block, Region, SSAValue
 
 from ...dialects.tensor_extensions import PadOp
+from ...dialects.tensor_shapes import ranked, shape_of
 from ...sharding.grid import Grid
 from ...sharding.local_shape import borders
 from ...sharding.pieces import Exchange, Interval, plan_exchange
@@ -22,7 +23,7 @@ from ...sharding.sharding import Axes, Sharding
 from .emit_exchange import emit_exchange
 from .emit_reshard import exchange_halo
 from .emitter import INDEX, Emitter, Size
-from .local_types import ranked, shape_of_type, with_shape
+from .local_types import with_shape
 from .partitioner import Partitioner, shape
 
 Borders = tuple[int, int]
@@ -167,7 +168,7 @@ def padded(
         return value
     held = ranked(value)
     assert held is not None
-    extents = list(shape_of_type(held))
+    extents = list(shape_of(held))
     low: list[Size] = [0] * len(extents)
     high: list[Size] = [0] * len(extents)
     for padding in paddings:
@@ -197,7 +198,7 @@ def _with_borders(
     halos = [(0, 0)] * present.rank
     halos[dimension] = halo
     only = Sharding(present.grid, tuple(axes), halos=tuple(halos))
-    extents = list(shape_of_type(tensor_type))
+    extents = list(shape_of(tensor_type))
     core = extents[dimension]
     extents[dimension] = None if core is None else core + sum(halo)
     widened = with_shape(tensor_type, extents)

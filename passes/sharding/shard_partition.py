@@ -19,11 +19,12 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects.boundary import Boundary, set_argument_boundary, set_result_boundary
+from ...dialects.tensor_shapes import ranked
 from ...sharding.sharding import Sharding
 from ..garbage_collection import without_garbage_collection
 from .emitter import Emitter
 from .finer_grids import define_finer_grid
-from .local_types import local_type, ranked
+from .local_types import local_type
 from .partition_control_flow import local_of
 from .partitioner import Partitioner, normal
 from .signatures import Placements, Signatures

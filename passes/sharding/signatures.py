@@ -10,9 +10,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.diagnostics import OperationError
+from ...dialects.tensor_shapes import tensor_shape
 from ...sharding.local_shape import offset_errors
 from ...sharding.sharding import Partial, Sharding
-from .annotations import SHARD, GridTable, annotation_of, tensor_shape
+from .annotations import SHARD, GridTable, annotation_of
 
 
 class Annotations:

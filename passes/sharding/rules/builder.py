@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
+from xdsl.ir import Operation, SSAValue
 
 from ....dialects.reading import attribute
-from ....dialects.tensor_shapes import shape_of as tensor_shape
+from ....dialects.tensor_shapes import Shape, tensor_shape
 from ....sharding.factors import (
     DimensionFactors,
     Factor,
@@ -19,17 +18,6 @@ from ....sharding.factors import (
     Window,
 )
 from ....sharding.sharding import ReductionKind
-
-Shape = tuple[int | None, ...]
-"""The extents of a ranked tensor, `None` where known only at run time."""
-
-
-def shape_of(value: SSAValue) -> Shape | None:
-    """The shape of a ranked tensor value, `None` for a value of another type."""
-    value_type = value.type
-    if not isinstance(value_type, TensorType):
-        return None
-    return tensor_shape(cast(TensorType[Attribute], value_type))
 
 
 def integer(operation: Operation, name: str) -> int | None:
@@ -47,7 +35,7 @@ def integers(operation: Operation, name: str) -> tuple[int, ...] | None:
 
 
 def _nothing(value: SSAValue) -> list[DimensionFactors]:
-    return [()] * len(shape_of(value) or ())
+    return [()] * len(tensor_shape(value) or ())
 
 
 class RuleBuilder:
@@ -117,21 +105,21 @@ def elementwise_rule(operation: Operation) -> FactorRule | None:
     builder = RuleBuilder(operation)
     shape: Shape | None = None
     for result in operation.results:
-        shape = shape_of(result)
+        shape = tensor_shape(result)
         if shape is not None:
             break
     if shape is None:
         return builder.build()
     factors = [builder.factor(size) for size in shape]
     for index, result in enumerate(operation.results):
-        result_shape = shape_of(result)
+        result_shape = tensor_shape(result)
         if result_shape is None:
             continue
         if len(result_shape) != len(shape):
             return None
         builder.result_dimensions(index, [(factor,) for factor in factors])
     for index, operand in enumerate(operation.operands):
-        operand_shape = shape_of(operand)
+        operand_shape = tensor_shape(operand)
         if not operand_shape:
             continue
         if len(operand_shape) != len(shape):

@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.reading import attribute
+from ....dialects.tensor_shapes import Shape, tensor_shape
 from ....sharding.factors import Factor, FactorKind, FactorRule
-from .builder import Shape, shape_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def reads_along_loops(operation: Operation, rule: FactorRule) -> dict[SSAValue, 
     others: set[SSAValue] = set()
     for inner in operation.regions[0].walk():
         for index, operand in enumerate(inner.operands):
-            if shape_of(operand) is None:
+            if tensor_shape(operand) is None:
                 continue
             if inner.name != "tensor.extract" or index:
                 others.add(operand)
@@ -61,7 +61,7 @@ def reads_along_loops(operation: Operation, rule: FactorRule) -> dict[SSAValue, 
                 for place, held in zip(places, known, strict=True)
             )
     checked = {
-        tensor: _checked(loops, shape_of(tensor) or (), rule)
+        tensor: _checked(loops, tensor_shape(tensor) or (), rule)
         for tensor, loops in found.items()
         if tensor not in others
     }
@@ -126,7 +126,7 @@ def read_rule(tensor: SSAValue, loops: Loops, rule: FactorRule) -> FactorRule:
     """What a tensor that is read along loops has in common with the operation's results."""
     factors = list(rule.factors)
     dimensions: list[tuple[int, ...]] = []
-    for place, extent in zip(loops, shape_of(tensor) or (), strict=True):
+    for place, extent in zip(loops, tensor_shape(tensor) or (), strict=True):
         if place is None:
             dimensions.append((len(factors),))
             factors.append(Factor(extent, FactorKind.NEED_REPLICATION))

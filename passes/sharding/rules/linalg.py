@@ -21,6 +21,7 @@ from xdsl.ir.affine import (
 )
 
 from ....dialects.structured import IteratorType, StructuredView, structured_view
+from ....dialects.tensor_shapes import Shape, tensor_shape
 from ....sharding.factors import (
     DimensionFactors,
     Factor,
@@ -30,7 +31,6 @@ from ....sharding.factors import (
     Window,
 )
 from ....sharding.sharding import ReductionKind
-from .builder import Shape, shape_of
 from .combiners import combiner_of
 from .registry import dialect_rule
 
@@ -147,7 +147,7 @@ def _windows(
     """What is read of inputs' dimensions at a sum of loops, as far as the extents are known."""
     found: list[Window] = []
     for index, value in enumerate(view.inputs):
-        shape = shape_of(value) or ()
+        shape = tensor_shape(value) or ()
         for dimension, (extent, factors) in enumerate(zip(shape, tensors[index], strict=True)):
             expression = view.maps[index].results[dimension]
             terms = None if isinstance(expression, AffineDimExpr) else linear_terms(expression)
@@ -175,7 +175,7 @@ def structured_rule(operation: Operation) -> FactorRule | None:
     loops = _Loops(view.iterators, view.loop_sizes(), set(), set())
     values = (*view.inputs, *view.outputs)
     tensors = [
-        _dimensions(loops, indexing, shape) if (shape := shape_of(value)) is not None else ()
+        _dimensions(loops, indexing, shape) if (shape := tensor_shape(value)) is not None else ()
         for value, indexing in zip(values, view.maps, strict=True)
     ]
     # On tensors each output has one result; on buffers there is nothing to split.

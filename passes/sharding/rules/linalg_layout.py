@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
+from ....dialects.tensor_shapes import Shape, tensor_shape
 from ....sharding.factors import FactorKind, FactorRule
-from .builder import RuleBuilder, Shape, integer, integers, shape_of
+from .builder import RuleBuilder, integer, integers
 from .registry import rule
 
 
 @rule("linalg.softmax")
 def softmax(operation: Operation) -> FactorRule | None:
     """Rows are independent of each other; each is needed whole."""
-    shape, normalised = shape_of(operation.operands[0]), integer(operation, "dimension")
+    shape, normalised = tensor_shape(operation.operands[0]), integer(operation, "dimension")
     if shape is None or normalised is None or not operation.results:
         return None
     builder = RuleBuilder(operation)
@@ -71,12 +72,12 @@ def _packing_rule(
 @rule("linalg.pack")
 def pack(operation: Operation) -> FactorRule | None:
     """From plain to packed."""
-    plain, packed = (shape_of(operand) for operand in operation.operands[:2])
+    plain, packed = (tensor_shape(operand) for operand in operation.operands[:2])
     return _packing_rule(operation, plain, packed, packs=True)
 
 
 @rule("linalg.unpack")
 def unpack(operation: Operation) -> FactorRule | None:
     """From packed to plain."""
-    packed, plain = (shape_of(operand) for operand in operation.operands[:2])
+    packed, plain = (tensor_shape(operand) for operand in operation.operands[:2])
     return _packing_rule(operation, plain, packed, packs=False)

@@ -12,8 +12,9 @@ from math import gcd
 
 from xdsl.ir import Operation
 
+from ....dialects.tensor_shapes import Shape, tensor_shape
 from ....sharding.factors import DimensionFactors, FactorKind, FactorRule
-from .builder import RuleBuilder, Shape, shape_of
+from .builder import RuleBuilder
 
 
 def common_factors(
@@ -89,7 +90,7 @@ def reshape_rule(operation: Operation) -> FactorRule | None:
     Leading dimensions that are equal on both sides pass through even when unknown at compile
     time; what follows an unknown extent that differs does not.
     """
-    before, after = shape_of(operation.operands[0]), shape_of(operation.results[0])
+    before, after = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
     if before is None or after is None:
         return None
     builder = RuleBuilder(operation)

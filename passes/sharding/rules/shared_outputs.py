@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from ....dialects.tensor_shapes import Shape, tensor_shape
 from ....sharding.cost import known_extents
 from ....sharding.factors import Factor, FactorKind, FactorRule
 from ....sharding.projection import back, project
 from ....sharding.sharding import Sharding
-from .builder import Shape, integers, shape_of
+from .builder import integers
 from .tensor_slices import kept_dimensions, whole_dimensions
 
 PARALLEL_LOOP = "scf.forall"
@@ -39,12 +40,12 @@ class SharedOutput:
 
     def rule(self) -> FactorRule:
         """The rule by which the tensor that comes in and the result are split alike."""
-        shape = shape_of(self.argument) or ()
+        shape = tensor_shape(self.argument) or ()
         return _rule(shape, shape, tuple(range(len(shape))), self.whole)
 
     def insertion_rule(self, insertion: Operation) -> FactorRule:
         """The rule by which what is inserted and the result are split alike."""
-        source, shape = shape_of(insertion.operands[0]) or (), shape_of(self.argument) or ()
+        source, shape = tensor_shape(insertion.operands[0]) or (), tensor_shape(self.argument) or ()
         kept = kept_dimensions(integers(insertion, "static_sizes") or (), source)
         return _rule(source, shape, kept or (None,) * len(shape), self.whole)
 
@@ -59,7 +60,7 @@ def shared_outputs(loop: Operation) -> list[SharedOutput]:
             inserted.setdefault(operation.operands[1], []).append(operation)
     found: list[SharedOutput] = []
     for argument in block.args[len(block.args) - len(loop.results) :]:
-        shape = shape_of(argument) or ()
+        shape = tensor_shape(argument) or ()
         insertions = inserted.get(argument, [])
         masks = [_covered(insertion, shape) for insertion in insertions]
         whole = tuple(all(mask[dimension] for mask in masks) for dimension in range(len(shape)))
@@ -77,7 +78,7 @@ def seen_through(rule: FactorRule, target: Sharding) -> Sharding:
 def _covered(insertion: Operation, shape: Shape) -> list[bool]:
     """The dimensions of an output that an insertion writes whole, and has itself."""
     sizes = integers(insertion, "static_sizes")
-    source = shape_of(insertion.operands[0])
+    source = tensor_shape(insertion.operands[0])
     whole = whole_dimensions(insertion, shape)
     kept = None if sizes is None or source is None else kept_dimensions(sizes, source)
     if whole is None or kept is None:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
+from ....dialects.tensor_shapes import tensor_shape
 from ....sharding.factors import FactorKind, FactorRule
-from .builder import RuleBuilder, elementwise_rule, integer, integers, shape_of
+from .builder import RuleBuilder, elementwise_rule, integer, integers
 from .registry import rule
 
 
@@ -21,7 +22,7 @@ def made(operation: Operation) -> FactorRule | None:
 @rule("tensor.cast", "tensor.bitcast")
 def cast(operation: Operation) -> FactorRule | None:
     """The dimensions stay; one side may know an extent that the other does not."""
-    source, result = shape_of(operation.operands[0]), shape_of(operation.results[0])
+    source, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
     if source is None or result is None or len(source) != len(result):
         return None
     builder = RuleBuilder(operation)
@@ -35,7 +36,7 @@ def cast(operation: Operation) -> FactorRule | None:
 @rule("tensor.dim", "tensor.rank")
 def size(operation: Operation) -> FactorRule | None:
     """Sizes are those of the whole tensor, however it is split."""
-    shape = shape_of(operation.operands[0])
+    shape = tensor_shape(operation.operands[0])
     if shape is None:
         return None
     builder = RuleBuilder(operation)
@@ -49,9 +50,9 @@ def element(operation: Operation) -> FactorRule | None:
     """Single elements are read or written, at places that are known only at run time."""
     builder = RuleBuilder(operation)
     for index, operand in enumerate(operation.operands):
-        for dimension, extent in enumerate(shape_of(operand) or ()):
+        for dimension, extent in enumerate(tensor_shape(operand) or ()):
             builder.operand(index, dimension, builder.factor(extent, FactorKind.NEED_REPLICATION))
-    for dimension, extent in enumerate(shape_of(operation.results[0]) or ()):
+    for dimension, extent in enumerate(tensor_shape(operation.results[0]) or ()):
         builder.result(0, dimension, builder.factor(extent, FactorKind.NEED_REPLICATION))
     return builder.build()
 
@@ -64,7 +65,7 @@ def concat(operation: Operation) -> FactorRule | None:
 
 def concat_rule(operation: Operation, joined: int | None) -> FactorRule | None:
     """The rule of joining all operands along a dimension."""
-    shape = shape_of(operation.results[0])
+    shape = tensor_shape(operation.results[0])
     if shape is None or joined is None:
         return None
     builder = RuleBuilder(operation)
@@ -73,7 +74,7 @@ def concat_rule(operation: Operation, joined: int | None) -> FactorRule | None:
         if dimension == joined:
             builder.result(0, dimension, builder.factor(extent, whole))
             for index, operand in enumerate(operation.operands):
-                part = (shape_of(operand) or shape)[dimension]
+                part = (tensor_shape(operand) or shape)[dimension]
                 builder.operand(index, dimension, builder.factor(part, whole))
         else:
             factor = builder.factor(extent)
@@ -90,9 +91,9 @@ def gather(operation: Operation) -> FactorRule | None:
     The result has the indices' dimensions but the last, then those of the source; the dimensions
     looked up have extent 1 there, or are left out.
     """
-    source, indices = (shape_of(operand) for operand in operation.operands[:2])
+    source, indices = (tensor_shape(operand) for operand in operation.operands[:2])
     looked_up = integers(operation, "gather_dims")
-    shape = shape_of(operation.results[0])
+    shape = tensor_shape(operation.results[0])
     if source is None or indices is None or shape is None or looked_up is None:
         return None
     builder = RuleBuilder(operation)

@@ -8,8 +8,9 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
 from ....dialects.reading import attribute
+from ....dialects.tensor_shapes import tensor_shape
 from ....sharding.factors import FactorRule
-from .builder import RuleBuilder, shape_of
+from .builder import RuleBuilder
 from .registry import rule
 from .reshapes import reshape_rule
 
@@ -31,7 +32,7 @@ def _numbers(array: Attribute) -> list[int]:
 @rule("tensor.collapse_shape")
 def collapse_shape(operation: Operation) -> FactorRule | None:
     """Each expanded dimension is a factor, each collapsed one its group's."""
-    shape, groups = shape_of(operation.operands[0]), reassociation(operation)
+    shape, groups = tensor_shape(operation.operands[0]), reassociation(operation)
     if shape is None or groups is None:
         return None
     builder = RuleBuilder(operation)
@@ -44,7 +45,7 @@ def collapse_shape(operation: Operation) -> FactorRule | None:
 @rule("tensor.expand_shape")
 def expand_shape(operation: Operation) -> FactorRule | None:
     """As `collapse_shape`, the other way."""
-    shape, groups = shape_of(operation.results[0]), reassociation(operation)
+    shape, groups = tensor_shape(operation.results[0]), reassociation(operation)
     if shape is None or groups is None:
         return None
     builder = RuleBuilder(operation)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from ....dialects import rank_reduction
+from ....dialects.tensor_shapes import Shape, tensor_shape
 from ....sharding.factors import FactorKind, FactorRule, Window
-from .builder import RuleBuilder, Shape, integers, shape_of
+from .builder import RuleBuilder, integers
 from .registry import rule
 
 _WHOLE = FactorKind.NEED_REPLICATION
@@ -47,7 +48,7 @@ def kept_dimensions(sizes: tuple[int, ...], slice_shape: Shape) -> list[int | No
 @rule("tensor.extract_slice")
 def extract_slice(operation: Operation) -> FactorRule | None:
     """Dimensions of the source pass through to the result, shifted if a part of them is taken."""
-    source, result = shape_of(operation.operands[0]), shape_of(operation.results[0])
+    source, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
     sizes, offsets = integers(operation, "static_sizes"), integers(operation, "static_offsets")
     strides = integers(operation, "static_strides")
     if source is None or result is None or sizes is None or offsets is None or strides is None:
@@ -84,7 +85,7 @@ def insert_slice(operation: Operation) -> FactorRule | None:
     Of one that is written in part a process writes what lies in its own shard. It needs all of
     the source along that dimension.
     """
-    source, destination = (shape_of(operand) for operand in operation.operands[:2])
+    source, destination = (tensor_shape(operand) for operand in operation.operands[:2])
     sizes, strides = integers(operation, "static_sizes"), integers(operation, "static_strides")
     if source is None or destination is None or sizes is None or strides is None:
         return None
@@ -112,7 +113,7 @@ def insert_slice(operation: Operation) -> FactorRule | None:
 @rule("tensor.pad")
 def pad(operation: Operation) -> FactorRule | None:
     """Dimensions without padding pass through; others are shifted."""
-    source, result = shape_of(operation.operands[0]), shape_of(operation.results[0])
+    source, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
     low, high = integers(operation, "static_low"), integers(operation, "static_high")
     if source is None or result is None or low is None or high is None:
         return None

@@ -6,8 +6,9 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
 
 from ....dialects.reading import attribute
+from ....dialects.tensor_shapes import tensor_shape
 from ....sharding.factors import FactorRule
-from .builder import RuleBuilder, elementwise_rule, integer, shape_of
+from .builder import RuleBuilder, elementwise_rule, integer
 from .combiners import combiner_of
 from .registry import rule
 
@@ -37,14 +38,14 @@ def _is_true(operation: Operation, name: str) -> bool:
 def elementwise_with_parameters(operation: Operation) -> FactorRule | None:
     """Elementwise in the leading operands only; what is given per channel follows the channels."""
     count = LEADING_OPERANDS[operation.name.removeprefix("tosa.")]
-    shape = shape_of(operation.results[0])
+    shape = tensor_shape(operation.results[0])
     if shape is None:
         return None
     builder = RuleBuilder(operation)
     factors = [builder.factor(size) for size in shape]
     builder.result_dimensions(0, [(factor,) for factor in factors])
     for index, operand in enumerate(operation.operands[:count]):
-        extents = shape_of(operand)
+        extents = tensor_shape(operand)
         if extents is None or len(extents) != len(shape):
             return None
         builder.operand_dimensions(
@@ -63,7 +64,7 @@ def elementwise_with_parameters(operation: Operation) -> FactorRule | None:
 @rule(*(f"tosa.reduce_{name}" for name in REDUCTIONS))
 def reduce(operation: Operation) -> FactorRule | None:
     """The dimension `axis` is reduced to extent 1; every other one passes through."""
-    shape, axis = shape_of(operation.operands[0]), integer(operation, "axis")
+    shape, axis = tensor_shape(operation.operands[0]), integer(operation, "axis")
     combiner = combiner_of(operation, 0)
     if shape is None or axis is None or combiner is None or not 0 <= axis < len(shape):
         return None
@@ -81,8 +82,8 @@ def reduce(operation: Operation) -> FactorRule | None:
 @rule("tosa.matmul")
 def matmul(operation: Operation) -> FactorRule | None:
     """`([b, m, k], [b, k, n]) -> ([b, m, n])`; the zero points are needed whole."""
-    left, right = shape_of(operation.operands[0]), shape_of(operation.operands[1])
-    result = shape_of(operation.results[0])
+    left, right = tensor_shape(operation.operands[0]), tensor_shape(operation.operands[1])
+    result = tensor_shape(operation.results[0])
     combiner = combiner_of(operation, 0)
     if left is None or right is None or result is None or combiner is None:
         return None

@@ -6,8 +6,9 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation
 
 from ....dialects.reading import attribute
+from ....dialects.tensor_shapes import tensor_shape
 from ....sharding.factors import FactorKind, FactorRule
-from .builder import RuleBuilder, integer, integers, shape_of
+from .builder import RuleBuilder, integer, integers
 from .registry import rule
 from .reshapes import reshape_rule
 from .tensor import concat_rule
@@ -18,7 +19,7 @@ _WHOLE = FactorKind.NEED_REPLICATION
 @rule("tosa.transpose")
 def transpose(operation: Operation) -> FactorRule | None:
     """Dimension `d` of the result is dimension `perms[d]` of the operand."""
-    shape, permutation = shape_of(operation.operands[0]), integers(operation, "perms")
+    shape, permutation = tensor_shape(operation.operands[0]), integers(operation, "perms")
     if shape is None or permutation is None:
         return None
     builder = RuleBuilder(operation)
@@ -53,7 +54,7 @@ def constant_shape(operation: Operation, operand: int) -> tuple[int, ...] | None
 
 def _same_where(operation: Operation, passes: list[bool]) -> FactorRule | None:
     """The rule of one tensor made from one of the same rank: some dimensions pass through."""
-    before, after = shape_of(operation.operands[0]), shape_of(operation.results[0])
+    before, after = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
     if before is None or after is None or not len(before) == len(after) == len(passes):
         return None
     builder = RuleBuilder(operation)
@@ -72,7 +73,7 @@ def _same_where(operation: Operation, passes: list[bool]) -> FactorRule | None:
 def pad(operation: Operation) -> FactorRule | None:
     """Dimensions without padding pass through."""
     padding = constant_shape(operation, 1)
-    rank = len(shape_of(operation.operands[0]) or ())
+    rank = len(tensor_shape(operation.operands[0]) or ())
     if padding is None or len(padding) != 2 * rank:
         return _same_where(operation, [False] * rank)
     return _same_where(operation, [not any(padding[2 * d : 2 * d + 2]) for d in range(rank)])
@@ -81,8 +82,8 @@ def pad(operation: Operation) -> FactorRule | None:
 @rule("tosa.slice")
 def slice_(operation: Operation) -> FactorRule | None:
     """Dimensions that are taken whole pass through."""
-    shape, starts = shape_of(operation.operands[0]), constant_shape(operation, 1)
-    result = shape_of(operation.results[0])
+    shape, starts = tensor_shape(operation.operands[0]), constant_shape(operation, 1)
+    result = tensor_shape(operation.results[0])
     if shape is None or result is None:
         return None
     starts = starts or (-1,) * len(shape)
@@ -98,7 +99,7 @@ def slice_(operation: Operation) -> FactorRule | None:
 @rule("tosa.tile")
 def tile(operation: Operation) -> FactorRule | None:
     """Dimensions that are not repeated pass through."""
-    shape, multiples = shape_of(operation.operands[0]), constant_shape(operation, 1)
+    shape, multiples = tensor_shape(operation.operands[0]), constant_shape(operation, 1)
     if shape is None:
         return None
     return _same_where(operation, [multiple == 1 for multiple in multiples or (0,) * len(shape)])
@@ -107,7 +108,7 @@ def tile(operation: Operation) -> FactorRule | None:
 @rule("tosa.reverse")
 def reverse(operation: Operation) -> FactorRule | None:
     """Dimensions that are not reversed pass through."""
-    shape, axis = shape_of(operation.operands[0]), integer(operation, "axis")
+    shape, axis = tensor_shape(operation.operands[0]), integer(operation, "axis")
     if shape is None or axis is None:
         return None
     return _same_where(operation, [dimension != axis for dimension in range(len(shape))])
@@ -116,7 +117,7 @@ def reverse(operation: Operation) -> FactorRule | None:
 @rule("tosa.argmax")
 def argmax(operation: Operation) -> FactorRule | None:
     """The searched dimension is needed whole, and is not in the result."""
-    shape, axis = shape_of(operation.operands[0]), integer(operation, "axis")
+    shape, axis = tensor_shape(operation.operands[0]), integer(operation, "axis")
     if shape is None or axis is None:
         return None
     builder = RuleBuilder(operation)
@@ -133,7 +134,7 @@ def argmax(operation: Operation) -> FactorRule | None:
 @rule("tosa.gather")
 def gather(operation: Operation) -> FactorRule | None:
     """`([n, whole, c], [n, w]) -> ([n, w, c])`."""
-    values, result = shape_of(operation.operands[0]), shape_of(operation.results[0])
+    values, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
     if values is None or result is None:
         return None
     builder = RuleBuilder(operation)
@@ -148,7 +149,7 @@ def gather(operation: Operation) -> FactorRule | None:
 @rule("tosa.scatter")
 def scatter(operation: Operation) -> FactorRule | None:
     """`([n, whole, c], [n, whole], [n, whole, c]) -> ([n, whole, c])`."""
-    values, rows = shape_of(operation.operands[0]), shape_of(operation.operands[1])
+    values, rows = tensor_shape(operation.operands[0]), tensor_shape(operation.operands[1])
     if values is None or rows is None:
         return None
     builder = RuleBuilder(operation)

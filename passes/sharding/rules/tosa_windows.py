@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
+from ....dialects.tensor_shapes import Shape, tensor_shape
 from ....sharding.factors import FactorKind, FactorRule, Window
-from .builder import RuleBuilder, Shape, integers, shape_of
+from .builder import RuleBuilder, integers
 from .combiners import combiner_of
 from .registry import rule
 
@@ -72,7 +73,7 @@ def _window_sizes(operation: Operation) -> Shape | None:
     kernel = integers(operation, "kernel")
     if kernel is not None:
         return kernel
-    weight = shape_of(operation.operands[1])
+    weight = tensor_shape(operation.operands[1])
     if weight is None:
         return None
     return weight[:2] if operation.name == "tosa.depthwise_conv2d" else weight[1:-1]
@@ -104,8 +105,8 @@ def _images(builder: RuleBuilder, operation: Operation, image: Shape, result: Sh
 @rule("tosa.conv2d", "tosa.conv3d", "tosa.transpose_conv2d")
 def convolution(operation: Operation) -> FactorRule | None:
     """Image `[n, ..., i]`, weight `[o, ..., i]`, bias `[o]`, result `[n, ..., o]`."""
-    image, weight, bias = (shape_of(operand) for operand in operation.operands[:3])
-    result, combiner = shape_of(operation.results[0]), combiner_of(operation, 0)
+    image, weight, bias = (tensor_shape(operand) for operand in operation.operands[:3])
+    result, combiner = tensor_shape(operation.results[0]), combiner_of(operation, 0)
     if image is None or weight is None or bias is None or result is None or combiner is None:
         return None
     builder = RuleBuilder(operation)
@@ -127,8 +128,8 @@ def convolution(operation: Operation) -> FactorRule | None:
 @rule("tosa.depthwise_conv2d")
 def depthwise(operation: Operation) -> FactorRule | None:
     """Image `[n, h, w, c]`, weight `[y, x, c, m]`, bias `[c m]`, result `[n, h, w, c m]`."""
-    image, weight, bias = (shape_of(operand) for operand in operation.operands[:3])
-    result = shape_of(operation.results[0])
+    image, weight, bias = (tensor_shape(operand) for operand in operation.operands[:3])
+    result = tensor_shape(operation.results[0])
     if image is None or weight is None or bias is None or result is None:
         return None
     builder = RuleBuilder(operation)
@@ -146,7 +147,7 @@ def depthwise(operation: Operation) -> FactorRule | None:
 @rule("tosa.avg_pool2d", "tosa.max_pool2d")
 def pooling(operation: Operation) -> FactorRule | None:
     """Batch and channels are independent of each other."""
-    image, result = shape_of(operation.operands[0]), shape_of(operation.results[0])
+    image, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
     if image is None or result is None or len(image) != len(result):
         return None
     builder = RuleBuilder(operation)
@@ -160,7 +161,7 @@ def pooling(operation: Operation) -> FactorRule | None:
 @rule("tosa.resize")
 def resize(operation: Operation) -> FactorRule | None:
     """As pooling, but the whole of an image is needed: what is read is given by an operand."""
-    image, result = shape_of(operation.operands[0]), shape_of(operation.results[0])
+    image, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
     if image is None or result is None or len(image) != 4 or len(result) != 4:
         return None
     builder = RuleBuilder(operation)
