@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     DenseArrayBase,
     IndexType,
     IntegerAttr,
@@ -53,6 +52,7 @@ from .syntax import (
     Type,
     values,
 )
+from .tensor_shapes import Shape, shape_of
 
 ACCESSES = ("readonly", "readwrite", "writeonly")
 DYNAMIC = DYNAMIC_TILE
@@ -83,13 +83,10 @@ class DispatchTensor(ParametrizedAttribute, EncodingTypeInterface, ABC):
         printer.print_string(">")
 
     @property
-    def shape(self) -> tuple[int | None, ...]:
+    def shape(self) -> Shape:
         """The sizes of the bound tensor, `None` where dynamic; empty for a scalar."""
         tensor = self.encoded_tensor()
-        if tensor is None:
-            return ()
-        sizes = tensor.get_shape()
-        return tuple(None if size == DYNAMIC_INDEX else size for size in sizes)
+        return () if tensor is None else shape_of(tensor)
 
     def encoded_tensor(self) -> Tensor | None:
         bound = self.bound_type

@@ -36,9 +36,8 @@ from .shard_attributes import (
     ShardingType,
     Spelling,
 )
-from .tensor_shapes import shape_of as tensor_shape
-
-Shape = tuple[int | None, ...]
+from .tensor_shapes import Shape
+from .tensor_shapes import shape_of as shape_of_tensor
 
 DEVICES = "devices"
 """On a grid: where each process runs."""
@@ -154,7 +153,7 @@ def shape_of(value_type: Attribute) -> Shape:
     """The shape of a ranked tensor or memref."""
     if not isinstance(value_type, TensorType | MemRefType):
         raise VerifyException(f"expected a ranked tensor or memref, got {value_type}")
-    return tensor_shape(cast(TensorType[Attribute], value_type))
+    return shape_of_tensor(cast(TensorType[Attribute], value_type))
 
 
 def element_type_of(value_type: Attribute) -> Attribute:

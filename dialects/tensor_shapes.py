@@ -60,8 +60,3 @@ def element_named(type_: Attribute) -> ElementType:
 def element_of(tensor: TensorType[Attribute]) -> ElementType:
     """The element type of a tensor. Raises `ValueError` if it has no known size."""
     return element_named(tensor.element_type)
-
-
-def tensor_of(element: Attribute, shape: Shape) -> TensorType[Attribute]:
-    """A tensor type of a shape whose dynamic sizes are `None`."""
-    return TensorType(element, [DYNAMIC_INDEX if size is None else size for size in shape])

@@ -13,7 +13,7 @@ from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.dialects.arith import AddiOp, MuliOp
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr
 from xdsl.dialects.tensor import DimOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -21,6 +21,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ..dialects.encoding_interfaces import Tensor
 from ..dialects.reading import attribute, integers
 from ..dialects.size_arithmetic import constant_index
+from ..dialects.tensor_shapes import ranked
 from .collective_sizes import COLLECTIVE_SIZES
 from .located import builder_before, located_builder, maker_of
 from .tosa_sizes import TOSA_SIZES
@@ -28,12 +29,6 @@ from .tosa_window_sizes import TOSA_WINDOW_SIZES
 
 Size = SSAValue | int
 """The size of a dimension: a value of type index where it is not known before the program runs."""
-
-
-def tensor_of(value: SSAValue) -> Tensor | None:
-    """The ranked tensor type of a value, if it has one."""
-    type_ = value.type
-    return cast(Tensor, type_) if isinstance(type_, TensorType) else None
 
 
 class DimensionSizes:
@@ -52,13 +47,13 @@ class DimensionSizes:
 
     def sizes(self, value: SSAValue) -> tuple[Size, ...]:
         """The sizes of all dimensions."""
-        tensor = tensor_of(value)
+        tensor = ranked(value)
         rank = 0 if tensor is None else len(tensor.get_shape())
         return tuple(self.size(value, index) for index in range(rank))
 
     def dynamic_sizes(self, value: SSAValue) -> tuple[SSAValue, ...]:
         """The sizes of the dimensions that the type leaves open, in order."""
-        tensor = tensor_of(value)
+        tensor = ranked(value)
         if tensor is None:
             return ()
         return tuple(
@@ -73,7 +68,7 @@ class DimensionSizes:
             if operation.name != "tensor.dim" or operation.results[0] in self._sizes.values():
                 continue
             index = constant_operand(operation.operands[1])
-            if index is not None and tensor_of(operation.operands[0]) is not None:
+            if index is not None and ranked(operation.operands[0]) is not None:
                 size = self.value(operation.operands[0], index)
                 Rewriter.replace_op(operation, [], [size])
 
@@ -111,7 +106,7 @@ class DimensionSizes:
         return leading
 
     def _find(self, value: SSAValue, index: int) -> Size:
-        tensor = tensor_of(value)
+        tensor = ranked(value)
         if tensor is not None and (size := tensor.get_shape()[index]) != DYNAMIC_INDEX:
             return size
         if isinstance(value, OpResult):
@@ -188,7 +183,7 @@ def _like(operand: int) -> Rule:
 
 def _like_first_tensor(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """Elementwise operations take tensors of equal sizes."""
-    tensors = (operand for operand in value.op.operands if tensor_of(operand) is not None)
+    tensors = (operand for operand in value.op.operands if ranked(operand) is not None)
     first = next(tensors, None)
     return None if first is None else sizes.size(first, index)
 
@@ -210,7 +205,7 @@ def _dispatch(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None
     before = sum(
         tensor.get_shape().count(DYNAMIC_INDEX)
         for result in value.op.results[: value.index]
-        if (tensor := tensor_of(result)) is not None
+        if (tensor := ranked(result)) is not None
     )
     listed = tuple(cast(Sequence[SSAValue], getattr(value.op, "result_dims", ())))
     return listed[before + _dynamic_position(value, index)]

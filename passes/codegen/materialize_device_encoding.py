@@ -41,10 +41,10 @@ from ...dialects.dispatch_tensors import (
 from ...dialects.encoding_interfaces import Tensor, plain, tensor_encoding
 from ...dialects.linalg import NAMED_CLASSES
 from ...dialects.size_arithmetic import constant_index
-from ...dialects.tensor_shapes import element_of, shape_of
+from ...dialects.tensor_shapes import element_of, ranked, shape_of
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
 from ...tiling.storage_sizes import dense_formula
-from ..dimension_sizes import Size, constant_operand, tensor_of
+from ..dimension_sizes import Size, constant_operand
 from .kernel_layouts import KernelLayouts, KernelSolvers, summed_dimensions, target_solver
 from .packed_contractions import lower_contraction
 from .packed_convolutions import lower_convolution
@@ -107,7 +107,7 @@ class KernelLowering:
         if solver is None:
             return None
         operands = [
-            value if tensor_of(value) is None else self.values.form(value, self.layout(value.type))
+            value if ranked(value) is None else self.values.form(value, self.layout(value.type))
             for value in operation.operands
         ]
         return solver.materialize(operation, operands, self.values.builder)
@@ -438,7 +438,7 @@ def _compute_unpacked(kernel: KernelLowering, operation: Operation) -> None:
     }
     clone = operation.clone(value_mapper=dict(operands))
     for result in tuple(clone.results):
-        if (tensor := tensor_of(result)) is not None:
+        if (tensor := ranked(result)) is not None:
             Rewriter.replace_value_with_new_type(result, plain(tensor))
     kernel.values.builder.insert(clone)
     for old, new in zip(operation.results, clone.results, strict=True):

@@ -17,8 +17,8 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects.linalg import GenericOp
 from ...dialects.structured import IteratorType, StructuredView, structured_view
+from ...dialects.tensor_shapes import ranked
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
-from ..dimension_sizes import tensor_of
 from .packed_values import PackedValues, layout_of_tiles, leaves_padding
 
 
@@ -152,12 +152,12 @@ def _lower_on_tensors(
         values.form(value, layout) if isinstance(value.type, TensorType) else value
         for value in operation.operands
     ]
-    tensors = [tensor for value in operands if (tensor := tensor_of(value)) is not None]
+    tensors = [tensor for value in operands if (tensor := ranked(value)) is not None]
     shape = tensors[0].get_shape()
     results = [
         TensorType(tensor.element_type, shape)
         for result in operation.results
-        if (tensor := tensor_of(result)) is not None
+        if (tensor := ranked(result)) is not None
     ]
     lowered = type(operation).create(
         operands=operands,

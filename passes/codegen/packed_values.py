@@ -36,8 +36,9 @@ from ...dialects.linalg_packing import PackOp, UnpackOp
 from ...dialects.linalg_region_ops import TransposeOp
 from ...dialects.size_arithmetic import constant_index
 from ...dialects.tensor_reshapes import ExpandShapeOp
+from ...dialects.tensor_shapes import ranked, shape_of
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
-from ..dimension_sizes import DimensionSizes, Size, tensor_of
+from ..dimension_sizes import DimensionSizes, Size
 from ..located import builder_before
 
 Maker = Callable[[PackedLayout], SSAValue]
@@ -88,7 +89,7 @@ class PackedValues:
     def held(self, value: SSAValue) -> HeldTensor:
         """What is known of a tensor; one that was never encoded is what it is."""
         if value not in self._held:
-            tensor = tensor_of(value)
+            tensor = ranked(value)
             if tensor is None:
                 raise OperationError(self.operation, f"expects a ranked tensor, found {value.type}")
             sizes = self.dimensions.sizes(value)
@@ -283,7 +284,7 @@ def leaves_padding(sizes: Sequence[Size], layout: PackedLayout) -> bool:
 
 def memory_type(tensor: Tensor, layout: PackedLayout) -> Tensor:
     """The type of a packed tensor in memory, where tiles may be swizzled."""
-    shape = list(layout.packed_shape(tuple(None if n < 0 else n for n in tensor.get_shape())))
+    shape = list(layout.packed_shape(shape_of(tensor)))
     if layout.swizzle is not None:
         factors = [factor.size for group in layout.swizzle.expand_shape for factor in group]
         shape[-len(layout.inner_tiles) :] = [factors[i] for i in layout.swizzle.permutation]

@@ -24,9 +24,9 @@ from ...dialects.encoding_interfaces import Tensor, tensor_encoding
 from ...dialects.iree_encoding_attributes import EncodingAttr
 from ...dialects.size_lists import DYNAMIC_SIZE
 from ...dialects.structured import StructuredView, structured_view
+from ...dialects.tensor_shapes import ranked
 from ...tiling.contractions import LHS
 from ...tiling.convolutions import convolution_roles
-from ..dimension_sizes import tensor_of
 
 PRODUCTS_OF_SUMS = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli"}
 """Each addition with the multiplication whose results it adds up."""
@@ -126,7 +126,7 @@ def _sum_of_products(operation: Operation, kind: str) -> TiledContraction | None
     if not operation.results:
         return None
     for value in (*view.inputs, *view.outputs):
-        tensor = tensor_of(value)
+        tensor = ranked(value)
         if tensor is None or tensor_encoding(tensor) is not None:
             return None
     unsigned = unsigned_factors(view.body)

@@ -28,9 +28,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.affinity import AFFINITY, affinity_of
 from ...dialects.flow_tensors import TensorConstantOp
+from ...dialects.tensor_shapes import ranked
 from ...dialects.util import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
 from ...dialects.util_functions import ReturnOp
-from ..dimension_sizes import tensor_of
 from ..located import builder_before, located_builder, replace_by
 from ..stream.device_placement import MOVES
 from ..stream.layout_origin import host_operations, symbol
@@ -66,7 +66,7 @@ class Hoisting:
         if _function_of(operation).name == "util.initializer":
             return
         origin = self._constant_origin(source)
-        tensor = tensor_of(operation.results[0])
+        tensor = ranked(operation.results[0])
         if origin is not None and tensor is not None and tensor.has_static_shape():
             self._to_global(operation, origin)
             return

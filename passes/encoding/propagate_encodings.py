@@ -23,7 +23,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.encoding_interfaces import with_encoding
 from ...dialects.structured import IteratorType, StructuredView, structured_view
-from ..dimension_sizes import DimensionSizes, tensor_of
+from ...dialects.tensor_shapes import ranked
+from ..dimension_sizes import DimensionSizes
 from ..located import builder_before, located_builder, replace_by
 from ..stream.layout_origin import host_operations
 from .contraction_matching import WIDENING
@@ -140,13 +141,13 @@ def _hoist_encoding(operation: Operation, sizes: DimensionSizes) -> None:
     if not isinstance(widening, Operation) or len(tuple(widening.results[0].uses)) != 1:
         return
     view = _pointwise(widening)
-    if view is None or len(view.inputs) != 1 or tensor_of(view.inputs[0]) is None:
+    if view is None or len(view.inputs) != 1 or ranked(view.inputs[0]) is None:
         return
     computed = [inner.name for inner in view.body.ops if inner is not view.body.last_op]
     if not computed or not all(name in WIDENING for name in computed):
         return
     encoding = getattr(operation.results[0].type, "encoding", None)
-    narrow = tensor_of(view.inputs[0])
+    narrow = ranked(view.inputs[0])
     if narrow is None or encoding is None:
         return
     encode = type(operation).create(
@@ -171,9 +172,9 @@ def _encoded(
     before: Operation | None = None,
 ) -> SSAValue:
     """The result of a pointwise operation on encoded tensors."""
-    like = next(value for value in inputs if tensor_of(value) is not None)
-    result = tensor_of(operation.results[0])
-    encoded = tensor_of(like)
+    like = next(value for value in inputs if ranked(value) is not None)
+    result = ranked(operation.results[0])
+    encoded = ranked(like)
     if result is None or encoded is None or encoded.encoding != encoding:
         raise ValueError(f"{operation.name} has no encoded operand")
     type_ = with_encoding(result, encoded.encoding)

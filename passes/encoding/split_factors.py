@@ -25,8 +25,9 @@ from ...dialects.encoding_interfaces import tensor_encoding
 from ...dialects.linalg import GenericOp
 from ...dialects.linalg_body_ops import YieldOp
 from ...dialects.structured import IteratorType, StructuredView, structured_view
+from ...dialects.tensor_shapes import ranked
 from ...tiling.contractions import RESULT, ContractionOperand
-from ..dimension_sizes import DimensionSizes, Size, tensor_of
+from ..dimension_sizes import DimensionSizes, Size
 from ..located import builder_before
 from .contraction_matching import WIDENING
 
@@ -274,7 +275,7 @@ class _Splitter:
         found: list[Size] = []
         for index in used:
             value = self._view.inputs[index]
-            if tensor_of(value) is None:
+            if ranked(value) is None:
                 continue
             for dimension, position in enumerate(_loops(self._view.maps[index])):
                 if position == loop:

@@ -49,8 +49,9 @@ from ...dialects.hal_buffers import (
 )
 from ...dialects.resource_syntax import UNTIED, tied_operands
 from ...dialects.size_arithmetic import constant_index
+from ...dialects.tensor_shapes import ranked
 from ...dialects.util_functions import FuncOp, ReturnOp
-from ..dimension_sizes import DimensionSizes, tensor_of
+from ..dimension_sizes import DimensionSizes
 from ..located import builder_before, located_builder, replace_by
 from ..stream.device_placement import boundary_affinity
 
@@ -127,7 +128,7 @@ class Wrapper:
     def _import_arguments(self, block: Block) -> None:
         builder = located_builder(InsertPoint.at_start(block), self._function)
         for index, argument in enumerate(tuple(block.args)):
-            tensor = tensor_of(argument)
+            tensor = ranked(argument)
             if tensor is None:
                 continue
             if tensor_encoding(tensor) is not None:
@@ -183,7 +184,7 @@ class Wrapper:
         sizes = DimensionSizes()
         returned: list[SSAValue] = []
         for index, value in enumerate(end.operands):
-            tensor = tensor_of(value)
+            tensor = ranked(value)
             if tensor is None:
                 returned.append(value)
                 continue

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.encoding_interfaces import Tensor
 from ...dialects.resource_syntax import UNTIED, tied_operands
-from ..dimension_sizes import tensor_of
+from ...dialects.tensor_shapes import ranked
 from .stored_tensors import carried_types, stored_from
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def convert_control_flow(host: HostProgram, operation: Operation, builder: Build
     builder.insert(expanded)
     rest = list(expanded.results)
     for result in operation.results:
-        if (tensor := tensor_of(result)) is not None:
+        if (tensor := ranked(result)) is not None:
             count = len(carried_types(tensor))
             host.store(result, stored_from(rest[:count]))
             del rest[:count]
@@ -80,7 +80,7 @@ def expand_arguments(host: HostProgram, block: Block) -> None:
     The old ones stay until nothing reads them any more.
     """
     for argument in tuple(block.args):
-        tensor = tensor_of(argument)
+        tensor = ranked(argument)
         if tensor is None:
             continue
         values: list[SSAValue] = []

@@ -27,9 +27,9 @@ from ...dialects.diagnostics import Note, OperationError
 from ...dialects.encoding_interfaces import tensor_encoding
 from ...dialects.size_arithmetic import constant_index
 from ...dialects.stream_tensor_elements import TensorLoadOp
-from ...dialects.tensor_shapes import require_ranked
+from ...dialects.tensor_shapes import ranked, require_ranked
 from ...dialects.util_types import UnusedType
-from ..dimension_sizes import FUNCTIONS, constant_operand, tensor_of
+from ..dimension_sizes import FUNCTIONS, constant_operand
 from ..located import builder_before
 from .convert_control_flow import (
     CONTROL_FLOW,
@@ -262,7 +262,7 @@ def _dispatch(host: HostProgram, operation: Operation, builder: Builder) -> None
     sizes: list[SSAValue] = []
     encodings: list[Attribute] = []
     for value in _operands(operation, "arguments"):
-        if (tensor := tensor_of(value)) is not None:
+        if (tensor := ranked(value)) is not None:
             stored = host.stored(value, operation)
             operands.append(stored.resource)
             sizes.append(stored.size)

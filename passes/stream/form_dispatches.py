@@ -30,7 +30,8 @@ from ...dialects.encoding_interfaces import tensor_encoding
 from ...dialects.flow import TensorEncodeOp, TensorReshapeOp, TensorTransferOp
 from ...dialects.spelling import spelling_of
 from ...dialects.structured import structured_view
-from ..dimension_sizes import FUNCTIONS, DimensionSizes, tensor_of
+from ...dialects.tensor_shapes import ranked
+from ..dimension_sizes import FUNCTIONS, DimensionSizes
 from ..located import builder_before, replace_by
 from .device_placement import MOVES, DevicePlacement, boundary_affinity
 from .dispatch_groups import (
@@ -100,7 +101,7 @@ def free_destinations(block: Block, sizes: DimensionSizes) -> None:
             continue
         arguments = view.body.args[len(view.inputs) :]
         for index, (value, argument) in enumerate(zip(view.outputs, arguments, strict=True)):
-            tensor, map_ = tensor_of(value), view.output_maps[index]
+            tensor, map_ = ranked(value), view.output_maps[index]
             if argument.uses or tensor is None or not map_.is_projected_permutation():
                 continue
             if isinstance(value, OpResult) and value.op.name == "tensor.empty":

@@ -16,7 +16,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 
 from ...dialects.structured import IteratorType, StructuredView, structured_view
-from ..dimension_sizes import tensor_of
+from ...dialects.tensor_shapes import ranked
 
 
 class GroupRows:
@@ -35,7 +35,7 @@ class GroupRows:
         view = structured_view(operation)
         self._note_kind(view)
         if view is None:
-            tensor = tensor_of(operation.results[0])
+            tensor = ranked(operation.results[0])
             rank = 0 if tensor is None else len(tensor.get_shape())
             self._rows = list(range(rank)) if len(operation.results) == 1 else []
             self._dimensions[operation.results[0]] = {row: row for row in self._rows}

@@ -53,8 +53,8 @@ from ...dialects.printing import Spelling
 from ...dialects.resource_syntax import UNTIED, tied_operands
 from ...dialects.shard_checks import DEVICES
 from ...dialects.structured import structured_view
-from ...dialects.tensor_shapes import shape_of
-from ..dimension_sizes import DimensionSizes, tensor_of
+from ...dialects.tensor_shapes import ranked, shape_of
+from ..dimension_sizes import DimensionSizes
 from ..located import builder_before, located_builder
 from .dispatch_groups import ENCODES, Group, is_copied
 from .group_rows import is_elementwise
@@ -444,7 +444,7 @@ def kernel_suffix(operation: Operation) -> str:
     """`matmul_DxDxD_f32`: what a kernel does, the extents of its loops, its element type."""
     view = structured_view(operation)
     word = operation.name.partition(".")[2].replace(".", "_")
-    tensor = tensor_of(operation.results[0])
+    tensor = ranked(operation.results[0])
     element = "" if tensor is None else str(tensor.element_type)
     if view is None:
         sizes: Sequence[int | None] = () if tensor is None else shape_of(tensor)
