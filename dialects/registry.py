@@ -1,4 +1,4 @@
-"""Which dialects there are: a name, and a function that imports the dialect when it is needed.
+"""Which dialects there are: a name, and where the dialect is imported from when it is needed.
 
 Start-up time is import time, so nothing here imports a dialect before somebody asks for it.
 Dialects that we own or extend stand in for xDSL's of the same name.
@@ -7,154 +7,44 @@ Dialects that we own or extend stand in for xDSL's of the same name.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
 from xdsl.context import Context
 from xdsl.ir import Dialect
 
-
-def _affine() -> Dialect:
-    from .affine_extensions import ExtendedAffine
-
-    return ExtendedAffine
-
-
-def _arith() -> Dialect:
-    from .arith_extensions import ExtendedArith
-
-    return ExtendedArith
-
-
-def _bufferization() -> Dialect:
-    from .bufferization_extensions import ExtendedBufferization
-
-    return ExtendedBufferization
-
-
-def _flow() -> Dialect:
-    from .flow import Flow
-
-    return Flow
-
-
-def _func() -> Dialect:
-    from .func_extensions import ExtendedFunc
-
-    return ExtendedFunc
+_DIALECTS = {
+    "affine": ("affine_extensions", "ExtendedAffine"),
+    "arith": ("arith_extensions", "ExtendedArith"),
+    "bufferization": ("bufferization_extensions", "ExtendedBufferization"),
+    "flow": ("flow", "Flow"),
+    "func": ("func_extensions", "ExtendedFunc"),
+    "hal": ("hal", "Hal"),
+    "iree_cpu": ("iree_cpu", "IreeCpu"),
+    "iree_encoding": ("iree_encoding", "IreeEncoding"),
+    "iree_gpu": ("iree_gpu", "IreeGpu"),
+    "iree_tensor_ext": ("iree_tensor_ext", "IreeTensorExt"),
+    "linalg": ("linalg", "Linalg"),
+    "math": ("math_extensions", "ExtendedMath"),
+    "mesh": ("mesh", "Mesh"),
+    "scf": ("scf_extensions", "ExtendedScf"),
+    "sdy": ("sdy", "Sdy"),
+    "shard": ("shard", "Shard"),
+    "stream": ("stream", "Stream"),
+    "tensor": ("tensor_extensions", "ExtendedTensor"),
+    "tosa": ("tosa", "Tosa"),
+    "util": ("util", "Util"),
+}
+"""The file of this folder that holds a dialect, and its name there."""
 
 
-def _hal() -> Dialect:
-    from .hal import Hal
-
-    return Hal
-
-
-def _iree_cpu() -> Dialect:
-    from .iree_cpu import IreeCpu
-
-    return IreeCpu
-
-
-def _iree_encoding() -> Dialect:
-    from .iree_encoding import IreeEncoding
-
-    return IreeEncoding
-
-
-def _iree_gpu() -> Dialect:
-    from .iree_gpu import IreeGpu
-
-    return IreeGpu
-
-
-def _iree_tensor_ext() -> Dialect:
-    from .iree_tensor_ext import IreeTensorExt
-
-    return IreeTensorExt
-
-
-def _linalg() -> Dialect:
-    from .linalg import Linalg
-
-    return Linalg
-
-
-def _math() -> Dialect:
-    from .math_extensions import ExtendedMath
-
-    return ExtendedMath
-
-
-def _mesh() -> Dialect:
-    from .mesh import Mesh
-
-    return Mesh
-
-
-def _scf() -> Dialect:
-    from .scf_extensions import ExtendedScf
-
-    return ExtendedScf
-
-
-def _sdy() -> Dialect:
-    from .sdy import Sdy
-
-    return Sdy
-
-
-def _shard() -> Dialect:
-    from .shard import Shard
-
-    return Shard
-
-
-def _stream() -> Dialect:
-    from .stream import Stream
-
-    return Stream
-
-
-def _tensor() -> Dialect:
-    from .tensor_extensions import ExtendedTensor
-
-    return ExtendedTensor
-
-
-def _tosa() -> Dialect:
-    from .tosa import Tosa
-
-    return Tosa
-
-
-def _util() -> Dialect:
-    from .util import Util
-
-    return Util
+def _loader(module: str, name: str) -> Callable[[], Dialect]:
+    return lambda: getattr(import_module(f".{module}", __package__), name)
 
 
 OWN_DIALECTS: dict[str, Callable[[], Dialect]] = {
-    "affine": _affine,
-    "arith": _arith,
-    "bufferization": _bufferization,
-    "flow": _flow,
-    "func": _func,
-    "hal": _hal,
-    "iree_cpu": _iree_cpu,
-    "iree_encoding": _iree_encoding,
-    "iree_gpu": _iree_gpu,
-    "iree_tensor_ext": _iree_tensor_ext,
-    "linalg": _linalg,
-    "math": _math,
-    "mesh": _mesh,
-    "scf": _scf,
-    "sdy": _sdy,
-    "shard": _shard,
-    "stream": _stream,
-    "tensor": _tensor,
-    "tosa": _tosa,
-    "util": _util,
+    name: _loader(*place) for name, place in _DIALECTS.items()
 }
-"""Our dialects by name. Keys are sorted."""
+"""Our dialects by name."""
 
 
 def all_dialects() -> dict[str, Callable[[], Dialect]]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from types import ModuleType
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Block, Operation
@@ -104,54 +104,34 @@ def is_terminator(name: str) -> bool:
     return name in _terminators
 
 
-def load_own_dialects() -> tuple[ModuleType, ...]:
-    """Import the files of this package that register operations, and return them."""
-    from . import (
-        affine,
-        arith,
-        bufferization,
-        cf,
-        complex_numbers,
-        encodings,
-        func,
-        hal_buffers,
-        kernels,
-        linalg,
-        math_functions,
-        memref,
-        scf,
-        sdy,
-        shard,
-        stream_async,
-        stream_tensors,
-        tensor,
-        tosa,
-        tosa_data,
-        tosa_windows,
-        util,
-    )
+_MODULES = (
+    "affine",
+    "arith",
+    "bufferization",
+    "cf",
+    "complex_numbers",
+    "encodings",
+    "func",
+    "hal_buffers",
+    "kernels",
+    "linalg",
+    "math_functions",
+    "memref",
+    "scf",
+    "sdy",
+    "shard",
+    "stream_async",
+    "stream_tensors",
+    "tensor",
+    "tosa",
+    "tosa_data",
+    "tosa_windows",
+    "util",
+)
+"""The files of this folder that register operations."""
 
-    return (
-        affine,
-        arith,
-        bufferization,
-        cf,
-        complex_numbers,
-        encodings,
-        func,
-        hal_buffers,
-        kernels,
-        linalg,
-        math_functions,
-        memref,
-        scf,
-        sdy,
-        shard,
-        stream_async,
-        stream_tensors,
-        tensor,
-        tosa,
-        tosa_data,
-        tosa_windows,
-        util,
-    )
+
+def load_own_dialects() -> None:
+    """Import the files of this package that register operations."""
+    for module in _MODULES:
+        import_module(f".{module}", __package__)

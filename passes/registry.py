@@ -1,240 +1,86 @@
-"""Which passes there are: a name, and a function that imports the pass when it is needed."""
+"""Which passes there are: a name, and where the pass is imported from when it is needed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
 from xdsl.passes import ModulePass
 
-
-def _assign_devices() -> type[ModulePass]:
-    from .hal.assign_devices import AssignDevicesPass
-
-    return AssignDevicesPass
-
-
-def _compile() -> type[ModulePass]:
-    from .compile import CompilePass
-
-    return CompilePass
-
-
-def _convert_elementwise_to_linalg() -> type[ModulePass]:
-    from .stream.convert_elementwise_to_linalg import ConvertElementwiseToLinalgPass
-
-    return ConvertElementwiseToLinalgPass
-
-
-def _convert_mesh_to_shard() -> type[ModulePass]:
-    from .sharding.convert_mesh_to_shard import ConvertMeshToShardPass
-
-    return ConvertMeshToShardPass
-
-
-def _convert_sdy_to_shard() -> type[ModulePass]:
-    from .sharding.convert_sdy_to_shard import ConvertSdyToShardPass
-
-    return ConvertSdyToShardPass
-
-
-def _convert_to_stream() -> type[ModulePass]:
-    from .stream.convert_to_stream import ConvertToStreamPass
-
-    return ConvertToStreamPass
-
-
-def _data_tile() -> type[ModulePass]:
-    from .data_tile import DataTilePass
-
-    return DataTilePass
-
-
-def _form_dispatches() -> type[ModulePass]:
-    from .stream.form_dispatches import FormDispatchesPass
-
-    return FormDispatchesPass
-
-
-def _hoist_encodings() -> type[ModulePass]:
-    from .encoding.hoist_encodings import HoistEncodingsPass
-
-    return HoistEncodingsPass
-
-
-def _inline_calls() -> type[ModulePass]:
-    from .inline_calls import InlineCallsPass
-
-    return InlineCallsPass
-
-
-def _iree_abi_wrap_entry_points() -> type[ModulePass]:
-    from .hal.wrap_entry_points import WrapEntryPointsPass
-
-    return WrapEntryPointsPass
-
-
-def _iree_dispatch_creation_propagate_encodings() -> type[ModulePass]:
-    from .encoding.propagate_encodings import PropagateEncodingsPass
-
-    return PropagateEncodingsPass
-
-
-def _iree_codegen_materialize_device_encoding() -> type[ModulePass]:
-    from .codegen.materialize_device_encoding import MaterializeDeviceEncodingPass
-
-    return MaterializeDeviceEncodingPass
-
-
-def _iree_dispatch_creation_set_encoding() -> type[ModulePass]:
-    from .encoding.set_encoding import SetEncodingPass
-
-    return SetEncodingPass
-
-
-def _iree_stream_encode_device_tensors() -> type[ModulePass]:
-    from .stream.encode_device_tensors import EncodeDeviceTensorsPass
-
-    return EncodeDeviceTensorsPass
-
-
-def _iree_stream_encode_host_tensors() -> type[ModulePass]:
-    from .stream.encode_host_tensors import EncodeHostTensorsPass
-
-    return EncodeHostTensorsPass
-
-
-def _iree_stream_materialize_encodings() -> type[ModulePass]:
-    from .stream.materialize_encodings import MaterializeEncodingsPass
-
-    return MaterializeEncodingsPass
-
-
-def _iree_stream_specialize_encodings() -> type[ModulePass]:
-    from .stream.specialize_encodings import SpecializeEncodingsPass
-
-    return SpecializeEncodingsPass
-
-
-def _merge_globals() -> type[ModulePass]:
-    from .stream.merge_globals import MergeGlobalsPass
-
-    return MergeGlobalsPass
-
-
-def _pack_constants() -> type[ModulePass]:
-    from .stream.pack_constants import PackConstantsPass
-
-    return PackConstantsPass
-
-
-def _place_relayouts() -> type[ModulePass]:
-    from .stream.place_relayouts import PlaceRelayoutsPass
-
-    return PlaceRelayoutsPass
-
-
-def _shard_complete() -> type[ModulePass]:
-    from .sharding.shard_complete import ShardCompletePass
-
-    return ShardCompletePass
-
-
-def _shard_lower_all_slice() -> type[ModulePass]:
-    from .sharding.shard_lower_all_slice import ShardLowerAllSlicePass
-
-    return ShardLowerAllSlicePass
-
-
-def _shard_lower_process_multi_index() -> type[ModulePass]:
-    from .sharding.shard_lower_process_multi_index import ShardLowerProcessMultiIndexPass
-
-    return ShardLowerProcessMultiIndexPass
-
-
-def _shard_partition() -> type[ModulePass]:
-    from .sharding.shard_partition import ShardPartitionPass
-
-    return ShardPartitionPass
-
-
-def _shard_simplify() -> type[ModulePass]:
-    from .sharding.shard_simplify import ShardSimplifyPass
-
-    return ShardSimplifyPass
-
-
-def _sharding_propagation() -> type[ModulePass]:
-    from .sharding.sharding_propagation import ShardingPropagationPass
-
-    return ShardingPropagationPass
-
-
-def _spmd() -> type[ModulePass]:
-    from .sharding.spmd import SpmdPass
-
-    return SpmdPass
-
-
-def _specialize_processes() -> type[ModulePass]:
-    from .hal.specialize_processes import SpecializeProcessesPass
-
-    return SpecializeProcessesPass
-
-
-def _strip_annotations() -> type[ModulePass]:
-    from .sharding.strip_annotations import StripAnnotationsPass
-
-    return StripAnnotationsPass
-
-
-def _verify_collectives() -> type[ModulePass]:
-    from .stream.verify_collectives import VerifyCollectivesPass
-
-    return VerifyCollectivesPass
+_PASSES = {
+    "assign-devices": ("hal.assign_devices", "AssignDevicesPass"),
+    "compile": ("compile", "CompilePass"),
+    "convert-elementwise-to-linalg": (
+        "stream.convert_elementwise_to_linalg",
+        "ConvertElementwiseToLinalgPass",
+    ),
+    "convert-mesh-to-shard": ("sharding.convert_mesh_to_shard", "ConvertMeshToShardPass"),
+    "convert-sdy-to-shard": ("sharding.convert_sdy_to_shard", "ConvertSdyToShardPass"),
+    "convert-to-stream": ("stream.convert_to_stream", "ConvertToStreamPass"),
+    "data-tile": ("data_tile", "DataTilePass"),
+    "form-dispatches": ("stream.form_dispatches", "FormDispatchesPass"),
+    "hoist-encodings": ("encoding.hoist_encodings", "HoistEncodingsPass"),
+    "inline-calls": ("inline_calls", "InlineCallsPass"),
+    "iree-abi-wrap-entry-points": ("hal.wrap_entry_points", "WrapEntryPointsPass"),
+    "iree-codegen-materialize-device-encoding": (
+        "codegen.materialize_device_encoding",
+        "MaterializeDeviceEncodingPass",
+    ),
+    "iree-dispatch-creation-propagate-encodings": (
+        "encoding.propagate_encodings",
+        "PropagateEncodingsPass",
+    ),
+    "iree-dispatch-creation-set-encoding": ("encoding.set_encoding", "SetEncodingPass"),
+    "iree-stream-encode-device-tensors": (
+        "stream.encode_device_tensors",
+        "EncodeDeviceTensorsPass",
+    ),
+    "iree-stream-encode-host-tensors": ("stream.encode_host_tensors", "EncodeHostTensorsPass"),
+    "iree-stream-materialize-encodings": (
+        "stream.materialize_encodings",
+        "MaterializeEncodingsPass",
+    ),
+    "iree-stream-specialize-encodings": ("stream.specialize_encodings", "SpecializeEncodingsPass"),
+    "merge-globals": ("stream.merge_globals", "MergeGlobalsPass"),
+    "pack-constants": ("stream.pack_constants", "PackConstantsPass"),
+    "place-relayouts": ("stream.place_relayouts", "PlaceRelayoutsPass"),
+    "shard-complete": ("sharding.shard_complete", "ShardCompletePass"),
+    "shard-lower-all-slice": ("sharding.shard_lower_all_slice", "ShardLowerAllSlicePass"),
+    "shard-lower-process-multi-index": (
+        "sharding.shard_lower_process_multi_index",
+        "ShardLowerProcessMultiIndexPass",
+    ),
+    "shard-partition": ("sharding.shard_partition", "ShardPartitionPass"),
+    "shard-simplify": ("sharding.shard_simplify", "ShardSimplifyPass"),
+    "sharding-propagation": ("sharding.sharding_propagation", "ShardingPropagationPass"),
+    "specialize-processes": ("hal.specialize_processes", "SpecializeProcessesPass"),
+    "spmd": ("sharding.spmd", "SpmdPass"),
+    "strip-annotations": ("sharding.strip_annotations", "StripAnnotationsPass"),
+    "verify-collectives": ("stream.verify_collectives", "VerifyCollectivesPass"),
+}
+"""The file of this folder that holds a pass, and the name of its class."""
+
+_ALIASES = {
+    "encode-device-tensors": "iree-stream-encode-device-tensors",
+    "encode-host-tensors": "iree-stream-encode-host-tensors",
+    "materialize-encodings": "iree-codegen-materialize-device-encoding",
+    "mesh-spmdization": "shard-partition",
+    "propagate-encodings": "iree-dispatch-creation-propagate-encodings",
+    "set-encoding": "iree-dispatch-creation-set-encoding",
+    "specialize-encodings": "iree-stream-specialize-encodings",
+    "wrap-entry-points": "iree-abi-wrap-entry-points",
+}
+"""Other names of passes: short ones, and the one that a pass had before."""
+
+
+def _loader(module: str, name: str) -> Callable[[], type[ModulePass]]:
+    return lambda: getattr(import_module(f".{module}", __package__), name)
 
 
 OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
-    "assign-devices": _assign_devices,
-    "compile": _compile,
-    "convert-elementwise-to-linalg": _convert_elementwise_to_linalg,
-    "convert-mesh-to-shard": _convert_mesh_to_shard,
-    "convert-sdy-to-shard": _convert_sdy_to_shard,
-    "convert-to-stream": _convert_to_stream,
-    "data-tile": _data_tile,
-    "encode-device-tensors": _iree_stream_encode_device_tensors,
-    "encode-host-tensors": _iree_stream_encode_host_tensors,
-    "form-dispatches": _form_dispatches,
-    "hoist-encodings": _hoist_encodings,
-    "inline-calls": _inline_calls,
-    "iree-abi-wrap-entry-points": _iree_abi_wrap_entry_points,
-    "iree-codegen-materialize-device-encoding": _iree_codegen_materialize_device_encoding,
-    "iree-dispatch-creation-propagate-encodings": _iree_dispatch_creation_propagate_encodings,
-    "iree-dispatch-creation-set-encoding": _iree_dispatch_creation_set_encoding,
-    "iree-stream-encode-device-tensors": _iree_stream_encode_device_tensors,
-    "iree-stream-encode-host-tensors": _iree_stream_encode_host_tensors,
-    "iree-stream-materialize-encodings": _iree_stream_materialize_encodings,
-    "iree-stream-specialize-encodings": _iree_stream_specialize_encodings,
-    "materialize-encodings": _iree_codegen_materialize_device_encoding,
-    "merge-globals": _merge_globals,
-    "mesh-spmdization": _shard_partition,
-    "pack-constants": _pack_constants,
-    "place-relayouts": _place_relayouts,
-    "propagate-encodings": _iree_dispatch_creation_propagate_encodings,
-    "set-encoding": _iree_dispatch_creation_set_encoding,
-    "shard-complete": _shard_complete,
-    "shard-lower-all-slice": _shard_lower_all_slice,
-    "shard-lower-process-multi-index": _shard_lower_process_multi_index,
-    "shard-partition": _shard_partition,
-    "shard-simplify": _shard_simplify,
-    "sharding-propagation": _sharding_propagation,
-    "specialize-encodings": _iree_stream_specialize_encodings,
-    "specialize-processes": _specialize_processes,
-    "spmd": _spmd,
-    "strip-annotations": _strip_annotations,
-    "verify-collectives": _verify_collectives,
-    "wrap-entry-points": _iree_abi_wrap_entry_points,
+    name: _loader(*_PASSES[_ALIASES.get(name, name)]) for name in sorted((*_PASSES, *_ALIASES))
 }
-"""Our passes by name. Keys are sorted; an alias is a second key for the same function."""
+"""Our passes by each of their names."""
 
 FOLLOW_CALLS = frozenset({"shard-complete", "shard-partition", "sharding-propagation"})
 """Passes that change callers and callees together, so that `func.func(...)` runs them on all."""

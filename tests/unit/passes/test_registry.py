@@ -1,0 +1,33 @@
+"""The tables of passes and dialects name what is there, and passes are named as their files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from mesh_opt.dialects.registry import OWN_DIALECTS
+from mesh_opt.passes.registry import OWN_PASSES
+from xdsl.passes import ModulePass
+
+TESTS = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", OWN_DIALECTS)
+def test_dialect(name: str) -> None:
+    assert OWN_DIALECTS[name]().name == name
+
+
+@pytest.mark.parametrize("name", OWN_PASSES)
+def test_pass(name: str) -> None:
+    """A pass has its name from its file; IREE's names have a prefix that says the stage."""
+    found = OWN_PASSES[name]()
+    assert issubclass(found, ModulePass)
+    assert found.name in OWN_PASSES
+    file = found.__module__.rpartition(".")[2]
+    assert found.name.endswith(file.replace("_", "-"))
+
+
+@pytest.mark.parametrize("name", OWN_PASSES)
+def test_every_pass_has_a_lit_file(name: str) -> None:
+    module = OWN_PASSES[name]().__module__.split(".")[1:]
+    assert TESTS.joinpath("lit", *module).with_suffix(".mlir").exists()
