@@ -25,7 +25,7 @@ from mesh_opt.passes.registry import all_passes
 from mesh_opt.passes.sharding.shard_partition import ShardPartitionPass
 from mesh_opt.tools.parsing import parse_module
 from mesh_opt.tools.source import Source
-from program_operations import OPERATIONS
+from program_table import operations
 from program_writer import Value, Writer
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -49,7 +49,7 @@ def programs(draw: st.DrawFn) -> str:
     main = Writer(data, grid)
     main.pool.append(main.argument((4, 6)))
     for _ in range(draw(st.integers(2, 9))):
-        main.draw(OPERATIONS)(main)
+        main.draw(operations())(main)
     shape = "x".join(map(str, grid))
     return (
         f"shard.grid @g(shape = {shape})\n"
