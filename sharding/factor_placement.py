@@ -238,6 +238,11 @@ class Spread:
                 continue
             made = placement(self._grid, participant.factors, assignment)
             partials, gathered = self._pending(index, assignment)
+            if any(
+                row.moves and axes
+                for row, (axes, _) in zip(self._rule.factors, assignment, strict=True)
+            ):
+                total += participant.total_bytes * local_fraction(made)
             if gathered:
                 total += participant.total_bytes * local_fraction(made) * gather_fraction(gathered)
             if partials:

@@ -21,7 +21,7 @@ class FactorKind(Enum):
     REDUCTION = auto()
     """In operands only: each shard's result is partial until the shards are combined."""
     PERMUTATION = auto()
-    """Results need elements of neighbouring shards (windows, slices, pads)."""
+    """Results need elements of other shards (windows, slices, pads, joined tensors)."""
     NEED_REPLICATION = auto()
     """The operation needs the whole extent on each device."""
 
@@ -48,11 +48,15 @@ class Factor:
 
     `reductions[r]` combines result `r`'s partial values, or is `None` where result `r` cannot be
     combined by one collective (then the factor must not stay split for that operation).
+
+    `moves` says of a permutation that most elements change places: a process that makes a part of
+    the results fetches about as much. Of others neighbours have all that is missing.
     """
 
     size: int | None
     kind: FactorKind = FactorKind.PASS_THROUGH
     reductions: tuple[ReductionKind | None, ...] = ()
+    moves: bool = False
 
 
 DimensionFactors = tuple[int, ...]

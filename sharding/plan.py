@@ -230,6 +230,8 @@ def _plan(
     for index, (tensor, known, axes) in enumerate(zip(rule.results, results, made, strict=True)):
         size = tensor_bytes(tensor, known.width, rule)
         sent += result_bytes(rule, assignment, index, axes, known.axes, size, extents)
+        if any(row.moves and split for row, split in zip(rule.factors, assignment, strict=True)):
+            sent += local_size(size, axes, extents)
     return Plan(assignment, needed, made, reduced, sent, before, fetched)
 
 

@@ -17,7 +17,7 @@ from xdsl.ir import Block, Region, SSAValue
 from ...dialects.tensor_extensions import PadOp
 from ...dialects.tensor_shapes import ranked, shape_of
 from ...sharding.grid import Grid
-from ...sharding.local_shape import borders
+from ...sharding.local_shape import borders, explicit_borders
 from ...sharding.pieces import Exchange, Interval, plan_exchange
 from ...sharding.sharding import Axes, Sharding
 from .emit_exchange import emit_exchange
@@ -51,10 +51,17 @@ def fetch_sections(
     `sharding` is how the tensor is split along the other dimensions, and along those of the
     sections by their axes.
     """
-    # What is read is split otherwise than where it is read.
+    # What is read is split otherwise than where it is read: as it is held, if along these axes.
     offsets = list(sharding.offsets or (None,) * sharding.rank)
+    held = partitioner.sharding_of(original)
     for section in sections:
         offsets[section.dimension] = None
+        if (
+            held is not None
+            and held.grid == sharding.grid
+            and held.dimension_axes[section.dimension] == section.axes
+        ):
+            offsets[section.dimension] = explicit_borders(held, section.dimension)
     sharding = replace(sharding, offsets=tuple(offsets))
     ways = {section.dimension: _way(original, sharding, section) for section in sections}
     present = _gathered(sharding, {d for d, way in ways.items() if way is None})

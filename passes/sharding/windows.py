@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects.structured import structured_view
-from ...sharding.local_shape import borders
+from ...sharding.local_shape import borders, core_size
 from ...sharding.sharding import Sharding
 from .emit_reshard import shard_interval
 from .emitter import Size
@@ -77,8 +77,9 @@ def _from_section(spread: SpreadOperation, window: Window) -> AffineExpr:
     expression: AffineExpr | None = None
     constant = 0
     for loop, coefficient in window.terms.items():
-        size = spread.rule.factors[loop].size
         if coefficient < 0:
+            # What is read backward is split evenly.
+            size = core_size(spread.rule.factors[loop].size, spread.loop_sharding(loop), 0)
             assert size is not None
             constant -= coefficient * (size - 1)
         term = AffineExpr.dimension(loop)
@@ -169,8 +170,8 @@ def _known_windows(
     stride = window.terms[window.leading]
     return [
         (
-            stride * start + window.constant + below,
-            stride * (end - 1) + window.constant + above + 1,
+            min(stride * start, stride * (end - 1)) + window.constant + below,
+            max(stride * start, stride * (end - 1)) + window.constant + above + 1,
         )
         if start < end
         else (0, 0)

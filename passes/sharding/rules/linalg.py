@@ -2,7 +2,8 @@
 
 Each loop is a factor. A dimension that is read at one loop is that loop's factor. A window
 (`d0 * stride + d1 * dilation`) follows its parallel loop as a permutation factor: neighbouring
-processes share a border. What is read in no affine way, or diagonally, needs replication.
+processes share a border, and of one that is read backward a process reads what lies at the other
+end. What is read in no affine way, or diagonally, needs replication.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ class _Loops:
     iterators: tuple[IteratorType, ...]
     extents: Shape
     windowed: set[int]
+    reversed: set[int]
     whole: set[int]
 
     def dimension(self, expression: AffineExpr, extent: int | None) -> DimensionFactors:
@@ -95,11 +97,12 @@ class _Loops:
             default=None,
         )
         self.whole |= moving.keys() - {leading}
-        backward = [d for d in moving if moving[d] < 0]
-        if leading is None or any(d == leading or self.extents[d] is None for d in backward):
+        if leading is None or any(moving[d] < 0 and self.extents[d] is None for d in moving):
             # Where the window begins would be known at run time only.
             self.whole |= moving.keys()
             return ()
+        if moving[leading] < 0:
+            self.reversed.add(leading)
         self.windowed.add(leading)
         return (leading,)
 
@@ -116,7 +119,7 @@ def _factor(
         if any(missing):
             return Factor(size, FactorKind.NEED_REPLICATION)
         kind = FactorKind.PERMUTATION if loop in loops.windowed else FactorKind.PASS_THROUGH
-        return Factor(size, kind)
+        return Factor(size, kind, moves=loop in loops.reversed)
     if not all(missing):
         return Factor(size, FactorKind.NEED_REPLICATION)
     kinds: list[ReductionKind] = []
@@ -172,7 +175,7 @@ def structured_rule(operation: Operation) -> FactorRule | None:
     view = structured_view(operation)
     if view is None:
         return None
-    loops = _Loops(view.iterators, view.loop_sizes(), set(), set())
+    loops = _Loops(view.iterators, view.loop_sizes(), set(), set(), set())
     values = (*view.inputs, *view.outputs)
     tensors = [
         _dimensions(loops, indexing, shape) if (shape := tensor_shape(value)) is not None else ()

@@ -59,23 +59,32 @@ def element(operation: Operation) -> FactorRule | None:
 
 @rule("tensor.concat")
 def concat(operation: Operation) -> FactorRule | None:
-    """All dimensions pass through but the one along which tensors are joined."""
+    """All dimensions pass through; along the one that is joined, elements change places."""
     return concat_rule(operation, integer(operation, "dim"))
 
 
 def concat_rule(operation: Operation, joined: int | None) -> FactorRule | None:
-    """The rule of joining all operands along a dimension."""
+    """The rule of joining all operands along a dimension.
+
+    Its extents must be known for it to be split: operands are then shifted against the result.
+    """
     shape = tensor_shape(operation.results[0])
     if shape is None or joined is None:
         return None
     builder = RuleBuilder(operation)
     whole = FactorKind.NEED_REPLICATION
+    extents = [(tensor_shape(operand) or shape)[joined] for operand in operation.operands]
     for dimension, extent in enumerate(shape):
-        if dimension == joined:
+        if dimension == joined and extent is not None and None not in extents:
+            # The factor is what is joined: the operands are shorter.
+            factor = builder.factor(extent, FactorKind.PERMUTATION, moves=True)
+            builder.result(0, dimension, factor)
+            for index in range(len(operation.operands)):
+                builder.operand(index, dimension, factor)
+        elif dimension == joined:
             builder.result(0, dimension, builder.factor(extent, whole))
-            for index, operand in enumerate(operation.operands):
-                part = (tensor_shape(operand) or shape)[dimension]
-                builder.operand(index, dimension, builder.factor(part, whole))
+            for index in range(len(operation.operands)):
+                builder.operand(index, dimension, builder.factor(extents[index], whole))
         else:
             factor = builder.factor(extent)
             builder.result(0, dimension, factor)

@@ -37,7 +37,7 @@ def reshape(operation: Operation) -> FactorRule | None:
 
 @rule("tosa.concat")
 def concat(operation: Operation) -> FactorRule | None:
-    """All dimensions pass through but the one along which tensors are joined."""
+    """All dimensions pass through; along the one that is joined, elements change places."""
     return concat_rule(operation, integer(operation, "axis"))
 
 

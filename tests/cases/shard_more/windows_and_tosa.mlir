@@ -1,5 +1,5 @@
 // Tosa reduce/transpose/reshape/concat.
-// Collectives: 1 all_gather, 1 all_reduce, 1 all_slice, 1 all_to_all.
+// Collectives: 1 all_gather, 1 all_reduce, 2 update_halo.
 shard.grid @g(shape = 2x2)
 func.func @f(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<8x1xf32>, tensor<16x2xf32>, tensor<8x8xf32>) {
   %s = shard.sharding @g split_axes = [[0], [1]] : !shard.sharding

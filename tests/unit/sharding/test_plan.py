@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from mesh_opt.sharding.factors import FactorRule, Window
+from mesh_opt.sharding.factors import FactorKind, FactorRule, Window
 from mesh_opt.sharding.plan import DEFAULT_PREFERENCE, Plan, PlannedTensor, Preference, choose_plan
 from mesh_opt.sharding.projection import DimensionAxes
 
@@ -104,6 +104,18 @@ def test_an_explicit_result_may_be_reached_by_slicing(matmul: FactorRule) -> Non
 def test_more_processes_come_before_bytes(matmul: FactorRule) -> None:
     chosen = plan(matmul, [((0,), ()), ((), (1,))], NONE, extents=(2, 2))
     assert chosen.factor_axes == ((0,), (), (1,))
+
+
+def test_what_changes_places_is_sent(rule: Rules) -> None:
+    still = rule("[i j], [i j] -> [i j]", i=16, j=16)
+    factors = (
+        replace(still.factors[0], kind=FactorKind.PERMUTATION, moves=True),
+        *still.factors[1:],
+    )
+    joined = replace(still, factors=factors)
+    halves: DimensionAxes = ((0,), ())
+    assert plan(still, [halves, halves], halves).bytes_sent == 0
+    assert plan(joined, [halves, halves], halves).bytes_sent == 16 * 16 * 4 / 2
 
 
 def test_an_axis_serves_one_factor(rule: Rules) -> None:

@@ -159,6 +159,11 @@ CASES = {
     "concat": (
         "%r = tensor.concat dim(1) %x, %x : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x4xf32>",
         "%x: tensor<4x2xf32>",
+        "([f0, f1], [f0, f1]) -> ([f0, f1]) {f1=permutation}",
+    ),
+    "concat of an unknown extent": (
+        "%r = tensor.concat dim(1) %x, %y : (tensor<4x2xf32>, tensor<4x?xf32>) -> tensor<4x?xf32>",
+        "%x: tensor<4x2xf32>, %y: tensor<4x?xf32>",
         "([f0, f2], [f0, f3]) -> ([f0, f1]) "
         "{f1=need_replication, f2=need_replication, f3=need_replication}",
     ),
