@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
     DenseIntOrFPElementsAttr,
+    DictionaryAttr,
     ShapedType,
     StringAttr,
     i64,
@@ -93,7 +94,7 @@ class GenericOp(StructuredOp):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         position = parser.pos
-        attributes = parser.parse_optional_attr_dict()
+        attributes = _parse_trait(parser)
         properties: dict[str, Attribute] = {}
         for name in ("indexing_maps", "iterator_types"):
             value = attributes.pop(name, None)
@@ -144,6 +145,15 @@ class GenericOp(StructuredOp):
         printer.print_string(" ")
         printer.print_region(self.body)
         print_result_types(printer, self)
+
+
+def _parse_trait(parser: Parser) -> dict[str, Attribute]:
+    """Read `{indexing_maps = ...}`, or an alias of such a dictionary."""
+    position = parser.pos
+    trait = parser.parse_optional_attribute()
+    if not isinstance(trait, DictionaryAttr):
+        parser.raise_error("expected a dictionary or an alias of one", position)
+    return dict(trait.data)
 
 
 class NamedStructuredOp(StructuredOp):

@@ -26,7 +26,6 @@ class IteratorType(StrEnum):
 
     PARALLEL = "parallel"
     REDUCTION = "reduction"
-    WINDOW = "window"
 
 
 class BodyKind(Enum):

@@ -78,11 +78,24 @@ def pack_numbers(
     return DenseIntOrFPElementsAttr(literal_type, BytesAttr(packed if shape else packed * count))
 
 
+def representable(number: float, element: AnyFloat) -> float:
+    """A number, or the infinity that it is rounded to in a type."""
+    try:
+        element.pack([number])
+    except OverflowError:
+        return math.copysign(math.inf, number)
+    return number
+
+
 def _pack(values: list[Number], element: object) -> bytes | None:
     if isinstance(element, AnyFloat):
         if any(isinstance(value, bool) for value in values):
             return None
-        return element.pack([float(value) for value in values])
+        numbers = [float(value) for value in values]
+        try:
+            return element.pack(numbers)
+        except OverflowError:
+            return element.pack([representable(number, element) for number in numbers])
     if isinstance(element, IndexType):
         whole = [value for value in values if type(value) is int]
         return element.pack(whole) if len(whole) == len(values) else None

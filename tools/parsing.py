@@ -31,7 +31,7 @@ from xdsl.dialects.builtin import (
     UnregisteredOp,
 )
 from xdsl.ir import Attribute, AttributeInvT, Block, Operation, Region, SSAValue, TypeAttribute
-from xdsl.parser import AttrParser, Parser, ParserState, UnresolvedOperand
+from xdsl.parser import Parser, ParserState, UnresolvedOperand
 from xdsl.parser.core import ForwardDeclaredValue
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, PyRDLError
@@ -39,11 +39,10 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
 from ..passes.garbage_collection import without_garbage_collection
-from .dense_elements import BitsElement
 from .lexer import SourceLexer
 from .limits import MAXIMUM_INTEGER_WIDTH, MAXIMUM_NESTING, deep_recursion
+from .literal_parser import LiteralParser
 from .mended_forms import PARSERS, UNKNOWN_PROPERTIES
-from .resource_parser import ResourceParser
 from .source import Source
 
 _TYPE_SPELLING = re.compile(r"[!a-zA-Z_][\w$.]*+(?:<(?:[^<>\"-]++|<[^<>\"-]*+>)*+>)?", re.ASCII)
@@ -91,7 +90,7 @@ class _Aliases(dict[str, Attribute]):
         return super().__contains__(name)
 
 
-class SourceParser(ResourceParser):
+class SourceParser(LiteralParser):
     """The parser described above. One parser reads one source once."""
 
     source: Source
@@ -410,13 +409,6 @@ class SourceParser(ResourceParser):
         return block
 
     # Attributes and types
-
-    def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
-        element = super()._parse_tensor_literal_element()
-        text = element.span.text.lstrip("( ")
-        if text.startswith(("0x", "0X")):
-            return BitsElement(element.is_negative, element.value, element.span)
-        return element
 
     def parse_optional_type(self) -> TypeAttribute | None:
         """Read a type if there is one; a spelling seen before in this source is looked up."""

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from io import StringIO
-from typing import cast
+from typing import Any, cast
 
-from xdsl.dialects.builtin import Builtin, DenseIntOrFPElementsAttr, ModuleOp, UnregisteredOp
+from xdsl.dialects.builtin import (
+    Builtin,
+    DenseIntOrFPElementsAttr,
+    IntegerType,
+    ModuleOp,
+    UnregisteredOp,
+)
 from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.irdl import IRDLOperation
 from xdsl.printer import Printer
@@ -15,8 +21,12 @@ from xdsl.printer import Printer
 from ..dialects.alias_names import alias_name
 from .affine_text import affine_text
 from .alias_definitions import AliasDefinitions
+from .dense_bits import nested_list, to_stored
 from .limits import deep_recursion
 from .mended_forms import PRINTERS, WITHOUT_ATTRIBUTES
+
+_LISTED = 100
+"""Constants of at most so many elements are printed as lists of them, as MLIR does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +183,37 @@ class ModulePrinter(Printer):
             self.print_string("dense_resource<__elided__> : ")
             self.print_attribute(constant.type)
             return
+        if self._print_stored(attribute):
+            return
         affine = affine_text(attribute)
         if affine is not None:
             self.print_string(affine)
         else:
             super().print_attribute(attribute)
+
+    def _print_stored(self, attribute: Attribute) -> bool:
+        """Write the elements of a big constant as MLIR stores them, if xDSL would do it otherwise.
+
+        Truth values are listed, since versions of MLIR store them in different ways.
+        """
+        if not isinstance(attribute, DenseIntOrFPElementsAttr):
+            return False
+        constant = cast(DenseIntOrFPElementsAttr[Any], attribute)
+        is_integer = isinstance(constant.get_element_type(), IntegerType)
+        if not is_integer or len(constant) <= _LISTED or constant.is_splat():
+            return False
+        data = to_stored(constant)
+        if data is constant.data.data:
+            return False
+        self.print_string("dense<")
+        if data is not None:
+            self.print_string(f'"0x{data.hex().upper()}"')
+        else:
+            flat = ["true" if value else "false" for value in constant.get_values()]
+            self.print_string(nested_list(flat, constant.get_shape()))
+        self.print_string("> : ")
+        self.print_attribute(constant.get_type())
+        return True
 
     def _is_elided(self, attribute: Attribute) -> bool:
         if self._elide_larger is None or not isinstance(attribute, DenseIntOrFPElementsAttr):

@@ -7,16 +7,11 @@ fast.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
 from xdsl.dialects.builtin import (
     AnyDenseElement,
-    AnyFloat,
-    ComplexType,
     DenseIntOrFPElementsAttr,
-    IndexType,
-    IntegerType,
     RankedStructure,
 )
 from xdsl.ir import AttributeInvT, SSAValue
@@ -31,7 +26,6 @@ from xdsl.utils.mlir_lexer import (
 
 from .dense_literals import LITERAL, pack_numbers, read_numbers
 from .lexer import SourceToken
-from .limits import MAXIMUM_CONSTANT_ELEMENTS
 
 
 class NamedOperand(UnresolvedOperand):
@@ -188,14 +182,3 @@ class QuickParser(Parser):
         if constant is None:
             self._resume_from(start)
         return constant
-
-    def _parse_dense_literal_type(
-        self,
-    ) -> RankedStructure[IntegerType | IndexType | AnyFloat | ComplexType]:
-        position = self.pos
-        literal_type = super()._parse_dense_literal_type()
-        if math.prod(literal_type.get_shape()) > MAXIMUM_CONSTANT_ELEMENTS:
-            self.raise_error(
-                f"a constant has at most {MAXIMUM_CONSTANT_ELEMENTS} elements", position
-            )
-        return literal_type

@@ -1,0 +1,246 @@
+"""Constants and locations: the spellings of MLIR that xDSL's parser lacks or takes for others.
+
+xDSL 0.74 reads the bits of floats as integers, refuses floats that MLIR rounds to infinity,
+places errors about a whole constant behind it, and has no `sparse<...>` and no fused location
+with metadata.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    AnyFloat,
+    BytesAttr,
+    ComplexType,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    FusedLoc,
+    IntegerAttr,
+    LocationAttr,
+    NoneAttr,
+    RankedStructure,
+)
+from xdsl.ir import Attribute
+from xdsl.parser import AttrParser
+from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+from .dense_bits import from_stored
+from .dense_elements import BitsElement
+from .dense_literals import representable
+from .limits import MAXIMUM_CONSTANT_ELEMENTS
+from .resource_parser import ResourceParser
+
+_BITS = ("0x", "0X")
+
+_ABOUT_THE_WHOLE = ("Dense literal", "Expected at least one", "Expected memref", "Shape mismatch")
+"""How xDSL's messages begin that are about a constant and not about an element of it."""
+
+
+class LiteralParser(ResourceParser):
+    """The part of the parser that reads them."""
+
+    # Dense and sparse constants
+
+    def parse_dense_int_or_fp_elements_attr(
+        self, type: RankedStructure[AnyDenseElement] | None
+    ) -> DenseIntOrFPElementsAttr:
+        """Read `<...> : type` behind `dense`; what is wrong with it as a whole is said there."""
+        start = self._start_of_word("dense")
+        with self._placing_errors(start):
+            if type is None and self._next_is_text():
+                return self._parse_stored_elements(start)
+            return super().parse_dense_int_or_fp_elements_attr(type)
+
+    def _next_is_text(self) -> bool:
+        content = self.source.content
+        return content[self.pos + 1 :].lstrip()[:1] == '"' if content[self.pos] == "<" else False
+
+    def _parse_stored_elements(self, start: int) -> DenseIntOrFPElementsAttr:
+        self.parse_punctuation("<")
+        position = self.pos
+        digits = self.parse_str_literal()
+        try:
+            data = bytes.fromhex(digits[2:]) if digits.startswith("0x") else None
+        except ValueError:
+            data = None
+        if data is None or not digits[2:].isalnum():
+            message = "expected string containing hex digits starting with `0x`"
+            self.raise_error(message, position)
+        self.parse_punctuation(">", " in dense attribute")
+        self.parse_punctuation(":", " in dense attribute")
+        literal_type = self._parse_dense_literal_type()
+        elements = from_stored(data, literal_type)
+        if elements is None:
+            message = f"elements hex data size is invalid for provided type: '{literal_type}'"
+            self.raise_error(message, start)
+        return DenseIntOrFPElementsAttr(literal_type, BytesAttr(elements))
+
+    def _parse_optional_builtin_parametrized_attr(self) -> Attribute | None:
+        token = self._current_token
+        if token.kind is MLIRTokenKind.BARE_IDENT and token.text == "sparse":
+            self._consume_token()
+            return self._parse_sparse(token.start)
+        return super()._parse_optional_builtin_parametrized_attr()
+
+    def _parse_sparse(self, start: int) -> DenseIntOrFPElementsAttr:
+        """Read `<indices, values> : type` behind `sparse` as the dense constant that it is."""
+        self.parse_punctuation("<", " in sparse attribute")
+        indices: tuple[list[AttrParser._TensorLiteralElement], list[int]] = ([], [0])
+        values = indices
+        if self.parse_optional_punctuation(">") is None:
+            indices = self._parse_tensor_literal()
+            self.parse_punctuation(",", " in sparse attribute")
+            values = self._parse_tensor_literal()
+            self.parse_punctuation(">", " in sparse attribute")
+        self.parse_punctuation(":", " in sparse attribute")
+        with self._placing_errors(start):
+            literal_type = self._parse_dense_literal_type()
+        shape = literal_type.get_shape()
+        element = literal_type.element_type
+        numbers = [each.to_int(self, allow_negative=False) for each in indices[0]]
+        places = _places(numbers, indices[1], shape)
+        found: list[Any] = [each.to_type(self, element) for each in values[0]]
+        if places is not None and not values[1]:
+            found *= len(places)
+        if places is None or len(found) != len(places):
+            self.raise_error(f"indices and values do not fit '{literal_type}'", start)
+        zero: Any = (0, 0) if isinstance(element, ComplexType) else 0
+        dense: list[Any] = [zero] * math.prod(shape)
+        for place, value in zip(places, found, strict=True):
+            dense[place] = value
+        return cast(Any, DenseIntOrFPElementsAttr.from_list)(literal_type, dense)
+
+    def _parse_dense_literal_type(self) -> RankedStructure[Any]:
+        position = self.pos
+        literal_type = cast(RankedStructure[Any], super()._parse_dense_literal_type())
+        if math.prod(literal_type.get_shape()) > MAXIMUM_CONSTANT_ELEMENTS:
+            self.raise_error(
+                f"a constant has at most {MAXIMUM_CONSTANT_ELEMENTS} elements", position
+            )
+        self._require_known_bits(literal_type.element_type, position)
+        return literal_type
+
+    def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
+        element = super()._parse_tensor_literal_element()
+        if element.span.text.lstrip("( ").startswith(_BITS):
+            return BitsElement(element.is_negative, element.value, element.span)
+        return element
+
+    # Numbers
+
+    def parse_optional_builtin_int_or_float_attr(self) -> IntegerAttr | FloatAttr | None:
+        """Read a number and its type, if there is one."""
+        start = self.pos
+        with self._placing_errors(start, ("Integer value",)):
+            return self._parse_optional_number(start)
+
+    def _parse_optional_number(self, start: int) -> IntegerAttr | FloatAttr | None:
+        text = self._current_token.text
+        if text in ("true", "false") or text.startswith(_BITS):
+            return super().parse_optional_builtin_int_or_float_attr()
+        number = self.parse_optional_number()
+        if number is None:
+            return None
+        if self._current_token.kind is not MLIRTokenKind.COLON:
+            return FloatAttr(number, 64) if isinstance(number, float) else IntegerAttr(number, 64)
+        position = self.pos
+        kind = self._parse_attribute_type()
+        if isinstance(kind, AnyFloat):
+            self._require_known_bits(kind, position)
+            return FloatAttr(representable(float(number), kind), kind)
+        if isinstance(number, float):
+            self.raise_error("Floating point value is not valid for integer type.", start)
+        try:
+            return IntegerAttr(number, cast(Any, kind))
+        except (TypeError, AttributeError):
+            self.raise_error("Invalid type given for integer or float attribute.", position)
+
+    def _require_known_bits(self, element: Attribute, position: int) -> None:
+        """Refuse constants of floats whose bits xDSL does not know."""
+        if isinstance(element, AnyFloat):
+            try:
+                _ = element.compile_time_size
+            except NotImplementedError:
+                self.raise_error(f"constants of type {element} are not supported", position)
+
+    def _parse_builtin_densearray_attr(self) -> DenseArrayBase | None:
+        start = self.pos
+        self.parse_punctuation("<", " in dense array")
+        element = self.parse_attribute()
+        if not isinstance(element, AnyFloat) or self.parse_optional_punctuation(">"):
+            self._resume_from(start)
+            return super()._parse_builtin_densearray_attr()
+        self._require_known_bits(element, start)
+        self.parse_punctuation(":", " in dense array")
+        numbers: list[Any] = self.parse_comma_separated_list(
+            self.Delimiter.NONE,
+            lambda: self._parse_tensor_literal_element().to_type(self, element),
+        )
+        self.parse_punctuation(">", " in dense array")
+        rounded = [representable(float(number), element) for number in numbers]
+        return DenseArrayBase.from_list(element, rounded)
+
+    # Locations
+
+    def _parse_location(self) -> LocationAttr:
+        token = self._current_token
+        if token.kind is not MLIRTokenKind.BARE_IDENT or token.text != "fused":
+            return super()._parse_location()
+        self._consume_token()
+        metadata: Attribute = NoneAttr()
+        if self.parse_optional_punctuation("<"):
+            metadata = self.parse_attribute()
+            self.parse_punctuation(">", " after the metadata of a fused location")
+        parts = self.parse_comma_separated_list(self.Delimiter.SQUARE, self._parse_location)
+        return FusedLoc(tuple(parts), metadata)
+
+    # Places of errors
+
+    def _start_of_word(self, word: str) -> int:
+        """Where the word stands that was read just now."""
+        start = self.source.content.rfind(word, 0, self.pos)
+        return start if start >= 0 else self.pos
+
+    @contextmanager
+    def _placing_errors(
+        self, start: int, about: tuple[str, ...] = _ABOUT_THE_WHOLE
+    ) -> Generator[None]:
+        """Move errors that begin so to the start of what they are about."""
+        try:
+            yield
+        except (ParseError, VerifyException) as error:
+            message = error.msg if isinstance(error, ParseError) else str(error)
+            if not message.startswith(about):
+                raise
+            raise ParseError(Span(start, start, self.source), message) from error
+
+
+def _places(numbers: Sequence[int], found: Sequence[int], shape: Sequence[int]) -> list[int] | None:
+    """Positions in the flat data of a list of indices; None if they are not such of the shape."""
+    rank = len(shape)
+    if (len(found) == 1 and rank == 1) or not found:
+        rows = [[number] for number in numbers]
+    elif len(found) == 2 and found[1] == rank:
+        rows = [numbers[at : at + rank] for at in range(0, len(numbers), rank)]
+    else:
+        return [] if found == [0] else None
+    if any(
+        len(row) != rank or any(index >= size for index, size in zip(row, shape, strict=True))
+        for row in rows
+    ):
+        return None
+    places: list[int] = []
+    for row in rows:
+        place = 0
+        for index, size in zip(row, shape, strict=True):
+            place = place * size + index
+        places.append(place)
+    return places
