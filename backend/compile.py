@@ -424,12 +424,17 @@ _Programs = dict[tuple[str, ...] | None, CompiledProgram]
 _compiled: WeakKeyDictionary[ModuleOp, _Programs] = WeakKeyDictionary()
 
 
-def compiled(module: ModuleOp, devices: Sequence[str] | None = None) -> CompiledProgram:
-    """A module that does not change between calls, compiled once for the devices at hand."""
+def compiled(
+    module: ModuleOp, devices: Sequence[str] | None = None, guard: bool | None = None
+) -> CompiledProgram:
+    """A module that does not change between calls, compiled once for the devices at hand.
+
+    `guard` is as for `compile_program`; who asks first decides.
+    """
     programs = _compiled.setdefault(module, {})
     key = None if devices is None else tuple(devices)
     if key not in programs:
-        programs[key] = compile_program(module, devices=key)
+        programs[key] = compile_program(module, devices=key, guard=guard)
     return programs[key]
 
 

@@ -81,6 +81,8 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
         )
     if options.statistics and options.backend != "numba":
         raise UsageError("--statistics needs --backend=numba")
+    if options.guard and options.backend not in ("numba", "mpi"):
+        raise UsageError("--guard needs --backend=numba or --backend=mpi")
     source = read_source(options.file, stdin)
     parameters = _parameters(options)
     program = compile(
@@ -105,6 +107,10 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
     function = _function(options, program)
     inputs = _inputs(options, function)
     reference = _reference(options, function, bool(pipeline)) if options.check is not None else None
+    if options.guard:
+        from ..backend.compile import compiled
+
+        compiled(program.module, program.devices, guard=True)
     stdout.write(f"EXEC @{_printable(function.name)}\n")
     if options.per_device:
         return _run_per_device(function, inputs, options, stdout)

@@ -53,6 +53,7 @@ class RunOptions:
     devices: tuple[str, ...]
     parameters: tuple[str, ...]
     statistics: bool
+    guard: bool
     debug: bool
 
 
@@ -160,6 +161,12 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="print what each device of the program held and did (with --backend=numba)",
     )
+    add(
+        "--guard",
+        action="store_true",
+        help="run slowly, each buffer by itself between guard bytes, so that a kernel that writes"
+        " outside of its buffers is an error (with --backend=numba or mpi)",
+    )
     add("--debug", action="store_true", help="show Python's traceback with an error")
     return parser
 
@@ -201,6 +208,7 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
         devices=tuple(known.device),
         parameters=tuple(known.parameters),
         statistics=known.statistics,
+        guard=known.guard,
         debug=known.debug,
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import numpy as np
 import pytest
 from mesh_opt.api import compile
@@ -11,6 +13,7 @@ from mesh_opt.backend.device_bytes import DeviceBytes, allocate
 from mesh_opt.dialects.diagnostics import OperationError
 from mesh_opt.runtime.buffers import Buffer, Storage
 from mesh_opt.runtime.commands import Place
+from mesh_opt.tools.mesh_run import main
 
 PROGRAM = """
 func.func @main(%a: tensor<5x7xf32>, %b: tensor<7x3xf32>, %c: tensor<3x2xf32>) -> tensor<5x2xf32> {
@@ -49,3 +52,20 @@ def test_small_buffers(pipeline: str, is_broken: bool, monkeypatch: pytest.Monke
             program.run("main", INPUTS)
     else:
         assert np.array_equal(program.run("main", INPUTS)[0], np.full((5, 2), 21.0))
+
+
+@pytest.mark.parametrize("flags", [[], ["--guard"]])
+def test_mesh_run_guards_when_asked(flags: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_rules, "allocate", too_small)
+    monkeypatch.delenv(GUARD_VARIABLE, raising=False)
+    arguments = ["-", "-p", "data-tile", "--backend=numba", "--random-inputs=0", *flags]
+    output, errors = StringIO(), StringIO()
+    code = main(arguments, StringIO(PROGRAM), output, errors)
+    assert code == (1 if flags else 0)
+    assert ("writes where it must not" in errors.getvalue()) == bool(flags)
+
+
+def test_the_interpreter_has_no_guards() -> None:
+    errors = StringIO()
+    assert main(["-", "--guard"], StringIO(PROGRAM), StringIO(), errors) == 1
+    assert errors.getvalue() == "mesh-run: --guard needs --backend=numba or --backend=mpi\n"
