@@ -6,7 +6,7 @@ where that computes on arrays, this records kernels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -22,7 +22,7 @@ from .bounds import check_operation
 from .contractions import SMALLEST_PRODUCT, PackedProduct
 from .fusion import captured
 from .host_rules import HOST_RULES
-from .kernel_text import Bound, KernelText
+from .kernel_text import Bound, KernelText, Portion
 from .recording_frame import RecordingFrame
 from .schedule import Step
 from .stream_rules import DISPATCHES, destination, dispatch, from_interpreter
@@ -67,19 +67,25 @@ class BlockRecorder(RecordingFrame):
                 bound[value] = stored
         product = step.product
         if product is not None and self._is_large(product):
-            sizes = product.panel_sizes(self._loop_sizes(product))
+            loops = self._loop_sizes(product)
+            sizes = product.panel_sizes(loops)
             for panels, size in zip(product.panels, sizes, strict=True):
                 bound[panels] = self.recorder.new_tensor((size,), product.contraction.element.dtype)
-            kernels = [product.left, product.right, product.multiply]
+            for each, portions in product.runs(loops):
+                self._dispatch(each, bound, step, portions)
         else:
-            kernels = [kernel]
-        for each in kernels:
-            self._dispatch(each, bound, step)
+            self._dispatch(kernel, bound, step, {})
         for value in kernel.writes:
             if isinstance(value, SSAValue):
                 self.bind(value, bound[value])
 
-    def _dispatch(self, kernel: KernelText, bound: dict[Bound, Tensor], step: Step) -> None:
+    def _dispatch(
+        self,
+        kernel: KernelText,
+        bound: dict[Bound, Tensor],
+        step: Step,
+        portions: Mapping[Portion, int],
+    ) -> None:
         for value in kernel.reads:
             if isinstance(value, SSAValue) and value not in bound:
                 bound[value] = self.tensor(value)
@@ -90,7 +96,7 @@ class BlockRecorder(RecordingFrame):
             for position, (value, tensor) in enumerate(zip(kernel.reads, reads, strict=True))
             if value in step.aligned and _are_alike(tensor, writes[0])
         ]
-        constants = self.constants(kernel)
+        constants = self.constants(kernel, portions)
         self.recorder.run_kernel(kernel, reads, writes, constants, step.operation, places)
 
     def _is_large(self, product: PackedProduct) -> bool:

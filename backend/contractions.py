@@ -1,15 +1,17 @@
-"""Large matrix products: pack both operands into panels, then multiply tile by tile.
+"""Large matrix products: pack operands into panels, then multiply tile by tile.
 
 Every contraction of two operands is a matrix product whose rows, columns and depth are groups of
 loops (`b x s x k` times `k x n` has the rows `b, s`). Three kernels do it: one packs the left
 operand into panels of a tile's rows, one the right operand into panels of its columns, and one
-multiplies panels in registers. Packing converts, so `f16` and `bf16` operands are multiplied in
-`f32`. Anything else, and what is small, is a plain loop nest.
+multiplies panels in registers. They run for one section of the product after another, so that
+panels of one section at a time need memory: of some matrices of a batch, or of some columns.
+Packing converts, so `f16` and `bf16` operands are multiplied in `f32`. Anything else, and what is
+small, is a plain loop nest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -20,7 +22,7 @@ from ..dialects.structured import IteratorType, StructuredView
 from .code import Code, Term
 from .elements import F32, F64, Element, element_by_name
 from .expressions import write_element
-from .kernel_text import Bound, KernelText, Panels, TileCount
+from .kernel_text import Bound, KernelText, Panels, Portion, TileCount
 from .kernels import loop_sizes
 from .microkernels import tile_of
 from .writer import Indices, KernelWriter
@@ -31,13 +33,26 @@ SMALLEST_PRODUCT = 1 << 19
 ROW_BLOCK = 16
 """Row panels of one tile of work: with a depth of 1024 they fit the second-level cache."""
 
-COLUMN_BLOCK = 16
-"""Column panels of one tile of work."""
+COLUMN_BLOCK = 4
+"""Column panels of one tile of work: enough of them for several threads in each section."""
+
+SECTION_COLUMNS = 16
+"""Column panels that are packed at a time at most: with a depth of 1024 floats, 2 MiB."""
+
+FIRST_PANEL, PANEL_COUNT = Portion("first panel"), Portion("panels")
+"""What a kernel packs: panels of all matrices of the batch, one after the other."""
+
+FIRST_BATCH, BATCHES = Portion("first batch"), Portion("batches")
+FIRST_COLUMN, COLUMNS = Portion("first column panel"), Portion("column panels")
+"""What a kernel multiplies."""
 
 SCRATCH_SCOPE = 3
 """The alias scope of the finished tile: after those of the result and the two operands."""
 
 Loops = tuple[int, ...]
+
+Run = tuple[KernelText, dict[Portion, int]]
+"""A kernel, and the part of the work that it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,21 +156,52 @@ class PackedProduct:
         self.multiply = self._multiply()
 
     def panel_sizes(self, loops: Sequence[int]) -> tuple[int, int]:
-        """The elements of the packed operands for the sizes of all loops."""
-        batch, rows, columns, depth = self.contraction.sizes(loops)
-        row_panels = -(-rows // self.tile.rows)
-        column_panels = -(-columns // self.tile.columns)
+        """The elements of the packed operands of a section, for the sizes of all loops."""
+        depth = self.contraction.sizes(loops)[-1]
+        _, row_panels, _ = self._panels(loops)
+        batches, columns = self._section(loops)
         return (
-            batch * row_panels * depth * self.tile.rows,
-            batch * column_panels * depth * self.tile.columns,
+            batches * row_panels * depth * self.tile.rows,
+            batches * columns * depth * self.tile.columns,
         )
+
+    def runs(self, loops: Sequence[int]) -> Iterator[Run]:
+        """What to run one after the other for the sizes of all loops."""
+        batch, row_panels, column_panels = self._panels(loops)
+        batches, columns = self._section(loops)
+        for first_batch in range(0, batch, batches):
+            count = min(batches, batch - first_batch)
+            left = {FIRST_PANEL: first_batch * row_panels, PANEL_COUNT: count * row_panels}
+            yield self.left, left
+            for first in range(0, column_panels, columns):
+                width = min(columns, column_panels - first)
+                start = first_batch * column_panels + first
+                yield self.right, {FIRST_PANEL: start, PANEL_COUNT: count * width}
+                part = {FIRST_BATCH: first_batch, BATCHES: count}
+                yield self.multiply, {**part, FIRST_COLUMN: first, COLUMNS: width}
+
+    def _panels(self, loops: Sequence[int]) -> tuple[int, int, int]:
+        """Matrices of the batch, and the panels of the rows and of the columns of each."""
+        batch, rows, columns, _ = self.contraction.sizes(loops)
+        return batch, -(-rows // self.tile.rows), -(-columns // self.tile.columns)
+
+    def _section(self, loops: Sequence[int]) -> tuple[int, int]:
+        """How many matrices, and how many column panels of each, are packed at a time.
+
+        At most half of the product, so that panels are smaller than what they are made of. Of
+        several matrices all columns are: their panels lie one after the other.
+        """
+        batch, _, columns = self._panels(loops)
+        if batch > 1:
+            return -(-batch // 2), columns
+        return 1, min(SECTION_COLUMNS, -(-columns // 2))
 
     def _writer(self, result: Bound) -> KernelWriter:
         operation = self.contraction.view.operation
         return KernelWriter(operation, (result,), self._is_inline, write_element)
 
     def _pack(self, position: int, operand: SSAValue, group: Loops, width: int) -> KernelText:
-        """Write an operand as `batch x panel x depth x width`, with zeros at the end."""
+        """Write panels of an operand, `panel x depth x width`, with zeros at the end."""
         contraction, panels = self.contraction, self.panels[position]
         writer = self._writer(panels)
         code = writer.code
@@ -163,6 +209,7 @@ class PackedProduct:
         count = code.product([sizes[loop] for loop in group])
         depth = code.product([sizes[loop] for loop in contraction.depth])
         panel_count = code.ceiling_divide(count, width)
+        first, packed = (writer.constant(each) for each in (FIRST_PANEL, PANEL_COUNT))
         affine_map = contraction.view.maps[position]
         base = writer.address(panels)
 
@@ -182,8 +229,9 @@ class PackedProduct:
             return code.call(f"convertf_{source.name}_{contraction.element.name}", value)
 
         with code.loop("first", "last") as work:
-            batch = code.floor_divide(work, panel_count)
-            across = code.multiply(code.modulo(work, panel_count), width)
+            number = code.add(first, work)
+            batch = code.floor_divide(number, panel_count)
+            across = code.multiply(code.modulo(number, panel_count), width)
             start = code.multiply(work, code.multiply(depth, width))
             lanes = code.minimum(code.subtract(count, across), width)
             # What moves along memory goes innermost.
@@ -199,9 +247,7 @@ class PackedProduct:
             zero = code.float_constant(0.0, contraction.element.name)
             with code.loop(0, depth) as step, code.loop(lanes, width) as lane:
                 store(start, step, lane, zero)
-        batches = tuple((sizes[loop],) for loop in contraction.batch)
-        panel_sizes = tuple(sizes[loop] for loop in group)
-        return writer.finish(TileCount((*((each, 1) for each in batches), (panel_sizes, width))))
+        return writer.finish(TileCount((((packed,), 1),)))
 
     def _multiply(self) -> KernelText:
         contraction, tile = self.contraction, self.tile
@@ -215,10 +261,12 @@ class PackedProduct:
             code.product([sizes[loop] for loop in group])
             for group in (contraction.rows, contraction.columns, contraction.depth)
         )
+        batches, first_batch, column_panels, start = (
+            writer.constant(each) for each in (BATCHES, FIRST_BATCH, COLUMNS, FIRST_COLUMN)
+        )
         row_panels = code.ceiling_divide(rows, tile.rows)
-        column_panels = code.ceiling_divide(columns, tile.columns)
         row_blocks = code.ceiling_divide(rows, tile.rows * ROW_BLOCK)
-        column_blocks = code.ceiling_divide(columns, tile.columns * COLUMN_BLOCK)
+        column_blocks = code.ceiling_divide(column_panels, COLUMN_BLOCK)
 
         def panel(base: Term, batch: Term, panels: Term, number: Term, width: int) -> Term:
             position = code.add(code.multiply(batch, panels), number)
@@ -239,15 +287,15 @@ class PackedProduct:
                 right_panel = panel(right, batch, column_panels, column, tile.columns)
                 primitive = f"microkernel_{name}_{tile.rows}_{tile.columns}"
                 code.run(primitive, left_panel, right_panel, scratch, depth)
-                corner = (code.multiply(row, tile.rows), code.multiply(column, tile.columns))
-                self._store(writer, sizes, scratch, batch, corner, (rows, columns))
-        batches = tuple((sizes[loop],) for loop in contraction.batch)
+                across = code.multiply(code.add(start, column), tile.columns)
+                corner = (code.multiply(row, tile.rows), across)
+                matrix = code.add(first_batch, batch)
+                self._store(writer, sizes, scratch, matrix, corner, (rows, columns))
         row_sizes = tuple(sizes[loop] for loop in contraction.rows)
-        column_sizes = tuple(sizes[loop] for loop in contraction.columns)
         factors = (
-            *((each, 1) for each in batches),
+            ((batches,), 1),
             (row_sizes, tile.rows * ROW_BLOCK),
-            (column_sizes, tile.columns * COLUMN_BLOCK),
+            ((column_panels,), COLUMN_BLOCK),
         )
         return writer.finish(TileCount(factors))
 

@@ -44,7 +44,14 @@ class Number:
     value: SSAValue
 
 
-Constant = Dimension | Number
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """A constant of a kernel that is run for one part of the work after another: which part."""
+
+    name: str
+
+
+Constant = Dimension | Number | Portion
 
 
 @dataclass

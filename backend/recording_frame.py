@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self, cast
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..interpreter.machine import Frame
 from ..interpreter.registry import Routine
 from ..interpreter.values import Value
 from ..runtime.buffers import Storage
-from .kernel_text import KernelText, Number
+from .kernel_text import KernelText, Number, Portion
 from .known_values import constant_attribute
 from .recorder import Recorder
 from .shapes import Shape, ShapeResolver
@@ -83,11 +83,15 @@ class RecordingFrame(Frame, ABC):
         """The content of a value on the device."""
         return self.recorder.as_tensor(self.value(value))
 
-    def constants(self, kernel: KernelText) -> list[int]:
-        """The values of a kernel's constants."""
+    def constants(
+        self, kernel: KernelText, portions: Mapping[Portion, int] | None = None
+    ) -> list[int]:
+        """The values of a kernel's constants; `portions` are those of its part of the work."""
         numbers: list[int] = []
         for each in kernel.constants:
-            if isinstance(each, Number):
+            if isinstance(each, Portion):
+                numbers.append((portions or {})[each])
+            elif isinstance(each, Number):
                 numbers.append(self.number(each.value))
             elif isinstance(each.tensor, SSAValue):
                 numbers.append(self.resolver.shape(each.tensor)[each.dimension])

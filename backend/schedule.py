@@ -12,7 +12,7 @@ from ..interpreter.values import element_type
 from .contractions import PackedProduct, contraction_of
 from .elements import Element, element_of
 from .fusion import FusionPlan, captured, is_pointwise, plan_block
-from .kernel_text import KernelText, Number
+from .kernel_text import KernelText, Number, Portion
 from .kernels import write_kernel
 from .packed_products import gains_from_repacking, packed_tile
 
@@ -113,6 +113,7 @@ def _reads(operation: Operation, kernel: KernelText | None) -> Sequence[SSAValue
     constants = [
         constant.value if isinstance(constant, Number) else constant.tensor
         for constant in kernel.constants
+        if not isinstance(constant, Portion)
     ]
     return [each for each in (*kernel.reads, *constants) if isinstance(each, SSAValue)]
 
