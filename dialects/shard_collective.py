@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
@@ -54,9 +53,10 @@ from .shard_checks import (
 )
 from .shard_grid_operations import OnGrid
 from .shard_syntax import (
-    INDEX,
     Clause,
+    ClauseValue,
     Form,
+    clause_values,
     grid_reference,
     parse_attributes,
     parse_clauses,
@@ -96,10 +96,10 @@ class Collective(OnGrid, ABC):
         grid: str | SymbolRefAttr,
         grid_axes: Sequence[int],
         result_type: Attribute,
-        properties: dict[str, Attribute | None],
-        *dynamic: Sequence[SSAValue],
+        **values: ClauseValue,
     ) -> None:
-        """Build the operation, with its dynamic operands by segment."""
+        """Build the operation from the values of its clauses, by their names."""
+        properties, dynamic = clause_values(self.CLAUSES, values, self.SPELLING)
         super().__init__(
             operands=[input, *dynamic],
             properties={
@@ -166,12 +166,6 @@ class Collective(OnGrid, ABC):
     @abstractmethod
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         """Check types and properties, given the number of devices in a group."""
-
-
-@lru_cache(maxsize=64)
-def dimension_attribute(value: int) -> DimensionAttr:
-    """The attribute for a dimension of a tensor or an axis of a grid."""
-    return IntegerAttr(value, INDEX)
 
 
 def check_same_type_kind(source: Attribute, result: Attribute) -> None:

@@ -27,7 +27,6 @@ from ..sharding.sharding import ReductionKind
 from .shard_attributes import (
     IndicesAttr,
     ReductionKindAttr,
-    indices_attribute,
 )
 from .shard_checks import (
     check_all_same_element_type,
@@ -37,6 +36,7 @@ from .shard_checks import (
 from .shard_collective import (
     REDUCTION,
     ROOT,
+    SCATTER_AXIS,
     TENSOR,
     Collective,
     DimensionAttr,
@@ -44,12 +44,10 @@ from .shard_collective import (
     check_divided_type,
     check_gathered,
     check_reduction_types,
-    dimension_attribute,
 )
 from .shard_syntax import (
     Clause,
     Form,
-    split_list,
 )
 from .shard_traits import ShardCanonicalization
 
@@ -83,9 +81,7 @@ class BroadcastDefinition(RootedCollective, ABC):
         grid_axes: Sequence[int],
         root: Sequence[int | SSAValue],
     ) -> None:
-        numbers, dynamic = split_list(root)
-        properties: dict[str, Attribute | None] = {"root": indices_attribute(numbers)}
-        self.initialize(input, grid, grid_axes, input.type, properties, dynamic)
+        self.initialize(input, grid, grid_axes, input.type, root=root)
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_all_same_element_type(self.input.type, self.result.type)
@@ -113,12 +109,7 @@ class GatherDefinition(RootedCollective, ABC):
         root: Sequence[int | SSAValue],
         result_type: Attribute,
     ) -> None:
-        numbers, dynamic = split_list(root)
-        properties: dict[str, Attribute | None] = {
-            "gather_axis": dimension_attribute(gather_axis),
-            "root": indices_attribute(numbers),
-        }
-        self.initialize(input, grid, grid_axes, result_type, properties, dynamic)
+        self.initialize(input, grid, grid_axes, result_type, gather_axis=gather_axis, root=root)
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_all_same_element_type(self.input.type, self.result.type)
@@ -147,12 +138,9 @@ class ReduceDefinition(RootedCollective, ABC):
         root: Sequence[int | SSAValue],
         result_type: Attribute | None = None,
     ) -> None:
-        numbers, dynamic = split_list(root)
-        properties: dict[str, Attribute | None] = {
-            "reduction": self.SPELLING.reduction_kind.from_kind(reduction),
-            "root": indices_attribute(numbers),
-        }
-        self.initialize(input, grid, grid_axes, result_type or input.type, properties, dynamic)
+        self.initialize(
+            input, grid, grid_axes, result_type or input.type, reduction=reduction, root=root
+        )
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_device(self, "root", self.root, self.root_dynamic, grid)
@@ -167,10 +155,7 @@ class ScatterDefinition(RootedCollective, ABC):
     : (tensor<2x2xi8>) -> tensor<1x2xi8>`
     """
 
-    CLAUSES: ClassVar[tuple[Clause, ...]] = (
-        Clause("scatter_axis", Form.INDEX, synonyms=("scatter_dim",)),
-        ROOT,
-    )
+    CLAUSES: ClassVar[tuple[Clause, ...]] = (SCATTER_AXIS, ROOT)
 
     scatter_axis = prop_def(DimensionAttr)
 
@@ -183,12 +168,7 @@ class ScatterDefinition(RootedCollective, ABC):
         root: Sequence[int | SSAValue],
         result_type: Attribute,
     ) -> None:
-        numbers, dynamic = split_list(root)
-        properties: dict[str, Attribute | None] = {
-            "scatter_axis": dimension_attribute(scatter_axis),
-            "root": indices_attribute(numbers),
-        }
-        self.initialize(input, grid, grid_axes, result_type, properties, dynamic)
+        self.initialize(input, grid, grid_axes, result_type, scatter_axis=scatter_axis, root=root)
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_all_same_element_type(self.input.type, self.result.type)
@@ -221,9 +201,7 @@ class SendDefinition(Collective, ABC):
         grid_axes: Sequence[int],
         destination: Sequence[int | SSAValue],
     ) -> None:
-        numbers, dynamic = split_list(destination)
-        properties: dict[str, Attribute | None] = {"destination": indices_attribute(numbers)}
-        self.initialize(input, grid, grid_axes, input.type, properties, dynamic)
+        self.initialize(input, grid, grid_axes, input.type, destination=destination)
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_all_same_element_type(self.input.type, self.result.type)
@@ -256,11 +234,7 @@ class RecvDefinition(Collective, ABC):
         grid_axes: Sequence[int],
         source: Sequence[int | SSAValue] | None = None,
     ) -> None:
-        numbers, dynamic = split_list(source or ())
-        properties: dict[str, Attribute | None] = {
-            "source": None if source is None else indices_attribute(numbers)
-        }
-        self.initialize(input, grid, grid_axes, input.type, properties, dynamic)
+        self.initialize(input, grid, grid_axes, input.type, source=source)
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_all_same_element_type(self.input.type, self.result.type)

@@ -43,7 +43,6 @@ from .shard_collective import (
     check_gathered,
     check_reduction_types,
     check_same_type_kind,
-    dimension_attribute,
 )
 from .shard_syntax import (
     Clause,
@@ -74,9 +73,7 @@ class AllGatherDefinition(Collective, ABC):
         gather_axis: int,
         result_type: Attribute,
     ) -> None:
-        self.initialize(
-            input, grid, grid_axes, result_type, {"gather_axis": dimension_attribute(gather_axis)}
-        )
+        self.initialize(input, grid, grid_axes, result_type, gather_axis=gather_axis)
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_same_element_type(self.input.type, self.result.type)
@@ -107,8 +104,7 @@ class AllReduceDefinition(Collective, ABC):
         reduction: ReductionKind = ReductionKind.SUM,
         result_type: Attribute | None = None,
     ) -> None:
-        kind = self.SPELLING.reduction_kind.from_kind(reduction)
-        self.initialize(input, grid, grid_axes, result_type or input.type, {"reduction": kind})
+        self.initialize(input, grid, grid_axes, result_type or input.type, reduction=reduction)
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_same_type_kind(self.input.type, self.result.type)
@@ -138,9 +134,7 @@ class AllSliceDefinition(Collective, ABC):
         slice_axis: int,
         result_type: Attribute,
     ) -> None:
-        self.initialize(
-            input, grid, grid_axes, result_type, {"slice_axis": dimension_attribute(slice_axis)}
-        )
+        self.initialize(input, grid, grid_axes, result_type, slice_axis=slice_axis)
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_same_element_type(self.input.type, self.result.type)
@@ -175,11 +169,9 @@ class AllToAllDefinition(Collective, ABC):
         concat_axis: int,
         result_type: Attribute,
     ) -> None:
-        properties: dict[str, Attribute | None] = {
-            "split_axis": dimension_attribute(split_axis),
-            "concat_axis": dimension_attribute(concat_axis),
-        }
-        self.initialize(input, grid, grid_axes, result_type, properties)
+        self.initialize(
+            input, grid, grid_axes, result_type, split_axis=split_axis, concat_axis=concat_axis
+        )
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         shape = shape_of(self.input.type)
@@ -227,11 +219,9 @@ class ReduceScatterDefinition(Collective, ABC):
         scatter_axis: int,
         result_type: Attribute,
     ) -> None:
-        properties: dict[str, Attribute | None] = {
-            "reduction": self.SPELLING.reduction_kind.from_kind(reduction),
-            "scatter_axis": dimension_attribute(scatter_axis),
-        }
-        self.initialize(input, grid, grid_axes, result_type, properties)
+        self.initialize(
+            input, grid, grid_axes, result_type, reduction=reduction, scatter_axis=scatter_axis
+        )
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_same_type_kind(self.input.type, self.result.type)

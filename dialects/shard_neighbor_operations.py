@@ -47,7 +47,6 @@ from .shard_collective import (
     TENSOR_OR_MEMREF,
     Collective,
     DimensionAttr,
-    dimension_attribute,
 )
 from .shard_grid_operations import OnGrid
 from .shard_sharding_checks import check_halo_update
@@ -97,12 +96,15 @@ class ShiftDefinition(Collective, ABC):
         offset: int,
         rotate: bool = False,
     ) -> None:
-        properties: dict[str, Attribute | None] = {
-            "shift_axis": dimension_attribute(shift_axis),
-            "offset": IntegerAttr(offset, i64),
-            "rotate": UnitAttr() if rotate else None,
-        }
-        self.initialize(input, grid, grid_axes, input.type, properties)
+        self.initialize(
+            input,
+            grid,
+            grid_axes,
+            input.type,
+            shift_axis=shift_axis,
+            offset=offset,
+            rotate=rotate,
+        )
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_same_element_type(self.input.type, self.result.type)

@@ -1,18 +1,18 @@
 """The text of `shard` and `mesh` operations, as data.
 
 Most of these operations are written `input on @grid`, then a row of clauses such as
-`gather_axis = 0`, then attributes and types. A `Clause` says how one property is written, and
-both the parser and the printer are driven by the same row. The two dialects differ in words
-only, which their `Spelling` knows.
+`gather_axis = 0`, then attributes and types. A `Clause` says how one property is written; the
+parser, the printer and the constructors are driven by the same row. The two dialects differ in
+words only, which their `Spelling` knows.
 """
 
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from functools import cache
+from functools import cache, lru_cache
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
@@ -132,6 +133,43 @@ class ParsedClauses:
     operands: dict[str, list[UnresolvedOperand]] = field(
         default_factory=dict[str, list[UnresolvedOperand]]
     )
+
+
+ClauseValue = int | ReductionKind | Sequence[int | SSAValue] | None
+"""What a caller gives for a clause; booleans for flags, `None` for what is left out."""
+
+
+def clause_values(
+    clauses: Sequence[Clause], values: Mapping[str, ClauseValue], spelling: Spelling
+) -> tuple[dict[str, Attribute | None], list[Sequence[SSAValue]]]:
+    """Properties, and the operands of each segment, for the values of a row of clauses."""
+    properties: dict[str, Attribute | None] = {}
+    segments: list[Sequence[SSAValue]] = []
+    for clause in clauses:
+        value = values[clause.name]
+        attribute: Attribute | None
+        dynamic: Sequence[SSAValue] = ()
+        match value:
+            case None:
+                attribute = None
+            case bool():
+                attribute = UnitAttr() if value else None
+            case int():
+                attribute = _integer(value, INDEX if clause.form is Form.INDEX else i64)
+            case ReductionKind():
+                attribute = spelling.reduction_kind.from_kind(value)
+            case _:
+                numbers, dynamic = split_list(value)
+                attribute = indices_attribute(numbers)
+        properties[spelling.word(clause.name)] = attribute
+        if clause.dynamic:
+            segments.append(dynamic)
+    return properties, segments
+
+
+@lru_cache(maxsize=64)
+def _integer(value: int, integer_type: IndexType | IntegerType) -> Attribute:
+    return IntegerAttr(value, integer_type)
 
 
 def parse_grid(parser: Parser) -> SymbolRefAttr:
