@@ -76,15 +76,6 @@ class _PackingOp(IRDLOperation):
         return integers(self.inner_dims_pos)
 
     @property
-    def tile_sizes(self) -> tuple[int | SSAValue, ...]:
-        """Sizes of the tiles: numbers, or values of type index."""
-        dynamic = iter(self.dynamic_tiles)
-        return tuple(
-            next(dynamic) if size == DYNAMIC_INDEX else size
-            for size in integers(self.static_inner_tiles)
-        )
-
-    @property
     def dynamic_tiles(self) -> Sequence[SSAValue]:
         """The tile sizes that are values: the last operands, after source and destination."""
         count = integers(self.static_inner_tiles).count(DYNAMIC_INDEX)

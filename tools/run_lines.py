@@ -23,7 +23,6 @@ from typing import TextIO
 Tool = Callable[[Sequence[str], TextIO, TextIO, TextIO], int]
 
 _RUN = re.compile(r"\bRUN:\s?(.*)$", re.MULTILINE)
-_DIRECTIVE = re.compile(r"\b(REQUIRES|UNSUPPORTED|XFAIL):\s*(.+?)\s*$", re.MULTILINE)
 _NOT_IN_SHELL = 'not() { "$@"; test $? -eq 1; }'
 """LLVM's `not`, which few machines have: passes if a command fails, but not if it crashes."""
 
@@ -68,16 +67,6 @@ def run_script(path: Path) -> list[str]:
         if continued:
             lines[-1] = lines[-1][:-1].rstrip()
     return lines
-
-
-def directives(path: Path) -> dict[str, list[str]]:
-    """What a test file says under REQUIRES, UNSUPPORTED and XFAIL: names, separated by commas."""
-    found: dict[str, list[str]] = {}
-    for match in _DIRECTIVE.finditer(path.read_text(encoding="utf-8")):
-        found.setdefault(match.group(1), []).extend(
-            name.strip() for name in match.group(2).split(",")
-        )
-    return found
 
 
 def substitutions(path: Path, temporary: Path) -> dict[str, str]:
