@@ -23,6 +23,7 @@ from ..dialects.reading import attribute, integers
 from ..dialects.size_arithmetic import constant_index
 from ..dialects.tensor_shapes import ranked
 from .collective_sizes import COLLECTIVE_SIZES
+from .host_programs import FUNCTIONS_AND_INITIALIZERS
 from .located import builder_before, located_builder, maker_of
 from .tosa_sizes import TOSA_SIZES
 from .tosa_window_sizes import TOSA_WINDOW_SIZES
@@ -138,14 +139,11 @@ def entry_block(value: SSAValue) -> Block:
         parent = None if block is None else block.parent_op()
         if block is None or parent is None:
             raise ValueError("a value outside of any function has no size")
-        if parent.parent_op() is None or parent.name in FUNCTIONS:
+        if parent.parent_op() is None or parent.name in FUNCTIONS_AND_INITIALIZERS:
             first = parent.regions[0].blocks.first
             return block if first is None else first
         block = parent.parent
 
-
-FUNCTIONS = ("func.func", "util.func", "util.initializer")
-"""Operations whose regions see nothing of what is around them."""
 
 ELEMENTWISE = ("arith.", "complex.", "math.")
 """Dialects whose operations map scalars to scalars, and tensors element by element."""

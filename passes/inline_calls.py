@@ -18,7 +18,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ..dialects.diagnostics import OperationError
-from .stream.layout_origin import CALLS, FUNCTIONS, symbol
+from ..dialects.symbol_names import names_in, numbered_name, symbol
+from .host_programs import CALLS, FUNCTIONS
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,7 @@ def _reaches(name: str, functions: dict[str, Operation]) -> bool:
 
 def _call_copy(name: str, functions: dict[str, Operation], module: ModuleOp) -> str:
     """Let all calls of a function be of a private copy, whose name is returned."""
-    taken = {symbol(operation, "sym_name") for operation in module.body.block.ops}
-    number = 0
-    while (copy_name := f"{name}_{number}") in taken:
-        number += 1
+    copy_name = numbered_name(f"{name}_", names_in(module))
     function = functions[name]
     copy = function.clone()
     for old, new in zip(function.walk(), copy.walk(), strict=True):

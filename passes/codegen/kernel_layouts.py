@@ -26,10 +26,10 @@ from ...dialects.hal_targets import ExecutableTargetAttr
 from ...tiling.contractions import RESULT, Role
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
 from ...tiling.storage_sizes import settled_tiles
+from ..host_programs import host_operations
 from ..stream.affinity_analysis import AffinityAnalysis
 from ..stream.attribute_numbers import AttributeNumbers
 from ..stream.kernels import entry_points
-from ..stream.layout_origin import host_operations
 
 TARGET = "hal.executable.target"
 """On a function: the target that it is compiled for."""

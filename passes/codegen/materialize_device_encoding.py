@@ -45,13 +45,13 @@ from ...dialects.tensor_shapes import element_of, ranked, shape_of
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
 from ...tiling.storage_sizes import dense_formula
 from ..dimension_sizes import Size, constant_operand
+from ..host_programs import FUNCTIONS
 from .kernel_layouts import KernelLayouts, KernelSolvers, summed_dimensions, target_solver
 from .packed_contractions import lower_contraction
 from .packed_convolutions import lower_convolution
 from .packed_elementwise import lower_elementwise, sums_padding
 from .packed_values import HeldTensor, PackedValues, layout_of_tiles, memory_type
 
-FUNCTIONS = ("func.func", "util.func")
 COMPUTING = frozenset({"arith", "complex", "linalg", "math", "tensor", "tosa"})
 """Dialects whose operations on tensors say nothing of where elements are in memory."""
 

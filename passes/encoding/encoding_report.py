@@ -23,7 +23,8 @@ from ...dialects.encoding_interfaces import (
     tensor_encoding,
 )
 from ...tiling.packed_layouts import DYNAMIC_TILE, PackedLayout
-from ..stream.layout_origin import LayoutOrigins, host_operations
+from ..host_programs import host_operations
+from ..stream.layout_origin import LayoutOrigins
 
 UNKNOWN = "?"
 

@@ -28,12 +28,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.affinity import AFFINITY, affinity_of
 from ...dialects.flow_tensors import TensorConstantOp
+from ...dialects.symbol_names import fresh_name, symbol
 from ...dialects.tensor_shapes import ranked
 from ...dialects.util import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
 from ...dialects.util_functions import ReturnOp
+from ..host_programs import host_operations
 from ..located import builder_before, located_builder, replace_by
 from ..stream.device_placement import MOVES
-from ..stream.layout_origin import host_operations, symbol
 
 ENCODE = "flow.tensor.encode"
 LOOPS = ("scf.for", "scf.while")
@@ -116,7 +117,7 @@ class Hoisting:
     def _define(self, operation: Operation, origin: Operation, place: Attribute | None) -> GlobalOp:
         """A global for the encoded tensor, and the initializer that encodes it."""
         result = operation.results[0]
-        name = self._fresh_name(symbol(origin, "global") or "constant")
+        name = fresh_name(f"{symbol(origin, 'global') or 'constant'}__encoded", self._globals)
         variable = GlobalOp.create(
             properties={
                 "sym_visibility": StringAttr("private"),
@@ -161,12 +162,6 @@ class Hoisting:
                 properties={"value": value}, result_types=[variable.properties["type"]]
             )
         return origin.clone()
-
-    def _fresh_name(self, base: str) -> str:
-        name, number = f"{base}__encoded", 0
-        while name in self._globals:
-            name, number = f"{base}__encoded_{number}", number + 1
-        return name
 
 
 def _moves(value: SSAValue) -> tuple[Operation, ...]:

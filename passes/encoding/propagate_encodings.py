@@ -25,8 +25,8 @@ from ...dialects.encoding_interfaces import with_encoding
 from ...dialects.structured import IteratorType, StructuredView, structured_view
 from ...dialects.tensor_shapes import ranked
 from ..dimension_sizes import DimensionSizes
+from ..host_programs import host_operations
 from ..located import builder_before, located_builder, replace_by
-from ..stream.layout_origin import host_operations
 from .contraction_matching import WIDENING
 from .set_encoding import on_tensors
 

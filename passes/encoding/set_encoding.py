@@ -34,8 +34,8 @@ from ...dialects.iree_encoding_attributes import EncodingAttr
 from ...dialects.printing import Spelling
 from ...dialects.spelling import spelled_encoding, spelling_of
 from ..dimension_sizes import DimensionSizes
+from ..host_programs import host_operations
 from ..located import builder_before
-from ..stream.layout_origin import host_operations
 from .contraction_matching import TiledContraction, tiled_contraction, tiled_convolution
 from .split_factors import split_factors
 

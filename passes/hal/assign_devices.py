@@ -30,6 +30,7 @@ from ...dialects.hal_affinities import DeviceAffinityAttr
 from ...dialects.hal_analysis import DeviceTargets
 from ...dialects.hal_targets import DEVICE, DeviceTargetAttr, ExecutableTargetAttr
 from ...dialects.iree_cpu import CpuEncodingResolverAttr
+from ...dialects.symbol_names import fresh_name, names_in
 from ...dialects.util import GlobalOp
 from ..located import located_builder
 from .process_devices import place_processes
@@ -53,14 +54,7 @@ class AssignDevicesPass(ModulePass):
             return
         if ctx.get_optional_dialect(Hal.name) is None:
             ctx.load_dialect(Hal)
-        taken = {
-            name.data
-            for operation in op.body.block.ops
-            if isinstance(name := operation.properties.get("sym_name"), StringAttr)
-        }
-        name, number = NAME, 0
-        while name in taken:
-            name, number = f"{NAME}_{number}", number + 1
+        name = fresh_name(NAME, names_in(op))
         features = host_features() if self.cpu_features == HOST else self.cpu_features
         device = GlobalOp.create(
             properties={

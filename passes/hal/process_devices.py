@@ -37,9 +37,9 @@ from ...dialects.diagnostics import Note, OperationError
 from ...dialects.grid_devices import GRID, process_devices
 from ...dialects.hal_affinities import DeviceAffinityAttr
 from ...dialects.hal_targets import DEVICE, DeviceFallbackAttr, DeviceSelectAttr
+from ...dialects.symbol_names import fresh_name, names_in, symbol
 from ...dialects.util import GlobalOp
-from ..stream.layout_origin import CALLS, FUNCTIONS
-from ..stream.layout_origin import symbol as symbol_in
+from ..host_programs import CALLS, FUNCTIONS
 
 
 def place_processes(module: ModuleOp) -> None:
@@ -95,7 +95,7 @@ def _grid_of(function: Operation, grids: dict[str, Operation]) -> Operation | No
 
 def name_of(operation: Operation) -> str:
     """The name that an operation defines, empty if it defines none."""
-    return symbol_in(operation, "sym_name")
+    return symbol(operation, "sym_name")
 
 
 def _grids_named(function: Operation) -> Iterator[str]:
@@ -111,7 +111,7 @@ def _grids_named(function: Operation) -> Iterator[str]:
                         yield grid.root_reference.data
     for operation in function.walk():
         if operation.name.startswith("shard.") and "grid" in operation.properties:
-            yield symbol_in(operation, "grid")
+            yield symbol(operation, "grid")
 
 
 def _reached(functions: Sequence[Operation], function: Operation) -> list[Operation]:
@@ -121,7 +121,7 @@ def _reached(functions: Sequence[Operation], function: Operation) -> list[Operat
     pending = [function]
     while pending:
         for operation in pending.pop().walk():
-            callee = by_name.get(symbol_in(operation, "callee"))
+            callee = by_name.get(symbol(operation, "callee"))
             if operation.name in CALLS and callee is not None and callee not in found:
                 found[callee] = None
                 pending.append(callee)
@@ -178,10 +178,7 @@ def select_device(
     With a grid it is noted that this is the device of each of the grid's processes.
     """
     operations = tuple(module.body.block.ops)
-    taken = {name_of(operation) for operation in operations}
-    fresh, number = name, 0
-    while fresh in taken:
-        fresh, number = f"{name}_{number}", number + 1
+    fresh = fresh_name(name, names_in(module))
     value = DeviceSelectAttr.new(
         [ArrayAttr[Attribute]([DeviceFallbackAttr.new([SymbolRefAttr(each)]) for each in names])]
     )
@@ -215,7 +212,7 @@ def _place_state(
     module: ModuleOp, functions: Sequence[Operation], place: Attribute, grid: Operation
 ) -> None:
     """A tensor that changes is the process's own, and where the process is."""
-    used = {symbol_in(inner, "global") for function in functions for inner in function.walk()}
+    used = {symbol(inner, "global") for function in functions for inner in function.walk()}
     for variable in module.body.block.ops:
         if (
             variable.name != "util.global"

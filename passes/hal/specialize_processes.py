@@ -48,11 +48,12 @@ from ...dialects.grid_devices import GRID, process_devices
 from ...dialects.hal_targets import DEVICE
 from ...dialects.shard import ProcessLinearIndexOp
 from ...dialects.size_arithmetic import constant_index
+from ...dialects.symbol_names import fresh_name, names_in, symbol
 from ...dialects.util import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp, SwitchOp
 from ...dialects.util_functions import CallOp, ReturnOp
+from ..host_programs import CALLS, FUNCTIONS
 from ..stream.affinity_analysis import AffinityAnalysis
 from ..stream.attribute_numbers import AttributeNumbers
-from ..stream.layout_origin import CALLS, FUNCTIONS, symbol
 from .process_devices import affinity_of_device, name_of, select_device
 
 INDEX = IndexType()
@@ -118,7 +119,7 @@ class Specialization:
         self._device = device
         self._name = name_of(device)
         self._kinds = kinds
-        self._taken = {name_of(operation) for operation in module.body.block.ops}
+        self._taken = names_in(module)
 
     def apply(self) -> None:
         """Replace what is on the device by what is on the device of each kind."""
@@ -235,9 +236,7 @@ class Specialization:
         return copies
 
     def _fresh(self, base: str) -> str:
-        name, number = base, 0
-        while name in self._taken:
-            name, number = f"{base}_{number}", number + 1
+        name = fresh_name(base, self._taken)
         self._taken.add(name)
         return name
 

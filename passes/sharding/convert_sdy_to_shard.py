@@ -48,6 +48,7 @@ from ...dialects.sdy_attributes import (
 )
 from ...dialects.shard import GridOp, ShardingOp, ShardOp
 from ...dialects.shard_checks import DEVICES
+from ...dialects.symbol_names import fresh_name
 from ...dialects.tensor_extensions import BitcastOp
 from ...dialects.tensor_shapes import ranked
 from ...sharding.grid import Grid
@@ -141,7 +142,8 @@ class _Conversion:
                 _collect_cuts(mesh, sharding, known)
         taken = {key for key in meshes if isinstance(key, str)}
         for key, (mesh, operation) in meshes.items():
-            name = key if isinstance(key, str) else _fresh("mesh", taken)
+            name = key if isinstance(key, str) else fresh_name("mesh", taken)
+            taken.add(name)
             self._meshes[key] = self._import_mesh(name, mesh, operation, cuts.get(key))
 
     def _import_mesh(
@@ -389,16 +391,6 @@ def _axis_names(mesh: Mesh, refinement: Refinement) -> Iterator[str]:
             extent = refinement.fine.shape[part] or 1
             yield name if len(parts) == 1 else f"{name}:({low}){extent}"
             low *= extent
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    """A name that no mesh has, which is taken from now on."""
-    candidate, count = name, 0
-    while candidate in taken:
-        count += 1
-        candidate = f"{name}_{count}"
-    taken.add(candidate)
-    return candidate
 
 
 def _take(

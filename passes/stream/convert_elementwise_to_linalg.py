@@ -24,8 +24,8 @@ from ...dialects.linalg_body_ops import YieldOp
 from ...dialects.reading import element_type
 from ...dialects.structured import IteratorType
 from ..dimension_sizes import DimensionSizes
+from ..host_programs import host_operations
 from ..located import builder_before
-from .layout_origin import host_operations
 
 DIALECTS = frozenset({"arith", "complex", "math"})
 NOT_ELEMENTWISE = frozenset({"arith.constant", "complex.constant"})

@@ -21,12 +21,13 @@ from ...dialects.affinity import AFFINITY
 from ...dialects.diagnostics import OperationError
 from ...dialects.encoding_interfaces import Tensor
 from ...dialects.stream_types import ResourceType
+from ...dialects.symbol_names import names_in, symbol
 from ...dialects.tensor_shapes import require_ranked
 from ...dialects.util import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
 from ...dialects.util_functions import ReturnOp
+from ..host_programs import host_operations
 from ..located import builder_before
 from .device_placement import DevicePlacement
-from .layout_origin import host_operations, symbol
 from .stored_tensors import (
     CONSTANT,
     INDEX,
@@ -45,7 +46,7 @@ class StoredGlobals:
 
     def __init__(self, module: ModuleOp, placement: DevicePlacement) -> None:
         self._placement = placement
-        self._names = {symbol(o, "sym_name") for o in module.body.block.ops}
+        self._names = names_in(module)
         self._globals = {
             symbol(operation, "sym_name"): operation
             for operation in module.body.block.ops

@@ -27,9 +27,11 @@ from ...dialects.diagnostics import Note, OperationError
 from ...dialects.encoding_interfaces import tensor_encoding
 from ...dialects.size_arithmetic import constant_index
 from ...dialects.stream_tensor_elements import TensorLoadOp
+from ...dialects.symbol_names import symbol
 from ...dialects.tensor_shapes import ranked, require_ranked
 from ...dialects.util_types import UnusedType
-from ..dimension_sizes import FUNCTIONS, constant_operand
+from ..dimension_sizes import constant_operand
+from ..host_programs import CALLS, FUNCTIONS_AND_INITIALIZERS
 from ..located import builder_before
 from .convert_control_flow import (
     CONTROL_FLOW,
@@ -41,7 +43,6 @@ from .convert_control_flow import (
 from .convert_executables import convert_executables
 from .convert_globals import StoredGlobals
 from .device_placement import DevicePlacement
-from .layout_origin import CALLS, symbol
 from .stored_tensors import (
     EXTERNAL,
     STAGING,
@@ -64,7 +65,9 @@ class ConvertToStreamPass(ModulePass):
     name = "convert-to-stream"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = [f for f in op.body.block.ops if f.name in FUNCTIONS and uses_tensors(f)]
+        functions = [
+            f for f in op.body.block.ops if f.name in FUNCTIONS_AND_INITIALIZERS and uses_tensors(f)
+        ]
         for function in functions:
             _refuse_calls_outside(function, {symbol(one, "sym_name") for one in functions})
         placement = DevicePlacement(ctx, op)

@@ -22,7 +22,7 @@ from ...dialects.affinity import (
     affinity_of,
     own_affinity,
 )
-from .layout_origin import ABI_AFFINITY, host_operations
+from ..host_programs import ABI_AFFINITY, host_operations
 
 RETURNS = ("func.return", "util.return")
 MADE_OF_NOTHING = ("arith.constant", "flow.tensor.constant", "tensor.empty", "tensor.splat")

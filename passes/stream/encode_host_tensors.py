@@ -66,6 +66,7 @@ from ...dialects.stream_tensor_elements import TensorLoadOp, TensorStoreOp
 from ...dialects.tensor_shapes import element_named, element_of, require_ranked, shape_of
 from ...tiling.element_types import ElementKind
 from ..garbage_collection import without_garbage_collection
+from ..host_programs import host_operations
 from .index_amounts import (
     Amount,
     add,
@@ -76,7 +77,6 @@ from .index_amounts import (
     multiply,
     row_major_position,
 )
-from .layout_origin import host_operations
 
 LARGEST_PATTERN = 64
 """Bits of the widest pattern that a device can write over and over."""

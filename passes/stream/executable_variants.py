@@ -17,6 +17,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...dialects.affinity import TargetSolver
 from ...dialects.encoding_interfaces import EncodingTypeInterface, tensor_encoding
 from ...dialects.stream_executables import ExecutableExportOp, ExecutableOp
+from ...dialects.symbol_names import names_in, numbered_name
 from .attribute_numbers import AttributeNumbers
 from .kernels import Kernel
 
@@ -85,7 +86,7 @@ class VariantPlan:
 
     def apply(self, module: ModuleOp) -> None:
         """Change and clone executables, and point dispatches to them."""
-        names = _taken_names(module)
+        names = names_in(module)
         in_place: dict[Operation, VariantKey] = {}
         last: dict[Operation, Operation] = {}
         for kernel, variants in self._variants.items():
@@ -112,9 +113,7 @@ class VariantPlan:
 def clone_kernel(kernel: Kernel, names: set[str]) -> Kernel:
     """A copy of an executable with one of its kernels, under a name that is free."""
     base = kernel.executable.sym_name.data
-    number = 0
-    while (name := f"{base}_dup{number}") in names:
-        number += 1
+    name = numbered_name(f"{base}_dup", names)
     names.add(name)
     executable = kernel.executable.clone()
     executable.properties["sym_name"] = StringAttr(name)
@@ -168,8 +167,3 @@ def _point_to(dispatch: Operation, entry: int, kernel: Kernel) -> None:
     points = list(cast(ArrayAttr[SymbolRefAttr], dispatch.properties["entry_points"]))
     points[entry] = SymbolRefAttr(kernel.executable.sym_name, points[entry].nested_references)
     dispatch.properties["entry_points"] = ArrayAttr(points)
-
-
-def _taken_names(module: ModuleOp) -> set[str]:
-    names = (op.properties.get("sym_name") for op in module.body.block.ops)
-    return {name.data for name in names if isinstance(name, StringAttr)}

@@ -31,7 +31,8 @@ from ...dialects.flow import TensorEncodeOp, TensorReshapeOp, TensorTransferOp
 from ...dialects.spelling import spelling_of
 from ...dialects.structured import structured_view
 from ...dialects.tensor_shapes import ranked
-from ..dimension_sizes import FUNCTIONS, DimensionSizes
+from ..dimension_sizes import DimensionSizes
+from ..host_programs import FUNCTIONS_AND_INITIALIZERS
 from ..located import builder_before, replace_by
 from .device_placement import MOVES, DevicePlacement, boundary_affinity
 from .dispatch_groups import (
@@ -77,7 +78,7 @@ class FormDispatchesPass(ModulePass):
 
 
 def _is_program(operation: Operation) -> bool:
-    return operation.name in FUNCTIONS and bool(operation.regions[0].blocks)
+    return operation.name in FUNCTIONS_AND_INITIALIZERS and bool(operation.regions[0].blocks)
 
 
 def blocks_of(function: Operation) -> list[Block]:

@@ -53,6 +53,7 @@ from ...dialects.printing import Spelling
 from ...dialects.resource_syntax import UNTIED, tied_operands
 from ...dialects.shard_checks import DEVICES
 from ...dialects.structured import structured_view
+from ...dialects.symbol_names import names_in, symbol
 from ...dialects.tensor_shapes import ranked, shape_of
 from ..dimension_sizes import DimensionSizes
 from ..located import builder_before, located_builder
@@ -111,11 +112,7 @@ class KernelOutliner:
         self._operations = KERNEL_OPERATIONS[spelling]
         self._structures = Structures()
         self._kernels: dict[Hashable, SymbolRefAttr] = {}
-        self._taken = {
-            name.data
-            for operation in module.body.block.ops
-            if isinstance(name := operation.properties.get("sym_name"), StringAttr)
-        }
+        self._taken = names_in(module)
         self._numbers: dict[str, int] = {}
 
     def outline(
@@ -178,8 +175,7 @@ class KernelOutliner:
         return self._kernels[key]
 
     def _fresh_name(self, function: Operation) -> str:
-        symbol = function.properties.get("sym_name")
-        base = symbol.data if isinstance(symbol, StringAttr) else "initializer"
+        base = symbol(function, "sym_name") or "initializer"
         while True:
             number = self._numbers.get(base, 0)
             self._numbers[base] = number + 1
@@ -219,8 +215,7 @@ class KernelOutliner:
         grids = [
             operation.clone()
             for operation in self._module.body.block.ops
-            if operation.name == "shard.grid"
-            and getattr(operation.properties.get("sym_name"), "data", None) in names
+            if operation.name == "shard.grid" and symbol(operation, "sym_name") in names
         ]
         for grid in grids:
             # Nor any device: where a kernel runs is the dispatch's affair.

@@ -11,18 +11,18 @@ a program without recursion or loops needs two or three.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.affinity import AFFINITY, affinity_of
 from ...dialects.resource_syntax import RESOURCE, UNTIED, ties_of
+from ...dialects.symbol_names import symbol
+from ..host_programs import ABI_AFFINITY, CALLS, FUNCTIONS, host_operations
 from .attribute_numbers import AttributeNumbers
-
-ABI_AFFINITY = "iree.abi.affinity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,6 @@ class LayoutOrigins:
         """The origins of a value, in a fixed order; empty for what is no resource."""
         origins = self._state.values.get(value, NOWHERE)
         return tuple(sorted(origins, key=lambda origin: origin.number))
-
-
-def host_operations(module: ModuleOp) -> Iterator[Operation]:
-    """All operations of the host program, in order: those of kernels are left out."""
-    for operation in module.body.block.ops:
-        if operation.name in ("stream.executable", "flow.executable", "hal.executable"):
-            continue
-        yield from operation.walk()
 
 
 class State:
@@ -104,14 +96,6 @@ class State:
         if not origins <= old:
             self.globals[name] = old | origins
             self.changed = True
-
-
-def symbol(operation: Operation, name: str) -> str:
-    """A name in a property of an operation, empty if there is none."""
-    value = operation.properties.get(name)
-    if isinstance(value, SymbolRefAttr):
-        return value.root_reference.data
-    return value.data if isinstance(value, StringAttr) else ""
 
 
 def tied_value(operation: Operation, index: int) -> SSAValue | None:
@@ -269,9 +253,6 @@ def _branch(state: State, operation: Operation) -> None:
         state.flow(rest[: len(successor.args)], successor.args)
         rest = rest[len(successor.args) :]
 
-
-FUNCTIONS = frozenset({"func.func", "util.func"})
-CALLS = frozenset({"func.call", "util.call"})
 
 Handler = Callable[[State, Operation], None]
 

@@ -32,13 +32,14 @@ from ...dialects.size_arithmetic import constant_index
 from ...dialects.spelling import spelling_of
 from ...dialects.stream_tensor import TensorDispatchOp, TensorEncodeOp
 from ...dialects.stream_types import BindingType
+from ...dialects.symbol_names import names_in, numbered_name
 from ...dialects.tensor_shapes import require_ranked, shape_of
 from ...dialects.util_types import UnusedType
+from ..host_programs import host_operations
 from ..located import located_builder, replace_by
 from .affinity_analysis import AffinityAnalysis
 from .attribute_numbers import AttributeNumbers
 from .kernel_outlining import INDEX, KERNEL_OPERATIONS, KernelOperations, whole_tensor
-from .layout_origin import host_operations
 from .stored_tensors import UNKNOWN, at
 
 Key = tuple[Attribute, Attribute, tuple[TargetSolver, ...]]
@@ -66,11 +67,7 @@ class Relayouts:
         self._affinities = AffinityAnalysis(context, module, AttributeNumbers())
         self._operations = KERNEL_OPERATIONS[spelling_of(module)]
         self._point = InsertPoint.at_start(module.body.block)
-        self._taken = {
-            name.data
-            for operation in module.body.block.ops
-            if isinstance(name := operation.properties.get("sym_name"), StringAttr)
-        }
+        self._taken = names_in(module)
         self._kernels: dict[Key, SymbolRefAttr] = {}
 
     def replace(self, operation: Operation) -> None:
@@ -115,9 +112,7 @@ class Relayouts:
 
     def _kernel(self, source: Tensor, result: Tensor, encode: Operation) -> SymbolRefAttr:
         """A new executable, where the first encode is that it stands for."""
-        number = len(self._kernels)
-        while (name := f"_encoding_{number}") in self._taken:
-            number += 1
+        name = numbered_name("_encoding_", self._taken, len(self._kernels))
         self._taken.add(name)
         extents = "x".join("D" if size is None else str(size) for size in shape_of(source))
         element = "".join(c if c.isalnum() else "_" for c in str(source.element_type))

@@ -18,7 +18,8 @@ from xdsl.printer import Printer
 from xdsl.rewriter import Rewriter
 
 from ...dialects.affinity import AFFINITY
-from .layout_origin import CALLS, host_operations, symbol
+from ...dialects.symbol_names import symbol
+from ..host_programs import CALLS, host_operations
 
 READS = ("util.global.load", "util.global.address")
 

@@ -31,8 +31,8 @@ from ...dialects.encoding_interfaces import EncodingError, Tensor, tensor_encodi
 from ...dialects.stream_tensor import TensorConstantOp, TensorEncodeOp
 from ...dialects.tensor_shapes import shape_of
 from ...tiling.packed_layouts import PackedLayout
+from ..host_programs import host_operations
 from ..located import builder_before
-from .layout_origin import host_operations
 
 if TYPE_CHECKING:
     import numpy as np

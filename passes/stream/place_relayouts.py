@@ -28,8 +28,8 @@ from xdsl.rewriter import Rewriter
 from ...dialects.encoding_interfaces import Tensor, storage_formula_of, tensor_encoding
 from ...dialects.stream_async import AsyncTransferOp
 from ...dialects.stream_tensor import TensorEncodeOp
+from ..host_programs import host_operations
 from ..located import builder_before
-from .layout_origin import host_operations
 
 ENCODE, TRANSFER = "stream.tensor.encode", "stream.async.transfer"
 

@@ -23,11 +23,12 @@ from ...dialects.affinity import TensorPhase
 from ...dialects.diagnostics import OperationError
 from ...dialects.spelling import spelling_of
 from ..garbage_collection import without_garbage_collection
+from ..host_programs import host_operations
 from .affinity_analysis import AffinityAnalysis, required_affinity
 from .attribute_numbers import AttributeNumbers
 from .executable_variants import VariantPlan
 from .kernels import Kernel, Kernels, bound_tensor, dispatched_values, entry_points
-from .layout_origin import LayoutOrigins, host_operations, tied_value
+from .layout_origin import LayoutOrigins, tied_value
 from .settled_types import SettledTypes
 
 DISPATCHES = ("stream.tensor.dispatch", "stream.async.dispatch")

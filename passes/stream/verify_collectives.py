@@ -20,9 +20,10 @@ from xdsl.passes import ModulePass
 from ...dialects.diagnostics import Note, OperationError
 from ...dialects.encoding_interfaces import tensor_encoding
 from ...dialects.grid_devices import GRID
+from ...dialects.symbol_names import symbol
+from ..host_programs import CALLS, FUNCTIONS
 from .dispatch_groups import is_collective
 from .kernels import entry_points
-from .layout_origin import CALLS, FUNCTIONS, symbol
 
 
 @dataclass(frozen=True)

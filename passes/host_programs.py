@@ -1,0 +1,25 @@
+"""Host programs, of `func` or `util`: their functions and calls, and a walk without kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+FUNCTIONS = frozenset({"func.func", "util.func"})
+FUNCTIONS_AND_INITIALIZERS = FUNCTIONS | {"util.initializer"}
+"""Operations whose regions see nothing of what is around them."""
+
+CALLS = frozenset({"func.call", "util.call"})
+EXECUTABLES = frozenset({"flow.executable", "hal.executable", "stream.executable"})
+
+ABI_AFFINITY = "iree.abi.affinity"
+"""On arguments and results of functions that callers see: the device that they are on."""
+
+
+def host_operations(module: ModuleOp) -> Iterator[Operation]:
+    """All operations of the host program, in order: those of kernels are left out."""
+    for operation in module.body.block.ops:
+        if operation.name not in EXECUTABLES:
+            yield from operation.walk()

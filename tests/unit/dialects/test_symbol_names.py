@@ -1,0 +1,31 @@
+"""Names of symbols that are free."""
+
+from __future__ import annotations
+
+from mesh_opt.dialects.symbol_names import fresh_name, names_in, numbered_name, symbol
+from mesh_opt.tools.driver import new_context
+from mesh_opt.tools.parsing import parse_module
+from mesh_opt.tools.source import Source
+
+PROGRAM = """
+module @outer {
+  func.func private @f()
+  module @inner { func.func private @g() }
+  func.func @h() { func.call @f() : () -> () func.return }
+}
+"""
+
+
+def test_names_of_a_module() -> None:
+    module = parse_module(new_context(), Source(PROGRAM, "x"))
+    assert names_in(module) == {"f", "inner", "h"}
+    call = next(operation for operation in module.walk() if operation.name == "func.call")
+    assert symbol(call, "callee") == "f"
+    assert symbol(call, "sym_name") == ""
+
+
+def test_free_names() -> None:
+    assert fresh_name("a", {"b"}) == "a"
+    assert fresh_name("a", {"a", "a_0"}) == "a_1"
+    assert numbered_name("a_dup", {"a_dup0"}) == "a_dup1"
+    assert numbered_name("a", (), first=3) == "a3"
