@@ -160,7 +160,9 @@ def parse_index_switch(parser: Parser) -> Operation:
     """Read a `scf.index_switch` after its name."""
     selector = parser.parse_operand(_INDEX)
     attributes = parser.parse_optional_attr_dict()
-    types = parse_arrow_types(parser)
+    types: Sequence[Attribute] = ()
+    if parser.parse_optional_punctuation("->") is not None:
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
     values: list[int] = []
     regions: list[Region] = []
     while parser.parse_optional_keyword("case"):
