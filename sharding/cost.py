@@ -40,6 +40,11 @@ def all_reduce_bytes(size: float, n: int) -> float:
     return 2 * size * (n - 1) / n
 
 
+def broadcast_bytes(size: float, n: int) -> float:
+    """`size`: what the root has; a scatter and an all-gather."""
+    return 2 * size * (n - 1) / n
+
+
 def all_to_all_bytes(size: float, n: int) -> float:
     """`size`: what one process holds, before as after."""
     return size * (n - 1) / n

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from .cost import BYTES_PER_POINT
+from .cost import BYTES_PER_POINT, broadcast_bytes
 from .factors import DimensionFactors, FactorKind, FactorRule, TensorFactors
 from .grid import Grid
 from .local_shape import divides, explicit_borders
@@ -218,7 +218,10 @@ class Spread:
 
     def _work(self, assignment: Assignment) -> float:
         points = 1.0
-        for size, (axes, _) in zip(self._sizes, assignment, strict=True):
+        for factor, (axes, _) in zip(self._rule.factors, assignment, strict=True):
+            size = 1 if factor.kind is FactorKind.SELECTION else factor.size
+            if size == 1:
+                continue
             points *= UNKNOWN_SIZE if size is None else size
             points /= max(1, self._group(axes))
         return points
@@ -243,6 +246,10 @@ class Spread:
                 for row, (axes, _) in zip(self._rule.factors, assignment, strict=True)
             ):
                 total += participant.total_bytes * local_fraction(made)
+            for row, (axes, _) in zip(self._rule.factors, assignment, strict=True):
+                if row.kind is FactorKind.SELECTION:
+                    local = participant.total_bytes * local_fraction(made)
+                    total += broadcast_bytes(local, self._group(axes))
             if gathered:
                 total += participant.total_bytes * local_fraction(made) * gather_fraction(gathered)
             if partials:

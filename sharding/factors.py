@@ -22,6 +22,8 @@ class FactorKind(Enum):
     """In operands only: each shard's result is partial until the shards are combined."""
     PERMUTATION = auto()
     """Results need elements of other shards (windows, slices, pads, joined tensors)."""
+    SELECTION = auto()
+    """In operands only: one element is taken, and whoever has it gives it to all."""
     NEED_REPLICATION = auto()
     """The operation needs the whole extent on each device."""
 

@@ -49,13 +49,18 @@ class Grid:
 
     def coordinates(self, process: int) -> tuple[int, ...]:
         """The multi-index of a process number, row-major."""
-        position: list[int] = []
-        for extent in reversed(self.shape):
+        return self.coordinates_along(range(self.rank), process)
+
+    def coordinates_along(self, axes: Sequence[int], position: int) -> tuple[int, ...]:
+        """The coordinates along `axes` of the process at a position among those along them."""
+        found: list[int] = []
+        for axis in reversed(axes):
+            extent = self.shape[axis]
             if extent is None:
                 raise ValueError(f"grid @{self.name} has an extent known only at run time")
-            process, coordinate = divmod(process, extent)
-            position.append(coordinate)
-        return tuple(reversed(position))
+            position, coordinate = divmod(position, extent)
+            found.append(coordinate)
+        return tuple(reversed(found))
 
     def linear_index(self, coordinates: Sequence[int], axes: Sequence[int]) -> int:
         """The position among the processes along `axes`, the first listed axis slowest."""

@@ -16,6 +16,7 @@ from .cost import (
     BYTES_PER_POINT,
     all_gather_bytes,
     all_reduce_bytes,
+    broadcast_bytes,
     known_extents,
     local_size,
     reduce_scatter_bytes,
@@ -232,6 +233,10 @@ def _plan(
         sent += result_bytes(rule, assignment, index, axes, known.axes, size, extents)
         if any(row.moves and split for row, split in zip(rule.factors, assignment, strict=True)):
             sent += local_size(size, axes, extents)
+        for row, split in zip(rule.factors, assignment, strict=True):
+            if row.kind is FactorKind.SELECTION:
+                parts = prod(extents[axis] for axis in split)
+                sent += broadcast_bytes(local_size(size, axes, extents), parts)
     return Plan(assignment, needed, made, reduced, sent, before, fetched)
 
 
@@ -334,7 +339,12 @@ def _rank(
         known.explicit and known.axes is not None and not extends(known.axes, axes)
         for known, axes in zip(results, plan.results, strict=True)
     )
-    parts = prod(extents[axis] for axes in plan.factor_axes for axis in axes)
+    parts = prod(
+        extents[axis]
+        for factor, axes in zip(rule.factors, plan.factor_axes, strict=True)
+        if factor.kind is not FactorKind.SELECTION  # There only one of them has work.
+        for axis in axes
+    )
     memory = sum(
         local_size(tensor_bytes(tensor, known.width, rule), axes, extents)
         for tensor, known, axes in zip(

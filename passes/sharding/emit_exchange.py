@@ -107,11 +107,5 @@ def _coordinates(
     emitter: Emitter, grid: Grid, axes: Axes, positions: Sequence[int], at: Size
 ) -> list[Size]:
     """The coordinates along some axes of the process at `positions[at]` among those along them."""
-    found: list[Size] = []
-    rest = list(positions)
-    for axis in reversed(axes):
-        extent = grid.shape[axis]
-        assert extent is not None
-        found.insert(0, emitter.element([number % extent for number in rest], at))
-        rest = [number // extent for number in rest]
-    return found
+    coordinates = [grid.coordinates_along(axes, position) for position in positions]
+    return [emitter.element(column, at) for column in zip(*coordinates, strict=True)]

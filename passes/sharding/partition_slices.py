@@ -6,18 +6,24 @@ result, by an offset or by padding, the process fetches the section that it need
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.shard import BroadcastOp
 from ...dialects.tensor_shapes import ranked
-from ...sharding.factors import FactorKind
+from ...sharding.factors import Factor, FactorKind
+from ...sharding.local_shape import borders
+from ...sharding.sharding import Axes
 from .emit_reshard import shard_interval
 from .emitter import Size
 from .local_types import local_type
 from .partition_by_rule import (
+    Cut,
     SpreadOperation,
     copy_local,
     copy_with,
@@ -43,7 +49,11 @@ def extract_slice(partitioner: Partitioner, operation: Operation) -> None:
         first = offsets[dimension] + stride * start
         return first, first + stride * (end - start - 1) + 1 if start < end else first
 
-    with_sections(partitioner, operation, read, _extract_local)
+    with_sections(partitioner, operation, read, _extract_local, _slices)
+
+
+def _slices(factor: Factor, cut: Cut) -> bool:
+    return shifted(factor, cut) or (factor.kind is FactorKind.SELECTION and cut.filled)
 
 
 def _extract_local(
@@ -60,10 +70,35 @@ def _extract_local(
         position = emitter.position(spread.grid, shift.axes)
         sizes[shift.dimension] = emitter.element([b - a for a, b in shift.parts], position)
     operation = spread.operation
+    owners: dict[Axes, int] = {}
+    for dimension, (number, place) in _selected(spread).items():
+        factor = spread.rule.factors[number]
+        assert factor.size is not None
+        limits = borders(factor.size, spread.loop_sharding(number), 0)
+        owner = bisect_right(limits, place) - 1
+        owners[spread.axes(number)] = owner
+        # The others take some element as well, of which nothing comes.
+        places = [min(place - limits[owner], end - start - 1) for start, end in pairwise(limits)]
+        position = emitter.position(spread.grid, spread.axes(number))
+        offsets[dimension], sizes[dimension] = emitter.element(places, position), 1
     properties, dynamic = slice_with(operation, operands[1:], 1, sizes, offsets)
     types = [spread.result_types[0]]
     made = copy_with(partitioner, operation, [operands[0], *dynamic], types, properties)
-    return emitter.add(made).results[0]
+    value = emitter.add(made).results[0]
+    for axes, owner in owners.items():
+        root = spread.grid.coordinates_along(axes, owner)
+        value = emitter.help(BroadcastOp(value, spread.grid.name, axes, root))
+    return value
+
+
+def _selected(spread: SpreadOperation) -> dict[int, tuple[int, int]]:
+    """Split dimensions of which one element is taken: by what factor, and which."""
+    offsets = integers(spread.operation, "static_offsets") or ()
+    return {
+        dimension: (factors[0], offsets[dimension])
+        for dimension, factors in enumerate(spread.rule.operands[0])
+        if spread.rule.factors[factors[0]].kind is FactorKind.SELECTION and spread.axes(factors[0])
+    }
 
 
 @partitions("tensor.insert_slice")

@@ -12,6 +12,7 @@ from ...sharding.factors import Factor, FactorKind
 from ...sharding.local_shape import borders
 from ...sharding.sharding import Axes
 from .partition_by_rule import (
+    Allowed,
     Cut,
     SpreadOperation,
     choose,
@@ -59,10 +60,14 @@ def shifts(spread: SpreadOperation) -> list[Shift]:
 
 
 def with_sections(
-    partitioner: Partitioner, operation: Operation, read: Read, emit: EmitShifted
+    partitioner: Partitioner,
+    operation: Operation,
+    read: Read,
+    emit: EmitShifted,
+    allowed: Allowed = shifted,
 ) -> None:
     """Spread an operation whose first operand is shifted against its only result."""
-    spread = choose(partitioner, operation, shifted)
+    spread = choose(partitioner, operation, allowed)
     if spread is None or not spread.is_split:
         run_whole(partitioner, operation)
         return

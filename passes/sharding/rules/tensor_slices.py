@@ -47,7 +47,10 @@ def kept_dimensions(sizes: tuple[int, ...], slice_shape: Shape) -> list[int | No
 
 @rule("tensor.extract_slice")
 def extract_slice(operation: Operation) -> FactorRule | None:
-    """Dimensions of the source pass through to the result, shifted if a part of them is taken."""
+    """Dimensions of the source pass through to the result, shifted if a part of them is taken.
+
+    Of one of which a single element is taken, at a place that is known, who has it sends it.
+    """
     source, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
     sizes, offsets = integers(operation, "static_sizes"), integers(operation, "static_offsets")
     strides = integers(operation, "static_strides")
@@ -65,6 +68,9 @@ def extract_slice(operation: Operation) -> FactorRule | None:
             builder.result(0, position, factor)
             continue
         first, size, stride = offsets[dimension], sizes[dimension], strides[dimension]
+        if size == 1 and extent is not None and first >= 0:
+            builder.operand(0, dimension, builder.factor(extent, FactorKind.SELECTION))
+            continue
         if position is not None and extent is not None and min(first, size, stride) >= 0:
             # The factor is the part that is taken: the source is longer.
             factor = builder.factor(size, FactorKind.PERMUTATION)

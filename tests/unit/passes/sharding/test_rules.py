@@ -172,6 +172,11 @@ CASES = {
         "%x: tensor<8x4xf32>",
         "([f0, f1]) -> ([f0, f1]) {f1=permutation}",
     ),
+    "slice of one element": (
+        "%r = tensor.extract_slice %x[2, 0] [1, 4] [1, 1] : tensor<8x4xf32> to tensor<4xf32>",
+        "%x: tensor<8x4xf32>",
+        "([f0, f1]) -> ([f1]) {f0=selection}",
+    ),
     "dynamic slice": (
         "%r = tensor.extract_slice %x[0, %o] [8, 2] [1, 1] : tensor<8x4xf32> to tensor<8x2xf32>",
         "%x: tensor<8x4xf32>, %o: index",
