@@ -33,6 +33,7 @@ _MODULES = (
     "partition_shapes",
     "partition_shared_outputs",
     "partition_slices",
+    "partition_tosa_moves",
     "partition_tosa_windows",
 )
 _defaults: list[Handler] = []

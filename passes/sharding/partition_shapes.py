@@ -98,36 +98,25 @@ def tosa_reshape(partitioner: Partitioner, operation: Operation) -> None:
         partitioner,
         operation,
         evenly,
-        lambda p, spread, operands: _with_shape_operand(p, spread, operands, 1),
-    )
-
-
-@partitions("tosa.slice")
-def tosa_slice(partitioner: Partitioner, operation: Operation) -> None:
-    """The size operand becomes the size of the shard's slice."""
-    spread_by_rule(
-        partitioner,
-        operation,
-        evenly,
-        lambda p, spread, operands: _with_shape_operand(p, spread, operands, 2),
+        _with_shape_operand,
     )
 
 
 def _with_shape_operand(
-    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue], index: int
+    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
 ) -> Operation:
     """A copy whose `!tosa.shape` operand is the local shape of the result."""
     whole = ranked(spread.operation.results[0])
-    maker = operands[index].owner
+    maker = operands[1].owner
     assert whole is not None and isinstance(maker, Operation)
     extents = local_type(whole, spread.result_shardings[0]).get_shape()
     if maker.name == "tosa.const_shape" and DYNAMIC_INDEX not in extents:
         held = TensorType(IndexType(), [len(extents)])
         values = DenseIntOrFPElementsAttr.from_list(held, list(extents))
         constant = type(maker).create(
-            result_types=[operands[index].type],
+            result_types=[operands[1].type],
             properties={**maker.properties, "values": values},
             location=maker.location,
         )
-        operands[index] = partitioner.emitter.help(constant)
+        operands[1] = partitioner.emitter.help(constant)
     return copy_local(partitioner, spread, operands)

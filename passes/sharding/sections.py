@@ -102,7 +102,11 @@ def _way(original: SSAValue, sharding: Sharding, section: Section) -> Borders | 
         # Of two processes each is the other's neighbour on one side only.
         found, least = (low, high), low + high if len(owned) > 2 else max(low, high)
     exchange = plan_exchange(owned, section.intervals)
-    return exchange if exchange is not None and exchange.sent < least else found
+    if exchange is None or exchange.sent > least:
+        return found
+    # One round that sends as much as a gather would leaves less to hold.
+    is_better = exchange.sent < least or (found is None and len(exchange.rounds) == 1)
+    return exchange if is_better else found
 
 
 def _cut(
@@ -163,8 +167,8 @@ class Padding:
     axes: Axes
     widths: Sequence[tuple[int, int]]
     """Before and after the section, for each of them."""
-    sizes: Sequence[int]
-    """The extents with the padding."""
+    sizes: Sequence[int | None]
+    """The extents with the padding, `None` if known at run time only."""
 
 
 def padded(

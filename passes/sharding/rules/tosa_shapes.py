@@ -52,48 +52,58 @@ def constant_shape(operation: Operation, operand: int) -> tuple[int, ...] | None
     return tuple(int(value) for value in values.get_values())
 
 
-def _same_where(operation: Operation, passes: list[bool]) -> FactorRule | None:
-    """The rule of one tensor made from one of the same rank: some dimensions pass through."""
+def _same_where(
+    operation: Operation, passes: list[bool], shifts: list[bool] | None = None, moves: bool = False
+) -> FactorRule | None:
+    """The rule of one tensor made from one of the same rank: some dimensions pass through.
+
+    Of the others some are shifted; the factor of these is the result's extent. The rest is needed
+    whole.
+    """
     before, after = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
     if before is None or after is None or not len(before) == len(after) == len(passes):
         return None
     builder = RuleBuilder(operation)
     for dimension, passing in enumerate(passes):
+        shifted = shifts is not None and shifts[dimension]
         if passing:
             factor = builder.factor(before[dimension])
-            builder.operand(0, dimension, factor)
-            builder.result(0, dimension, factor)
+        elif shifted and before[dimension] is not None and after[dimension] is not None:
+            factor = builder.factor(after[dimension], FactorKind.PERMUTATION, moves=moves)
         else:
             builder.operand(0, dimension, builder.factor(before[dimension], _WHOLE))
             builder.result(0, dimension, builder.factor(after[dimension], _WHOLE))
+            continue
+        builder.operand(0, dimension, factor)
+        builder.result(0, dimension, factor)
     return builder.build()
 
 
 @rule("tosa.pad")
 def pad(operation: Operation) -> FactorRule | None:
-    """Dimensions without padding pass through."""
+    """Dimensions without padding pass through; others are shifted."""
     padding = constant_shape(operation, 1)
     rank = len(tensor_shape(operation.operands[0]) or ())
     if padding is None or len(padding) != 2 * rank:
         return _same_where(operation, [False] * rank)
-    return _same_where(operation, [not any(padding[2 * d : 2 * d + 2]) for d in range(rank)])
+    passes = [not any(padding[2 * d : 2 * d + 2]) for d in range(rank)]
+    return _same_where(operation, passes, [True] * rank)
 
 
 @rule("tosa.slice")
 def slice_(operation: Operation) -> FactorRule | None:
-    """Dimensions that are taken whole pass through."""
+    """Dimensions that are taken whole pass through; others are shifted."""
     shape, starts = tensor_shape(operation.operands[0]), constant_shape(operation, 1)
     result = tensor_shape(operation.results[0])
     if shape is None or result is None:
         return None
-    starts = starts or (-1,) * len(shape)
-    return _same_where(
-        operation,
-        [
-            start == 0 and before is not None and before == after
-            for start, before, after in zip(starts, shape, result, strict=True)
-        ],
-    )
+    if starts is None or None in result:
+        return _same_where(operation, [False] * len(shape))
+    passes = [
+        start == 0 and before is not None and before == after
+        for start, before, after in zip(starts, shape, result, strict=True)
+    ]
+    return _same_where(operation, passes, [True] * len(shape))
 
 
 @rule("tosa.tile")
@@ -107,11 +117,12 @@ def tile(operation: Operation) -> FactorRule | None:
 
 @rule("tosa.reverse")
 def reverse(operation: Operation) -> FactorRule | None:
-    """Dimensions that are not reversed pass through."""
+    """Dimensions that are not reversed pass through; along the other, elements change places."""
     shape, axis = tensor_shape(operation.operands[0]), integer(operation, "axis")
     if shape is None or axis is None:
         return None
-    return _same_where(operation, [dimension != axis for dimension in range(len(shape))])
+    passes = [dimension != axis for dimension in range(len(shape))]
+    return _same_where(operation, passes, [not each for each in passes], moves=True)
 
 
 @rule("tosa.argmax")

@@ -85,7 +85,7 @@ func.func @f(%x: tensor<2x9x9x4xf32>, %k: tensor<3x3x4x2xf32>, %y: tensor<2x2x3x
 // -----
 
 // More of tosa.
-// Collectives: 1 all_to_all.
+// Collectives: 1 send.
 shard.grid @g(shape = 2)
 func.func @f(%x: tensor<2x8x4xf32>, %w: tensor<2x4x6xf32>) -> (tensor<2x8x6xf32>, tensor<4x8x4xf32>, tensor<2x8x4xf32>, tensor<2x4x2xf32>, tensor<2x8xi32>) {
   %s = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
