@@ -9,22 +9,16 @@ and attribute are one executable.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
 from typing import cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DenseArrayBase,
-    IndexType,
-    IntegerAttr,
     MemRefType,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
     TensorType,
-    i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
@@ -34,19 +28,8 @@ from ...dialects import flow_dispatches as flow
 from ...dialects.affinity import AFFINITY
 from ...dialects.diagnostics import OperationError
 from ...dialects.dispatch_tensors import (
-    DispatchTensor,
-    DispatchTensorLoad,
-    DispatchTensorLoadOp,
-    DispatchTensorStore,
-    DispatchTensorStoreOp,
     DispatchTensorType,
-    DispatchWorkgroupCountFromSliceOp,
-    DispatchWorkloadOrdinalOp,
-    FlowDispatchTensorLoadOp,
-    FlowDispatchTensorStoreOp,
     FlowDispatchTensorType,
-    FlowDispatchWorkgroupCountFromSliceOp,
-    FlowDispatchWorkloadOrdinalOp,
 )
 from ...dialects.encoding_interfaces import Tensor
 from ...dialects.printing import Spelling
@@ -56,52 +39,14 @@ from ...dialects.structured import structured_view
 from ...dialects.symbol_names import names_in, symbol
 from ...dialects.tensor_shapes import ranked, shape_of
 from ..dimension_sizes import DimensionSizes
-from ..located import builder_before, located_builder
+from ..located import located_builder
 from .dispatch_groups import ENCODES, Group, is_copied
 from .group_rows import is_elementwise
+from .kernel_operations import FLOW, INDEX, KERNEL_OPERATIONS, KernelOperations, whole_tensor
 from .structure import Structures
-
-INDEX = IndexType()
 
 NOT_PASSED: tuple[type[Attribute], ...] = (DispatchTensorType, FlowDispatchTensorType, MemRefType)
 """Types of values that are inside executables, or in memory that no program of ours has."""
-
-
-@dataclass(frozen=True, slots=True)
-class KernelOperations:
-    """The operations at the edge of kernels, in one spelling."""
-
-    tensor: type[DispatchTensor]
-    load: type[DispatchTensorLoad]
-    store: type[DispatchTensorStore]
-    ordinal: type[Operation]
-    workgroup_count: type[Operation]
-
-    def ordinal_of(self, argument: SSAValue, ordinal: int) -> Operation:
-        """Which number of the workload an argument of a kernel is."""
-        return self.ordinal.create(
-            operands=[argument],
-            result_types=[INDEX],
-            properties={"ordinal": IntegerAttr(ordinal, INDEX)},
-        )
-
-
-KERNEL_OPERATIONS: dict[Spelling, KernelOperations] = {
-    "2024": KernelOperations(
-        FlowDispatchTensorType,
-        FlowDispatchTensorLoadOp,
-        FlowDispatchTensorStoreOp,
-        FlowDispatchWorkloadOrdinalOp,
-        FlowDispatchWorkgroupCountFromSliceOp,
-    ),
-    "today": KernelOperations(
-        DispatchTensorType,
-        DispatchTensorLoadOp,
-        DispatchTensorStoreOp,
-        DispatchWorkloadOrdinalOp,
-        DispatchWorkgroupCountFromSliceOp,
-    ),
-}
 
 
 class KernelOutliner:
@@ -171,7 +116,10 @@ class KernelOutliner:
             kernel = FuncOp(f"{name}_{suffix}", (list(body.arg_types), []), Region(body))
             forget_names(kernel)
             self._kernels[key] = SymbolRefAttr(name, [kernel.sym_name])
-            self._insert(name, kernel, len(interface.workload), function)
+            executable = self._operations.executable(
+                FLOW, name, kernel, len(interface.workload), self._grids_of(kernel)
+            )
+            builder_before(function).insert(executable)
         return self._kernels[key]
 
     def _fresh_name(self, function: Operation) -> str:
@@ -183,27 +131,6 @@ class KernelOutliner:
             if name not in self._taken:
                 self._taken.add(name)
                 return name
-
-    def _insert(self, name: str, kernel: FuncOp, workload: int, function: Operation) -> None:
-        count = Block(arg_types=[INDEX] * workload)
-        counted = self._operations.workgroup_count.create(
-            operands=count.args, result_types=[INDEX] * 3
-        )
-        count.add_ops([counted, flow.ReturnOp.build(operands=[counted.results])])
-        export = flow.ExecutableExportOp.create(
-            properties={
-                "sym_visibility": StringAttr("public"),
-                "sym_name": kernel.sym_name,
-                "function_ref": SymbolRefAttr(kernel.sym_name),
-            },
-            regions=[Region(count)],
-        )
-        inner = ModuleOp([*self._grids_of(kernel), kernel])
-        executable = flow.ExecutableOp.create(
-            properties={"sym_visibility": StringAttr("private"), "sym_name": StringAttr(name)},
-            regions=[Region(Block([export, inner, flow.ExecutableEndOp.create()]))],
-        )
-        builder_before(function).insert(executable)
 
     def _grids_of(self, kernel: FuncOp) -> list[Operation]:
         """The grids of processes that a kernel's collectives name: it sees no other module."""
@@ -408,20 +335,6 @@ def forget_names(operation: Operation) -> None:
         arguments = (block.args for region in inner.regions for block in region.blocks)
         for value in chain(inner.results, *arguments):
             value.name_hint = None
-
-
-def whole_tensor(tensor: Tensor) -> dict[str, Attribute]:
-    """The part that a load or store is about: from 0, every element."""
-    return dict(_whole(tensor.get_shape()))
-
-
-@lru_cache(maxsize=1024)
-def _whole(shape: tuple[int, ...]) -> dict[str, Attribute]:
-    return {
-        "static_offsets": DenseArrayBase.from_list(i64, [0] * len(shape)),
-        "static_sizes": DenseArrayBase.from_list(i64, shape),
-        "static_strides": DenseArrayBase.from_list(i64, [1] * len(shape)),
-    }
 
 
 # Names

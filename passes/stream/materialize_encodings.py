@@ -39,7 +39,7 @@ from ..host_programs import host_operations
 from ..located import located_builder, replace_by
 from .affinity_analysis import AffinityAnalysis
 from .attribute_numbers import AttributeNumbers
-from .kernel_outlining import INDEX, KERNEL_OPERATIONS, KernelOperations, whole_tensor
+from .kernel_operations import INDEX, KERNEL_OPERATIONS, STREAM, KernelOperations, whole_tensor
 from .stored_tensors import UNKNOWN, at
 
 Key = tuple[Attribute, Attribute, tuple[TargetSolver, ...]]
@@ -116,34 +116,13 @@ class Relayouts:
         self._taken.add(name)
         extents = "x".join("D" if size is None else str(size) for size in shape_of(source))
         element = "".join(c if c.isalnum() else "_" for c in str(source.element_type))
-        function = FuncOp(
-            "_".join((name, "encode", *filter(None, (extents, element.strip("_"))))), ([], [])
-        )
+        label = "_".join((name, "encode", *filter(None, (extents, element.strip("_")))))
         block = relayout_block(source, result, self._operations)
-        function.function_type = function.function_type.from_lists(block.arg_types, [])
-        function.detach_region(0)
-        function.add_region(Region(block))
+        kernel = FuncOp(label, (list(block.arg_types), []), Region(block))
         dims = sum(size is None for size in shape_of(source))
-        count = Block(arg_types=[INDEX] * dims)
-        counted = self._operations.workgroup_count.create(
-            operands=count.args, result_types=[INDEX] * 3
-        )
-        count.add_ops([counted, stream.ReturnOp.build(operands=[counted.results])])
-        export = stream.ExecutableExportOp.create(
-            properties={
-                "sym_visibility": StringAttr("public"),
-                "sym_name": function.sym_name,
-                "function_ref": SymbolRefAttr(function.sym_name),
-            },
-            regions=[Region(count)],
-        )
-        body = Block([export, ModuleOp([function]), stream.ExecutableEndOp.create()])
-        executable = stream.ExecutableOp.create(
-            properties={"sym_visibility": StringAttr("private"), "sym_name": StringAttr(name)},
-            regions=[Region(body)],
-        )
+        executable = self._operations.executable(STREAM, name, kernel, dims)
         located_builder(self._point, encode).insert(executable)
-        return SymbolRefAttr(name, [function.sym_name])
+        return SymbolRefAttr(name, [kernel.sym_name])
 
 
 def _is_plain(tensor: Tensor) -> bool:
