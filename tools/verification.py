@@ -18,6 +18,7 @@ from ..dialects.branch_checks import BRANCH_CHECKS
 from ..dialects.comparison_checks import COMPARISON_CHECKS
 from ..dialects.control_flow_checks import CONTROL_FLOW_CHECKS
 from ..dialects.diagnostics import Note, OperationError
+from ..dialects.reading import symbol_name
 from ..dialects.symbol_checks import SYMBOL_CHECKS
 from ..dialects.tensor_checks import TENSOR_CHECKS
 from .dominance import Dominance
@@ -72,6 +73,8 @@ class _TreeVerifier:
         _verify_place(operation)
         if operation.regions and isinstance(operation, IRDLOperation):
             _verify_properties(operation)
+        if operation.has_trait(SymbolTable, value_if_unregistered=False):
+            _verify_names(operation)
         for region in operation.regions:
             self._verify_region(operation, region)
         _verify_invariants(operation)
@@ -133,6 +136,17 @@ class _TreeVerifier:
 def _in_graph_region(block: Block) -> bool:
     parent = block.parent_op()
     return parent is not None and parent.name in GRAPH_REGION_OPERATIONS
+
+
+def _verify_names(table: Operation) -> None:
+    """Each name is defined once, and an error says where: at the second, noting the first."""
+    first: dict[str, Operation] = {}
+    blocks = (block for region in table.regions for block in region.blocks)
+    for operation in (operation for block in blocks for operation in block.ops):
+        name = symbol_name(operation)
+        if name is not None and first.setdefault(name, operation) is not operation:
+            note = Note("see existing symbol definition here", first[name])
+            raise OperationError(operation, f"redefinition of symbol named '{name}'", [note])
 
 
 def _verify_place(operation: Operation) -> None:
