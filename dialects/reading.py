@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
     UnrankedTensorType,
     VectorType,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Block, Operation
 
 _SHAPED = (TensorType, UnrankedTensorType, VectorType, MemRefType, UnrankedMemRefType)
 
@@ -43,6 +43,13 @@ def with_element(value_type: Attribute, element: Attribute) -> Attribute:
 def attribute(operation: Operation, name: str) -> Attribute | None:
     """A property or, from sources that do not tell them apart, a discardable attribute."""
     return operation.get_attr_or_prop(name)
+
+
+def block_of(operation: Operation) -> Block:
+    """The block that an operation stands in. Raises ValueError for one that stands in none."""
+    if operation.parent is None:
+        raise ValueError(f"'{operation.name}' stands in no block")
+    return operation.parent
 
 
 def symbol_name(operation: Operation) -> str | None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.reading import block_of
 from ...dialects.shard import ShardingOp, ShardOp
 from ...dialects.tensor_shapes import tensor_shape
 from ...sharding.local_shape import default_borders
@@ -196,8 +197,7 @@ class AnnotationWriter:
     def _place_before(self, value: SSAValue, anchor: Operation) -> tuple[Block, Operation]:
         """Where to reshard for a user: before it, but outside of loops that do not change it."""
         home = value.owner.parent if isinstance(value.owner, Operation) else value.owner
-        block = anchor.parent
-        assert block is not None
+        block = block_of(anchor)
         best = block, anchor
         while block is not home:
             outer = block.parent_op()
@@ -225,8 +225,7 @@ class AnnotationWriter:
             sharding, maker = uses[0].sharding, entry.operation
             if position or others:
                 maker = entry.operation.clone()
-                block = entry.operation.parent
-                assert block is not None
+                block = block_of(entry.operation)
                 block.insert_op_after(maker, entry.operation)
             for index, wanted in self._placer.operands_of_free(entry, sharding):
                 self._placement.uses.setdefault(maker.operands[index], []).append(

@@ -9,6 +9,7 @@ from itertools import pairwise
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.reading import block_of
 from ...sharding.factor_placement import placement
 from ...sharding.local_shape import borders
 from .emitter import Size
@@ -48,8 +49,7 @@ class LocalRead:
         if isinstance(self.begin, str):
             self.read.operands[self.operand] = self.index
         elif not (isinstance(self.begin, int) and self.begin == 0):
-            block = self.read.parent_block()
-            assert block is not None
+            block = block_of(self.read)
             begin = partitioner.emitter.index(self.begin)
             shifted = arith.SubiOp(self.read.operands[self.operand], begin)
             block.insert_op_before(shifted, self.read)

@@ -33,6 +33,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.diagnostics import OperationError, remark
+from ...dialects.reading import block_of
 from ...dialects.sdy import (
     MeshOp,
     NamedComputationOp,
@@ -228,8 +229,7 @@ class _Conversion:
         self, value: SSAValue, sharding: TensorSharding, operation: Operation, index: int
     ) -> None:
         """Annotate one operand."""
-        block = operation.parent
-        assert block is not None
+        block = block_of(operation)
         annotation = self._annotate(value, sharding, block, operation, True)
         operation.operands[index] = annotation.result
 
@@ -264,8 +264,7 @@ class _Conversion:
         """With users a constraint speaks of them, without of the producer."""
         assert isinstance(operation.properties["sharding"], ShardingAttr)
         sharding = operation.properties["sharding"].data
-        block = operation.parent
-        assert block is not None
+        block = block_of(operation)
         used = operation.results[0].first_use is not None
         annotation = self._annotate(operation.operands[0], sharding, block, operation, used)
         Rewriter.replace_op(operation, [], [annotation.result])
@@ -275,8 +274,7 @@ class _Conversion:
         found = operation.attributes.pop(SHARDING_ATTRIBUTE)
         if not isinstance(found, ShardingPerValueAttr):
             raise OperationError(operation, f"has {SHARDING_ATTRIBUTE} = {found}, expected a list")
-        block, following = operation.parent, operation.next_op
-        assert block is not None
+        block, following = block_of(operation), operation.next_op
         for result, sharding in zip(operation.results, found.data, strict=False):
             if isinstance(result.type, TensorType):
                 uses = list(result.uses)
@@ -289,9 +287,9 @@ class _Conversion:
     def _named_computation(self, operation: Operation) -> None:
         """The body takes the place of the computation, annotated at both ends."""
         assert isinstance(operation, NamedComputationOp)
-        block, body = operation.parent, operation.body.block
+        block, body = block_of(operation), operation.body.block
         terminator = body.last_op
-        assert block is not None and terminator is not None
+        assert terminator is not None
         for index, (argument, sharding) in enumerate(
             zip(body.args, operation.in_shardings.data, strict=True)
         ):

@@ -21,12 +21,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.tensor_shapes import ranked
 from ...sharding.local_shape import halo
 from ...sharding.sharding import Sharding
 from .emit_reshard import emit_reshard
 from .emitter import Emitter, Size
-from .local_types import local_type
+from .local_types import local_type, tensor_type_of
 
 if TYPE_CHECKING:
     from .partitioner import Partitioner
@@ -60,8 +59,7 @@ def emit_creation(
 
 def _make(partitioner: Partitioner, creation: Creation, target: Sharding | None) -> SSAValue:
     emitter, operation = creation.emitter, creation.operation
-    whole = ranked(creation.result)
-    assert whole is not None
+    whole = tensor_type_of(creation.result)
     found = local_type(whole, target)
     match operation.name:
         case "tensor.empty":
@@ -104,8 +102,7 @@ def _again(
 def _sizes(partitioner: Partitioner, creation: Creation, target: Sharding | None) -> list[Size]:
     """The local sizes of a creation, with halos."""
     emitter = creation.emitter
-    whole = ranked(creation.result)
-    assert whole is not None
+    whole = tensor_type_of(creation.result)
     sizes: list[Size] = []
     for dimension in range(whole.get_num_dims()):
         size = partitioner.local_size(creation.result, dimension, target, emitter)
@@ -145,8 +142,8 @@ def _constant(
     target: Sharding | None,
     found: TensorType[Attribute],
 ) -> SSAValue:
-    emitter, operation, whole = creation.emitter, creation.operation, ranked(creation.result)
-    assert whole is not None
+    emitter, operation = creation.emitter, creation.operation
+    whole = tensor_type_of(creation.result)
     splat = splat_of(operation)
     if target is not None and splat is not None and found.has_static_shape():
         name = _VALUE_NAMES[operation.name]

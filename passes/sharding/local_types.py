@@ -6,11 +6,22 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
-from ...dialects.tensor_shapes import shape_of
+from ...dialects.tensor_shapes import ranked, shape_of
 from ...sharding.local_shape import local_shape
 from ...sharding.sharding import Sharding
+
+
+def tensor_type_of(value: SSAValue) -> TensorType[Attribute]:
+    """The type of a value that has a placement, and so is a ranked tensor.
+
+    Raises TypeError for a value of another type, to which a rule gave dimensions.
+    """
+    found = ranked(value)
+    if found is None:
+        raise TypeError(f"expected a ranked tensor, found {value.type}")
+    return found
 
 
 def with_shape(

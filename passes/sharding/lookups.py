@@ -14,6 +14,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.reading import block_of
 from ...dialects.tensor_shapes import ranked
 from ...sharding.local_shape import borders
 from ...sharding.reshard_steps import (
@@ -26,6 +27,7 @@ from ...sharding.sharding import Axes, Sharding
 from .annotations import SHARD
 from .emit_reshard import shard_interval
 from .emitter import Size
+from .local_types import tensor_type_of
 from .partition_by_rule import SpreadOperation, captured
 from .partitioner import Partitioner, shape, total_bytes
 from .reductions import scalar_attribute
@@ -153,15 +155,13 @@ def mask_reads(partitioner: Partitioner, lookup: Lookup, made: Operation, local:
         if axes and not lookup.follows(dimension):
             size = partitioner.global_size(lookup.table, dimension)
             intervals[dimension] = shard_interval(emitter, size, lookup.sharding, dimension)
-    element = ranked(local)
-    assert element is not None
+    element = tensor_type_of(local)
     zero = emitter.help(arith.ConstantOp(scalar_attribute(0, element.element_type)))
     first = emitter.index(0)
     for read in [use.operation for use in local.uses if use.operation.name == "tensor.extract"]:
         if read.parent_op() is not made:
             continue
-        block = read.parent_block()
-        assert block is not None
+        block = block_of(read)
         inside: SSAValue | None = None
         for dimension, (start, length) in intervals.items():
             there = arith.SubiOp(read.operands[1 + dimension], emitter.index(start))

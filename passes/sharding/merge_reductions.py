@@ -21,10 +21,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...dialects.reading import block_of
 from ...dialects.shard import AllReduceOp
 from ...dialects.tensor_reshapes import ExpandShapeOp
 from ...dialects.tensor_shapes import ranked
 from .collectives import ALL_REDUCE, axes_of, grid_name, kind_of
+from .local_types import tensor_type_of
 
 Group = tuple[object, ...]
 """What all-reduces that can be merged have in common."""
@@ -74,8 +76,7 @@ def _is_small(operation: Operation, merge_bytes: int) -> bool:
 
 
 def _group(operation: Operation) -> Group:
-    held = ranked(operation.operands[0])
-    assert held is not None
+    held = tensor_type_of(operation.operands[0])
     return grid_name(operation), axes_of(operation), kind_of(operation), held.element_type
 
 
@@ -83,8 +84,7 @@ def _merge(members: list[Operation], before: Operation) -> None:
     """Emit one all-reduce before an operation in the place of several."""
     if len(members) < 2:
         return
-    block = before.parent_block()
-    assert block is not None
+    block = block_of(before)
 
     def emit(made: Operation) -> SSAValue:
         made.location = members[0].location

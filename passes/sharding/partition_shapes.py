@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.tensor_shapes import ranked
-from .local_types import local_type
+from .local_types import local_type, tensor_type_of
 from .partition_by_rule import (
     SpreadOperation,
     copy_local,
@@ -42,9 +42,8 @@ def _expand(
     partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
 ) -> Operation:
     operation, emitter = spread.operation, partitioner.emitter
-    whole = ranked(operation.results[0])
-    groups = reassociation(operation)
-    assert whole is not None and groups is not None
+    whole, groups = tensor_type_of(operation.results[0]), reassociation(operation)
+    assert groups is not None
     sharding = spread.result_shardings[0]
     found = local_type(whole, sharding)
     group_of = {d: index for index, group in enumerate(groups) for d in group}
@@ -82,8 +81,7 @@ def reshape(partitioner: Partitioner, operation: Operation) -> None:
 def _reshape(
     partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
 ) -> Operation:
-    whole, shape_type = ranked(spread.operation.results[0]), ranked(operands[1])
-    assert whole is not None and shape_type is not None
+    whole, shape_type = map(tensor_type_of, (spread.operation.results[0], operands[1]))
     extents = local_type(whole, spread.result_shardings[0]).get_shape()
     held = TensorType(cast(IntegerType | IndexType, shape_type.element_type), [len(extents)])
     values = DenseIntOrFPElementsAttr.from_list(held, list(extents))
@@ -106,9 +104,8 @@ def _with_shape_operand(
     partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
 ) -> Operation:
     """A copy whose `!tosa.shape` operand is the local shape of the result."""
-    whole = ranked(spread.operation.results[0])
-    maker = operands[1].owner
-    assert whole is not None and isinstance(maker, Operation)
+    whole, maker = tensor_type_of(spread.operation.results[0]), operands[1].owner
+    assert isinstance(maker, Operation)
     extents = local_type(whole, spread.result_shardings[0]).get_shape()
     if maker.name == "tosa.const_shape" and DYNAMIC_INDEX not in extents:
         held = TensorType(IndexType(), [len(extents)])

@@ -15,13 +15,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.shard import BroadcastOp
-from ...dialects.tensor_shapes import ranked
 from ...sharding.factors import Factor, FactorKind
 from ...sharding.local_shape import borders
 from ...sharding.sharding import Axes
 from .emit_reshard import shard_interval
 from .emitter import Size
-from .local_types import local_type
+from .local_types import local_type, tensor_type_of
 from .partition_by_rule import (
     Cut,
     SpreadOperation,
@@ -147,8 +146,7 @@ def _insert_local(
         sizes[dimension] = length
     if inside is not None:
         # The one element of a dimension lies in one shard: the others write what is there.
-        written = ranked(source)
-        assert written is not None
+        written = tensor_type_of(source)
         held = tensor.ExtractSliceOp(destination, offsets, sizes, lists[2], written)
         source = emitter.help(arith.SelectOp(inside, source, emitter.help(held)))
     changed = [dict(enumerate(entries)) for entries in (sizes, offsets)]
@@ -271,8 +269,7 @@ def _generate_local(
     partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
 ) -> Operation:
     result = spread.operation.results[0]
-    whole = ranked(result)
-    assert whole is not None
+    whole = tensor_type_of(result)
     sharding = spread.result_shardings[0]
     starts: list[Size] = []
     sizes: list[SSAValue] = []

@@ -8,6 +8,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.reading import block_of
 from ...dialects.structured import structured_view
 from ...dialects.tensor_shapes import ranked
 from ...sharding.factors import Factor, FactorKind
@@ -15,7 +16,7 @@ from ...sharding.sharding import Partial, ReductionKind
 from .captured_parts import captured_parts, followed_part, local_reads
 from .emitter import Size
 from .joint_reductions import combines_jointly, finish_jointly
-from .local_types import local_type
+from .local_types import local_type, tensor_type_of
 from .lookups import Lookup, find_lookup, mask_reads, pays
 from .partition_by_rule import (
     Cut,
@@ -132,8 +133,7 @@ def _neutral(
     combiner: Combiner,
 ) -> SSAValue:
     """A local destination of neutral elements."""
-    tensor_type = ranked(value)
-    assert tensor_type is not None
+    tensor_type = tensor_type_of(value)
     sharding = spread.result_shardings[index]
     found = local_type(tensor_type, sharding)
     emitter = partitioner.emitter
@@ -175,8 +175,7 @@ def _shift_indices(partitioner: Partitioner, spread: SpreadOperation, made: Oper
             start = loop_start(partitioner, spread, held.value.data)
             if isinstance(start, int) and start == 0:
                 continue
-            block = inner.parent_block()
-            assert block is not None
+            block = block_of(inner)
             shifted = arith.AddiOp(inner.results[0], partitioner.emitter.index(start))
             block.insert_op_after(shifted, inner)
             inner.results[0].replace_uses_with_if(

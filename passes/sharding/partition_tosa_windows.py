@@ -16,10 +16,10 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, i64
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.tensor_shapes import ranked, shape_of
+from ...dialects.tensor_shapes import shape_of
 from ...sharding.factors import FactorKind
 from .emitter import Emitter
-from .local_types import local_type, with_shape
+from .local_types import local_type, tensor_type_of, with_shape
 from .partition_by_rule import SpreadOperation, copy_local, copy_with
 from .partition_registry import partitions
 from .partitioner import Partitioner, shape
@@ -86,8 +86,7 @@ def _emit_window(
 
 def _filler(emitter: Emitter, operation: Operation, operands: Sequence[SSAValue]) -> SSAValue:
     """What padding is made of: what is below all else, or what counts as zero."""
-    image = ranked(operands[0])
-    assert image is not None
+    image = tensor_type_of(operands[0])
     element = image.element_type
     if operation.name == "tosa.max_pool2d":
         lowest = -inf if isinstance(element, AnyFloat) else -(1 << (bits(element) - 1))
@@ -172,8 +171,7 @@ def _cut_from(
 ) -> SSAValue:
     """Make some intervals of the result along the shifted dimensions, and keep one's own part."""
     emitter, operation = partitioner.emitter, spread.operation
-    whole = ranked(operation.results[0])
-    assert whole is not None
+    whole = tensor_type_of(operation.results[0])
     local = local_type(whole, spread.result_shardings[0])
     extents = list(shape_of(local))
     for dimension, intervals in made.items():

@@ -28,6 +28,7 @@ from .annotations import GET_SHARDING, SHARD, SHARDING
 from .creations import Creation, emit_creation
 from .emit_reshard import emit_reshard, shard_interval
 from .emitter import INDEX, Emitter, Size
+from .local_types import tensor_type_of
 from .partition_registry import Handler, find_handler
 from .signatures import Signature, Signatures
 
@@ -190,8 +191,7 @@ class Partitioner:
         return found.emitter.known(("reshard", found.value, target)) is not None
 
     def _reshard(self, original: SSAValue, found: Placed, target: Sharding | None) -> SSAValue:
-        tensor_type = ranked(original)
-        assert tensor_type is not None
+        tensor_type = tensor_type_of(original)
         source = found.sharding
         value = found.value
         if source is not None and target is not None and source.grid != target.grid:

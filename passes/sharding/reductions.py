@@ -35,7 +35,7 @@ from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, ReductionKind, Sharding
 from .creations import splat_of
 from .emitter import Emitter
-from .local_types import with_shape
+from .local_types import tensor_type_of, with_shape
 from .rules.combiners import Combiner
 
 if TYPE_CHECKING:
@@ -217,8 +217,7 @@ def _combine_gathered(
     emitter: Emitter, value: SSAValue, made: Sharding, axes: Axes, combiner: Combiner
 ) -> SSAValue:
     """Collect the partial results along a new leading dimension, and combine them locally."""
-    tensor_type = ranked(value)
-    assert tensor_type is not None
+    tensor_type = tensor_type_of(value)
     gathered = gather_partials(emitter, value, made.grid, axes)
     element = tensor_type.element_type
     start = splat_like(emitter, value, combiner.neutral(element))
@@ -230,8 +229,7 @@ def _combine_gathered(
 
 def gather_partials(emitter: Emitter, value: SSAValue, grid: Grid, axes: Axes) -> SSAValue:
     """The partial results of the processes along some axes, along a new leading dimension."""
-    tensor_type = ranked(value)
-    assert tensor_type is not None
+    tensor_type = tensor_type_of(value)
     expanded = _with_leading_one(emitter, value, tensor_type)
     gathered_type = with_shape(tensor_type, (grid.size(axes), *shape_of(tensor_type)))
     return emitter.help(AllGatherOp(expanded, grid.name, axes, 0, gathered_type))

@@ -15,7 +15,7 @@ from xdsl.dialects.tensor import YieldOp
 from xdsl.ir import Block, Region, SSAValue
 
 from ...dialects.tensor_extensions import PadOp
-from ...dialects.tensor_shapes import ranked, shape_of
+from ...dialects.tensor_shapes import shape_of
 from ...sharding.grid import Grid
 from ...sharding.local_shape import borders, explicit_borders
 from ...sharding.pieces import Exchange, Interval, plan_exchange
@@ -23,7 +23,7 @@ from ...sharding.sharding import Axes, Sharding
 from .emit_exchange import emit_exchange
 from .emit_reshard import exchange_halo
 from .emitter import INDEX, Emitter, Size
-from .local_types import with_shape
+from .local_types import tensor_type_of, with_shape
 from .partitioner import Partitioner, shape
 
 Borders = tuple[int, int]
@@ -121,8 +121,7 @@ def _cut(
     emitter, dimension = partitioner.emitter, section.dimension
     intervals = section.intervals
     if isinstance(way, Exchange):
-        held = ranked(value)
-        assert held is not None
+        held = tensor_type_of(value)
         axes = present.dimension_axes[dimension]
         return emit_exchange(emitter, value, held, dimension, present.grid, axes, way)
     if intervals is None:
@@ -149,8 +148,7 @@ def cut_out(
     emitter: Emitter, value: SSAValue, dimension: int, first: Size, length: Size
 ) -> SSAValue:
     """A part of one dimension of a local tensor."""
-    held = ranked(value)
-    assert held is not None
+    held = tensor_type_of(value)
     rank = held.get_num_dims()
     offsets: list[Size] = [0] * rank
     sizes = [emitter.dimension(value, each) for each in range(rank)]
@@ -177,8 +175,7 @@ def padded(
     """A local tensor with padding of a scalar around it."""
     if all(width == (0, 0) for padding in paddings for width in padding.widths):
         return value
-    held = ranked(value)
-    assert held is not None
+    held = tensor_type_of(value)
     extents = list(shape_of(held))
     low: list[Size] = [0] * len(extents)
     high: list[Size] = [0] * len(extents)
@@ -202,8 +199,7 @@ def _with_borders(
     """The value with borders of its neighbours along one dimension."""
     if halo == (0, 0):
         return value
-    tensor_type = ranked(value)
-    assert tensor_type is not None
+    tensor_type = tensor_type_of(value)
     axes: list[Axes] = [()] * present.rank
     axes[dimension] = present.dimension_axes[dimension]
     halos = [(0, 0)] * present.rank

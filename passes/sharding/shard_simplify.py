@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ...dialects.reading import block_of
 from ...dialects.shard import AllReduceOp, ReduceScatterOp
 from ...sharding.sharding import ReductionKind
 from .collectives import (
@@ -123,8 +124,7 @@ def _replace(operation: Operation, values: list[SSAValue]) -> None:
 
 
 def _insert_before(operation: Operation, made: Operation) -> SSAValue:
-    block = operation.parent_block()
-    assert block is not None
+    block = block_of(operation)
     made.location = operation.location
     block.insert_op_before(made, operation)
     return made.results[0]

@@ -39,7 +39,7 @@ from ...dialects.structured import structured_view
 from ...dialects.symbol_names import names_in, symbol
 from ...dialects.tensor_shapes import ranked, shape_of
 from ..dimension_sizes import DimensionSizes
-from ..located import located_builder
+from ..located import builder_before, located_builder
 from .dispatch_groups import ENCODES, Group, is_copied
 from .group_rows import is_elementwise
 from .kernel_operations import FLOW, INDEX, KERNEL_OPERATIONS, KernelOperations, whole_tensor
