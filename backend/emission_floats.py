@@ -32,6 +32,7 @@ def rounded(emit: Callable[..., Value]) -> Emit:
 
 
 def float_method(name: str, flags: tuple[str, ...] = ()) -> Emit:
+    """The llvmlite builder's instruction of a name, with fast-math flags."""
 
     def emit(builder: Builder, *values: Value) -> Value:
         return getattr(builder, name)(*values, flags=flags)
@@ -40,6 +41,8 @@ def float_method(name: str, flags: tuple[str, ...] = ()) -> Emit:
 
 
 def llvm_float(name: str) -> Emit:
+    """An intrinsic of LLVM that takes and gives floats of one type."""
+
     def emit(builder: Builder, *values: Value) -> Value:
         kind = values[0].type
         function = builder.module.declare_intrinsic(
@@ -76,16 +79,19 @@ def libm_float(name: str) -> Emit:
 
 
 def reciprocal_root(builder: Builder, value: Value) -> Value:
+    """One over the square root."""
     root = builder.module.declare_intrinsic("llvm.sqrt", [value.type])
     return builder.fdiv(ir.Constant(value.type, 1.0), builder.call(root, [value]))
 
 
 def sigmoid(builder: Builder, value: Value) -> Value:
+    """`1 / (1 + exp(-x))`."""
     one = ir.Constant(value.type, 1.0)
     return builder.fdiv(one, builder.fadd(one, libm(builder, "exp", [builder.fneg(value)])))
 
 
 def clamp(builder: Builder, value: Value, low: Value, high: Value) -> Value:
+    """The value, but not below `low` nor above `high`; a NaN becomes `low`."""
     kind = value.type
     function = ir.FunctionType(kind, [kind, kind])
     largest = builder.module.declare_intrinsic("llvm.maxnum", [kind], function)
@@ -96,11 +102,14 @@ def clamp(builder: Builder, value: Value, low: Value, high: Value) -> Value:
 def integer_power(
     builder: Builder, values: Sequence[Value], element: Element, integer: Element
 ) -> Value:
+    """A float to the power of an integer."""
     exponent = builder.sitofp(narrow(builder, values[1], integer), values[0].type)
     return round_to_element(builder, libm(builder, "pow", [values[0], exponent]), element)
 
 
 def float_comparison(predicate: str, ordered: bool) -> Emit:
+    """A comparison by LLVM's sign for it; an ordered one is false of NaNs."""
+
     def emit(builder: Builder, values: Sequence[Value], element: Element) -> Value:
         compare = builder.fcmp_ordered if ordered else builder.fcmp_unordered
         return compare(predicate, *values)
@@ -109,11 +118,13 @@ def float_comparison(predicate: str, ordered: bool) -> Emit:
 
 
 def is_finite(builder: Builder, values: Sequence[Value], element: Element) -> Value:
+    """Whether a float is neither infinite nor a NaN."""
     difference = builder.fsub(values[0], values[0])
     return builder.fcmp_ordered("ord", difference, difference)
 
 
 def is_infinite(builder: Builder, values: Sequence[Value], element: Element) -> Value:
+    """Whether a float is one of the two infinities."""
     magnitude = builder.module.declare_intrinsic("llvm.fabs", [values[0].type])
     infinity = ir.Constant(values[0].type, float("inf"))
     return builder.fcmp_ordered("==", builder.call(magnitude, [values[0]]), infinity)
@@ -132,6 +143,7 @@ def is_nan(builder: Builder, values: Sequence[Value], element: Element) -> Value
 def float_to_float(
     builder: Builder, values: Sequence[Value], source: Element, target: Element
 ) -> Value:
+    """A float of another format, rounded once."""
     value = values[0]
     if target.width == 64:
         return value if source.width == 64 else builder.fpext(value, ir.DoubleType())
@@ -143,6 +155,8 @@ def float_to_float(
 
 
 def integer_to_float(signed: bool) -> Emit:
+    """The nearest float of an integer, rounded once."""
+
     def emit(builder: Builder, values: Sequence[Value], source: Element, target: Element) -> Value:
         value = narrow(builder, values[0], source)
         convert = builder.sitofp if signed else builder.uitofp
@@ -156,6 +170,8 @@ def integer_to_float(signed: bool) -> Emit:
 
 
 def float_to_integer(signed: bool) -> Emit:
+    """An integer, rounded to zero; the nearest there is for floats out of range, 0 for NaN."""
+
     def emit(builder: Builder, values: Sequence[Value], source: Element, target: Element) -> Value:
         kind = ir.IntType(target.width)
         name = f"llvm.fpto{'s' if signed else 'u'}i.sat"
@@ -168,6 +184,8 @@ def float_to_integer(signed: bool) -> Emit:
 
 
 def integer_to_integer(signed: bool) -> Emit:
+    """The low bits, or the value extended by its sign or by zeros."""
+
     def emit(builder: Builder, values: Sequence[Value], source: Element, target: Element) -> Value:
         value = narrow(builder, values[0], source)
         if target.width < source.width:
@@ -181,6 +199,7 @@ def integer_to_integer(signed: bool) -> Emit:
 
 
 def bitcast(builder: Builder, values: Sequence[Value], source: Element, target: Element) -> Value:
+    """The same bits as another type of the same width."""
     value = values[0]
     if source.is_float:
         stored = to_storage(builder, value, source)

@@ -21,6 +21,7 @@ def integer(emit: Callable[..., Value]) -> Emit:
 
 
 def method(name: str) -> Emit:
+    """The llvmlite builder's instruction of a name."""
 
     def emit(builder: Builder, *values: Value) -> Value:
         return getattr(builder, name)(*values)
@@ -29,6 +30,8 @@ def method(name: str) -> Emit:
 
 
 def llvm_integer(name: str, *extra: Value) -> Emit:
+    """An intrinsic of LLVM that takes and gives integers of one type; `extra` are its flags."""
+
     def emit(builder: Builder, *values: Value) -> Value:
         function = builder.module.declare_intrinsic(
             name,
@@ -50,6 +53,7 @@ def safe_divisor(builder: Builder, divisor: Value) -> Value:
 
 
 def unsigned_division(method: str) -> Emit:
+    """`udiv` or `urem`."""
 
     def emit(builder: Builder, left: Value, right: Value) -> Value:
         return getattr(builder, method)(left, safe_divisor(builder, right))
@@ -78,6 +82,7 @@ def remainder(builder: Builder, left: Value, right: Value) -> Value:
 
 
 def floor_division(builder: Builder, left: Value, right: Value) -> Value:
+    """The quotient rounded down."""
     whole, rest = signed_parts(builder, left, right)
     zero = constant(left.type, 0)
     inexact = builder.icmp_signed("!=", rest, zero)
@@ -87,6 +92,7 @@ def floor_division(builder: Builder, left: Value, right: Value) -> Value:
 
 
 def ceiling_division(builder: Builder, left: Value, right: Value) -> Value:
+    """The quotient rounded up."""
     whole, rest = signed_parts(builder, left, right)
     zero = constant(left.type, 0)
     inexact = builder.icmp_signed("!=", rest, zero)
@@ -96,6 +102,7 @@ def ceiling_division(builder: Builder, left: Value, right: Value) -> Value:
 
 
 def unsigned_ceiling_division(builder: Builder, left: Value, right: Value) -> Value:
+    """The quotient of integers without sign, rounded up."""
     right = safe_divisor(builder, right)
     inexact = builder.icmp_unsigned("!=", builder.urem(left, right), constant(left.type, 0))
     whole = builder.udiv(left, right)
@@ -103,6 +110,7 @@ def unsigned_ceiling_division(builder: Builder, left: Value, right: Value) -> Va
 
 
 def floor_remainder(builder: Builder, left: Value, right: Value) -> Value:
+    """What the quotient rounded down leaves: it has the divisor's sign."""
     return builder.sub(left, builder.mul(floor_division(builder, left, right), right))
 
 
@@ -121,6 +129,8 @@ def shift(method: str) -> Emit:
 
 
 def integer_comparison(predicate: str, signed: bool) -> Emit:
+    """A comparison by LLVM's sign for it, `<` and the like."""
+
     def emit(builder: Builder, values: Sequence[Value], element: Element) -> Value:
         left, right = (narrow(builder, value, element) for value in values)
         compare = builder.icmp_signed if signed else builder.icmp_unsigned
@@ -130,10 +140,12 @@ def integer_comparison(predicate: str, signed: bool) -> Emit:
 
 
 def select(builder: Builder, values: Sequence[Value], element: Element) -> Value:
+    """The second operand where the first is true, else the third."""
     return builder.select(*values)
 
 
 def identity(builder: Builder, values: Sequence[Value], element: Element) -> Value:
+    """The operand itself."""
     return values[0]
 
 

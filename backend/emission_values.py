@@ -22,6 +22,7 @@ _I32 = ir.IntType(32)
 
 
 def constant(bits: ir.IntType, value: int) -> Value:
+    """An integer constant of an LLVM type."""
     return ir.Constant(bits, value)
 
 

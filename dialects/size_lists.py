@@ -24,6 +24,8 @@ def parse_sizes(parser: AttrParser) -> ArrayAttr[IntegerAttr]:
 
 
 def print_sizes(printer: Printer, sizes: ArrayAttr[IntegerAttr]) -> None:
+    """The inverse of `parse_sizes`."""
+
     def print_one(size: IntegerAttr) -> None:
         number = size.value.data
         printer.print_string("?" if number == DYNAMIC_SIZE else str(number))

@@ -380,6 +380,7 @@ def parse_dimensions(parser: Parser) -> list[UnresolvedOperand]:
 
 
 def print_dimensions(printer: Printer, dimensions: Sequence[SSAValue]) -> None:
+    """The inverse of `parse_dimensions`."""
     if dimensions:
         with printer.in_braces():
             printer.print_list(dimensions, printer.print_ssa_value)

@@ -30,6 +30,7 @@ def as_value(amount: Amount, builder: Builder) -> SSAValue:
 
 
 def add(left: Amount, right: Amount, builder: Builder) -> Amount:
+    """The sum; operations only where it is not known."""
     if isinstance(left, int) and isinstance(right, int):
         return left + right
     if left == 0:
@@ -40,6 +41,7 @@ def add(left: Amount, right: Amount, builder: Builder) -> Amount:
 
 
 def multiply(left: Amount, right: Amount, builder: Builder) -> Amount:
+    """The product, which does not wrap; operations only where it is not known."""
     if isinstance(left, int) and isinstance(right, int):
         return left * right
     if left == 0 or right == 0:

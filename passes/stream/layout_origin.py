@@ -78,9 +78,11 @@ class State:
         return frozenset({Origin(number, affinity, operation)})
 
     def get(self, value: SSAValue) -> Origins:
+        """What is known of a value so far."""
         return self.values.get(value, NOWHERE)
 
     def add(self, value: SSAValue, origins: Origins) -> None:
+        """A value may also have these origins."""
         old = self.values.get(value, NOWHERE)
         if not origins <= old:
             self.values[value] = old | origins
@@ -92,6 +94,7 @@ class State:
             self.add(target, self.get(source))
 
     def add_global(self, name: str, origins: Origins) -> None:
+        """What a global holds may also have these origins."""
         old = self.globals.get(name, NOWHERE)
         if not origins <= old:
             self.globals[name] = old | origins
