@@ -42,9 +42,9 @@ def variant(
 
     namespace: dict[str, object] = {
         "__doc__": f"`{name}`.",
-        **(members or {}),
         "name": name,
         "get_irdl_definition": classmethod(get_irdl_definition),
+        **(members or {}),
     }
     class_name = "".join(word.capitalize() for word in words) + "Op"
     return cast(type[OperationT], type(class_name, (prototype,), namespace))

@@ -15,12 +15,12 @@ class Dominance:
     def __init__(self, region: Region) -> None:
         entry = region.first_block
         self._order: dict[Block, int] = {}
-        self._parents: list[int] = []
+        self._spans: list[range] = []
         if entry is not None:
             postorder = _postorder(entry)
             postorder.reverse()
             self._order = {block: index for index, block in enumerate(postorder)}
-            self._parents = self._immediate_dominators(postorder)
+            self._spans = _spans(self._immediate_dominators(postorder))
 
     def reaches(self, block: Block) -> bool:
         """Whether any path from the region's entry leads to a block."""
@@ -34,10 +34,7 @@ class Dominance:
         wanted = self._order.get(first)
         if wanted is None:
             return False
-        # Reverse postorder: a dominator has a lower number than all that it dominates.
-        while target > wanted:
-            target = self._parents[target]
-        return target == wanted
+        return self._spans[target].start in self._spans[wanted]
 
     def _immediate_dominators(self, blocks: list[Block]) -> list[int]:
         predecessors: list[list[int]] = [[] for _ in blocks]
@@ -59,6 +56,24 @@ class Dominance:
                     parents[index] = parent
                     changed = True
         return parents
+
+
+def _spans(parents: list[int]) -> list[range]:
+    """For each node of a tree, the numbers of what is below it, with its own at their start.
+
+    Nodes come after their parents; the first is the root.
+    """
+    sizes = [1] * len(parents)
+    for node in range(len(parents) - 1, 0, -1):
+        sizes[parents[node]] += sizes[node]
+    starts = [0] * len(parents)
+    free = [1] * len(parents)
+    for node in range(1, len(parents)):
+        parent = parents[node]
+        starts[node] = free[parent]
+        free[parent] += sizes[node]
+        free[node] = starts[node] + 1
+    return [range(start, start + size) for start, size in zip(starts, sizes, strict=True)]
 
 
 def _successors(block: Block) -> tuple[Block, ...]:

@@ -14,6 +14,12 @@ from contextlib import contextmanager
 MAXIMUM_NESTING = 256
 """The largest depth of regions and attributes, counted together, that the parser accepts."""
 
+MAXIMUM_ALIAS_SIZE = 1 << 18
+"""How many attributes an alias may stand for when aliases in it are written out.
+
+Each may name the one before it twice, so that sixty lines would stand for 2^60 attributes.
+"""
+
 MAXIMUM_CONSTANT_ELEMENTS = 1 << 27
 """The largest constant. xDSL keeps every element, also where all are the same."""
 

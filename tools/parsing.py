@@ -39,8 +39,9 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
 from ..passes.garbage_collection import without_garbage_collection
+from .alias_sizes import AliasSizes
 from .lexer import SourceLexer
-from .limits import MAXIMUM_INTEGER_WIDTH, MAXIMUM_NESTING, deep_recursion
+from .limits import MAXIMUM_ALIAS_SIZE, MAXIMUM_INTEGER_WIDTH, MAXIMUM_NESTING, deep_recursion
 from .literal_parser import LiteralParser
 from .mended_forms import PARSERS, UNKNOWN_PROPERTIES
 from .source import Source
@@ -72,6 +73,14 @@ class _Aliases(dict[str, Attribute]):
         super().__init__()
         self._parser = parser
         self._later: dict[str, int] | None = None
+        self._sizes = AliasSizes()
+
+    def __setitem__(self, name: str, attribute: Attribute) -> None:
+        if self._sizes.size(attribute) > MAXIMUM_ALIAS_SIZE:
+            self._parser.raise_error(
+                f"alias '{name}' stands for more than {MAXIMUM_ALIAS_SIZE} attributes"
+            )
+        super().__setitem__(name, attribute)
 
     def __contains__(self, name: object) -> bool:
         if super().__contains__(name):
@@ -235,7 +244,7 @@ class SourceParser(LiteralParser):
         count = sum(size for _, size in bound_results)
         if count != len(results):
             self.raise_error(
-                f"'{operation.name}' op has {len(results)} results, but {count} are named",
+                f"'{_name_of(operation)}' op has {len(results)} results, but {count} are named",
                 position,
             )
         index = 0
@@ -482,3 +491,9 @@ class SourceParser(LiteralParser):
 
     def _raise_nesting_error(self) -> NoReturn:
         self.raise_error(f"nested deeper than {MAXIMUM_NESTING} levels")
+
+
+def _name_of(operation: Operation) -> str:
+    if isinstance(operation, UnregisteredOp):
+        return operation.op_name.data
+    return operation.name

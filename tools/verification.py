@@ -20,6 +20,7 @@ from ..dialects.control_flow_checks import CONTROL_FLOW_CHECKS
 from ..dialects.diagnostics import Note, OperationError
 from ..dialects.reading import symbol_name
 from ..dialects.symbol_checks import SYMBOL_CHECKS
+from ..dialects.symbol_lookup import SymbolTables, remembered_symbols
 from ..dialects.tensor_checks import TENSOR_CHECKS
 from .dominance import Dominance
 from .limits import deep_recursion
@@ -45,15 +46,19 @@ def verification_errors(root: Operation) -> Iterator[OperationError]:
 
     As in MLIR, a function with an error does not hide the errors of its neighbours.
     """
-    with deep_recursion():
-        pending = [root]
-        while pending:
-            verifier = _TreeVerifier()
+    tables: SymbolTables = {}
+    pending = [root]
+    while pending:
+        verifier = _TreeVerifier()
+        failure: OperationError | None = None
+        with deep_recursion(), remembered_symbols(tables):
             try:
                 verifier.verify_tree(pending.pop())
-            except OperationError as failure:
-                yield failure
-            pending.extend(reversed(verifier.isolated))
+            except OperationError as error:
+                failure = error
+        if failure is not None:
+            yield failure
+        pending.extend(reversed(verifier.isolated))
 
 
 class _TreeVerifier:

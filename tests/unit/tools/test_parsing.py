@@ -344,3 +344,18 @@ class TestMendedForms:
     def test_definition_is_untouched(self) -> None:
         text = "func.func public @f(%a: i32 {x.a}) -> (i32 {x.b}) {\n    func.return %a : i32\n  }"
         assert text in print_operation(parse(text))
+
+
+@pytest.mark.parametrize(
+    ("first", "step"),
+    [
+        ("#a0 = [1]", "#a{next} = [#a{this}, #a{this}]"),
+        ("#a0 = 1", "#a{next} = {{x = #a{this}, y = #a{this}}}"),
+        ("!a0 = i32", "!a{next} = tuple<!a{this}, !a{this}>"),
+        ('#a0 = loc("x")', "#a{next} = loc(fused[#a{this}, #a{this}])"),
+    ],
+)
+def test_aliases_that_stand_for_too_much(first: str, step: str) -> None:
+    lines = [first, *(step.format(this=number, next=number + 1) for number in range(60))]
+    with pytest.raises(ParseError, match="stands for more than 262144 attributes"):
+        parse_module(new_context(), Source("\n".join(lines), "x"))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from mesh_opt.dialects import symbol_lookup
 from mesh_opt.dialects.diagnostics import OperationError
+from mesh_opt.dialects.reading import symbol_name
 from mesh_opt.tools.diagnostics import place_of
 from mesh_opt.tools.driver import new_context
 from mesh_opt.tools.parsing import parse_module
 from mesh_opt.tools.source import Source
 from mesh_opt.tools.verification import verification_errors, verify
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 
 def parse(text: str) -> ModuleOp:
@@ -118,7 +121,7 @@ def test_a_call_of_what_is_no_function_type() -> None:
     )
     messages = [str(error) for error in verification_errors(module)]
     assert len(messages) == 2
-    assert "refers to an operation that is wrong itself" in messages[0]
+    assert "'@h' does not reference a valid function" in messages[0]
 
 
 def test_loops_with_arguments_of_another_type() -> None:
@@ -128,3 +131,51 @@ def test_loops_with_arguments_of_another_type() -> None:
     )
     with pytest.raises(OperationError, match="Block arguments with wrong type"):
         verify(module)
+
+
+def test_symbols_are_looked_up_in_tables_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 200
+    calls = "\n".join(
+        f"func.func @f{number}() {{ func.call @f{number + 1}() : () -> () return }}"
+        for number in range(count)
+    )
+    module = parse(f"{calls}\nfunc.func private @f{count}()")
+    asked = 0
+
+    def counted(operation: Operation) -> str | None:
+        nonlocal asked
+        asked += 1
+        return symbol_name(operation)
+
+    monkeypatch.setattr(symbol_lookup, "symbol_name", counted)
+    verify(module)
+    assert asked == count + 1
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("func.call @g(%a) : (i32) -> i32", "'@g' could not be found in symbol table"),
+        ("func.call @f(%a, %a) : (i32, i32) -> i32", "number of operands for callee: 2"),
+        ("func.call @f(%a, %c) : (i32, i1) -> (i32, i32)", "number of results for callee: 2"),
+        ("func.call @f(%c, %c) : (i1, i1) -> i32", "expected operand type i32, but provided i1"),
+        ("func.call @f(%a, %c) : (i32, i1) -> i64", "expected result type i32, but provided i64"),
+        ("func.call @m(%a) : (i32) -> i32", "'@m' does not reference a valid function"),
+    ],
+)
+def test_calls_of_functions(call: str, message: str) -> None:
+    results = ":2" if call.endswith("(i32, i32)") else ""
+    module = parse(
+        f"func.func @f(%a: i32, %c: i1) -> i32 {{\n%r{results} = {call}\nreturn %a : i32\n}}\n"
+        "module @m {}"
+    )
+    with pytest.raises(OperationError, match=message):
+        verify(module)
+
+
+def test_dominators_of_a_long_chain() -> None:
+    count = 300
+    blocks = "\n".join(
+        f"cf.cond_br %c, ^b{number}, ^b{number}\n^b{number}:" for number in range(count)
+    )
+    verify(function(f"%x = arith.addi %a, %a : i32\n{blocks}\nreturn %x : i32"))
