@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.diagnostics import OperationError
 from ..dialects.rank_reduction import kept_dimensions
+from ..dialects.reading import is_splat
 from ..interpreter.attributes import integer_list, integers
 from ..interpreter.values import element_type
 
@@ -56,10 +57,13 @@ CONSTANTS = {
 
 def splat_value(attribute: Attribute) -> Attribute | None:
     """The one number of a dense constant whose elements are all equal, as an attribute."""
-    if not isinstance(attribute, DenseIntOrFPElementsAttr) or not attribute.is_splat():
+    if not isinstance(attribute, DenseIntOrFPElementsAttr):
         return None
-    number = cast(float, attribute.get_values()[0])
-    kind = cast(Attribute, attribute.get_element_type())
+    constant = cast(DenseIntOrFPElementsAttr[Any], attribute)
+    if not is_splat(constant):
+        return None
+    kind = cast(Attribute, constant.get_element_type())
+    number = cast(float, constant.get_values()[0])
     if isinstance(kind, AnyFloat):
         return FloatAttr(float(number), kind)
     if isinstance(kind, IntegerType):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,9 @@ from .native_kernel import compile_kernel
 from .schedule import Schedule, schedule_block
 from .shapes import Shape
 from .tensors import Array, Tensor
+
+LARGEST_BUFFER = 1 << 62
+"""Bytes that nobody has, and that can still be counted in 64 bits."""
 
 LARGEST_RECORDING = 200_000
 """Commands after which what is recorded is run, so that an endless loop does not fill memory."""
@@ -107,7 +111,9 @@ class Recorder(Device):
 
     def new_tensor(self, shape: Shape, dtype: np.dtype[Any]) -> Tensor:
         """A tensor with a buffer of its own, whose contents are not defined yet."""
-        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        size = prod(shape) * dtype.itemsize
+        if size > LARGEST_BUFFER:
+            raise MemoryError(f"a tensor of {size} bytes")
         buffer = Buffer(size, Storage.TRANSIENT, owner=self.owner)
         return Tensor(shape, dtype, Place(buffer), self.read)
 

@@ -54,6 +54,15 @@ class ShapeResolver:
         static = shape_of(result)
         if all(size >= 0 for size in static):
             return static
+        shape = self._computed_shape(operation, result, static)
+        negative = [size for size in shape if size < 0]
+        if negative:
+            raise OperationError(operation, f"has the negative size {negative[0]}")
+        return shape
+
+    def _computed_shape(
+        self, operation: Operation, result: SSAValue, static: Sequence[int]
+    ) -> Shape:
         name = operation.name
         if name in ("tensor.empty", "tensor.generate"):
             return self._fill(static, operation.operands)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -63,3 +63,13 @@ def integers(value: Attribute | None) -> tuple[int, ...]:
     if isinstance(value, DenseArrayBase | DenseIntOrFPElementsAttr):
         return tuple(int(number) for number in value.get_values())
     return ()
+
+
+def is_splat(constant: DenseIntOrFPElementsAttr[Any]) -> bool:
+    """Whether all elements of a constant are the same, bit by bit.
+
+    xDSL's own method unpacks every element, takes -0.0 for 0.0, and no NaN for another.
+    """
+    data = memoryview(constant.data.data)
+    size: int = constant.get_element_type().compile_time_size
+    return len(data) > 0 and data[size:] == data[: len(data) - size]

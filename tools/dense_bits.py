@@ -62,11 +62,3 @@ def to_stored(constant: DenseIntOrFPElementsAttr[Any]) -> bytes | None:
     size, mask = (width + 7) // 8, (1 << width) - 1
     numbers = cast(Sequence[int], constant.get_values())
     return b"".join((number & mask).to_bytes(size, "little") for number in numbers)
-
-
-def nested_list(elements: Sequence[str], shape: Sequence[int]) -> str:
-    """`[[a, b], [c, d]]` for four elements of the shape 2x2."""
-    level = list(elements)
-    for size in reversed(shape):
-        level = [f"[{', '.join(level[at : at + size])}]" for at in range(0, len(level), size)]
-    return level[0]

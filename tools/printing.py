@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from io import StringIO
+from math import prod
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     Builtin,
+    ComplexType,
     DenseIntOrFPElementsAttr,
+    IndexType,
     IntegerType,
     ModuleOp,
     UnregisteredOp,
@@ -19,9 +22,10 @@ from xdsl.irdl import IRDLOperation
 from xdsl.printer import Printer
 
 from ..dialects.alias_names import alias_name
+from ..dialects.reading import is_splat
 from .affine_text import affine_text
 from .alias_definitions import AliasDefinitions
-from .dense_bits import nested_list, to_stored
+from .dense_bits import to_stored
 from .limits import deep_recursion
 from .mended_forms import PRINTERS, WITHOUT_ATTRIBUTES
 
@@ -183,7 +187,7 @@ class ModulePrinter(Printer):
             self.print_string("dense_resource<__elided__> : ")
             self.print_attribute(constant.type)
             return
-        if self._print_stored(attribute):
+        if self._print_dense(attribute):
             return
         affine = affine_text(attribute)
         if affine is not None:
@@ -191,35 +195,52 @@ class ModulePrinter(Printer):
         else:
             super().print_attribute(attribute)
 
-    def _print_stored(self, attribute: Attribute) -> bool:
-        """Write the elements of a big constant as MLIR stores them, if xDSL would do it otherwise.
+    def _print_dense(self, attribute: Attribute) -> bool:
+        """Write a constant if it is a dense one; xDSL loses signs of zeros, and MLIR's bytes.
 
-        Truth values are listed, since versions of MLIR store them in different ways.
+        Big constants are bytes as MLIR stores them, but for truth values: versions of MLIR store
+        these in different ways.
         """
         if not isinstance(attribute, DenseIntOrFPElementsAttr):
             return False
         constant = cast(DenseIntOrFPElementsAttr[Any], attribute)
-        is_integer = isinstance(constant.get_element_type(), IntegerType)
-        if not is_integer or len(constant) <= _LISTED or constant.is_splat():
-            return False
-        data = to_stored(constant)
-        if data is constant.data.data:
-            return False
+        element, shape = constant.get_element_type(), constant.get_shape()
         self.print_string("dense<")
-        if data is not None:
+        if is_splat(constant):
+            first = constant.data.data[: element.compile_time_size]
+            self._print_number(element.unpack(first, 1)[0], element)
+        elif len(constant) > _LISTED and (data := to_stored(constant)) is not None:
             self.print_string(f'"0x{data.hex().upper()}"')
-        else:
-            flat = ["true" if value else "false" for value in constant.get_values()]
-            self.print_string(nested_list(flat, constant.get_shape()))
+        elif len(constant):
+            whole = shape if prod(shape) == len(constant) else (len(constant),)
+            self._print_numbers(constant.get_values(), whole, element)
         self.print_string("> : ")
         self.print_attribute(constant.get_type())
         return True
 
+    def _print_numbers(self, numbers: Sequence[Any], shape: Sequence[int], element: Any) -> None:
+        """Write `[[1, 2], [3, 4]]`."""
+        with self.in_square_brackets():
+            if len(shape) == 1:
+                self.print_list(numbers, lambda number: self._print_number(number, element))
+                return
+            step = len(numbers) // shape[0]
+            rows = (numbers[at : at + step] for at in range(0, len(numbers), step))
+            self.print_list(rows, lambda row: self._print_numbers(row, shape[1:], element))
+
+    def _print_number(self, number: Any, element: Any) -> None:
+        if isinstance(element, IntegerType | IndexType):
+            self.print_int(number, cast(IndexType, element))
+        elif isinstance(element, ComplexType):
+            self.print_complex(number, cast(ComplexType[Any], element))
+        else:
+            self.print_float(number, element)
+
     def _is_elided(self, attribute: Attribute) -> bool:
         if self._elide_larger is None or not isinstance(attribute, DenseIntOrFPElementsAttr):
             return False
-        constant = cast(DenseIntOrFPElementsAttr, attribute)
-        return not constant.is_splat() and len(constant) > self._elide_larger
+        constant = cast(DenseIntOrFPElementsAttr[Any], attribute)
+        return len(constant) > self._elide_larger and not is_splat(constant)
 
 
 def print_operation(

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..interpreter.values import (
     wrap,
 )
 from .usage_error import UsageError
-from .value_text import TextError, parse_raw, parse_value
+from .value_text import MAXIMAL_INPUT, TextError, parse_raw, parse_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +157,17 @@ def _as_expected(
 def random_inputs(seed: int, types: Sequence[Attribute], given: int, extent: int) -> list[Array]:
     """Random values for the arguments from number `given` on; the same for the same seed.
 
-    What argument i gets does not depend on how many are given.
+    What argument i gets does not depend on how many are given. Raises UsageError for more
+    elements than can be held.
     """
     arrays: list[Array] = []
     for position in range(given, len(types)):
         value_type = types[position]
         shape = tuple(extent if n < 0 else n for n in static_shape(value_type) or ())
+        if prod(shape) > MAXIMAL_INPUT:
+            raise UsageError(
+                f"argument {position} has {prod(shape)} elements, more than can be held"
+            )
         generator = np.random.default_rng([seed, position])
         arrays.append(_random(generator, value_type, shape))
     return arrays

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.reading import is_splat
 from ...sharding.local_shape import halo
 from ...sharding.sharding import Sharding
 from .emit_reshard import emit_reshard
@@ -133,7 +134,7 @@ def splat_of(operation: Operation) -> DenseIntOrFPElementsAttr[AnyDenseElement] 
     if not isinstance(value, DenseIntOrFPElementsAttr):
         return None
     elements = cast(DenseIntOrFPElementsAttr[AnyDenseElement], value)
-    return elements if elements.is_splat() else None
+    return elements if is_splat(elements) else None
 
 
 def _constant(

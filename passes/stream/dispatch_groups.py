@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
+from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator, is_side_effect_free
 
+from ...dialects.reading import is_splat
 from ...dialects.structured import structured_view
 from .device_placement import DevicePlacement
 from .group_rows import GroupRows, is_broadcast
@@ -74,7 +76,7 @@ def is_copied(operation: Operation) -> bool:
     if operation.name == "arith.constant":
         value = operation.properties.get("value")
         if isinstance(value, DenseIntOrFPElementsAttr):
-            return value.is_splat()
+            return is_splat(cast(DenseIntOrFPElementsAttr[Any], value))
         return True
     return operation.name in ("tensor.empty", "tensor.splat")
 

@@ -28,6 +28,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.encoding_interfaces import EncodingError, Tensor, tensor_encoding
+from ...dialects.reading import is_splat
 from ...dialects.stream_tensor import TensorConstantOp, TensorEncodeOp
 from ...dialects.tensor_shapes import shape_of
 from ...tiling.packed_layouts import PackedLayout
@@ -120,7 +121,7 @@ def pack_elements(value: Attribute, type_: Attribute) -> Dense | None:
     extents = packed_extents(shape, layout)
     packed_type = TensorType(element, extents)
     data = constant.data.data
-    splat = constant.is_splat() and prod(shape) > 1
+    splat = is_splat(constant) and prod(shape) > 1
     width = len(data) if splat and len(data) < prod(shape) else len(data) // prod(shape)
     if splat and prod(extents) == prod(shape):
         # No tile is filled up, so the value is the same everywhere after packing as well.

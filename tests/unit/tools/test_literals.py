@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from typing import Any
 
 import pytest
@@ -111,3 +112,20 @@ def test_fused_location_with_metadata() -> None:
 )
 def test_errors_stand_where_the_mistake_is(literal: str, message: str, column: int) -> None:
     assert _column(literal, message) == column
+
+
+@pytest.mark.parametrize("literal", ["[0.0, -0.0]", "[-0.0, 0.0]", "0x7FC00000", "-0.0", "[[1.0]]"])
+def test_signs_of_zeros_are_printed(literal: str) -> None:
+    shape = "1x1" if literal.startswith("[[") else "2"
+    operation = _operation(f"%0 = arith.constant dense<{literal}> : tensor<{shape}xf32>")
+    again = _operation(print_operation(operation))
+    data = operation.properties["value"].data.data  # pyright: ignore
+    assert again.properties["value"].data.data == data  # pyright: ignore
+
+
+def test_big_splats_are_printed_quickly() -> None:
+    operation = _operation("%0 = arith.constant dense<2.5> : tensor<8192x8192xf32>")
+    start = time.perf_counter()
+    assert "dense<2.500000e+00> : tensor<8192x8192xf32>" in print_operation(operation)
+    # Looking at every element would take tens of seconds.
+    assert time.perf_counter() - start < 5
