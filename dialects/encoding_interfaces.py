@@ -8,7 +8,7 @@ of 2024 and that of today, look alike. `docs/encodings.md` tells more.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
 from xdsl.builder import Builder
@@ -202,3 +202,20 @@ def storage_formula_of(tensor: Tensor) -> tuple[StorageFormula, ...]:
         return (formula,)
     formulas = dict.fromkeys(layout.storage_formula(tensor) for layout in layouts)
     return tuple(formulas)
+
+
+def storage_key(tensor: Tensor) -> Hashable:
+    """Equal for tensors whose elements are in the same places, however their encodings say it.
+
+    Where layouts are not settled, or cannot tell, it is the type itself.
+    """
+    rows = plain(tensor)
+    if tensor == rows:
+        return rows, PackedLayout(), dense_formula(shape_of(tensor), element_of(tensor))
+    encoding = tensor_encoding(tensor)
+    try:
+        layouts = () if encoding is None else encoding.layouts()
+        stored = {(one.packed_layout(tensor), one.storage_formula(tensor)) for one in layouts}
+    except ValueError:
+        return tensor
+    return (rows, *stored.pop()) if len(stored) == 1 else tensor

@@ -25,7 +25,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...dialects import stream_executables as stream
 from ...dialects.affinity import TargetSolver, affinity_of
 from ...dialects.diagnostics import OperationError
-from ...dialects.encoding_interfaces import Tensor, plain, tensor_encoding
+from ...dialects.encoding_interfaces import Tensor, plain, storage_key, tensor_encoding
 from ...dialects.iree_encoding import SetEncodingOp, UnsetEncodingOp
 from ...dialects.resource_syntax import UNTIED, tied_operands
 from ...dialects.size_arithmetic import constant_index
@@ -76,7 +76,7 @@ class Relayouts:
             raise OperationError(operation, "is of another dialect than ours")
         source = require_ranked(operation, operation.source_encoding)
         result = require_ranked(operation, operation.result_encoding)
-        if source == result or (_is_plain(source) and _is_plain(result)):
+        if storage_key(source) == storage_key(result) or (_is_plain(source) and _is_plain(result)):
             operation.result.replace_all_uses_with(operation.source)
             Rewriter.erase_op(operation)
             return

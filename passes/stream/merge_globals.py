@@ -2,22 +2,24 @@
 
 Two globals that never change, on one device, which initializers set to the same value by the same
 operations, are one. Run once layouts are settled: weights that are encoded for different
-operations often end up in the same layout.
+operations often end up in the same layout, even if what is settled remembers for which.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from io import StringIO
+from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.rewriter import Rewriter
 
 from ...dialects.affinity import AFFINITY
+from ...dialects.encoding_interfaces import Tensor, storage_key, tensor_encoding, with_encoding
 from ...dialects.symbol_names import symbol
 from ..host_programs import CALLS, host_operations
 
@@ -77,10 +79,22 @@ def _kind(variable: Operation) -> tuple[Attribute | None, ...]:
     return variable.properties.get("type"), variable.attributes.get(AFFINITY)
 
 
+def _stored_as(attribute: Attribute) -> Attribute:
+    """An attribute with encodings that are named after where elements are."""
+    if isinstance(attribute, ArrayAttr):
+        return ArrayAttr([_stored_as(part) for part in cast(ArrayAttr[Attribute], attribute)])
+    if tensor_encoding(attribute) is None:
+        return attribute
+    tensor = cast(Tensor, attribute)
+    return with_encoding(tensor, StringAttr(str(storage_key(tensor))))
+
+
 def _text(initializer: Operation, names: tuple[str, ...]) -> str:
-    """An initializer without the names of the globals that it sets."""
+    """An initializer without the names of the globals that it sets, its layouts as they store."""
     copy = initializer.clone()
     for operation in copy.walk():
+        for name, value in operation.properties.items():
+            operation.properties[name] = _stored_as(value)
         if operation.name == "util.global.store":
             number = names.index(symbol(operation, "global"))
             operation.properties["global"] = SymbolRefAttr(f"global_{number}")

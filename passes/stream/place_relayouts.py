@@ -15,17 +15,22 @@ whose layouts are open stay where they are.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ...dialects.encoding_interfaces import Tensor, storage_formula_of, tensor_encoding
+from ...dialects.encoding_interfaces import (
+    Tensor,
+    storage_formula_of,
+    storage_key,
+    tensor_encoding,
+)
 from ...dialects.stream_async import AsyncTransferOp
 from ...dialects.stream_tensor import TensorEncodeOp
 from ..host_programs import host_operations
@@ -59,8 +64,8 @@ class Relayout:
     transfer: AsyncTransferOp | None
 
 
-Key = tuple[SSAValue, Attribute, Block, Attribute, Attribute, tuple[SSAValue, ...]]
-"""What is encoded, the device that has it, the block of the encode, both types, the sizes."""
+Key = tuple[Hashable, ...]
+"""What is encoded, the device that has it, the block of the encode, both layouts, the sizes."""
 
 
 def _alike(module: ModuleOp) -> dict[Key, list[Relayout]]:
@@ -79,8 +84,9 @@ def _alike(module: ModuleOp) -> dict[Key, list[Relayout]]:
             value, place = transfer.source, cast(Attribute, transfer.source_affinity)
         else:
             transfer = None
-        types = encode.source_encoding, encode.result_encoding
-        key = value, place, block, *types, tuple(encode.source_encoding_dims)
+        types = (encode.source_encoding, encode.result_encoding)
+        stored = [storage_key(cast(Tensor, type_)) for type_ in types]
+        key = value, place, block, *stored, tuple(encode.source_encoding_dims)
         found[key].append(Relayout(encode, transfer))
     return found
 

@@ -11,9 +11,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...dialects.affinity import TargetSolver, TargetsUnknownError, affinity_of
 from ...dialects.diagnostics import Note, OperationError, remark
 from ...dialects.encoding_interfaces import (
-    EncodingError,
     Tensor,
     TensorEncoding,
+    storage_key,
     tensor_encoding,
     with_encoding,
 )
@@ -86,7 +86,7 @@ class SettledTypes:
             origin: self.for_affinity(type_, cast(Attribute, origin.affinity), operation)
             for origin in origins
         }
-        if len(set(types.values())) > 1:
+        if len({storage_key(cast(Tensor, one)) for one in types.values()}) > 1:
             raise OperationError(
                 operation,
                 f"reads {_short(cast(Tensor, type_))}, whose layout depends on where it comes "
@@ -121,7 +121,7 @@ class SettledTypes:
             settled = with_encoding(tensor, resolved)
             if resolved is None:
                 return Settled(settled, f"a target of {affinity} offers no solver")
-            if len(resolved.layouts()) > 1 and self._disagree(settled):
+            if len(resolved.layouts()) > 1 and storage_key(settled) == settled:
                 reason = f"the targets of {affinity} want different layouts"
                 return Settled(with_encoding(tensor, self._cancelled()), reason)
             if resolved.is_identity(tensor):
@@ -132,15 +132,6 @@ class SettledTypes:
                 operation, f"failed to resolve the layout of {tensor}: {error}"
             ) from error
         return Settled(settled)
-
-    def _disagree(self, tensor: Tensor) -> bool:
-        """Whether layouts differ in substance, not only in how solvers write them."""
-        layouts = cast(TensorEncoding, tensor.encoding).layouts()
-        try:
-            wanted = {(one.packed_layout(tensor), one.storage_formula(tensor)) for one in layouts}
-        except EncodingError:
-            return True
-        return len(wanted) > 1
 
     def _cancelled(self) -> TensorEncoding | None:
         """No layout but the plain one: in 2024 without a word for it."""
