@@ -305,9 +305,10 @@ def _check(
         )
         agrees = agrees and difference.agrees
     devices = function.grid.device_count() if function.grid is not None else 1
-    where = f"{devices} devices" if devices != 1 else "one device"
+    # A program without a grid may run on several devices that it names itself.
+    where = f" on {devices} devices" if devices != 1 else ""
     verdict = "agrees" if agrees else "DISAGREES"
-    stdout.write(f"CHECK @{function.name} on {where} {verdict} with the reference\n")
+    stdout.write(f"CHECK @{function.name}{where} {verdict} with the reference\n")
     return agrees
 
 
