@@ -7,13 +7,13 @@ given, so tests and other programs can call it as often as they like.
 from __future__ import annotations
 
 import os
-import sys
 import traceback
 from collections.abc import Sequence
 from typing import TextIO
 
 from ..dialects.registry import all_dialects
 from ..passes.registry import all_passes
+from .console import fault_text, run_console
 from .diagnostics import Place, error, render
 from .driver import Driver
 from .options import Options, UsageError, help_text, parse_command_line
@@ -51,10 +51,7 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
     except MemoryError:
         stderr.write("mesh-opt: the program needs more memory than there is\n")
     except Exception as fault:
-        stderr.write(
-            f"mesh-opt: internal error: this is a fault of mesh-opt, not of the program "
-            f"({type(fault).__name__}: {fault}); --debug shows where\n"
-        )
+        stderr.write(fault_text("mesh-opt", fault))
         if "--debug" in argv:
             stderr.write(traceback.format_exc())
     return 1
@@ -62,16 +59,7 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
 
 def main_console() -> None:
     """The console script: `main` on the process's own arguments and streams."""
-    try:
-        code = main(sys.argv[1:], sys.stdin, sys.stdout, sys.stderr)
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except BrokenPipeError:
-        # Whoever read our output has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 1
-    except KeyboardInterrupt:
-        code = 130
+    code = run_console(main)
     # Taking modules and IR apart at exit takes longer than reading a small program.
     os._exit(code)
 

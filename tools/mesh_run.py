@@ -6,12 +6,12 @@ imported when the arguments have been understood.
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
+from .console import fault_text, run_console
 from .run_options import RunOptions, help_text, parse_arguments, wants_help
 from .usage_error import UsageError
 
@@ -43,16 +43,7 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
 
 def main_console() -> None:
     """The console script: `main` on the process's own arguments and streams."""
-    try:
-        code = main(sys.argv[1:], sys.stdin, sys.stdout, sys.stderr)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read our output has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 1
-    except KeyboardInterrupt:
-        code = 130
-    sys.exit(code)
+    sys.exit(run_console(main))
 
 
 def _describe(problem: Exception) -> str:
@@ -65,10 +56,7 @@ def _describe(problem: Exception) -> str:
         return f"mesh-run: {_printable(str(problem))}\n"
     if isinstance(problem, MemoryError):
         return f"mesh-run: out of memory: {problem}\n"
-    return (
-        f"mesh-run: internal error: this is a fault of mesh-run, not of the program "
-        f"({type(problem).__name__}: {problem}); --debug shows where\n"
-    )
+    return fault_text("mesh-run", problem)
 
 
 def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:

@@ -1,0 +1,34 @@
+"""What the console scripts have in common: the process's streams, and words for a fault of ours."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TextIO
+
+Main = Callable[[Sequence[str], TextIO, TextIO, TextIO], int]
+"""A tool: `main(arguments, stdin, stdout, stderr) -> exit code`."""
+
+
+def run_console(main: Main) -> int:
+    """Run a tool on the process's own arguments and streams; returns the exit code."""
+    try:
+        code = main(sys.argv[1:], sys.stdin, sys.stdout, sys.stderr)
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        # Whoever read our output has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    except KeyboardInterrupt:
+        code = 130
+    return code
+
+
+def fault_text(tool: str, fault: Exception) -> str:
+    """What a tool says of an exception that no input should cause."""
+    return (
+        f"{tool}: internal error: this is a fault of {tool}, not of the program "
+        f"({type(fault).__name__}: {fault}); --debug shows where\n"
+    )
