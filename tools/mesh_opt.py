@@ -50,6 +50,8 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         stderr.write(render(error(problem.message, place), [source]))
     except MemoryError:
         stderr.write("mesh-opt: the program needs more memory than there is\n")
+    except BrokenPipeError:
+        raise  # for the console script
     except Exception as fault:
         stderr.write(fault_text("mesh-opt", fault))
         if "--debug" in argv:

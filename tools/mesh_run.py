@@ -34,6 +34,8 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         return _run(options, stdin, stdout)
     except UsageError as problem:
         stderr.write(f"mesh-run: {problem}\n")
+    except BrokenPipeError:
+        raise  # for the console script
     except Exception as problem:
         stderr.write(_describe(problem))
     if "--debug" in argv:
