@@ -29,6 +29,7 @@ _MODULES = (
     "partition_calls",
     "partition_control_flow",
     "partition_creations",
+    "partition_insertions",
     "partition_joins",
     "partition_shapes",
     "partition_shared_outputs",

@@ -1,4 +1,4 @@
-"""Slices, insertions and padding: a process works on what its own part of the result is made of.
+"""Slices and padding: a process works on what its own part of the result is made of.
 
 A dimension that is taken whole is taken whole of the shard. Of one that is shifted against the
 result, by an offset or by padding, the process fetches the section that it needs.
@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from xdsl.dialects import arith, tensor
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -32,8 +32,7 @@ from .partition_by_rule import (
 from .partition_registry import partitions
 from .partitioner import Partitioner, shape
 from .rules.builder import integers
-from .rules.tensor_slices import kept_dimensions
-from .sections import Interval, cut_out
+from .sections import Interval
 from .shifted import shifted, shifts, with_sections
 
 
@@ -100,61 +99,6 @@ def _selected(spread: SpreadOperation) -> dict[int, tuple[int, int]]:
     }
 
 
-@partitions("tensor.insert_slice")
-def insert_slice(partitioner: Partitioner, operation: Operation) -> None:
-    """Of a dimension that is written in part, each process writes what lies in its own shard."""
-    spread_by_rule(partitioner, operation, shifted, _insert_local)
-
-
-def _insert_local(
-    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
-) -> Operation:
-    emitter, operation = partitioner.emitter, spread.operation
-    source, destination, *dynamic = operands
-    lists = _lists(operation, dynamic)
-    sharding = spread.operand_shardings[1]
-    kept = kept_dimensions(integers(operation, "static_sizes") or (), shape(operation.operands[0]))
-    offsets, sizes = lists[:2]
-    inside: SSAValue | None = None
-    for dimension, factors in enumerate(spread.rule.operands[1]):
-        if not sharding.dimension_axes[dimension]:
-            continue
-        extent = emitter.dimension(destination, dimension)
-        if spread.rule.factors[factors[0]].kind is not FactorKind.PERMUTATION:
-            sizes[dimension] = extent
-            continue
-        total = shape(operation.operands[1])[dimension]
-        assert total is not None and kept is not None
-        start, _ = shard_interval(emitter, total, sharding, dimension)
-        there = emitter.difference(offsets[dimension], start)
-        if sizes[dimension] == 1:
-            here = emitter.help(arith.CmpiOp(emitter.index(there), emitter.index(extent), "ult"))
-            inside = here if inside is None else emitter.help(arith.AndIOp(inside, here))
-            safe = arith.SelectOp(here, emitter.index(there), emitter.index(0))
-            offsets[dimension] = emitter.help(safe)
-            continue
-        size = sizes[dimension]
-        low = emitter.maximum(there, 0)
-        high = emitter.minimum(emitter.sum(there, size), extent)
-        length = emitter.maximum(emitter.difference(high, low), 0)
-        # Where nothing is written, the place of nothing is still one in the tensors.
-        offsets[dimension] = emitter.minimum(low, extent)
-        first = emitter.minimum(emitter.difference(low, there), size)
-        position = kept[dimension]
-        assert position is not None
-        source = cut_out(emitter, source, position, first, length)
-        sizes[dimension] = length
-    if inside is not None:
-        # The one element of a dimension lies in one shard: the others write what is there.
-        written = tensor_type_of(source)
-        held = tensor.ExtractSliceOp(destination, offsets, sizes, lists[2], written)
-        source = emitter.help(arith.SelectOp(inside, source, emitter.help(held)))
-    changed = [dict(enumerate(entries)) for entries in (sizes, offsets)]
-    properties, numbers = slice_with(operation, dynamic, 2, *changed)
-    types = [spread.result_types[0]]
-    return copy_with(partitioner, operation, [source, destination, *numbers], types, properties)
-
-
 def slice_with(
     operation: Operation,
     dynamic: Sequence[SSAValue],
@@ -166,7 +110,7 @@ def slice_with(
 
     `dynamic` are its operands after the first `tensors`; what is new is given by dimension.
     """
-    lists = _lists(operation, dynamic)
+    lists = slice_lists(operation, dynamic)
     for held, changed in zip(lists, (offsets or {}, sizes), strict=False):
         for dimension, number in changed.items():
             held[dimension] = number
@@ -194,10 +138,10 @@ def _mixed(entries: Sequence[Size]) -> tuple[DenseArrayBase, list[SSAValue]]:
     )
 
 
-def _lists(
+def slice_lists(
     operation: Operation, dynamic: Sequence[SSAValue], names: Sequence[str] = _LISTS
 ) -> list[list[Size]]:
-    """Lists of numbers, with values in the place of their marks."""
+    """Lists of numbers, with values in the place of their marks: offsets, sizes and strides."""
     values = iter(dynamic)
     return [
         [next(values) if number == DYNAMIC_INDEX else number for number in numbers]
@@ -226,7 +170,7 @@ def _pad_local(
     partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
 ) -> SSAValue:
     emitter, operation = partitioner.emitter, spread.operation
-    low, high = _lists(operation, operands[1:], _PADDING)
+    low, high = slice_lists(operation, operands[1:], _PADDING)
     source = operation.operands[0]
     extents = shape(source)
     for shift in shifts(spread):

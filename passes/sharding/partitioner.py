@@ -22,6 +22,7 @@ from ...dialects.diagnostics import Note, OperationError
 from ...dialects.shard import AllReduceOp
 from ...dialects.tensor_shapes import ranked, tensor_shape
 from ...sharding.factor_placement import UNKNOWN_SIZE, without_new_partials
+from ...sharding.grid import Grid
 from ...sharding.local_shape import explicit_borders, halo
 from ...sharding.sharding import Sharding
 from .annotations import GET_SHARDING, SHARD, SHARDING
@@ -363,6 +364,10 @@ def constant_index(value: SSAValue) -> int | None:
     return held.value.data if isinstance(held, IntegerAttr) else None
 
 
+def _extents(grid: Grid) -> str:
+    return "x".join("?" if extent is None else str(extent) for extent in grid.shape)
+
+
 def check_same_processes(value: SSAValue, source: Sharding, target: Sharding) -> None:
     """Raise OperationError unless two grids have equally many processes.
 
@@ -379,8 +384,8 @@ def check_same_processes(value: SSAValue, source: Sharding, target: Sharding) ->
         f"is on grid @{left.name} and needed on grid @{right.name}, which is possible only"
         " between grids of equally many devices",
         [
-            Note(f"grid @{left.name} has shape {left.shape}"),
-            Note(f"grid @{right.name} has shape {right.shape}"),
+            Note(f"grid @{left.name} has shape {_extents(left)}"),
+            Note(f"grid @{right.name} has shape {_extents(right)}"),
         ],
     )
 

@@ -84,12 +84,38 @@ def extract_slice(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
+def _is_known(*numbers: int | None) -> bool:
+    """Whether numbers are known before the program runs: marks of others are negative."""
+    return all(number is not None and number >= 0 for number in numbers)
+
+
+LARGE = 2
+"""What covers less than one in so many elements of a destination is not split for it."""
+
+
+def fetched_part(operation: Operation, dimension: int) -> tuple[int, int, int] | None:
+    """Offset, size and stride of what is written of a dimension by who fetches it.
+
+    `None` if one of them is known at run time only, or if it is little.
+    """
+    extent = (tensor_shape(operation.operands[1]) or ())[dimension]
+    offsets, sizes = integers(operation, "static_offsets"), integers(operation, "static_sizes")
+    strides = integers(operation, "static_strides")
+    if extent is None or offsets is None or sizes is None or strides is None:
+        return None
+    offset, size, stride = offsets[dimension], sizes[dimension], strides[dimension]
+    if not _is_known(offset, size) or stride < 1 or size < 2 or size * stride * LARGE < extent:
+        return None
+    return offset, size, stride
+
+
 @rule("tensor.insert_slice")
 def insert_slice(operation: Operation) -> FactorRule | None:
     """Dimensions of the destination that are written whole are shared by all three tensors.
 
-    Of one that is written in part a process writes what lies in its own shard. It needs all of
-    the source along that dimension.
+    Of one that is written in part a process writes what lies in its own shard. If it is known
+    what that is, and not little, the source is shifted against the destination; otherwise all of
+    it is needed.
     """
     source, destination = (tensor_shape(operand) for operand in operation.operands[:2])
     sizes, strides = integers(operation, "static_sizes"), integers(operation, "static_strides")
@@ -105,13 +131,14 @@ def insert_slice(operation: Operation) -> FactorRule | None:
         kind = _WHOLE
         if passes:
             kind = FactorKind.PASS_THROUGH
-        elif extent is not None and strides[dimension] == 1:
+        elif extent is not None and (strides[dimension] == 1 or fetched_part(operation, dimension)):
             kind = FactorKind.PERMUTATION
         factor = builder.factor(extent, kind)
         builder.operand(1, dimension, factor)
         builder.result(0, dimension, factor)
         if position is not None:
-            own = factor if passes else builder.factor(source[position], _WHOLE)
+            fetched = passes or fetched_part(operation, dimension) is not None
+            own = factor if fetched else builder.factor(source[position], _WHOLE)
             builder.operand(0, position, own)
     return builder.build()
 

@@ -1,0 +1,76 @@
+// Split tensors inserted into split tensors: shifted, with a stride, of lower rank.
+// Collectives: 1 all_gather, 3 update_halo.
+shard.grid @g(shape = 4)
+func.func @f(%x: tensor<10x3xi32>, %y: tensor<16x3xi32>, %z: tensor<5xi32>) -> (tensor<16x3xi32>, tensor<17x3xi32>, tensor<16x3xi32>, tensor<20x3xi32>) {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %xs = shard.shard %x to %s annotate_for_users : tensor<10x3xi32>
+  %ys = shard.shard %y to %s annotate_for_users : tensor<16x3xi32>
+  %a = tensor.insert_slice %xs into %ys[5, 0] [10, 3] [1, 1] : tensor<10x3xi32> into tensor<16x3xi32>
+  %e = arith.constant dense<0> : tensor<17x3xi32>
+  %b = tensor.insert_slice %ys into %e[1, 0] [16, 3] [1, 1] : tensor<16x3xi32> into tensor<17x3xi32>
+  %bs = shard.shard %b to %s : tensor<17x3xi32>
+  %c = tensor.insert_slice %z into %ys[2, 1] [5, 1] [2, 1] : tensor<5xi32> into tensor<16x3xi32>
+  %e2 = arith.constant dense<0> : tensor<20x3xi32>
+  %d = tensor.insert_slice %xs into %e2[1, 0] [10, 3] [2, 1] : tensor<10x3xi32> into tensor<20x3xi32>
+  %ds = shard.shard %d to %s : tensor<20x3xi32>
+  return %a, %bs, %c, %ds : tensor<16x3xi32>, tensor<17x3xi32>, tensor<16x3xi32>, tensor<20x3xi32>
+}
+
+// -----
+
+// Two halves joined by insertions.
+// Collectives: 1 all_reduce, 2 update_halo.
+shard.grid @g(shape = 2x2)
+func.func @f(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>, %w: tensor<6x5xf32>) -> tensor<8x5xf32> {
+  %s = shard.sharding @g split_axes = [[0], [1]] : !shard.sharding
+  %xs = shard.shard %x to %s annotate_for_users : tensor<4x6xf32>
+  %ys = shard.shard %y to %s annotate_for_users : tensor<4x6xf32>
+  %e = tensor.empty() : tensor<8x6xf32>
+  %a = tensor.insert_slice %xs into %e[0, 0] [4, 6] [1, 1] : tensor<4x6xf32> into tensor<8x6xf32>
+  %b = tensor.insert_slice %ys into %a[4, 0] [4, 6] [1, 1] : tensor<4x6xf32> into tensor<8x6xf32>
+  %z = arith.constant dense<0.0> : tensor<8x5xf32>
+  %o = linalg.matmul ins(%b, %w : tensor<8x6xf32>, tensor<6x5xf32>) outs(%z : tensor<8x5xf32>) -> tensor<8x5xf32>
+  return %o : tensor<8x5xf32>
+}
+
+// -----
+
+// A small patch of a large image is whole on each process.
+// Collectives: none.
+shard.grid @g(shape = 2x2)
+func.func @f(%x: tensor<16x16xf32>, %p: tensor<3x3xf32>) -> tensor<16x16xf32> {
+  %s = shard.sharding @g split_axes = [[0], [1]] : !shard.sharding
+  %xs = shard.shard %x to %s annotate_for_users : tensor<16x16xf32>
+  %a = tensor.insert_slice %p into %xs[7, 2] [3, 3] [1, 1] : tensor<3x3xf32> into tensor<16x16xf32>
+  return %a : tensor<16x16xf32>
+}
+
+// -----
+
+// Into an unknown number of rows, and at an unknown place.
+// Collectives: 1 all_slice, 1 all_to_all.
+shard.grid @g(shape = 2)
+func.func @f(%x: tensor<?x4xf32>, %p: tensor<2x4xf32>, %q: tensor<8x4xf32>, %i: index) -> (tensor<?x4xf32>, tensor<8x4xf32>) {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %xs = shard.shard %x to %s annotate_for_users : tensor<?x4xf32>
+  %qs = shard.shard %q to %s annotate_for_users : tensor<8x4xf32>
+  %a = tensor.insert_slice %p into %xs[1, 0] [2, 4] [1, 1] : tensor<2x4xf32> into tensor<?x4xf32>
+  %b = tensor.insert_slice %p into %qs[%i, 0] [2, 4] [1, 1] : tensor<2x4xf32> into tensor<8x4xf32>
+  return %a, %b : tensor<?x4xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+// Two tensors interleaved.
+// Collectives: none.
+shard.grid @g(shape = 4)
+func.func @f(%x: tensor<8x3xf32>, %y: tensor<8x3xf32>) -> tensor<16x3xf32> {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %a = shard.shard %x to %s annotate_for_users : tensor<8x3xf32>
+  %b = shard.shard %y to %s annotate_for_users : tensor<8x3xf32>
+  %e = tensor.empty() : tensor<16x3xf32>
+  %r = tensor.insert_slice %a into %e[0, 0] [8, 3] [2, 1] : tensor<8x3xf32> into tensor<16x3xf32>
+  %r2 = tensor.insert_slice %b into %r[1, 0] [8, 3] [2, 1] : tensor<8x3xf32> into tensor<16x3xf32>
+  %rs = shard.shard %r2 to %s : tensor<16x3xf32>
+  return %rs : tensor<16x3xf32>
+}
