@@ -25,6 +25,7 @@ from ..dialects.tensor_shapes import ranked
 from .collective_sizes import COLLECTIVE_SIZES
 from .host_programs import FUNCTIONS_AND_INITIALIZERS
 from .located import builder_before, located_builder, maker_of
+from .tosa_movement_sizes import TOSA_MOVEMENT_SIZES
 from .tosa_sizes import TOSA_SIZES
 from .tosa_window_sizes import TOSA_WINDOW_SIZES
 
@@ -294,6 +295,7 @@ def _concatenate(sizes: DimensionSizes, value: OpResult, index: int) -> Size | N
 
 RULES: dict[str, Rule] = {
     **COLLECTIVE_SIZES,
+    **TOSA_MOVEMENT_SIZES,
     **TOSA_SIZES,
     **TOSA_WINDOW_SIZES,
     "flow.dispatch": _dispatch,

@@ -19,7 +19,7 @@ Size: TypeAlias = SSAValue | int
 Rule = Callable[["DimensionSizes", OpResult, int], Size | None]
 
 
-def _scaled(
+def scaled(
     sizes: DimensionSizes, value: OpResult, size: Size, factor: int, offset: int, divisor: int
 ) -> Size:
     """(size * factor + offset) / divisor, of numbers that are not negative, rounded down."""
@@ -47,7 +47,7 @@ def _channels(sizes: DimensionSizes, value: OpResult) -> Size:
     if isinstance(channels, int):
         channels, multiplier = multiplier, channels
     if isinstance(multiplier, int):
-        return _scaled(sizes, value, channels, multiplier, 0, 1)
+        return scaled(sizes, value, channels, multiplier, 0, 1)
     builder = builder_before(operation)
     return builder.insert(MuliOp(sizes.value(weight, 2), multiplier)).result
 
@@ -67,9 +67,9 @@ def _windows(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     around = window.before + window.after
     if operation.name == "tosa.transpose_conv2d":
         grown = window.size - window.stride + around
-        return _scaled(sizes, value, extent, window.stride, grown, 1)
+        return scaled(sizes, value, extent, window.stride, grown, 1)
     room = around - window.reach + window.stride
-    return _scaled(sizes, value, extent, 1, room, window.stride)
+    return scaled(sizes, value, extent, 1, room, window.stride)
 
 
 TOSA_WINDOW_SIZES: dict[str, Rule] = dict.fromkeys(

@@ -1,6 +1,12 @@
-"""Tensors that are joined: a process fetches of each what lies in its own part of the result."""
+"""Tensors that are joined: a process fetches of each what lies in its own part of the result.
+
+Sizes may differ from process to process, which tosa does not provide for: its operation becomes
+that of the `tensor` dialect.
+"""
 
 from __future__ import annotations
+
+from functools import partial
 
 from xdsl.dialects.tensor import ConcatOp
 from xdsl.ir import Operation, SSAValue
@@ -35,10 +41,19 @@ def _join(partitioner: Partitioner, operation: Operation, joined: int | None) ->
         return
     found = next((shift for shift in shifts(spread) if shift.dimension == joined), None)
     if found is None:
-        spread_by_rule(partitioner, operation, shifted)
+        spread_by_rule(partitioner, operation, shifted, partial(_join_whole, dimension=joined))
         return
     local = _joined_parts(partitioner, spread, found)
     finish_result(partitioner, spread, 0, local)
+
+
+def _join_whole(
+    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue], dimension: int
+) -> Operation:
+    """Join local operands that have all of the joined dimension."""
+    whole = ranked(spread.operation.results[0])
+    assert whole is not None
+    return ConcatOp(operands, dimension, local_type(whole, spread.result_shardings[0]))
 
 
 def _joined_parts(partitioner: Partitioner, spread: SpreadOperation, split: Shift) -> SSAValue:
@@ -61,7 +76,6 @@ def _joined_parts(partitioner: Partitioner, spread: SpreadOperation, split: Shif
     sizes = [shape(part)[dimension] for part in parts]
     extents = list(shape_of(target))
     extents[dimension] = None if None in sizes else sum(size or 0 for size in sizes)
-    # The parts may differ in size from process to process, which tosa does not provide for.
     made = emitter.help(ConcatOp(parts, dimension, with_shape(target, extents)))
     return emitter.cast(made, target)
 
