@@ -23,7 +23,7 @@ from .contractions import SMALLEST_PRODUCT, PackedProduct
 from .fusion import captured
 from .host_rules import HOST_RULES
 from .kernel_text import Bound, KernelText, Portion
-from .recording_frame import RecordingFrame
+from .recording_frame import RecordingFrame, buffer_of
 from .schedule import Step
 from .stream_rules import DISPATCHES, destination, dispatch, from_interpreter
 from .tensors import Tensor
@@ -61,7 +61,7 @@ class BlockRecorder(RecordingFrame):
         for value in kernel.writes:
             if isinstance(value, SSAValue):
                 shape = self.resolver.shape(value)
-                stored = destination(self, value, shape) if self.fresh else None
+                stored = destination(self, value, shape, step) if self.fresh or self.tied else None
                 if stored is None:
                     stored = self.recorder.new_tensor(shape, dtype_of(value.type))
                 bound[value] = stored
@@ -145,8 +145,8 @@ class BlockRecorder(RecordingFrame):
             if name.startswith("util.global.store"):
                 # A global keeps what it is given, whatever becomes of the value.
                 for operand in operands:
-                    if isinstance(operand, Tensor):
-                        operand.place.buffer.references += 1
+                    if (buffer := buffer_of(operand)) is not None:
+                        buffer.references += 1
             if entry.drive is not None:
                 return (yield entry.drive(operation, operands, self))
             if entry.execute is not None:

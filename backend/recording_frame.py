@@ -10,10 +10,12 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
+from ..interpreter.hal_buffers import BufferView
 from ..interpreter.machine import Frame
 from ..interpreter.registry import Routine
 from ..interpreter.values import Value
-from ..runtime.buffers import Storage
+from ..runtime.buffers import Buffer, Storage
+from .device_bytes import DeviceBytes
 from .kernel_text import KernelText, Number, Portion
 from .known_values import constant_attribute
 from .recorder import Recorder
@@ -32,6 +34,8 @@ class RecordingFrame(Frame, ABC):
         """What nothing reads after the operation that is being recorded."""
         self.fresh: set[SSAValue] = set()
         """Arguments of an executable's function that are bytes which nothing else touches."""
+        self.tied: set[SSAValue] = set()
+        """Those that are bytes to read and then to write."""
         self.resolver = ShapeResolver(self.shapes.get, self.number)
 
     @abstractmethod
@@ -51,8 +55,9 @@ class RecordingFrame(Frame, ABC):
         """Give a value its content."""
         self.release(value)
         self.values[value] = content
+        if (buffer := buffer_of(content)) is not None:
+            buffer.references += 1
         if isinstance(content, Tensor):
-            content.place.buffer.references += 1
             self.shapes[value] = content.shape
         elif isinstance(content, np.ndarray):
             self.shapes[value] = np.shape(cast(Array, content))
@@ -60,8 +65,10 @@ class RecordingFrame(Frame, ABC):
     def release(self, value: SSAValue) -> None:
         """Forget a tensor that nothing reads any more; numbers may still tell shapes."""
         content = self.values.get(value)
-        if isinstance(content, Tensor) and isinstance(value.type, TensorType):
-            content.place.buffer.references -= 1
+        if isinstance(content, Tensor) and not isinstance(value.type, TensorType):
+            return
+        if (buffer := buffer_of(content)) is not None:
+            buffer.references -= 1
             del self.values[value]
 
     def value(self, value: SSAValue) -> Value:
@@ -97,6 +104,16 @@ class RecordingFrame(Frame, ABC):
                 numbers.append(self.resolver.shape(each.tensor)[each.dimension])
         return numbers
 
+    def may_take_over(self, value: SSAValue, buffer: Buffer) -> bool:
+        """Whether the operation that is being recorded is the last to read a resource's bytes."""
+        # Bytes have one reference more than there are values that lie in them.
+        return (
+            buffer.storage is Storage.TRANSIENT
+            and buffer.references == 2
+            and value in self.dying
+            and value in self.values
+        )
+
     def may_overwrite(self, value: SSAValue, tensor: Tensor) -> bool:
         """Whether the operation that is being recorded is the last to read a tensor's buffer."""
         buffer = tensor.place.buffer
@@ -106,3 +123,10 @@ class RecordingFrame(Frame, ABC):
             and value in self.dying
             and value in self.values
         )
+
+
+def buffer_of(content: Value) -> Buffer | None:
+    """The buffer that a value lies in."""
+    if isinstance(content, BufferView):
+        content = content.array
+    return content.place.buffer if isinstance(content, Tensor | DeviceBytes) else None

@@ -20,7 +20,7 @@ from ..interpreter.storage import (
     write_tensor,
 )
 from ..interpreter.values import dtype_of
-from ..runtime.buffers import Bytes, Storage
+from ..runtime.buffers import Bytes
 from ..runtime.commands import HostCommand
 from ..tiling.packed_arrays import packed_extents, settled_tiles
 from ..tiling.packed_layouts import PackedLayout
@@ -28,28 +28,20 @@ from .device_bytes import DeviceBytes, allocate
 from .elements import element_of
 from .packing import write_relayout
 from .recorder import Recorder
+from .recording_frame import RecordingFrame
 from .tensors import Array, Tensor
 
-FRESH = frozenset(
-    f"stream.async.{name}" for name in ("alloca", "copy", "dispatch", "fill", "splat", "update")
-)
-"""Operations whose results have buffers that no other value lies in."""
 
-
-def take_over(recorder: Recorder, op: Operation, position: int, value: DeviceBytes) -> DeviceBytes:
+def take_over(
+    frame: RecordingFrame, op: Operation, position: int, value: DeviceBytes
+) -> DeviceBytes:
     """The bytes of an operand to write to: its own if nothing else reads them, else a copy."""
     operand = op.operands[position]
-    owner = operand.owner
-    is_last = (
-        isinstance(owner, Operation)
-        and owner.name in FRESH
-        and owner.parent is op.parent
-        and operand.has_one_use()
-    )
-    if is_last and value.place.buffer.storage is Storage.TRANSIENT:
+    is_read_again = sum(each is operand for each in op.operands) > 1
+    if not is_read_again and frame.may_take_over(operand, value.place.buffer):
         return value
     target = allocate(value.size, value.owner)
-    recorder.copy_bytes(value.place, target.place, value.size, op)
+    frame.recorder.copy_bytes(value.place, target.place, value.size, op)
     return target
 
 

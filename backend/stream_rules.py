@@ -46,6 +46,7 @@ from .resources import (
     write,
     write_part,
 )
+from .schedule import Step
 from .tensors import Tensor
 
 StreamRule = Callable[[RecordingFrame, Operation], Sequence[Value]]
@@ -101,7 +102,7 @@ def _splat(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
 def _fill(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
     target, _, start, end, _, _ = _operands(frame, op)
     touch(op, target, device_of(op, frame))
-    result = take_over(frame.recorder, op, 0, target)
+    result = take_over(frame, op, 0, target)
     _write_pattern(frame, op, result.part(op, int(start), int(end)), 5)
     return (result,)
 
@@ -151,7 +152,7 @@ def _copy_part(
     here = device_of(op, frame)
     touch(op, target, here)
     part = touch(op, source, here).part(op, int(taken[0]), int(taken[1]))
-    result = take_over(frame.recorder, op, 0, target)
+    result = take_over(frame, op, 0, target)
     to = result.part(op, int(into[0]), int(into[1]))
     frame.recorder.copy_bytes(part.place, to.place, part.size, op)
     return result
@@ -184,7 +185,7 @@ def _load(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
 
 def _store(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
     target, _, offset, _ = _operands(frame, op)
-    result = take_over(frame.recorder, op, 0, target)
+    result = take_over(frame, op, 0, target)
     kind = op.operands[3].type
     size = -(-element_named(kind).storage_bits // 8)
     part = result.part(op, int(offset), int(offset) + size)
@@ -248,6 +249,7 @@ def dispatch(frame: RecordingFrame, op: Operation) -> Routine:
             given.append(value)
     results: list[DeviceBytes] = []
     written: set[int] = set()
+    taken: set[int] = set()
     for index, size in enumerate(sizes):
         tied = tied_argument(op, index)
         if tied is None:
@@ -255,8 +257,9 @@ def dispatch(frame: RecordingFrame, op: Operation) -> Routine:
             written.add(len(given))
             given.append(results[-1])
             continue
-        given[tied] = take_over(recorder, op, first + tied, given[tied])
+        given[tied] = take_over(frame, op, first + tied, given[tied])
         results.append(given[tied])
+        taken.add(tied)
     function, count = dispatched_kernel(op, frame)
     entry = function.regions[0].blocks[0]
     if len(entry.args) != len(given):
@@ -272,9 +275,9 @@ def dispatch(frame: RecordingFrame, op: Operation) -> Routine:
     for group in product(*(range(number) for number in reversed(groups))):
         inner = frame.nested()
         # A binding that only this kernel writes may hold what the kernel computes at once.
-        inner.fresh = (
-            {entry.args[position] for position in written} if groups == (1, 1, 1) else set()
-        )
+        if groups == (1, 1, 1):
+            inner.fresh = {entry.args[position] for position in written}
+            inner.tied = {entry.args[position] for position in taken}
         recorder.memory[WORKGROUP] = {"id": group[::-1], "count": groups, "size": (1, 1, 1)}
         yield inner.run_region(function.regions[0], given)
     recorder.owner = before
@@ -336,7 +339,9 @@ def _is_whole(bound: BoundBytes, parts: tuple[slice, ...]) -> bool:
     )
 
 
-def destination(frame: RecordingFrame, value: SSAValue, shape: tuple[int, ...]) -> Tensor | None:
+def destination(
+    frame: RecordingFrame, value: SSAValue, shape: tuple[int, ...], step: Step
+) -> Tensor | None:
     """Where a kernel's result is stored in the end, if it may be computed there."""
     for use in value.uses:
         store = use.operation
@@ -348,13 +353,37 @@ def destination(frame: RecordingFrame, value: SSAValue, shape: tuple[int, ...]) 
         if (
             isinstance(bound, BoundBytes)
             and isinstance(subspan, Operation)
-            and target.has_one_use()
-            and subspan.operands[0] in frame.fresh
             and subspan.operands[0].has_one_use()
             and bound.shape == shape
+            and (
+                (subspan.operands[0] in frame.fresh and target.has_one_use())
+                or (subspan.operands[0] in frame.tied and _is_read_before(frame, target, step))
+            )
         ):
             return in_place(store, bound, frame.recorder)
     return None
+
+
+def _is_read_before(frame: RecordingFrame, target: SSAValue, step: Step) -> bool:
+    """Whether what is read of a binding is read by a kernel, and before it writes there."""
+    group = set(step.group)
+    for use in target.uses:
+        operation = use.operation
+        if operation_name(operation) in STORES:
+            if operation.operands[0] not in step.operation.results:
+                return False
+            continue
+        for loaded in operation.results:
+            content, bound = frame.values.get(loaded), frame.values.get(target)
+            if (
+                loaded not in step.aligned
+                or any(other.operation not in group for other in loaded.uses)
+                or not isinstance(content, Tensor)
+                or not isinstance(bound, BoundBytes)
+                or content.place != bound.contents.place
+            ):
+                return False
+    return True
 
 
 STORES = ("flow.dispatch.tensor.store", "iree_tensor_ext.dispatch.tensor.store")
