@@ -104,6 +104,7 @@ class Driver:
             generic=self._options.mlir_print_op_generic,
             locations=self._options.mlir_print_debuginfo,
             elide_larger=self._options.mlir_elide_elementsattrs_if_larger,
+            aliases=not self._options.mlir_print_local_scope,
         )
 
     def _read(self, context: Context, source: Source) -> ModuleOp | None:

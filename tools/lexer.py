@@ -22,7 +22,7 @@ _BARE = r"[a-zA-Z_][a-zA-Z0-9_$.]*"
 _STRING = r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
 
 _TOKEN = re.compile(
-    r"(?:[ \t\r\n\v\f]|//[^\n]*)*+(?:"
+    r"(?:[ \t\r\n\v\f]|//[^\n\r]*)*+(?:"
     rf"(?P<BARE_IDENT>{_BARE})"
     rf"|(?P<PERCENT_IDENT>%{_SUFFIX})"
     r"|(?P<PUNCTUATION>->|\{-#|#-\}|\.\.\.|[:,(){}\[\]<>=+/*?|-])"
@@ -37,7 +37,7 @@ _TOKEN = re.compile(
     r"|(?P<EOF>\Z)"
     r")"
 )
-_BLANKS = re.compile(r"(?:[ \t\r\n\v\f]|//[^\n]*)*+")
+_BLANKS = re.compile(r"(?:[ \t\r\n\v\f]|//[^\n\r]*)*+")
 
 _KINDS: list[MLIRTokenKind | None] = [None] * (_TOKEN.groups + 1)
 """The kind of token that a group of `_TOKEN` stands for; None for punctuation, told by text."""

@@ -86,6 +86,7 @@ class Options:
 
     mlir_print_op_generic: bool = _flag("print the generic form", names=("print-op-generic",))
     mlir_print_debuginfo: bool = _flag("print locations", names=("print-debuginfo",))
+    mlir_print_local_scope: bool = _flag("print attributes where they are used, without aliases")
     mlir_elide_elementsattrs_if_larger: int | None = _number(
         "print __elided__ for constants with more elements than this"
     )
@@ -102,6 +103,7 @@ class Options:
         "report on standard error what each encoded tensor of the output takes and where"
     )
     mlir_timing: bool = _flag("report on standard error where the time went")
+    mlir_disable_threading: bool = _flag("taken for the sake of scripts: there are no threads")
 
     verify_each: bool = _flag("verify the IR after every pass")
     verify_roundtrip: bool = _flag("check that what is printed reads as the same IR")

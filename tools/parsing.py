@@ -136,7 +136,11 @@ class SourceParser(LiteralParser):
             # many ways. The text is at fault in nearly all of them.
             start = self._operation_start if self._operation_start is not None else self.pos
             message = str(error).strip() or type(error).__name__
-            if "set_int_max_str_digits" in message:
+            if isinstance(error, UnicodeEncodeError):
+                # A byte that is no UTF-8 was read as a lone surrogate.
+                start = self.source.content.find(error.object[error.start])
+                message = f"byte {ord(error.object[error.start]) & 0xFF:#x} is not UTF-8"
+            elif "set_int_max_str_digits" in message:
                 before = self.source.content[: self.pos].rstrip()
                 start, message = len(before.rstrip(digits)), "integer constant out of range"
             raise ParseError(Span(start, start, self.source), message) from error

@@ -55,9 +55,11 @@ class ModulePrinter(Printer):
         generic: bool = False,
         locations: bool = False,
         elide_larger: int | None = None,
+        aliases: bool = True,
     ) -> None:
         super().__init__(print_generic_format=generic, print_debuginfo=locations)
         self._elide_larger = elide_larger
+        self._abbreviates = aliases
         self._text = StringIO()
         self.stream = self._text
         self._aliases = AliasDefinitions()
@@ -169,7 +171,7 @@ class ModulePrinter(Printer):
         text, depth = self._text.getvalue(), self._depth
         self._text = self.stream = outer_text
         self._depth = outer_depth
-        name = alias_name(attribute)
+        name = alias_name(attribute) if self._abbreviates else None
         if name is not None or depth:
             depth += 1
         if name is not None:
@@ -249,12 +251,15 @@ def print_operation(
     generic: bool = False,
     locations: bool = False,
     elide_larger: int | None = None,
+    aliases: bool = True,
 ) -> str:
     """The text of an operation, without a newline at its end, after the aliases in it.
 
     After a whole module comes the data of the resources that its constants refer to.
     """
-    printer = ModulePrinter(generic=generic, locations=locations, elide_larger=elide_larger)
+    printer = ModulePrinter(
+        generic=generic, locations=locations, elide_larger=elide_larger, aliases=aliases
+    )
     with deep_recursion():
         printer.print_op(operation)
     if isinstance(operation, ModuleOp) and operation.parent is None:

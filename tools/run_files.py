@@ -23,7 +23,7 @@ from ..interpreter.values import (
     wrap,
 )
 from .usage_error import UsageError
-from .value_text import MAXIMAL_INPUT, TextError, parse_raw, parse_value
+from .value_text import MAXIMAL_INPUT, MAXIMAL_RANK, TextError, parse_raw, parse_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +168,8 @@ def random_inputs(seed: int, types: Sequence[Attribute], given: int, extent: int
             raise UsageError(
                 f"argument {position} has {prod(shape)} elements, more than can be held"
             )
+        if len(shape) > MAXIMAL_RANK:
+            raise UsageError(f"argument {position} has more than {MAXIMAL_RANK} dimensions")
         generator = np.random.default_rng([seed, position])
         arrays.append(_random(generator, value_type, shape))
     return arrays

@@ -27,6 +27,9 @@ from ..interpreter.values import (
     static_shape,
 )
 
+MAXIMAL_RANK = 64
+"""Dimensions of a NumPy array."""
+
 MAXIMAL_INPUT = 1 << 34
 """Elements of an input beyond which its shape is a mistake."""
 
@@ -136,6 +139,8 @@ def parse_value(text: str, expected: Attribute) -> Array:
     count = prod(shape)
     if count > MAXIMAL_INPUT:
         raise TextError(f"has {count} elements, more than can be held")
+    if len(shape) > MAXIMAL_RANK:
+        raise TextError(f"has more than {MAXIMAL_RANK} dimensions")
     words = [word for word in _SEPARATORS.split(values) if word]
     if len(words) not in (0, 1, count):
         raise TextError(f"has {len(words)} elements, expected {count} (or one for all)")
