@@ -24,7 +24,9 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from .syntax import (
+    ATTRIBUTES_WITH_KEYWORD,
     AttributeValue,
+    Directive,
     Operand,
     Optional,
     Parsed,
@@ -42,6 +44,11 @@ UNTIED = -1
 
 ON_AFFINITY = Optional((" on(", AttributeValue("affinity"), ")"), anchor="affinity")
 """` on(#hal.device.affinity<@d>)`, or nothing."""
+
+
+def placed(*pieces: str | Directive) -> Syntax:
+    """` on(#hal.device.affinity<@d>) ... attributes {...}`: an operation that runs somewhere."""
+    return (ON_AFFINITY, " ", *pieces, ATTRIBUTES_WITH_KEYWORD)
 
 
 def at_offset(name: str) -> Syntax:

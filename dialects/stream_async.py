@@ -29,6 +29,7 @@ from .resource_syntax import (
     ValueForm,
     at_offset,
     offset_to_end,
+    placed,
 )
 from .stream_dispatch_syntax import DispatchOperands
 from .stream_regions import ResourceRegion, YieldOp
@@ -97,15 +98,12 @@ class AsyncSplatOp(PlacedOperation):
     result_size = operand_def(INDEX)
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+    SYNTAX: ClassVar[Syntax] = placed(
         Operand("value"),
         " : ",
         Type("value"),
         " -> ",
         Sized("result", "result_size"),
-        ATTRIBUTES_WITH_KEYWORD,
     )
 
 
@@ -117,15 +115,12 @@ class AsyncCopyOf(PlacedOperation):
     result_size = operand_def(INDEX)
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+    SYNTAX: ClassVar[Syntax] = placed(
         Operand("source"),
         " : ",
         Sized("source", "source_size"),
         " -> ",
         Sized("result", "result_size"),
-        ATTRIBUTES_WITH_KEYWORD,
     )
 
 
@@ -155,15 +150,12 @@ class AsyncSliceOp(PlacedOperation):
     result_size = operand_def(INDEX)
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+    SYNTAX: ClassVar[Syntax] = placed(
         *offset_to_end("source"),
         " : ",
         Sized("source", "source_size"),
         " -> ",
         Sized("result", "result_size"),
-        ATTRIBUTES_WITH_KEYWORD,
     )
 
 
@@ -180,9 +172,7 @@ class AsyncFillOp(PlacedOperation):
     value = operand_def()
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+    SYNTAX: ClassVar[Syntax] = placed(
         Operand("value"),
         ", ",
         Operand("target"),
@@ -196,7 +186,6 @@ class AsyncFillOp(PlacedOperation):
         Type("value"),
         " -> ",
         SizedTied("target", "target_size"),
-        ATTRIBUTES_WITH_KEYWORD,
     )
 
 
@@ -213,9 +202,7 @@ class AsyncUpdateOp(PlacedOperation):
     update_size = operand_def(INDEX)
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+    SYNTAX: ClassVar[Syntax] = placed(
         Operand("update"),
         ", ",
         *offset_to_end("target"),
@@ -223,7 +210,6 @@ class AsyncUpdateOp(PlacedOperation):
         Sized("update", "update_size"),
         " -> ",
         SizedTied("target", "target_size"),
-        ATTRIBUTES_WITH_KEYWORD,
     )
 
 
@@ -243,9 +229,7 @@ class AsyncCopyOp(PlacedOperation):
     length = operand_def(INDEX)
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+    SYNTAX: ClassVar[Syntax] = placed(
         *offset_to_end("source"),
         ", ",
         *offset_to_end("target"),
@@ -255,7 +239,6 @@ class AsyncCopyOp(PlacedOperation):
         Sized("source", "source_size"),
         " -> ",
         SizedTied("target", "target_size"),
-        ATTRIBUTES_WITH_KEYWORD,
     )
 
 
@@ -268,13 +251,10 @@ class AsyncBarrierOp(PlacedOperation):
     size = operand_def(INDEX)
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+    SYNTAX: ClassVar[Syntax] = placed(
         Operand("source"),
         " : ",
         Sized("source", "size", "result"),
-        ATTRIBUTES_WITH_KEYWORD,
     )
 
 
@@ -292,9 +272,7 @@ class AsyncTransferOp(SyntaxOperation):
     result = result_def(ResourceType)
     traits = traits_def(AffinityOpInterface("target_affinity"))
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+    SYNTAX: ClassVar[Syntax] = placed(
         Operand("source"),
         " : ",
         Sized("source", "source_size"),
@@ -302,7 +280,6 @@ class AsyncTransferOp(SyntaxOperation):
         " -> ",
         Optional(("to(", AttributeValue("target_affinity"), ") "), anchor="target_affinity"),
         Sized("result", "result_size"),
-        ATTRIBUTES_WITH_KEYWORD,
     )
 
 

@@ -8,12 +8,7 @@ from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Operation
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def
 
-from .resource_syntax import (
-    ON_AFFINITY,
-    Sized,
-    at_offset,
-    offset_for_length,
-)
+from .resource_syntax import ON_AFFINITY, Sized, at_offset, offset_for_length, placed
 from .stream_async import INDEX, TIMEPOINT, PlacedOperation
 from .stream_resources import AwaitOrColon
 from .stream_types import FileType, ResourceType, TimepointType
@@ -32,9 +27,7 @@ class ResourceTryMapOp(PlacedOperation):
     did_map = result_def(i1)
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+    SYNTAX: ClassVar[Syntax] = placed(
         *at_offset("source"),
         " : ",
         Type("source"),
@@ -42,7 +35,6 @@ class ResourceTryMapOp(PlacedOperation):
         Type("did_map"),
         ", ",
         Sized("result", "result_size"),
-        ATTRIBUTES_WITH_KEYWORD,
     )
 
 
@@ -57,15 +49,12 @@ class FileConstantOp(PlacedOperation):
     source_length = operand_def(INDEX)
     result = result_def(FileType)
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+    SYNTAX: ClassVar[Syntax] = placed(
         *offset_for_length("source"),
         " : ",
         Sized("source", "source_size"),
         " -> ",
         Type("result"),
-        ATTRIBUTES_WITH_KEYWORD,
     )
 
 

@@ -26,13 +26,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .affinity import AffinityOpInterface, TensorPhase
 from .encoding_interfaces import plain
-from .resource_syntax import (
-    ON_AFFINITY,
-    Sized,
-    SizedTied,
-    TypeProperty,
-    dynamic_dimensions,
-)
+from .resource_syntax import ON_AFFINITY, Sized, SizedTied, TypeProperty, dynamic_dimensions, placed
 from .stream_types import ResourceType
 from .symbol_syntax import EntryPoints
 from .syntax import (
@@ -131,15 +125,12 @@ class TensorExportOp(PlacedTensorOperation):
     source_size = operand_def(INDEX)
     result = result_def()
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+    SYNTAX: ClassVar[Syntax] = placed(
         Operand("source"),
         " : ",
         *tensor_in("source", "source_size"),
         " -> ",
         Type("result"),
-        ATTRIBUTES_WITH_KEYWORD,
     )
 
 
@@ -215,15 +206,12 @@ class TensorSplatOp(PlacedTensorOperation):
     result_size = operand_def(INDEX)
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+    SYNTAX: ClassVar[Syntax] = placed(
         Operand("value"),
         " : ",
         Type("value"),
         " -> ",
         *tensor_in("result", "result_size"),
-        ATTRIBUTES_WITH_KEYWORD,
     )
 
 
@@ -240,15 +228,12 @@ class TensorCopy(PlacedTensorOperation):
     result = result_def(ResourceType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+    SYNTAX: ClassVar[Syntax] = placed(
         Operand("source"),
         " : ",
         *tensor_in("source", "source_size"),
         " -> ",
         *tensor_in("result", "result_size"),
-        ATTRIBUTES_WITH_KEYWORD,
     )
 
 
@@ -304,9 +289,7 @@ class TensorSliceOp(PlacedTensorOperation):
     result = result_def(ResourceType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+    SYNTAX: ClassVar[Syntax] = placed(
         Operand("source"),
         "[",
         Operands("start_indices"),
@@ -316,7 +299,6 @@ class TensorSliceOp(PlacedTensorOperation):
         *tensor_in("source", "source_size"),
         " -> ",
         *tensor_in("result", "result_size"),
-        ATTRIBUTES_WITH_KEYWORD,
     )
 
 
@@ -335,9 +317,7 @@ class TensorFillOp(PlacedTensorOperation):
     result = result_def(ResourceType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+    SYNTAX: ClassVar[Syntax] = placed(
         Operand("value"),
         ", ",
         Operand("target"),
@@ -350,7 +330,6 @@ class TensorFillOp(PlacedTensorOperation):
         *tensor_type("target"),
         " in ",
         SizedTied("target", "target_size"),
-        ATTRIBUTES_WITH_KEYWORD,
     )
 
 
@@ -371,9 +350,7 @@ class TensorUpdateOp(PlacedTensorOperation):
     result = result_def(ResourceType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+    SYNTAX: ClassVar[Syntax] = placed(
         Operand("update"),
         ", ",
         Operand("target"),
@@ -385,7 +362,6 @@ class TensorUpdateOp(PlacedTensorOperation):
         *tensor_type("target"),
         " in ",
         SizedTied("target", "target_size"),
-        ATTRIBUTES_WITH_KEYWORD,
     )
 
 

@@ -20,7 +20,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .affinity import AffinityOpInterface
-from .resource_syntax import ON_AFFINITY, Sized, SizedTypes
+from .resource_syntax import Sized, SizedTypes, placed
 from .stream_types import ResourceType, TimepointType
 from .syntax import (
     ATTRIBUTES,
@@ -58,15 +58,12 @@ class TimepointImportOp(SyntaxOperation):
     result_timepoint = result_def(TimepointType)
     traits = traits_def(AffinityOpInterface())
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+    SYNTAX: ClassVar[Syntax] = placed(
         Operands("sources"),
         " : (",
         Types("sources"),
         ") => ",
         Type("result_timepoint"),
-        ATTRIBUTES_WITH_KEYWORD,
     )
 
 
@@ -80,14 +77,11 @@ class TimepointExportOp(SyntaxOperation):
     results_ = var_result_def()
     traits = traits_def(AffinityOpInterface())
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+    SYNTAX: ClassVar[Syntax] = placed(
         Operand("await_timepoint"),
         " => (",
         Types("results_"),
         ")",
-        ATTRIBUTES_WITH_KEYWORD,
     )
 
 
@@ -101,16 +95,13 @@ class TimepointChainExternalOp(SyntaxOperation):
     affinity = opt_prop_def(Attribute)
     traits = traits_def(AffinityOpInterface())
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+    SYNTAX: ClassVar[Syntax] = placed(
         Operand("await_timepoint"),
         " => (",
         Operands("external_values"),
         " : ",
         Types("external_values"),
         ")",
-        ATTRIBUTES_WITH_KEYWORD,
     )
 
 
@@ -149,15 +140,12 @@ class TimepointBarrierOp(SyntaxOperation):
     result_timepoint = result_def(TimepointType)
     traits = traits_def(AffinityOpInterface())
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+    SYNTAX: ClassVar[Syntax] = placed(
         Operand("resource"),
         " : ",
         Sized("resource", "resource_size", "result"),
         " => ",
         Type("result_timepoint"),
-        ATTRIBUTES_WITH_KEYWORD,
     )
 
 
