@@ -28,16 +28,14 @@ from .dispatch_tensors import (
 )
 from .encoding_interfaces import Tensor, plain, tensor_encoding
 from .flow_dispatches import FLOW_DISPATCH_OPERATIONS
-from .flow_tensors import FLOW_TENSOR_OPERATIONS
+from .flow_tensors import FLOW_TENSOR_OPERATIONS, same_tensor, shaped
 from .named_parameters import NamedParameter
 from .syntax import (
     ATTRIBUTES_WITH_KEYWORD,
     AttributeValue,
-    Dimensions,
     Operand,
     Syntax,
     SyntaxOperation,
-    Type,
 )
 
 
@@ -57,11 +55,7 @@ class TensorTransferOp(PlacedTensor):
     name = "flow.tensor.transfer"
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("operand"),
-        " : ",
-        Type("operand", ("result",)),
-        Dimensions("argument_dims"),
+        *same_tensor("argument_dims"),
         " to ",
         AttributeValue("target"),
         ATTRIBUTES_WITH_KEYWORD,
@@ -75,11 +69,7 @@ class TensorBarrierOp(PlacedTensor):
     name = "flow.tensor.barrier"
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("operand"),
-        " : ",
-        Type("operand", ("result",)),
-        Dimensions("argument_dims"),
+        *same_tensor("argument_dims"),
         " on ",
         AttributeValue("target"),
         ATTRIBUTES_WITH_KEYWORD,
@@ -100,11 +90,9 @@ class TensorConversion(SyntaxOperation):
         " ",
         Operand("operand"),
         " : ",
-        Type("operand"),
-        Dimensions("operand_dims"),
+        *shaped("operand"),
         " -> ",
-        Type("result"),
-        Dimensions("result_dims"),
+        *shaped("result"),
         ATTRIBUTES_WITH_KEYWORD,
     )
 

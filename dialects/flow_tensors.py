@@ -47,6 +47,11 @@ def shaped(name: str) -> Syntax:
     return (Type(name), Dimensions(f"{name}_dims"))
 
 
+def same_tensor(dims: str) -> Syntax:
+    """` %t : tensor<?x4xf32>{%m}`: an operand, and a result of the same type."""
+    return (" ", Operand("operand"), " : ", Type("operand", ("result",)), Dimensions(dims))
+
+
 @dataclass(frozen=True, slots=True)
 class ConstantValue:
     """`dense<1.0> : tensor<4xf32>`: the value, which has the result's type."""
@@ -149,14 +154,7 @@ class TensorCloneOp(SyntaxOperation):
     result = result_def(TensorType)
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("operand"),
-        " : ",
-        Type("operand", ("result",)),
-        Dimensions("argument_dims"),
-        ATTRIBUTES,
-    )
+    SYNTAX: ClassVar[Syntax] = (*same_tensor("argument_dims"), ATTRIBUTES)
 
 
 @irdl_op_definition
@@ -169,14 +167,7 @@ class TensorTieShapeOp(SyntaxOperation):
     result = result_def(TensorType)
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("operand"),
-        " : ",
-        Type("operand", ("result",)),
-        Dimensions("dynamic_dims"),
-        ATTRIBUTES,
-    )
+    SYNTAX: ClassVar[Syntax] = (*same_tensor("dynamic_dims"), ATTRIBUTES)
 
 
 @irdl_op_definition
