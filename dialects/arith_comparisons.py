@@ -7,12 +7,11 @@ those classes, go on working.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, TensorType, VectorType, i1, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -32,35 +31,14 @@ from .reading import with_element
 _NONE = arith.FastMathFlagsAttr("none")
 
 
-def _parse_comparison(
-    parser: Parser, predicates: tuple[str, ...], fast_math: bool
-) -> tuple[Sequence[SSAValue], dict[str, Attribute], dict[str, Attribute]]:
-    """Read operands, properties and attributes of `slt, %a, %b : type`."""
-    position = parser.pos
-    word = parser.parse_optional_str_literal() or parser.parse_identifier()
-    if word not in predicates:
-        parser.raise_error(f"expected one of {', '.join(predicates)}", position)
-    properties: dict[str, Attribute] = {"predicate": IntegerAttr(predicates.index(word), i64)}
-    parser.parse_punctuation(",")
-    left = parser.parse_unresolved_operand()
-    parser.parse_punctuation(",")
-    right = parser.parse_unresolved_operand()
-    if fast_math:
-        properties["fastmath"] = _NONE
-        if parser.parse_optional_keyword("fastmath"):
-            flags = arith.FastMathFlagsAttr.parse_parameter(parser)
-            properties["fastmath"] = arith.FastMathFlagsAttr(flags)
-    attributes = parser.parse_optional_attr_dict()
-    parser.parse_punctuation(":")
-    value_type = parser.parse_type()
-    operands = [parser.resolve_operand(each, value_type) for each in (left, right)]
-    return operands, properties, attributes
-
-
 class _ComparisonOp(IRDLOperation):
     """Base of the comparisons, which give i1 or a tensor or vector of it."""
 
     PREDICATES: ClassVar[tuple[str, ...]]
+    SCALAR: ClassVar[type[Operation]]
+    """xDSL's class, which holds comparisons of scalars."""
+    FAST_MATH: ClassVar[bool] = False
+    """Whether there is a property `fastmath`."""
 
     predicate = prop_def(IntegerAttr)
     lhs = operand_def()
@@ -68,6 +46,36 @@ class _ComparisonOp(IRDLOperation):
     result = result_def()
 
     traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Operation:
+        position = parser.pos
+        word = parser.parse_optional_str_literal() or parser.parse_identifier()
+        if word not in cls.PREDICATES:
+            parser.raise_error(f"expected one of {', '.join(cls.PREDICATES)}", position)
+        properties: dict[str, Attribute] = {
+            "predicate": IntegerAttr(cls.PREDICATES.index(word), i64)
+        }
+        parser.parse_punctuation(",")
+        left = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        right = parser.parse_unresolved_operand()
+        if cls.FAST_MATH:
+            properties["fastmath"] = _NONE
+            if parser.parse_optional_keyword("fastmath"):
+                flags = arith.FastMathFlagsAttr.parse_parameter(parser)
+                properties["fastmath"] = arith.FastMathFlagsAttr(flags)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        value_type = parser.parse_type()
+        result_type = with_element(value_type, i1)
+        made = cls.SCALAR if result_type == i1 else cls
+        return made.create(
+            operands=[parser.resolve_operand(each, value_type) for each in (left, right)],
+            result_types=[result_type],
+            properties=properties,
+            attributes=attributes,
+        )
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.PREDICATES[self.predicate.value.data]}, ")
@@ -102,18 +110,7 @@ class CmpiOp(_ComparisonOp):
     name = "arith.cmpi"
 
     PREDICATES: ClassVar[tuple[str, ...]] = tuple(arith.CMPI_COMPARISON_OPERATIONS)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Operation:
-        operands, properties, attributes = _parse_comparison(parser, cls.PREDICATES, False)
-        result_type = with_element(operands[0].type, i1)
-        made = arith.CmpiOp if result_type == i1 else cls
-        return made.create(
-            operands=operands,
-            result_types=[result_type],
-            properties=properties,
-            attributes=attributes,
-        )
+    SCALAR: ClassVar[type[Operation]] = arith.CmpiOp
 
 
 @irdl_op_definition
@@ -125,18 +122,8 @@ class CmpfOp(_ComparisonOp):
     fastmath = opt_prop_def(arith.FastMathFlagsAttr)
 
     PREDICATES: ClassVar[tuple[str, ...]] = tuple(arith.CMPF_COMPARISON_OPERATIONS)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Operation:
-        operands, properties, attributes = _parse_comparison(parser, cls.PREDICATES, True)
-        result_type = with_element(operands[0].type, i1)
-        made = arith.CmpfOp if result_type == i1 else cls
-        return made.create(
-            operands=operands,
-            result_types=[result_type],
-            properties=properties,
-            attributes=attributes,
-        )
+    SCALAR: ClassVar[type[Operation]] = arith.CmpfOp
+    FAST_MATH: ClassVar[bool] = True
 
 
 @irdl_op_definition
