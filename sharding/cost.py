@@ -8,9 +8,8 @@ process (gathered, or not yet reduced). Sources of the formulas: Thakur, Rabense
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, prod
+from math import prod
 
-from .factors import Window
 from .sharding import Axes
 
 UNKNOWN_EXTENT = 2
@@ -53,32 +52,6 @@ def all_to_all_bytes(size: float, n: int) -> float:
 def permute_bytes(size: float) -> float:
     """`size`: what one process holds and sends to another."""
     return size
-
-
-def window_bytes(window: Window, size: int, parts: int, held: float) -> float:
-    """To fetch what windows read beyond the own part of an operand.
-
-    `size` is the factor's, in `parts` parts; `held`: what one process holds of the operand.
-    Borders are exchanged where neighbours have all that is read, else all parts are gathered.
-    """
-    own, turns = window.extent / parts, size / parts
-
-    def below(part: int) -> float:
-        return own * part - max(0.0, window.stride * turns * part + window.first)
-
-    def above(part: int) -> float:
-        end = window.stride * (turns * (part + 1) - 1) + window.first + window.length
-        return min(float(window.extent), end) - own * (part + 1)
-
-    # Both are linear up to where a window meets the end of the dimension.
-    start = -window.first / (window.stride * turns)
-    end = ((window.extent - window.first - window.length) / window.stride + 1) / turns - 1
-    met = {0, parts - 1, *(part for x in (start, end) for part in (int(x), ceil(x)))}
-    met = {min(max(part, 0), parts - 1) for part in met}
-    low, high = max(0, *map(ceil, map(below, met))), max(0, *map(ceil, map(above, met)))
-    if max(low, high) > own or low + high > window.extent - own:
-        return all_gather_bytes(held * parts, parts)
-    return held * (low + high) / own
 
 
 def known_extents(shape: Sequence[int | None]) -> tuple[int, ...]:

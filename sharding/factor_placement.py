@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from math import prod
 
 from .cost import BYTES_PER_POINT, broadcast_bytes
-from .factors import DimensionFactors, FactorKind, FactorRule, TensorFactors
+from .factors import DimensionFactors, FactorKind, FactorRule, TensorFactors, Window
 from .grid import Grid
 from .local_shape import divides, explicit_borders
 from .reshard import plan_reshard
 from .reshard_moves import Borders, Split
 from .reshard_steps import gather_fraction, group_size, local_fraction
+from .sections import window_bytes
 from .sharding import Axes, Partial, ReductionKind, Sharding
 
 Assignment = tuple[Split, ...]
@@ -236,16 +237,13 @@ class Spread:
             if participant is not None and not participant.free:
                 needed = placement(self._grid, participant.factors, assignment)
                 total += self._between(participant, participant.sharding, needed)
+        for window in self._rule.windows:
+            total += self._fetched(window, assignment)
         for index, participant in enumerate(self._results):
             if participant is None:
                 continue
             made = placement(self._grid, participant.factors, assignment)
             partials, gathered = self._pending(index, assignment)
-            if any(
-                row.moves and axes
-                for row, (axes, _) in zip(self._rule.factors, assignment, strict=True)
-            ):
-                total += participant.total_bytes * local_fraction(made)
             for row, (axes, _) in zip(self._rule.factors, assignment, strict=True):
                 if row.kind is FactorKind.SELECTION:
                     local = participant.total_bytes * local_fraction(made)
@@ -259,6 +257,17 @@ class Spread:
                 participant, made, made.without_partials() if wanted is None else wanted
             )
         return total
+
+    def _fetched(self, window: Window, assignment: Assignment) -> float:
+        """The bytes that each process sends for what others read of its part of an operand."""
+        participant = self._operands[window.operand]
+        (factor,) = self._rule.operands[window.operand][window.dimension]
+        size, axes = self._sizes[factor], assignment[factor][0]
+        if participant is None or participant.free or size is None or not axes:
+            return 0.0
+        held = local_fraction(placement(self._grid, participant.factors, assignment))
+        parts = self._group(axes)
+        return window_bytes(window, size, parts, parts * held * participant.total_bytes)
 
     def _between(
         self, participant: Participant, source: Sharding | None, target: Sharding

@@ -33,7 +33,7 @@ class Window:
     """What is read of one dimension of an operand along a permutation factor.
 
     For element `i` of the factor those from `i * stride + first` on, `length` of them, as far as
-    they lie within the dimension's `extent`.
+    they lie within the dimension's `extent`. The stride of what is read backward is negative.
     """
 
     operand: int
@@ -43,6 +43,14 @@ class Window:
     first: int = 0
     length: int = 1
 
+    def read(self, start: int, end: int) -> tuple[int, int]:
+        """What the elements [start, end) of the factor read, as [first, end); (0, 0) if nothing."""
+        if start >= end:
+            return 0, 0
+        one, other = (i * self.stride + self.first for i in (start, end - 1))
+        low, high = max(min(one, other), 0), min(max(one, other) + self.length, self.extent)
+        return (low, high) if low < high else (0, 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Factor:
@@ -50,15 +58,11 @@ class Factor:
 
     `reductions[r]` combines result `r`'s partial values, or is `None` where result `r` cannot be
     combined by one collective (then the factor must not stay split for that operation).
-
-    `moves` says of a permutation that most elements change places: a process that makes a part of
-    the results fetches about as much. Of others neighbours have all that is missing.
     """
 
     size: int | None
     kind: FactorKind = FactorKind.PASS_THROUGH
     reductions: tuple[ReductionKind | None, ...] = ()
-    moves: bool = False
 
 
 DimensionFactors = tuple[int, ...]

@@ -21,10 +21,10 @@ from .cost import (
     local_size,
     reduce_scatter_bytes,
     reshard_bytes,
-    window_bytes,
 )
 from .factors import FactorKind, FactorRule, TensorFactors
 from .projection import DimensionAxes, back, fits, minor_most, project
+from .sections import window_bytes
 from .sharding import Axes, ReductionKind
 
 PLAN_LIMIT = 4096
@@ -223,16 +223,14 @@ def _plan(
         size, parts = rule.factors[factor].size, prod(extents[a] for a in assignment[factor])
         if size is not None and parts > 1:
             whole = _operand_bytes(rule, window.operand, operands[window.operand])
-            held = local_size(whole, needed[window.operand], extents)
-            fetched += window_bytes(window, size, parts, held)
+            share = parts * local_size(whole, needed[window.operand], extents)
+            fetched += window_bytes(window, size, parts, share)
     sent += fetched
     reduced = _reduced_axes(rule, assignment)
     before = sent
     for index, (tensor, known, axes) in enumerate(zip(rule.results, results, made, strict=True)):
         size = tensor_bytes(tensor, known.width, rule)
         sent += result_bytes(rule, assignment, index, axes, known.axes, size, extents)
-        if any(row.moves and split for row, split in zip(rule.factors, assignment, strict=True)):
-            sent += local_size(size, axes, extents)
         for row, split in zip(rule.factors, assignment, strict=True):
             if row.kind is FactorKind.SELECTION:
                 parts = prod(extents[axis] for axis in split)

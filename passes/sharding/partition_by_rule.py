@@ -95,6 +95,8 @@ class Cut:
     """They are of one size."""
     filled: bool
     """None is empty."""
+    backward: bool = False
+    """Something is read backward along the factor."""
 
 
 Allowed = Callable[[Factor, Cut], bool]
@@ -248,6 +250,13 @@ def _awaiting(sharding: Sharding, partials: tuple[Partial, ...]) -> Sharding:
 
 
 def _restriction(grid: Grid, rule: FactorRule, allowed: Allowed, waiting: set[int]) -> Restriction:
+    backward = {
+        factor
+        for window in rule.windows
+        if window.stride < 0
+        for factor in rule.operands[window.operand][window.dimension]
+    }
+
     def restriction(factor: int, split: Split) -> bool:
         row = rule.factors[factor]
         axes, limits = split
@@ -260,7 +269,7 @@ def _restriction(grid: Grid, rule: FactorRule, allowed: Allowed, waiting: set[in
             cut = Cut(False, False)
         else:
             cut = Cut(row.size % parts == 0, row.size >= parts)
-        return allowed(row, cut)
+        return allowed(row, replace(cut, backward=factor in backward))
 
     return restriction
 

@@ -34,7 +34,7 @@ from .windows import fetch_windows, local_maps, loop_start, windows_of
 
 def _any_loop(factor: Factor, cut: Cut) -> bool:
     # What a process reads backward begins where its part ends: in its map that is one number.
-    return factor.kind is not FactorKind.NEED_REPLICATION and (cut.even or not factor.moves)
+    return factor.kind is not FactorKind.NEED_REPLICATION and (cut.even or not cut.backward)
 
 
 def structured(partitioner: Partitioner, operation: Operation) -> None:

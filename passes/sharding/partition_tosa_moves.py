@@ -108,7 +108,8 @@ def _pad_local(
 
 
 def _evenly(factor: Factor, cut: Cut) -> bool:
-    return shifted(factor, cut) and (cut.even or not factor.moves)
+    """tosa reverses parts of one size: where they are not alike, all of the dimension."""
+    return shifted(factor, cut) and (cut.even or not cut.backward)
 
 
 @partitions("tosa.reverse")

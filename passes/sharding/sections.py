@@ -18,16 +18,14 @@ from ...dialects.tensor_extensions import PadOp
 from ...dialects.tensor_shapes import shape_of
 from ...sharding.grid import Grid
 from ...sharding.local_shape import borders, explicit_borders
-from ...sharding.pieces import Exchange, Interval, plan_exchange
+from ...sharding.pieces import Exchange, Interval
+from ...sharding.sections import Borders, best_way
 from ...sharding.sharding import Axes, Sharding
 from .emit_exchange import emit_exchange
 from .emit_reshard import exchange_halo
 from .emitter import INDEX, Emitter, Size
 from .local_types import tensor_type_of, with_shape
 from .partitioner import Partitioner, shape
-
-Borders = tuple[int, int]
-"""How many elements of the neighbours below and above a process needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,22 +89,7 @@ def _way(original: SSAValue, sharding: Sharding, section: Section) -> Borders | 
     if size is None or section.intervals is None:
         return None
     owned = list(pairwise(borders(size, sharding, section.dimension)))
-    low = high = 0
-    for (first, last), (start, end) in zip(section.intervals, owned, strict=True):
-        if first < last:
-            low, high = max(low, start - first), max(high, last - end)
-    smallest = min(end - start for start, end in owned)
-    least = size - smallest
-    found: Borders | Exchange | None = None
-    if max(low, high) <= smallest and low + high <= least:
-        # Of two processes each is the other's neighbour on one side only.
-        found, least = (low, high), low + high if len(owned) > 2 else max(low, high)
-    exchange = plan_exchange(owned, section.intervals)
-    if exchange is None or exchange.sent > least:
-        return found
-    # One round that sends as much as a gather would leaves less to hold.
-    is_better = exchange.sent < least or (found is None and len(exchange.rounds) == 1)
-    return exchange if is_better else found
+    return best_way(owned, section.intervals)[0]
 
 
 def _cut(

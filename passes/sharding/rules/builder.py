@@ -56,10 +56,9 @@ class RuleBuilder:
         size: int | None,
         kind: FactorKind = FactorKind.PASS_THROUGH,
         reductions: tuple[ReductionKind | None, ...] = (),
-        moves: bool = False,
     ) -> int:
         """Add a factor and return its index."""
-        self._factors.append(Factor(size, kind, reductions, moves))
+        self._factors.append(Factor(size, kind, reductions))
         return len(self._factors) - 1
 
     def reduction(self, size: int | None, *kinds: ReductionKind) -> int:

@@ -70,7 +70,6 @@ class _Loops:
     iterators: tuple[IteratorType, ...]
     extents: Shape
     windowed: set[int]
-    reversed: set[int]
     whole: set[int]
 
     def dimension(self, expression: AffineExpr, extent: int | None) -> DimensionFactors:
@@ -101,8 +100,6 @@ class _Loops:
             # Where the window begins would be known at run time only.
             self.whole |= moving.keys()
             return ()
-        if moving[leading] < 0:
-            self.reversed.add(leading)
         self.windowed.add(leading)
         return (leading,)
 
@@ -119,7 +116,7 @@ def _factor(
         if any(missing):
             return Factor(size, FactorKind.NEED_REPLICATION)
         kind = FactorKind.PERMUTATION if loop in loops.windowed else FactorKind.PASS_THROUGH
-        return Factor(size, kind, moves=loop in loops.reversed)
+        return Factor(size, kind)
     if not all(missing):
         return Factor(size, FactorKind.NEED_REPLICATION)
     kinds: list[ReductionKind] = []
@@ -175,7 +172,7 @@ def structured_rule(operation: Operation) -> FactorRule | None:
     view = structured_view(operation)
     if view is None:
         return None
-    loops = _Loops(view.iterators, view.loop_sizes(), set(), set(), set())
+    loops = _Loops(view.iterators, view.loop_sizes(), set(), set())
     values = (*view.inputs, *view.outputs)
     tensors = [
         _dimensions(loops, indexing, shape) if (shape := tensor_shape(value)) is not None else ()

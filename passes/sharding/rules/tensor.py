@@ -8,7 +8,7 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from ....dialects.tensor_shapes import tensor_shape
-from ....sharding.factors import FactorKind, FactorRule
+from ....sharding.factors import FactorKind, FactorRule, Window
 from .builder import RuleBuilder, elementwise_rule, integer, integers
 from .registry import rule
 
@@ -77,10 +77,13 @@ def concat_rule(operation: Operation, joined: int | None) -> FactorRule | None:
     for dimension, extent in enumerate(shape):
         if dimension == joined and extent is not None and None not in extents:
             # The factor is what is joined: the operands are shorter.
-            factor = builder.factor(extent, FactorKind.PERMUTATION, moves=True)
+            factor = builder.factor(extent, FactorKind.PERMUTATION)
             builder.result(0, dimension, factor)
-            for index in range(len(operation.operands)):
+            start = 0
+            for index, own in enumerate(extents):
                 builder.operand(index, dimension, factor)
+                builder.window(Window(index, dimension, own or 0, first=-start))
+                start += own or 0
         elif dimension == joined:
             builder.result(0, dimension, builder.factor(extent, whole))
             for index in range(len(operation.operands)):

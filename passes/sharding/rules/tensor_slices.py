@@ -140,6 +140,9 @@ def insert_slice(operation: Operation) -> FactorRule | None:
             fetched = passes or fetched_part(operation, dimension) is not None
             own = factor if fetched else builder.factor(source[position], _WHOLE)
             builder.operand(0, position, own)
+            part, length = fetched_part(operation, dimension), source[position]
+            if not passes and part is not None and length is not None and part[2] == 1:
+                builder.window(Window(0, position, length, first=-part[0]))
     return builder.build()
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation
 
 from ....dialects.reading import attribute
 from ....dialects.tensor_shapes import tensor_shape
-from ....sharding.factors import FactorKind, FactorRule
+from ....sharding.factors import FactorKind, FactorRule, Window
 from .builder import RuleBuilder, integer, integers
 from .registry import rule
 from .reshapes import reshape_rule
@@ -52,24 +54,31 @@ def constant_shape(operation: Operation, operand: int) -> tuple[int, ...] | None
     return tuple(int(value) for value in values.get_values())
 
 
+Read = tuple[int, int]
+"""The element of the operand that the first of the result is, and the step to the next."""
+
+
 def _same_where(
-    operation: Operation, passes: list[bool], shifts: list[bool] | None = None, moves: bool = False
+    operation: Operation, passes: Sequence[bool], reads: Sequence[Read | None] = ()
 ) -> FactorRule | None:
     """The rule of one tensor made from one of the same rank: some dimensions pass through.
 
-    Of the others some are shifted; the factor of these is the result's extent. The rest is needed
-    whole.
+    Of the others some are read at other places, from which element on and in what strides `reads`
+    tells; the factor of these is the result's extent. The rest is needed whole.
     """
     before, after = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
     if before is None or after is None or not len(before) == len(after) == len(passes):
         return None
     builder = RuleBuilder(operation)
     for dimension, passing in enumerate(passes):
-        shifted = shifts is not None and shifts[dimension]
+        extent, made = before[dimension], after[dimension]
+        read = reads[dimension] if reads else None
         if passing:
-            factor = builder.factor(before[dimension])
-        elif shifted and before[dimension] is not None and after[dimension] is not None:
-            factor = builder.factor(after[dimension], FactorKind.PERMUTATION, moves=moves)
+            factor = builder.factor(extent)
+        elif read is not None and extent is not None and made is not None:
+            factor = builder.factor(made, FactorKind.PERMUTATION)
+            first, stride = read
+            builder.window(Window(0, dimension, extent, stride, first))
         else:
             builder.operand(0, dimension, builder.factor(before[dimension], _WHOLE))
             builder.result(0, dimension, builder.factor(after[dimension], _WHOLE))
@@ -87,7 +96,7 @@ def pad(operation: Operation) -> FactorRule | None:
     if padding is None or len(padding) != 2 * rank:
         return _same_where(operation, [False] * rank)
     passes = [not any(padding[2 * d : 2 * d + 2]) for d in range(rank)]
-    return _same_where(operation, passes, [True] * rank)
+    return _same_where(operation, passes, [(-low, 1) for low in padding[::2]])
 
 
 @rule("tosa.slice")
@@ -103,7 +112,7 @@ def slice_(operation: Operation) -> FactorRule | None:
         start == 0 and before is not None and before == after
         for start, before, after in zip(starts, shape, result, strict=True)
     ]
-    return _same_where(operation, passes, [True] * len(shape))
+    return _same_where(operation, passes, [(start, 1) for start in starts])
 
 
 @rule("tosa.tile")
@@ -122,7 +131,9 @@ def reverse(operation: Operation) -> FactorRule | None:
     if shape is None or axis is None:
         return None
     passes = [dimension != axis for dimension in range(len(shape))]
-    return _same_where(operation, passes, [not each for each in passes], moves=True)
+    return _same_where(
+        operation, passes, [None if size is None else (size - 1, -1) for size in shape]
+    )
 
 
 @rule("tosa.argmax")

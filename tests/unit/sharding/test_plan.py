@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from mesh_opt.sharding.factors import FactorKind, FactorRule, Window
+from mesh_opt.sharding.factors import FactorRule, Window
 from mesh_opt.sharding.plan import DEFAULT_PREFERENCE, Plan, PlannedTensor, Preference, choose_plan
 from mesh_opt.sharding.projection import DimensionAxes
 
@@ -107,15 +107,13 @@ def test_more_processes_come_before_bytes(matmul: FactorRule) -> None:
 
 
 def test_what_changes_places_is_sent(rule: Rules) -> None:
-    still = rule("[i j], [i j] -> [i j]", i=16, j=16)
-    factors = (
-        replace(still.factors[0], kind=FactorKind.PERMUTATION, moves=True),
-        *still.factors[1:],
+    joined = replace(
+        rule("[i j], [i j] -> [i j]", i=16, j=16, move="i"),
+        windows=(Window(0, 0, 8), Window(1, 0, 8, first=-8)),
     )
-    joined = replace(still, factors=factors)
     halves: DimensionAxes = ((0,), ())
-    assert plan(still, [halves, halves], halves).bytes_sent == 0
-    assert plan(joined, [halves, halves], halves).bytes_sent == 16 * 16 * 4 / 2
+    # Each has four rows of both halves, and needs all of one.
+    assert plan(joined, [halves, halves], halves).bytes_sent == 2 * 4 * 16 * 4
 
 
 def test_an_axis_serves_one_factor(rule: Rules) -> None:
@@ -143,8 +141,8 @@ def test_what_needs_replication_is_moved(rule: Rules) -> None:
     [
         (Window(0, 0, 16, first=-1, length=3), (0,), 2 * 8 * 4),
         (Window(0, 0, 16), (0,), 0),
-        # Other parts than the neighbours' are read: rows are exchanged for columns.
-        (Window(0, 0, 64, first=48), (), 16 * 8 * 4 * 3 / 4),
+        # Each reads most of the others' parts: rows are exchanged for columns.
+        (Window(0, 0, 64, length=49), (), 16 * 8 * 4 * 3 / 4),
     ],
     ids=["borders", "own", "far"],
 )
