@@ -1,4 +1,4 @@
-"""Random slices, padding and windows of split tensors: shards are fetched from where they are."""
+"""Random slices, joins and the like of split tensors: shards are fetched from where they are."""
 
 from __future__ import annotations
 
@@ -44,6 +44,9 @@ class Program:
                     self._pad,
                     self._insert,
                     self._join,
+                    self._concatenate,
+                    self._reverse,
+                    self._interleave,
                     self._elementwise,
                     self._annotate,
                 ]
@@ -165,6 +168,61 @@ class Program:
             f"      %b = tensor.extract {second}[{', '.join(shifted)}] : {self._type(right)}\n"
             f"      scf.yield %b : f32\n    }}\n    linalg.yield %v : f32\n  }} -> {kind}",
             result,
+        )
+
+    def _concatenate(self) -> None:
+        """Put a slice of the tensor behind the tensor, or before it."""
+        before, shape = self._current, self._extents
+        along = self._random.randrange(len(shape))
+        self._slice_along(along)
+        pieces = [(before, shape), (self._current, self._extents)]
+        self._random.shuffle(pieces)
+        result = list(shape)
+        result[along] += self._extents[along]
+        names = ", ".join(name for name, _ in pieces)
+        types = ", ".join(self._type(extents) for _, extents in pieces)
+        kind = self._type(result)
+        dialect = self._random.choice(
+            [
+                f"tensor.concat dim({along}) {names}",
+                f"tosa.concat {names} {{axis = {along} : i32}}",
+            ]
+        )
+        self._add(f"{dialect} : ({types}) -> {kind}", result)
+
+    def _reverse(self) -> None:
+        along, kind = self._random.randrange(len(self._extents)), self._type(self._extents)
+        if self._random.random() < 0.5:
+            line = f"tosa.reverse {self._current} {{axis = {along} : i32}} : ({kind}) -> {kind}"
+            self._add(line, self._extents)
+            return
+        name = f"%e{len(self._lines)}"
+        self._lines.append(f"  {name} = tensor.empty() : {kind}")
+        dims = [f"d{d}" for d in range(len(self._extents))]
+        read = [*dims]
+        read[along] = f"{self._extents[along] - 1} - d{along}"
+        maps = [f"affine_map<({', '.join(dims)}) -> ({', '.join(each)})>" for each in (read, dims)]
+        parallel = ", ".join(['"parallel"'] * len(dims))
+        self._add(
+            f"linalg.generic {{indexing_maps = [{', '.join(maps)}], iterator_types = [{parallel}]}}"
+            f" ins({self._current} : {kind}) outs({name} : {kind}) {{\n  ^bb0(%a: f32, %b: f32):\n"
+            f"    linalg.yield %a : f32\n  }} -> {kind}",
+            self._extents,
+        )
+
+    def _interleave(self) -> None:
+        """Write the tensor to every second place of a larger one."""
+        along = self._random.randrange(len(self._extents))
+        shape, strides = list(self._extents), [1] * len(self._extents)
+        offsets = [0] * len(shape)
+        offsets[along], strides[along] = self._random.randint(0, 2), 2
+        shape[along] = offsets[along] + 2 * shape[along] + self._random.randint(0, 2)
+        name, kind = f"%e{len(self._lines)}", self._type(shape)
+        self._lines.append(f"  {name} = arith.constant dense<-1.0> : {kind}")
+        self._add(
+            f"tensor.insert_slice {self._current} into {name}{offsets} {self._extents} {strides} : "
+            f"{self._type(self._extents)} into {kind}",
+            shape,
         )
 
     def _slice_along(self, dimension: int) -> None:
