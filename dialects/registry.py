@@ -55,6 +55,8 @@ def all_dialects() -> dict[str, Callable[[], Dialect]]:
 
 
 def register_dialects(context: Context) -> None:
-    """Register every dialect in a context that has none of them yet."""
+    """Register every dialect in a context; those that it has already stay as they are."""
+    known = set(context.registered_dialect_names)
     for name, factory in all_dialects().items():
-        context.register_dialect(name, factory)
+        if name not in known:
+            context.register_dialect(name, factory)

@@ -15,8 +15,9 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
-from xdsl.traits import IsTerminator, is_side_effect_free
+from xdsl.traits import IsTerminator
 
+from ...dialects.effects import only_computes
 from ...dialects.reading import is_splat
 from ...dialects.structured import structured_view
 from .device_placement import DevicePlacement
@@ -289,4 +290,4 @@ class Grouping:
 
 
 def _has_effect(operation: Operation) -> bool:
-    return not operation.name.startswith("flow.") and not is_side_effect_free(operation)
+    return not operation.name.startswith("flow.") and not only_computes(operation)

@@ -22,10 +22,10 @@ from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.traits import is_side_effect_free
 
 from ...dialects.affinity import AFFINITY
 from ...dialects.diagnostics import OperationError, remark
+from ...dialects.effects import only_computes
 from ...dialects.encoding_interfaces import tensor_encoding
 from ...dialects.flow import TensorEncodeOp, TensorReshapeOp, TensorTransferOp
 from ...dialects.spelling import spelling_of
@@ -244,6 +244,6 @@ def remove_unused(function: Operation) -> None:
                 if (
                     operation.results
                     and not any(result.uses for result in operation.results)
-                    and (operation.name in UNUSED_READS or is_side_effect_free(operation))
+                    and (operation.name in UNUSED_READS or only_computes(operation))
                 ):
                     Rewriter.erase_op(operation)
