@@ -43,7 +43,7 @@ from .shape_checks import shape_of, shape_text, shapes_agree
 from .syntax import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
 from .tensor_checks import check_slice, require_same_elements
 from .tensor_gather import GatherOp, ScatterOp
-from .tensor_reshapes import ExpandShapeOp
+from .tensor_reshapes import ExpandShapeOp, ReshapeOp
 
 _INDEX = IndexType()
 _ANY_TENSOR = base(TensorType) | base(UnrankedTensorType)
@@ -379,6 +379,7 @@ ExtendedTensor = extended(
         PadOp,
         ParallelInsertSliceOp,
         RankOp,
+        ReshapeOp,
         ScatterOp,
     ],
 )

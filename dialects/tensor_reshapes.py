@@ -1,9 +1,13 @@
-"""`tensor.expand_shape`, whose verifier in xDSL refuses what starts from rank 0."""
+"""`tensor.expand_shape` and `tensor.reshape`.
+
+xDSL's verifiers refuse what starts from rank 0, and what has dynamic sizes or no known rank.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self, cast
+from math import prod
+from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -12,11 +16,13 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     TensorType,
+    UnrankedTensorType,
     i64,
 )
 from xdsl.dialects.utils import parse_dynamic_index_list_without_types, print_dynamic_index_list
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
+    BaseAttr,
     IRDLOperation,
     irdl_op_definition,
     operand_def,
@@ -30,8 +36,9 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .reading import integers
+from .reading import element_type, integers
 from .shape_checks import shape_of
+from .syntax import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
 
 
 @irdl_op_definition
@@ -134,3 +141,64 @@ class ExpandShapeOp(IRDLOperation):
                 raise VerifyException(
                     f"expected output shape dim {dimension} to be {extent}, found {size}"
                 )
+        self._verify_dynamic_dimensions()
+
+    def _verify_dynamic_dimensions(self) -> None:
+        """Verify that a dimension is dynamic just where one of its parts is."""
+        source, shape = shape_of(self.src), shape_of(self.result)
+        groups = cast(Sequence[ArrayAttr[IntegerAttr[IndexType]]], self.reassociation.data)
+        for dimension, group in enumerate(groups):
+            parts = [shape[part.value.data] for part in group.data]
+            if dimension < len(source) and source[dimension] >= 0 and any(p < 0 for p in parts):
+                raise VerifyException(
+                    f"expected dimension {dimension} of collapsed type to be dynamic since one or "
+                    "more of the corresponding dimensions in the expanded type is dynamic"
+                )
+
+
+@irdl_op_definition
+class ReshapeOp(SyntaxOperation):
+    """The elements of a tensor in the shape that another tensor holds."""
+
+    name = "tensor.reshape"
+
+    source = operand_def(TensorType.constr() | BaseAttr(UnrankedTensorType))
+    shape = operand_def(TensorType)
+    result = result_def(TensorType.constr() | BaseAttr(UnrankedTensorType))
+
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        *(" ", Operand("source"), "(", Operand("shape"), ")", ATTRIBUTES),
+        *(" : (", Type("source"), ", ", Type("shape"), ") -> ", Type("result")),
+    )
+
+    def verify_(self) -> None:
+        super().verify_()
+        source, result = self.source.type, self.result.type
+        if element_type(source) != element_type(result):
+            raise VerifyException(
+                "element types of source and destination tensor types should be the same"
+            )
+        lengths = shape_of(self.shape)
+        if len(lengths) != 1:
+            raise VerifyException("expected the shape to be a tensor of rank 1")
+        if not isinstance(result, TensorType):
+            return
+        extents = shape_of(self.result)
+        if lengths[0] < 0:
+            raise VerifyException(
+                "cannot use shape operand with dynamic length to reshape to statically-ranked "
+                "tensor type"
+            )
+        if lengths[0] != len(extents):
+            raise VerifyException(
+                "length of shape operand differs from the result's tensor rank: "
+                f"{lengths[0]} and {len(extents)}"
+            )
+        before = shape_of(self.source) if isinstance(source, TensorType) else (-1,)
+        if min((*before, *extents), default=0) >= 0 and prod(before) != prod(extents):
+            raise VerifyException(
+                "source and destination tensor should have the same number of elements: "
+                f"{prod(before)} and {prod(extents)}"
+            )

@@ -248,7 +248,7 @@ func.func @f() {
 
 func.func @f(%x: tensor<4x8xf32>) {
   %c = arith.constant dense<[4, 2]> : tensor<2xindex>
-  // expected-error @+1 {{'tensor.reshape' op source and result tensor should have the same number of elements}}
+  // expected-error @+1 {{'tensor.reshape' op source and destination tensor should have the same number of elements: 32 and 40}}
   %r = tensor.reshape %x(%c) : (tensor<4x8xf32>, tensor<2xindex>) -> tensor<8x5xf32>
   return
 }
@@ -282,5 +282,37 @@ func.func @f(%x: tensor<4x8xf32>) {
 func.func @f(%x: tensor<4x8xf32>) {
   // expected-error @+1 {{'tensor.expand_shape' op expected output shape dim 1 to be 4, found 2}}
   %r = tensor.expand_shape %x [[0], [1, 2]] output_shape [4, 2, 4] : tensor<4x8xf32> into tensor<4x4x2xf32>
+  return
+}
+
+// -----
+
+func.func @reshaped_count(%a: tensor<8xf32>, %s: tensor<2xindex>) {
+  // expected-error @+1 {{source and destination tensor should have the same number of elements: 8 and 6}}
+  %0 = tensor.reshape %a(%s) : (tensor<8xf32>, tensor<2xindex>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @reshaped_rank(%a: tensor<8xf32>, %s: tensor<3xindex>) {
+  // expected-error @+1 {{length of shape operand differs from the result's tensor rank: 3 and 2}}
+  %0 = tensor.reshape %a(%s) : (tensor<8xf32>, tensor<3xindex>) -> tensor<2x?xf32>
+  return
+}
+
+// -----
+
+func.func @reshaped_dynamically(%a: tensor<8xf32>, %s: tensor<?xindex>) {
+  // expected-error @+1 {{cannot use shape operand with dynamic length to reshape to statically-ranked tensor type}}
+  %0 = tensor.reshape %a(%s) : (tensor<8xf32>, tensor<?xindex>) -> tensor<2x?xf32>
+  return
+}
+
+// -----
+
+func.func @expanded_dynamically(%a: tensor<8xf32>, %i: index) {
+  // expected-error @+1 {{expected dimension 0 of collapsed type to be dynamic since one or more of the corresponding dimensions in the expanded type is dynamic}}
+  %0 = tensor.expand_shape %a [[0, 1]] output_shape [2, %i] : tensor<8xf32> into tensor<2x?xf32>
   return
 }
