@@ -56,7 +56,7 @@ choices: .venv/run ## compare what is sent with Shardy and XLA: MESH_OPT_PEERS_P
 	cp .venv/choices.md docs/sharding_choices.md
 
 nightly: .venv/test ## the tests that take too long for every change
-	MESH_OPT_FUZZ_INPUTS=200000 $(BIN)/python -m pytest -n auto tests/unit/tools/test_fuzz.py tests/unit/tools/test_fuzz_generic.py
+	MESH_OPT_FUZZ_INPUTS=200000 $(BIN)/python -m pytest -n auto tests/unit/tools/test_fuzz*.py
 	$(BIN)/python -m pytest tests/lit --shell
 	MESH_OPT_ALL_RESHARDS=1 $(BIN)/python -m pytest tests/unit/sharding/test_reshard.py
 	MESH_OPT_RESHARDS=2000 $(BIN)/python -m pytest tests/executable/test_reshard.py
@@ -65,7 +65,7 @@ nightly: .venv/test ## the tests that take too long for every change
 	MESH_OPT_RANDOM_CHAINS=500 $(BIN)/python -m pytest tests/executable/test_random_chains.py
 
 fuzz: .venv/test ## read 20,000 mutated programs
-	MESH_OPT_FUZZ_INPUTS=20000 $(BIN)/python -m pytest -n auto tests/unit/tools/test_fuzz.py tests/unit/tools/test_fuzz_generic.py
+	MESH_OPT_FUZZ_INPUTS=20000 $(BIN)/python -m pytest -n auto tests/unit/tools/test_fuzz*.py
 
 bench: .venv/run ## measure the front end against plain xDSL
 	$(BIN)/python -m benchmarks.front_end

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import struct
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,8 +38,12 @@ def read_parameters(options: Sequence[str]) -> dict[tuple[str, str], Parameter]:
             raise UsageError(f"cannot read '{path}': {problem.strerror}") from problem
         try:
             found |= {(scope, key): parameter for key, parameter in reader(data)}
-        except (ValueError, EOFError, OSError, struct.error, zipfile.BadZipFile) as problem:
-            raise UsageError(f"'{path}' is no file of parameters: {problem}") from problem
+        except (UsageError, MemoryError):
+            raise
+        except Exception as problem:
+            # The libraries that read the formats raise what they like about damaged files.
+            reason = str(problem).strip() or type(problem).__name__
+            raise UsageError(f"'{path}' is no file of parameters: {reason}") from problem
     return found
 
 

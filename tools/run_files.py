@@ -116,17 +116,16 @@ def _read_file(text: str, wanted: int, role: Role) -> list[Array]:
         while stream.tell() < len(data):
             arrays.append(np.load(stream, allow_pickle=False))
         return arrays
-    except (ValueError, EOFError, OSError, SyntaxError) as problem:
-        raise UsageError(f"'{path}' is no file of NumPy arrays: {problem}") from problem
+    except (UsageError, MemoryError):
+        raise
+    except Exception as problem:
+        # Damaged headers and archives make NumPy, zipfile, zlib and tokenize raise what they like.
+        reason = str(problem).strip() or type(problem).__name__
+        raise UsageError(f"'{path}' is no file of NumPy arrays: {reason}") from problem
 
 
 def _from_archive(path: str, data: bytes, key: str, wanted: int, role: Role) -> list[Array]:
-    import zipfile
-
-    try:
-        archive: Any = np.load(io.BytesIO(data), allow_pickle=False)
-    except zipfile.BadZipFile as problem:
-        raise UsageError(f"'{path}' is no file of NumPy arrays: {problem}") from problem
+    archive: Any = np.load(io.BytesIO(data), allow_pickle=False)
     names: list[str] = list(archive.files)
     if key:
         if key not in names:

@@ -1,0 +1,78 @@
+"""Files of arrays and parameters with some bytes changed: they are read, or refused in words."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mesh_opt.tools.parameter_files import read_parameters
+from mesh_opt.tools.run_files import read_inputs
+from mesh_opt.tools.usage_error import UsageError
+from xdsl.dialects.builtin import TensorType, f32
+
+INPUTS = int(os.environ.get("MESH_OPT_FUZZ_INPUTS", "400"))
+FIRST = int(os.environ.get("MESH_OPT_FUZZ_FIRST", "0"))
+TYPES = [TensorType(f32, [4]), TensorType(f32, [-1, 2])]
+
+
+def _valid() -> dict[str, bytes]:
+    first, second = np.arange(4, dtype=np.float32), np.ones((3, 2), np.float32)
+    npy, npz, packed = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    np.save(npy, first)
+    np.save(npy, second)
+    np.savez(npz, arg0=first, arg1=second)
+    np.savez_compressed(packed, arg0=first, arg1=second)
+    return {"a.npy": npy.getvalue(), "a.npz": npz.getvalue(), "b.npz": packed.getvalue()}
+
+
+def _mutated(data: bytes, chooser: random.Random) -> bytes:
+    changed = bytearray(data)
+    for _ in range(chooser.choice((1, 1, 2, 5))):
+        # The headers are at the start, and those of archives at the end.
+        at = min(
+            chooser.choice((chooser.randrange(130), chooser.randrange(len(changed)))),
+            len(changed) - 1,
+        )
+        match chooser.randrange(4):
+            case 0:
+                changed[at] = chooser.randrange(256)
+            case 1:
+                del changed[at : at + chooser.randint(1, 9)]
+            case 2:
+                changed[at:at] = chooser.choice((b"(", b"-", b"9" * 12, b"\0", b"{", b"'|O'"))
+            case _:
+                changed[at] ^= 1 << chooser.randrange(8)
+        if not changed:
+            break
+    return bytes(changed)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_damaged_files(tmp_path: Path) -> None:
+    valid = _valid()
+    for number in range(FIRST, FIRST + INPUTS):
+        chooser = random.Random(number)
+        name = chooser.choice(sorted(valid))
+        path = tmp_path / name
+        path.write_bytes(_mutated(valid[name], chooser))
+        try:
+            read_inputs([f"@{path}"], TYPES)
+            if name.endswith(".npz"):
+                read_parameters([str(path)])
+        except (UsageError, MemoryError):
+            pass
+        except Exception as fault:
+            pytest.fail(f"{number}: {type(fault).__name__}: {fault}")
+
+
+@pytest.mark.parametrize("header", ["(" * 2000, "__import__('os').abort()", "{'shape': (1,", ""])
+def test_headers_that_are_no_dictionary(tmp_path: Path, header: str) -> None:
+    data = header.encode()
+    path = tmp_path / "a.npy"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + len(data).to_bytes(2, "little") + data)
+    with pytest.raises(UsageError, match="is no file of NumPy arrays"):
+        read_inputs([f"@{path}"], TYPES)
