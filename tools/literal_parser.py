@@ -1,8 +1,8 @@
-"""Constants and locations: the spellings of MLIR that xDSL's parser lacks or takes for others.
+"""Constants, locations and indices: the spellings of MLIR that xDSL's parser lacks or takes for others.
 
 xDSL 0.74 reads the bits of floats as integers, refuses floats that MLIR rounds to infinity,
-places errors about a whole constant behind it, and has no `sparse<...>` and no fused location
-with metadata.
+places errors about a whole constant behind it, takes the indices of `affine.load` for symbols, and
+has no `sparse<...>` and no fused location with metadata.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
     FusedLoc,
+    IndexType,
     IntegerAttr,
     LocationAttr,
     NoneAttr,
     RankedStructure,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.parser import AttrParser
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Span
@@ -187,6 +189,14 @@ class LiteralParser(ResourceParser):
         self.parse_punctuation(">", " in dense array")
         rounded = [representable(float(number), element) for number in numbers]
         return DenseArrayBase.from_list(element, rounded)
+
+    # Affine maps
+
+    def parse_affine_map_of_ssa_ids(self) -> tuple[AffineMap, Sequence[SSAValue[IndexType]]]:
+        """Read `[%i + 1, %j]`: values are dimensions, as in MLIR, where xDSL has symbols."""
+        found, values = super().parse_affine_map_of_ssa_ids()
+        dimensions = [AffineDimExpr(position) for position in range(len(values))]
+        return found.replace_dims_and_symbols([], dimensions, len(values), 0), values
 
     # Locations
 
