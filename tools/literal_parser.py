@@ -1,4 +1,4 @@
-"""Constants, locations and indices: the spellings of MLIR that xDSL's parser lacks or takes for others.
+"""Constants, locations and indices: spellings of MLIR that xDSL lacks or takes for others.
 
 xDSL 0.74 reads the bits of floats as integers, refuses floats that MLIR rounds to infinity,
 places errors about a whole constant behind it, takes the indices of `affine.load` for symbols, and
