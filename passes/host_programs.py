@@ -13,6 +13,7 @@ FUNCTIONS_AND_INITIALIZERS = FUNCTIONS | {"util.initializer"}
 
 CALLS = frozenset({"func.call", "util.call"})
 EXECUTABLES = frozenset({"flow.executable", "hal.executable", "stream.executable"})
+KERNEL_IN_PLACE = "flow.dispatch.workgroups"
 
 ABI_AFFINITY = "iree.abi.affinity"
 """On arguments and results of functions that callers see: the device that they are on."""
@@ -22,4 +23,14 @@ def host_operations(module: ModuleOp) -> Iterator[Operation]:
     """All operations of the host program, in order: those of kernels are left out."""
     for operation in module.body.block.ops:
         if operation.name not in EXECUTABLES:
-            yield from operation.walk()
+            yield from _outside_of_kernels(operation)
+
+
+def _outside_of_kernels(operation: Operation) -> Iterator[Operation]:
+    yield operation
+    if operation.name == KERNEL_IN_PLACE:
+        return
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.ops:
+                yield from _outside_of_kernels(inner)

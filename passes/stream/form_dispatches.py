@@ -11,7 +11,7 @@ program that says `flow.tensor.transfer` itself says where it wants to pay for i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -38,12 +38,14 @@ from .device_placement import MOVES, DevicePlacement, boundary_affinity
 from .dispatch_groups import (
     ENCODES,
     RESHAPES,
+    Group,
     Grouping,
     is_collective,
     is_computation,
     is_copied,
     repeated_broadcasts,
 )
+from .formed_dispatches import inline_regions, outline_workgroups
 from .kernel_outlining import KernelOutliner
 
 UNUSED_READS = frozenset({*MOVES, "util.global.load"})
@@ -62,19 +64,21 @@ class FormDispatchesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [operation for operation in op.body.block.ops if _is_program(operation)]
         sizes = DimensionSizes()
+        outliner = KernelOutliner(op, spelling_of(op))
+        formed = {function: inline_regions(function) for function in functions}
         for function in functions:
+            outline_workgroups(function, outliner)
             remove_unused(function)
             for block in blocks_of(function):
                 sizes.resolve(block)
                 free_destinations(block, sizes)
                 size_collectives(block, sizes)
-        outliner = KernelOutliner(op, spelling_of(op))
         placement = DevicePlacement(ctx, op)
         for function in functions:
             place_operands(function, placement, sizes)
         placement = DevicePlacement(ctx, op)
         for function in functions:
-            form_dispatches(function, placement, outliner, sizes)
+            form_dispatches(function, placement, outliner, sizes, formed[function])
 
 
 def _is_program(operation: Operation) -> bool:
@@ -183,13 +187,23 @@ def form_dispatches(
     placement: DevicePlacement,
     outliner: KernelOutliner,
     sizes: DimensionSizes,
+    formed: Sequence[Sequence[Operation]] = (),
 ) -> None:
-    """Replace what computes tensors in a function by dispatches."""
+    """Replace what computes tensors in a function by dispatches.
+
+    `formed` are the operations of those that the program forms itself.
+    """
     blocks = blocks_of(function)
     for block in blocks:
         for operation in tuple(block.ops):
             for value in (*operation.operands, *operation.results):
                 sizes.dynamic_sizes(value)
+    for operations in formed:
+        # What only tells sizes may be gone; what is copied to kernels is there without being asked.
+        left = [one for one in operations if one.parent is not None and not is_copied(one)]
+        if any(is_computation(operation) for operation in left):
+            place = placement.runs_on(next(one for one in left if is_computation(one)))
+            outliner.outline(Group(left, place), function, sizes, set())
     repeated = repeated_broadcasts(blocks, placement)
     for block in blocks:
         for group in Grouping(block, placement, repeated).arrange():

@@ -78,29 +78,33 @@ class KernelOperations:
             properties={"ordinal": IntegerAttr(ordinal, INDEX)},
         )
 
+    def count_from_slice(self, dialect: ExecutableOperations, workload: int) -> Region:
+        """How many workgroups there are, which slices of `workload` numbers in the kernel tell."""
+        count = Block(arg_types=[INDEX] * workload)
+        counted = self.workgroup_count.create(operands=count.args, result_types=[INDEX] * 3)
+        count.add_ops([counted, dialect.return_.build(operands=[counted.results])])
+        return Region(count)
+
     def executable(
         self,
         dialect: ExecutableOperations,
         name: str,
         kernel: FuncOp,
-        workload: int,
+        count: Region,
         beside: Sequence[Operation] = (),
     ) -> Operation:
         """An executable with one kernel, exported under the kernel's own name.
 
-        `workload` is how many numbers decide on the workgroups, `beside` what the kernel's module
-        holds before the kernel.
+        `count` tells how many workgroups there are, `beside` is what the kernel's module holds
+        before the kernel.
         """
-        count = Block(arg_types=[INDEX] * workload)
-        counted = self.workgroup_count.create(operands=count.args, result_types=[INDEX] * 3)
-        count.add_ops([counted, dialect.return_.build(operands=[counted.results])])
         export = dialect.export.create(
             properties={
                 "sym_visibility": StringAttr("public"),
                 "sym_name": kernel.sym_name,
                 "function_ref": SymbolRefAttr(kernel.sym_name),
             },
-            regions=[Region(count)],
+            regions=[count],
         )
         body = Block([export, ModuleOp([*beside, kernel]), dialect.end.create()])
         return dialect.executable.create(

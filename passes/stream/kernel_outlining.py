@@ -116,11 +116,24 @@ class KernelOutliner:
             kernel = FuncOp(f"{name}_{suffix}", (list(body.arg_types), []), Region(body))
             forget_names(kernel)
             self._kernels[key] = SymbolRefAttr(name, [kernel.sym_name])
-            executable = self._operations.executable(
-                FLOW, name, kernel, len(interface.workload), self._grids_of(kernel)
-            )
-            builder_before(function).insert(executable)
+            count = self._operations.count_from_slice(FLOW, len(interface.workload))
+            self._insert(name, kernel, count, function)
         return self._kernels[key]
+
+    def add_kernel(
+        self, kernel: FuncOp, function: Operation, workload: int, count: Region | None
+    ) -> SymbolRefAttr:
+        """The entry point of a finished kernel, in an executable of its own.
+
+        `count` says how many workgroups there are; by default that is left to the kernel.
+        """
+        name = self._fresh_name(function)
+        kernel.sym_name = StringAttr(f"{name}_{kernel.sym_name.data}")
+        forget_names(kernel)
+        if count is None:
+            count = self._operations.count_from_slice(FLOW, workload)
+        self._insert(name, kernel, count, function)
+        return SymbolRefAttr(name, [kernel.sym_name])
 
     def _fresh_name(self, function: Operation) -> str:
         base = symbol(function, "sym_name") or "initializer"
@@ -131,6 +144,10 @@ class KernelOutliner:
             if name not in self._taken:
                 self._taken.add(name)
                 return name
+
+    def _insert(self, name: str, kernel: FuncOp, count: Region, function: Operation) -> None:
+        executable = self._operations.executable(FLOW, name, kernel, count, self._grids_of(kernel))
+        builder_before(function).insert(executable)
 
     def _grids_of(self, kernel: FuncOp) -> list[Operation]:
         """The grids of processes that a kernel's collectives name: it sees no other module."""
@@ -294,7 +311,9 @@ class KernelBody:
         for value, bound in inputs.items():
             self._values[value] = self._load(value, bound)
         for operation in interface.sequence:
-            self._builder.insert(operation.clone(self._values))
+            copy = self._builder.insert(operation.clone(self._values))
+            # Where a kernel runs is the dispatch's affair.
+            copy.attributes.pop(AFFINITY, None)
         for value, bound in outputs.items():
             self._store(value, bound)
         self._builder.insert(ReturnOp())

@@ -120,7 +120,8 @@ class Relayouts:
         block = relayout_block(source, result, self._operations)
         kernel = FuncOp(label, (list(block.arg_types), []), Region(block))
         dims = sum(size is None for size in shape_of(source))
-        executable = self._operations.executable(STREAM, name, kernel, dims)
+        count = self._operations.count_from_slice(STREAM, dims)
+        executable = self._operations.executable(STREAM, name, kernel, count)
         located_builder(self._point, encode).insert(executable)
         return SymbolRefAttr(name, [kernel.sym_name])
 

@@ -23,3 +23,16 @@ func.func @inside(%a: !iree_tensor_ext.dispatch.tensor<readonly:tensor<?x4xf32>>
   %r = iree_tensor_ext.dispatch.tensor.load %a, offsets = [0, 0], sizes = [1, 4], strides = [1, 1] : !iree_tensor_ext.dispatch.tensor<readonly:tensor<?x4xf32>>{%n} -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// -----
+
+func.func @nested(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{is one dispatch and holds another}}
+  %r = flow.dispatch.region -> (tensor<4xf32>) {
+    %s = flow.dispatch.region -> (tensor<4xf32>) {
+      flow.return %a : tensor<4xf32>
+    }
+    flow.return %s : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
