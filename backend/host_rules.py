@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
 
 from ..dialects.diagnostics import OperationError
+from ..dialects.index_lists import mixed_list
 from ..interpreter.attributes import integers, operand_groups
 from ..interpreter.values import Value, dtype_of
 from .collective_rules import COLLECTIVE_RULES
@@ -73,13 +73,7 @@ def _geometry(
     groups = operand_groups(op, op.operands)[first_group:]
     lists: list[tuple[int, ...]] = []
     for name, dynamic in zip(("offsets", "sizes", "strides"), groups, strict=True):
-        remaining = iter(dynamic)
-        lists.append(
-            tuple(
-                frame.number(next(remaining)) if each == DYNAMIC_INDEX else each
-                for each in integers(op, f"static_{name}")
-            )
-        )
+        lists.append(mixed_list(integers(op, f"static_{name}"), map(frame.number, dynamic)))
     offsets, sizes, strides = lists
     for dimension, (offset, size, stride) in enumerate(zip(offsets, sizes, strides, strict=True)):
         last = offset + (size - 1) * stride

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.diagnostics import OperationError
+from ..dialects.index_lists import mixed_list
 from ..dialects.structured import structured_view
 from ..interpreter.attributes import integer, integers, operand_groups
 from .expressions import RESHAPES
@@ -101,15 +102,10 @@ class ShapeResolver:
         raise OperationError(operation, "has a result whose shape the numba backend cannot tell")
 
     def _fill(self, static: Sequence[int], dynamic: Sequence[SSAValue]) -> Shape:
-        remaining = iter(dynamic)
-        return tuple(self._number(next(remaining)) if size < 0 else size for size in static)
+        return mixed_list(static, map(self._number, dynamic))
 
     def _mixed(self, operation: Operation, name: str, dynamic: Sequence[SSAValue]) -> Shape:
-        remaining = iter(dynamic)
-        return tuple(
-            self._number(next(remaining)) if each == DYNAMIC_INDEX else each
-            for each in integers(operation, name)
-        )
+        return mixed_list(integers(operation, name), map(self._number, dynamic))
 
     def _combined(self, operation: Operation) -> Shape:
         first = self.shape(operation.operands[0])

@@ -28,6 +28,7 @@ from xdsl.ir.affine import (
 )
 
 from ..dialects.diagnostics import OperationError
+from ..dialects.index_lists import mixed_list
 from ..interpreter.values import element_type
 from .code import Code, Term
 from .elements import Element, element_of
@@ -98,10 +99,7 @@ class KernelWriter:
 
     def mixed_numbers(self, static: Sequence[int], dynamic: Sequence[SSAValue]) -> tuple[Term, ...]:
         """A list of which some entries are operands, marked by `DYNAMIC_INDEX`."""
-        remaining = iter(dynamic)
-        return tuple(
-            self.number(next(remaining)) if each == DYNAMIC_INDEX else each for each in static
-        )
+        return mixed_list(static, map(self.number, dynamic))
 
     def element_of(self, value: SSAValue) -> Element:
         """The element type of a tensor, or the type of a scalar."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     DenseArrayBase,
     IndexType,
     IntegerAttr,
@@ -32,14 +33,15 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import AttrParser, Parser, UnresolvedOperand
+from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..tiling.packed_layouts import DYNAMIC_TILE
 from .encoding_interfaces import EncodingTypeInterface, Tensor, with_encoding
+from .index_lists import parse_index_list, print_index_list
 from .printing import Spelling
+from .reading import integers
 from .resource_syntax import dynamic_dimensions
 from .syntax import (
     ATTRIBUTES,
@@ -55,8 +57,6 @@ from .syntax import (
 from .tensor_shapes import Shape, shape_of
 
 ACCESSES = ("readonly", "readwrite", "writeonly")
-DYNAMIC = DYNAMIC_TILE
-"""How MLIR keeps a size that is an operand in a list of static sizes."""
 
 
 class DispatchTensor(ParametrizedAttribute, EncodingTypeInterface, ABC):
@@ -130,31 +130,12 @@ class IndexList:
         return (f"static_{self.name}",)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
-        operands: list[UnresolvedOperand] = []
-
-        def parse_one() -> int:
-            if (operand := parser.parse_optional_unresolved_operand()) is None:
-                return parser.parse_integer()
-            operands.append(operand)
-            return DYNAMIC
-
-        numbers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_one)
-        parsed.operands[self.name] = operands
+        numbers, parsed.operands[self.name] = parse_index_list(parser)
         parsed.attributes[f"static_{self.name}"] = DenseArrayBase.from_list(i64, numbers)
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        operands = iter(values(operation, self.name))
-
-        def print_one(number: int) -> None:
-            if number == DYNAMIC:
-                printer.print_ssa_value(next(operands))
-            else:
-                printer.print_string(str(number))
-
-        static = operation.get_attr_or_prop(f"static_{self.name}")
-        numbers = static.get_values() if isinstance(static, DenseArrayBase) else ()
-        with printer.in_square_brackets():
-            printer.print_list(cast(tuple[int, ...], numbers), print_one)
+        numbers = integers(operation.get_attr_or_prop(f"static_{self.name}"))
+        print_index_list(printer, numbers, values(operation, self.name))
 
     def verify(self, operation: Operation) -> None:
         expected = static_list(operation, self.name).count(None)
@@ -179,9 +160,8 @@ OFFSETS_SIZES_STRIDES: Syntax = (
 
 def static_list(operation: Operation, name: str) -> tuple[int | None, ...]:
     """The offsets, sizes or strides of a load or store, `None` where an operand says."""
-    static = operation.get_attr_or_prop(f"static_{name}")
-    numbers = static.get_values() if isinstance(static, DenseArrayBase) else ()
-    return tuple(None if number == DYNAMIC else int(number) for number in numbers)
+    numbers = integers(operation.get_attr_or_prop(f"static_{name}"))
+    return tuple(None if number == DYNAMIC_INDEX else number for number in numbers)
 
 
 class DispatchTensorAccess(SyntaxOperation):

@@ -38,6 +38,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..sharding.grid import Grid
 from ..sharding.sharding import Axes, ReductionKind
+from .index_lists import mixed_list, parse_index_list, print_index_list, split_list
 from .shard_attributes import (
     SHARD_SPELLING,
     AxesArrayAttr,
@@ -62,17 +63,13 @@ from .shard_syntax import (
     Form,
     NamedResults,
     grid_reference,
-    mixed_list,
     parse_attributes,
     parse_clauses,
     parse_grid,
-    parse_index_list,
     print_attributes,
     print_clauses,
     print_grid,
-    print_index_list,
     segment_sizes,
-    split_list,
 )
 from .shard_traits import ShardCanonicalization
 

@@ -30,6 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..sharding.grid import Grid
 from ..sharding.sharding import Axes
+from .index_lists import mixed_list, split_list
 from .shard_attributes import (
     AxesArrayAttr,
     IndicesAttr,
@@ -54,14 +55,12 @@ from .shard_syntax import (
     Clause,
     Form,
     grid_reference,
-    mixed_list,
     parse_attributes,
     parse_clauses,
     parse_grid,
     print_attributes,
     print_clauses,
     print_grid,
-    split_list,
 )
 from .shard_traits import ShardCanonicalization
 

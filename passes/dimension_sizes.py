@@ -19,6 +19,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..dialects.encoding_interfaces import Tensor
+from ..dialects.index_lists import mixed_list
 from ..dialects.reading import attribute, integers
 from ..dialects.size_arithmetic import constant_index
 from ..dialects.tensor_shapes import ranked
@@ -215,8 +216,8 @@ def _slice(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     del sizes
     operation = value.op
     static = integers(attribute(operation, "static_sizes"))
-    dynamic = iter(cast(Sequence[SSAValue], getattr(operation, "sizes", ())))
-    lengths: list[Size] = [next(dynamic) if s == DYNAMIC_INDEX else s for s in static]
+    dynamic = cast(Sequence[SSAValue], getattr(operation, "sizes", ()))
+    lengths: Sequence[Size] = mixed_list(static, dynamic)
     shape = cast(Tensor, value.type).get_shape()
     kept: list[Size] = []
     rest = len(lengths)

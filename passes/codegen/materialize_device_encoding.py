@@ -39,6 +39,7 @@ from ...dialects.dispatch_tensors import (
     static_list,
 )
 from ...dialects.encoding_interfaces import Tensor, plain, tensor_encoding
+from ...dialects.index_lists import mixed_list
 from ...dialects.linalg import NAMED_CLASSES
 from ...dialects.size_arithmetic import constant_index
 from ...dialects.tensor_shapes import element_of, ranked, shape_of
@@ -179,8 +180,7 @@ def _dynamic_dims(operation: Operation) -> Sequence[SSAValue]:
 
 
 def _sizes(tensor: Tensor, dims: Sequence[SSAValue]) -> list[Size]:
-    rest = iter(dims)
-    return [next(rest) if size == DYNAMIC_INDEX else size for size in tensor.get_shape()]
+    return list(mixed_list(tensor.get_shape(), dims))
 
 
 def _load(kernel: KernelLowering, operation: Operation) -> None:

@@ -14,6 +14,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.index_lists import mixed_list, split_list
 from ...dialects.shard import BroadcastOp
 from ...sharding.factors import Factor, FactorKind
 from ...sharding.local_shape import borders
@@ -131,11 +132,8 @@ _LISTS = ("static_offsets", "static_sizes", "static_strides")
 
 def _mixed(entries: Sequence[Size]) -> tuple[DenseArrayBase, list[SSAValue]]:
     """Numbers with marks in the place of values, and the values."""
-    numbers = [entry if isinstance(entry, int) else DYNAMIC_INDEX for entry in entries]
-    return (
-        DenseArrayBase.from_list(i64, numbers),
-        [entry for entry in entries if not isinstance(entry, int)],
-    )
+    numbers, values = split_list(entries)
+    return DenseArrayBase.from_list(i64, numbers), values
 
 
 def slice_lists(
@@ -143,10 +141,7 @@ def slice_lists(
 ) -> list[list[Size]]:
     """Lists of numbers, with values in the place of their marks: offsets, sizes and strides."""
     values = iter(dynamic)
-    return [
-        [next(values) if number == DYNAMIC_INDEX else number for number in numbers]
-        for numbers in (integers(operation, name) or () for name in names)
-    ]
+    return [list(mixed_list(integers(operation, name) or (), values)) for name in names]
 
 
 @partitions("tensor.pad")

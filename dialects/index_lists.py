@@ -1,0 +1,68 @@
+"""Lists of numbers some of which are values: `[1, %i]` is `(1, DYNAMIC_INDEX)` and `(%i,)`.
+
+The numbers are kept in a property, with `DYNAMIC_INDEX` as a mark for a hole, and the values that
+fill the holes are operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import SSAValue
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+
+ValueT = TypeVar("ValueT")
+
+
+def parse_index_list(parser: Parser) -> tuple[list[int], list[UnresolvedOperand]]:
+    """Parse `[1, %i]` into the static numbers (holes marked) and the operands."""
+    numbers: list[int] = []
+    operands: list[UnresolvedOperand] = []
+
+    def element() -> None:
+        operand = parser.parse_optional_unresolved_operand()
+        if operand is None:
+            position = parser.pos
+            number = parser.parse_integer(allow_boolean=False)
+            if not DYNAMIC_INDEX < number < 2**63:
+                parser.raise_error(f"{number} does not fit in 64 bits", position, parser.pos)
+            numbers.append(number)
+        else:
+            numbers.append(DYNAMIC_INDEX)
+            operands.append(operand)
+
+    parser.parse_comma_separated_list(parser.Delimiter.SQUARE, element)
+    return numbers, operands
+
+
+def print_index_list(
+    printer: Printer, numbers: Sequence[int], operands: Sequence[SSAValue]
+) -> None:
+    """Print static numbers with the operands in their holes, `?` where one is missing."""
+    remaining = iter(operands)
+
+    def element(number: int) -> None:
+        if number != DYNAMIC_INDEX:
+            printer.print_int(number)
+        elif (operand := next(remaining, None)) is not None:
+            printer.print_ssa_value(operand)
+        else:
+            printer.print_string("?")
+
+    with printer.in_square_brackets():
+        printer.print_list(numbers, element)
+
+
+def mixed_list(numbers: Iterable[int], values: Iterable[ValueT]) -> tuple[int | ValueT, ...]:
+    """The numbers, with the values in the holes. A hole without one, an error, stays a hole."""
+    remaining = iter(values)
+    return tuple(next(remaining, n) if n == DYNAMIC_INDEX else n for n in numbers)
+
+
+def split_list(mixed: Sequence[int | SSAValue]) -> tuple[list[int], list[SSAValue]]:
+    """The inverse of `mixed_list`."""
+    numbers = [item if isinstance(item, int) else DYNAMIC_INDEX for item in mixed]
+    return numbers, [item for item in mixed if not isinstance(item, int)]
