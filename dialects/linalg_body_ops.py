@@ -62,7 +62,7 @@ class IndexOp(IRDLOperation):
 
     name = "linalg.index"
 
-    dim = prop_def(IntegerAttr)
+    dim = prop_def(IntegerAttr.constr(i64))
     result = result_def(IndexType)
 
     traits = traits_def(Pure())

@@ -161,7 +161,7 @@ def parse_index_switch(parser: Parser) -> Operation:
     selector = parser.parse_operand(_INDEX)
     attributes = parser.parse_optional_attr_dict()
     types: Sequence[Attribute] = ()
-    if parser.parse_optional_punctuation("->") is not None:
+    if parser.parse_optional_punctuation("->"):
         types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
     values: list[int] = []
     regions: list[Region] = []

@@ -199,3 +199,15 @@ func.func @f(%x: tensor<4x4xf32>) {
   %r = linalg.pack %x inner_dims_pos = [0] inner_tiles = [-2] into %x : tensor<4x4xf32> -> tensor<4x4xf32>
   return
 }
+
+// -----
+
+func.func @position_of_another_type(%t: tensor<4xf32>) {
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%t : tensor<4xf32>) {
+  ^bb0(%x: f32):
+    // expected-error @+1 {{Expected attribute i64 but got index}}
+    %i = "linalg.index"() <{dim = 0 : index}> : () -> index
+    linalg.yield %x : f32
+  } -> tensor<4xf32>
+  return
+}
