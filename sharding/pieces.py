@@ -93,13 +93,21 @@ def plan_exchange(owned: Sequence[Interval], wanted: Sequence[Interval]) -> Exch
 def _rounds(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
     """Pieces in rounds in which nobody sends or receives two, the long ones first."""
     rounds: list[list[_Piece]] = []
+    senders: list[set[int]] = []
+    receivers: list[set[int]] = []
     for piece in sorted(pieces, key=lambda p: (-p.length, p.sender - p.receiver)):
-        for found in rounds:
-            if all(p.sender != piece.sender and p.receiver != piece.receiver for p in found):
-                found.append(piece)
-                break
-        else:
-            rounds.append([piece])
+        number = 0
+        while number < len(rounds) and (
+            piece.sender in senders[number] or piece.receiver in receivers[number]
+        ):
+            number += 1
+        if number == len(rounds):
+            rounds.append([])
+            senders.append(set())
+            receivers.append(set())
+        rounds[number].append(piece)
+        senders[number].add(piece.sender)
+        receivers[number].add(piece.receiver)
     return rounds
 
 
