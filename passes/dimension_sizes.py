@@ -70,8 +70,8 @@ class DimensionSizes:
         for operation in tuple(block.ops):
             if operation.name != "tensor.dim" or operation.results[0] in self._sizes.values():
                 continue
-            index = constant_operand(operation.operands[1])
-            if index is not None and ranked(operation.operands[0]) is not None:
+            index, tensor = constant_operand(operation.operands[1]), ranked(operation.operands[0])
+            if index is not None and tensor is not None and 0 <= index < tensor.get_num_dims():
                 size = self.value(operation.operands[0], index)
                 Rewriter.replace_op(operation, [], [size])
 

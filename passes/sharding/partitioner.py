@@ -308,9 +308,10 @@ class Partitioner:
                 if not isinstance(owner, Operation) or owner.name != "tensor.dim":
                     return at
                 index = constant_index(owner.operands[1])
-                if index is None or owner.operands[0] not in self._tensors:
+                source = owner.operands[0]
+                if index is None or source not in self._tensors or index not in dimensions(source):
                     return at
-                at = (owner.operands[0], index)
+                at = (source, index)
             following = self._same_size.get(at)
             if following is None:
                 return at
@@ -345,6 +346,11 @@ def normal(sharding: Sharding | None) -> Sharding | None:
 def shape(value: SSAValue) -> tuple[int | None, ...]:
     """The shape of a tensor of the source program, empty for any other value."""
     return tensor_shape(value) or ()
+
+
+def dimensions(value: SSAValue) -> range:
+    """The numbers of the dimensions of a tensor of the source program."""
+    return range(len(shape(value)))
 
 
 def total_bytes(value: SSAValue) -> float:

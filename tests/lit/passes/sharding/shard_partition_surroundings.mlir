@@ -55,3 +55,18 @@ func.func @no_return(%x: tensor<4x4xf32>) {
   %z = shard.shard %x to %s : tensor<4x4xf32>
   "other.exit"(%z) : (tensor<4x4xf32>) -> ()
 }
+
+// A dimension that a tensor does not have is left for the program to fail at.
+
+// CHECK-LABEL: func.func @no_such_dimension
+// CHECK:       %d = tensor.dim %{{.*}}, %{{.*}} : tensor<?x8xf32>
+// CHECK-NEXT:  tensor.empty(%d) : tensor<?x4xf32>
+func.func @no_such_dimension(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %s = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
+  %z = shard.shard %x to %s : tensor<?x8xf32>
+  %c2 = arith.constant 2 : index
+  %d = tensor.dim %z, %c2 : tensor<?x8xf32>
+  %e = tensor.empty(%d) : tensor<?x8xf32>
+  %y = shard.shard %e to %s : tensor<?x8xf32>
+  return %y : tensor<?x8xf32>
+}
