@@ -69,6 +69,8 @@ class Entry:
     sources: tuple[Source, ...] = ()
     captures: tuple[tuple[Operation, int], ...] = ()
     """Operands inside its regions that are tensors from outside."""
+    in_parallel: bool = False
+    """It is in a loop whose iterations may run in any order: no collective can be with it."""
 
 
 @dataclass(slots=True)
@@ -127,6 +129,7 @@ class _Builder:
         self._same: list[tuple[SSAValue, SSAValue]] = []
         self._function_results: dict[Operation, list[SSAValue | None]] = {}
         self._function: Operation | None = None
+        self._in_parallel = False
         self._handlers: dict[str, Callable[[Operation], None]] = {
             SHARD: self._annotation,
             SHARDING: self._nothing,
@@ -216,7 +219,9 @@ class _Builder:
         else:
             for result in operation.results:
                 self._add_node(result)
-        self._graph.entries.append(Entry(operation, kind, rule, captures=captures))
+        self._graph.entries.append(
+            Entry(operation, kind, rule, None, (), captures, self._in_parallel)
+        )
 
     def _makes_free_value(self, operation: Operation, rule: FactorRule) -> bool:
         return (
@@ -319,7 +324,9 @@ class _Builder:
                 for position, output in enumerate(outputs)
             ],
         )
+        around, self._in_parallel = self._in_parallel, True
         self._region(operation.regions[0])
+        self._in_parallel = around
         for output in outputs:
             for insertion in output.insertions:
                 rule = self._rules.intern(output.insertion_rule(insertion))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.dialects.builtin import FixedBitwidthType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects.structured import element_type
 from ...dialects.tensor_shapes import tensor_shape
@@ -29,7 +29,7 @@ from ...sharding.plan import (
 from ...sharding.projection import DimensionAxes, back, project
 from ...sharding.sharding import Sharding
 from .graph import Entry, EntryKind, ShardingGraph, is_tensor
-from .rules.shared_outputs import INSERTION, PARALLEL_LOOP, seen_through
+from .rules.shared_outputs import INSERTION, seen_through
 
 
 @dataclass(slots=True)
@@ -79,7 +79,6 @@ class Placer:
     ) -> None:
         self._graph = graph
         self._preference = preference
-        self._in_parallel: dict[Block, bool] = {}
         self._complete = complete
         self._placement = Placement()
         self._plans: dict[object, Plan] = {}
@@ -222,7 +221,7 @@ class Placer:
         grid = self._grid_at(operation)
         if grid is None:
             return
-        plan = self._plan(operation, rule, grid)
+        plan = self._plan(entry, rule, grid)
         self._placement.plans.append(PlannedOperation(entry, plan, grid))
         offsets = self._offsets(operation, rule, plan)
         for index, value in enumerate(operation.operands):
@@ -239,15 +238,15 @@ class Placer:
                 )
         self._captured(entry, grid)
 
-    def _plan(self, operation: Operation, rule: FactorRule, grid: Grid) -> Plan:
+    def _plan(self, entry: Entry, rule: FactorRule, grid: Grid) -> Plan:
         """The plan of an operation, chosen once for all that look and come alike."""
+        operation = entry.operation
         # Shardings are one object each, so identities tell them apart.
         definitions, values = self._placement.definitions, self._graph.values
-        preference = self._preference_at(operation)
         key = (
             id(rule),
             grid.name,
-            preference.move_axes,
+            entry.in_parallel,
             *[
                 (
                     id(definitions.get(value)),
@@ -271,28 +270,12 @@ class Placer:
                 for index, value in enumerate(operation.operands)
             ]
             results = [self._outgoing(value, grid) for value in operation.results]
+            preference = self._preference
+            if entry.in_parallel:
+                preference = replace(preference, move_axes=False)
             plan = choose_plan(rule, operands, results, known_extents(grid.shape), preference)
             self._plans[key] = plan
         return plan
-
-    def _preference_at(self, operation: Operation) -> Preference:
-        """As asked for, but nothing moves in a loop whose iterations may run in any order."""
-        block = operation.parent
-        if block is None or not self._is_in_parallel(block):
-            return self._preference
-        return replace(self._preference, move_axes=False)
-
-    def _is_in_parallel(self, block: Block) -> bool:
-        """Whether a block is a loop's whose iterations may run in any order, or in one."""
-        known = self._in_parallel.get(block)
-        if known is None:
-            around = block.parent_op()
-            known = around is not None and (
-                around.name == PARALLEL_LOOP
-                or (around.parent is not None and self._is_in_parallel(around.parent))
-            )
-            self._in_parallel[block] = known
-        return known
 
     def _is_demanded(self, value: SSAValue) -> bool:
         """Whether the program says how users are to see a value."""

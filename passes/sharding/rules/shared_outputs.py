@@ -20,7 +20,6 @@ from ....sharding.sharding import Sharding
 from .builder import integers
 from .tensor_slices import kept_dimensions, whole_dimensions
 
-PARALLEL_LOOP = "scf.forall"
 IN_PARALLEL = "scf.forall.in_parallel"
 INSERTION = "tensor.parallel_insert_slice"
 
