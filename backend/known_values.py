@@ -26,7 +26,7 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The static shape of a tensor, `DYNAMIC_INDEX` where unknown; `()` for a scalar."""
     value_type = value.type
     if isinstance(value_type, TensorType):
-        return cast(TensorType[Attribute], value_type).get_shape()
+        return cast("TensorType[Attribute]", value_type).get_shape()
     return ()
 
 

@@ -154,7 +154,7 @@ def _integer_lists(
         return ()
     lists: list[tuple[int, ...]] = []
     if isinstance(attribute, ArrayAttr):
-        for entry in cast(ArrayAttr[Attribute], attribute).data:
+        for entry in cast("ArrayAttr[Attribute]", attribute).data:
             if not isinstance(entry, DenseArrayBase):
                 break
             values = entry.get_values()

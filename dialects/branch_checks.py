@@ -29,7 +29,7 @@ def _given(operation: Operation) -> Iterator[Sequence[SSAValue]]:
 
 
 def _lengths(operation: Operation, name: str) -> list[int]:
-    segments = cast(DenseArrayBase[IntegerType], operation.properties[name])
+    segments = cast("DenseArrayBase[IntegerType]", operation.properties[name])
     return list(segments.get_values())
 
 

@@ -145,7 +145,7 @@ class IndexList:
 
     def fits(self, operation: Operation) -> bool:
         static = operation.get_attr_or_prop(f"static_{self.name}")
-        return cast(DenseArrayBase[IntegerType], static).elt_type == i64
+        return cast("DenseArrayBase[IntegerType]", static).elt_type == i64
 
 
 OFFSETS_SIZES_STRIDES: Syntax = (

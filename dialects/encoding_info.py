@@ -70,7 +70,7 @@ def _read_integers(info: DictionaryAttr, key: str, *, optional: bool = False) ->
         return ()
     if not isinstance(array, ArrayAttr):
         raise VerifyException(f"{ENCODING_INFO} expects an array '{key}'")
-    return tuple(_integer(value, key) for value in cast(ArrayAttr[Attribute], array))
+    return tuple(_integer(value, key) for value in cast("ArrayAttr[Attribute]", array))
 
 
 def _integer(value: Attribute, where: str) -> int:
@@ -105,7 +105,7 @@ def _read_swizzle(attribute: Attribute) -> Swizzle:
     def array(value: Attribute | None) -> tuple[Attribute, ...]:
         if not isinstance(value, ArrayAttr):
             raise VerifyException(f"{ENCODING_INFO} {message}")
-        return tuple(cast(ArrayAttr[Attribute], value))
+        return tuple(cast("ArrayAttr[Attribute]", value))
 
     def factor(value: Attribute) -> SwizzleDimension:
         kind, size, *rest = array(value)

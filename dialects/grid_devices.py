@@ -28,7 +28,7 @@ def process_devices(grid: Operation) -> tuple[AffinityAttribute, ...] | None:
     devices = grid.attributes.get(DEVICES)
     if not isinstance(devices, ArrayAttr):
         return None
-    return cast(ArrayAttr[AffinityAttribute], devices).data
+    return cast("ArrayAttr[AffinityAttribute]", devices).data
 
 
 def verify_devices(grid: Operation, word: str = "grid") -> None:
@@ -46,7 +46,7 @@ def verify_devices(grid: Operation, word: str = "grid") -> None:
             f"{DEVICES} name one device for each process, but @{value.name} has extents that are "
             "only known at run time"
         )
-    listed, count = cast(ArrayAttr[Attribute], devices).data, value.device_count()
+    listed, count = cast("ArrayAttr[Attribute]", devices).data, value.device_count()
     if len(listed) != count:
         raise VerifyException(
             f"{DEVICES} name one device for each process: expected {count} for {word} "

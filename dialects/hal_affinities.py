@@ -87,7 +87,7 @@ class DeviceOptimalAttr(ParametrizedAttribute, AffinityAttribute):
                 raise VerifyException(f"expected an affinity, found {affinity}")
 
     def device_names(self) -> tuple[str, ...]:
-        affinities = cast(ArrayAttr[AffinityAttribute], self.affinities)
+        affinities = cast("ArrayAttr[AffinityAttribute]", self.affinities)
         return tuple(dict.fromkeys(n for a in affinities for n in a.device_names()))
 
 

@@ -109,7 +109,7 @@ class DeviceTargetAttr(DeviceAttribute):
                 if isinstance(attribute, DictionaryAttr):
                     configuration = attribute
                 elif isinstance(attribute, ArrayAttr):
-                    targets = cast(ArrayAttr[Attribute], attribute)
+                    targets = cast("ArrayAttr[Attribute]", attribute)
                 else:
                     parser.raise_error("expected a dictionary or a list of targets", position)
         _end_device(parser)

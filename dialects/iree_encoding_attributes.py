@@ -104,7 +104,7 @@ class EncodingAttr(ParametrizedAttribute, ContractionEncoding, ConvolutionEncodi
             if key == "op_type":
                 return lambda: printer.print_string(self.op_type.data)
             if key == "iteration_sizes":
-                sizes = cast(ArrayAttr[IntegerAttr], value)
+                sizes = cast("ArrayAttr[IntegerAttr]", value)
                 return lambda: print_sizes(printer, sizes)
             return value
 
@@ -151,7 +151,7 @@ class EncodingAttr(ParametrizedAttribute, ContractionEncoding, ConvolutionEncodi
         for index, slot in enumerate(self.user_indexing_maps):
             parts = (slot,)
             if isinstance(slot, ArrayAttr):
-                parts = cast(ArrayAttr[Attribute], slot).data
+                parts = cast("ArrayAttr[Attribute]", slot).data
             maps = tuple(part.data for part in parts if isinstance(part, AffineMapAttr))
             if not maps or len(maps) != len(parts):
                 raise VerifyException(
@@ -263,7 +263,7 @@ class EncodingAttr(ParametrizedAttribute, ContractionEncoding, ConvolutionEncodi
         """What `round_dims_to` says of M, N and K."""
         if isinstance(self.round_dims_to, NoneAttr):
             return {}
-        rounded = cast(DenseArrayBase[IntegerType], self.round_dims_to).get_values()
+        rounded = cast("DenseArrayBase[IntegerType]", self.round_dims_to).get_values()
         return dict(zip((Role.M, Role.N, Role.K), rounded, strict=False))
 
     def dynamic_dimensions(self) -> int:

@@ -100,8 +100,8 @@ class GenericOp(StructuredOp):
             value = attributes.pop(name, None)
             if not isinstance(value, ArrayAttr):
                 parser.raise_error(f"expected '{name}' attribute", position)
-            properties[name] = cast(ArrayAttr[Attribute], value)
-        names = cast(ArrayAttr[Attribute], properties["iterator_types"])
+            properties[name] = cast("ArrayAttr[Attribute]", value)
+        names = cast("ArrayAttr[Attribute]", properties["iterator_types"])
         iterators: list[IteratorTypeAttr] = []
         for iterator in names:
             if isinstance(iterator, StringAttr):
@@ -330,7 +330,7 @@ def parse_maps(parser: Parser) -> IndexingMaps:
     position = parser.pos
     value = parser.parse_attribute()
     if isinstance(value, ArrayAttr):
-        maps = cast(ArrayAttr[Attribute], value)
+        maps = cast("ArrayAttr[Attribute]", value)
         if all(isinstance(each, AffineMapAttr) for each in maps):
             return cast(IndexingMaps, maps)
     parser.raise_error("expected an array of affine maps", position)

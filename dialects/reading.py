@@ -25,7 +25,7 @@ def element_type(value_type: Attribute) -> Attribute:
     A complex number is a scalar here, though xDSL's class for its type has elements.
     """
     if isinstance(value_type, _SHAPED):
-        return cast(TensorType[Attribute], value_type).element_type
+        return cast("TensorType[Attribute]", value_type).element_type
     return value_type
 
 

@@ -356,7 +356,7 @@ def ties_of(operation: Operation, results: int) -> tuple[int, ...]:
     attribute = operation.get_attr_or_prop("tied_operands")
     if not isinstance(attribute, ArrayAttr):
         return (UNTIED,) * results
-    ties = cast(ArrayAttr[IntegerAttr], attribute)
+    ties = cast("ArrayAttr[IntegerAttr]", attribute)
     return tuple(tie.value.data for tie in ties)
 
 

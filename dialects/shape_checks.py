@@ -20,7 +20,7 @@ def ranked_type(value: SSAValue) -> TensorType[Attribute]:
     value_type = value.type
     if not isinstance(value_type, TensorType):
         raise VerifyException(f"expected a ranked tensor, but got '{value_type}'")
-    return cast(TensorType[Attribute], value_type)
+    return cast("TensorType[Attribute]", value_type)
 
 
 def shape_of(value: SSAValue) -> Shape:

@@ -153,14 +153,14 @@ def shape_of(value_type: Attribute) -> Shape:
     """The shape of a ranked tensor or memref."""
     if not isinstance(value_type, TensorType | MemRefType):
         raise VerifyException(f"expected a ranked tensor or memref, got {value_type}")
-    return shape_of_tensor(cast(TensorType[Attribute], value_type))
+    return shape_of_tensor(cast("TensorType[Attribute]", value_type))
 
 
 def element_type_of(value_type: Attribute) -> Attribute:
     """The element type of a ranked tensor or memref."""
     if not isinstance(value_type, TensorType | MemRefType):
         raise VerifyException(f"expected a ranked tensor or memref, got {value_type}")
-    return cast(TensorType[Attribute], value_type).element_type
+    return cast("TensorType[Attribute]", value_type).element_type
 
 
 def show(size: int | None) -> str:

@@ -128,7 +128,7 @@ def _nested(attribute: Attribute, seen: set[int]) -> Iterator[Attribute]:
         seen.add(id(one))
         yield one
         if isinstance(one, ArrayAttr):
-            stack += cast(ArrayAttr[Attribute], one).data
+            stack += cast("ArrayAttr[Attribute]", one).data
         elif isinstance(one, DictionaryAttr):
             stack += one.data.values()
         elif isinstance(one, ParametrizedAttribute):
@@ -218,7 +218,7 @@ class Respelling:
 
     def _change_attribute(self, attribute: Attribute, operation: Operation) -> Attribute:
         if isinstance(attribute, ArrayAttr):
-            items = cast(ArrayAttr[Attribute], attribute).data
+            items = cast("ArrayAttr[Attribute]", attribute).data
             return ArrayAttr([self._attribute(item, operation) for item in items])
         if isinstance(attribute, DictionaryAttr):
             entries = {
@@ -248,7 +248,7 @@ class Respelling:
             return tensor
         encoding = tensor.encoding
         if isinstance(encoding, EncodingAttr) and encoding.is_resolved:
-            targets = cast(ArrayAttr[Attribute], self._attribute(encoding.targets, operation))
+            targets = cast("ArrayAttr[Attribute]", self._attribute(encoding.targets, operation))
             solvers = [s for s in targets if isinstance(s, EncodingSolverInterface)]
             general = cast(EncodingAttr, self._attribute(encoding.without_targets(), operation))
             settled = general.resolve(with_encoding(tensor, general), solvers, self._spelling)
@@ -293,7 +293,7 @@ class Respelling:
 
 def _maps(slot: Attribute) -> tuple[Attribute, ...]:
     """The maps in one place of `user_indexing_maps`: one, or several to compose."""
-    return cast(ArrayAttr[Attribute], slot).data if isinstance(slot, ArrayAttr) else (slot,)
+    return cast("ArrayAttr[Attribute]", slot).data if isinstance(slot, ArrayAttr) else (slot,)
 
 
 def _rounding(encoding: EncodingAttr) -> DenseArrayBase | None:

@@ -113,7 +113,7 @@ class DispatchResources:
         parsed.attributes["resource_accesses"] = ArrayAttr(accesses)
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        accesses = cast(ArrayAttr[IntegerAttr], operation.get_attr_or_prop("resource_accesses"))
+        accesses = cast("ArrayAttr[IntegerAttr]", operation.get_attr_or_prop("resource_accesses"))
         names = ("resources", "resource_sizes", "resource_offsets", "resource_lengths")
         columns = (values(operation, name) for name in names)
 
@@ -138,7 +138,7 @@ class DispatchResources:
         verify_columns(
             operation, "resources", "resource_sizes", "resource_offsets", "resource_lengths"
         )
-        accesses = cast(ArrayAttr[IntegerAttr], operation.get_attr_or_prop("resource_accesses"))
+        accesses = cast("ArrayAttr[IntegerAttr]", operation.get_attr_or_prop("resource_accesses"))
         resources = len(values(operation, "resources"))
         if len(accesses) != resources:
             raise VerifyException(f"{resources} resources, but accesses of {len(accesses)}")
@@ -147,5 +147,5 @@ class DispatchResources:
                 raise VerifyException(f"no resource is accessed in the way {access.value.data}")
 
     def fits(self, operation: Operation) -> bool:
-        accesses = cast(ArrayAttr[IntegerAttr], operation.get_attr_or_prop("resource_accesses"))
+        accesses = cast("ArrayAttr[IntegerAttr]", operation.get_attr_or_prop("resource_accesses"))
         return all(access == IntegerAttr(access.value.data, i32) for access in accesses)

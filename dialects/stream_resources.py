@@ -196,7 +196,7 @@ class Slices:
         parsed.types["packed_offsets"] = [INDEX] * len(sizes)
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        ends = cast(ArrayAttr[IntegerAttr], operation.get_attr_or_prop("lifetime_intervals")).data
+        ends = cast("ArrayAttr[IntegerAttr]", operation.get_attr_or_prop("lifetime_intervals")).data
         numbers = [end.value.data for end in ends]
 
         def print_one(item: tuple[int, int, SSAValue]) -> None:

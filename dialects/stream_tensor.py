@@ -269,7 +269,7 @@ class TensorEncodeOp(TensorCopy):
 
 def plain_type(type_: Attribute) -> Attribute:
     """A type without its encoding, if it has one."""
-    return plain(cast(TensorType[Attribute], type_)) if isinstance(type_, TensorType) else type_
+    return plain(cast("TensorType[Attribute]", type_)) if isinstance(type_, TensorType) else type_
 
 
 @irdl_op_definition

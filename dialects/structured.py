@@ -94,7 +94,7 @@ def given_maps(operation: Operation) -> tuple[AffineMap, ...] | None:
     maps = attribute(operation, "indexing_maps")
     if not isinstance(maps, ArrayAttr):
         return None
-    attributes = cast(ArrayAttr[Attribute], maps)
+    attributes = cast("ArrayAttr[Attribute]", maps)
     return tuple(each.data for each in attributes if isinstance(each, AffineMapAttr))
 
 
@@ -201,7 +201,7 @@ def _read_generic(operation: Operation) -> StructuredView | None:
     types = attribute(operation, "iterator_types")
     if len(sizes) != 2 or not isinstance(types, ArrayAttr):
         return None
-    names = (getattr(each, "data", "") for each in cast(ArrayAttr[Attribute], types))
+    names = (getattr(each, "data", "") for each in cast("ArrayAttr[Attribute]", types))
     iterators = tuple(map(IteratorType, names))
     return _view(operation, sizes[0], given_maps(operation), iterators, _own_body(operation))
 

@@ -83,7 +83,7 @@ class EntryPoints:
         parsed.attributes["entry_points"] = ArrayAttr(points or [parse_one()])
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        points = cast(ArrayAttr[SymbolRefAttr], operation.get_attr_or_prop("entry_points"))
+        points = cast("ArrayAttr[SymbolRefAttr]", operation.get_attr_or_prop("entry_points"))
         if len(points) == 1:
             printer.print_attribute(points.data[0])
             return
@@ -91,5 +91,5 @@ class EntryPoints:
             printer.print_list(points, printer.print_attribute)
 
     def verify(self, operation: Operation) -> None:
-        if not cast(ArrayAttr[SymbolRefAttr], operation.get_attr_or_prop("entry_points")):
+        if not cast("ArrayAttr[SymbolRefAttr]", operation.get_attr_or_prop("entry_points")):
             raise VerifyException("expects at least one entry point")

@@ -143,8 +143,8 @@ def _reassociation(operation: Operation) -> None:
         collapsed, expanded = expanded, collapsed
     require_same_elements(collapsed, expanded)
     groups: list[list[int]] = []
-    for group in cast(ArrayAttr[Attribute], operation.properties["reassociation"]):
-        indices = cast(ArrayAttr[Attribute], group).data if isinstance(group, ArrayAttr) else ()
+    for group in cast("ArrayAttr[Attribute]", operation.properties["reassociation"]):
+        indices = cast("ArrayAttr[Attribute]", group).data if isinstance(group, ArrayAttr) else ()
         numbers = [
             number.value.data
             for each in indices

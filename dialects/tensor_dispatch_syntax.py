@@ -182,7 +182,7 @@ def verify_tensors(operation: Operation, found: Sequence[SSAValue], what: str) -
 
 def encodings(operation: Operation, name: str) -> tuple[Attribute, ...]:
     """The tensor types in a list property."""
-    return tuple(cast(ArrayAttr[Attribute], operation.get_attr_or_prop(name)))
+    return tuple(cast("ArrayAttr[Attribute]", operation.get_attr_or_prop(name)))
 
 
 def tensor_printer(

@@ -104,7 +104,7 @@ class ExpandShapeOp(IRDLOperation):
 
         def group(attribute: Attribute) -> None:
             with printer.in_square_brackets():
-                printer.print_list(cast(ArrayAttr[Attribute], attribute).data, index)
+                printer.print_list(cast("ArrayAttr[Attribute]", attribute).data, index)
 
         printer.print_string(" ")
         printer.print_ssa_value(self.src)

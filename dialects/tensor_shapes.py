@@ -26,14 +26,14 @@ Shape = tuple[int | None, ...]
 def ranked(value: SSAValue) -> TensorType[Attribute] | None:
     """The type of a ranked tensor, `None` for a value of another type."""
     value_type = value.type
-    return cast(TensorType[Attribute], value_type) if isinstance(value_type, TensorType) else None
+    return cast("TensorType[Attribute]", value_type) if isinstance(value_type, TensorType) else None
 
 
 def require_ranked(operation: Operation, type_: Attribute) -> TensorType[Attribute]:
     """A ranked tensor type. Raises `OperationError` at the operation for another type."""
     if not isinstance(type_, TensorType):
         raise OperationError(operation, f"needs a ranked tensor, found {type_}")
-    return cast(TensorType[Attribute], type_)
+    return cast("TensorType[Attribute]", type_)
 
 
 def shape_of(tensor: TensorType[Attribute]) -> Shape:

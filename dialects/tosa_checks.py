@@ -400,7 +400,8 @@ def constant(operation: Operation) -> None:
     values = operation.properties["values"]
     values_type: Attribute = getattr(values, "type", operation.results[0].type)
     if isinstance(values_type, TensorType) and not shapes_agree(
-        tuple(cast(TensorType[Attribute], values_type).get_shape()), shape_of(operation.results[0])
+        tuple(cast("TensorType[Attribute]", values_type).get_shape()),
+        shape_of(operation.results[0]),
     ):
         raise VerifyException(
             f"failed to verify that all of {{values, output}} have same shape: '{values_type}' "

@@ -80,7 +80,7 @@ def integer_list(value: Attribute | None) -> tuple[int, ...]:
     if isinstance(value, DenseIntOrFPElementsAttr):
         return tuple(int(number) for number in cast(DenseIntElementsAttr, value).get_values())
     if isinstance(value, ArrayAttr):
-        entries = cast(ArrayAttr[Attribute], value).data
+        entries = cast("ArrayAttr[Attribute]", value).data
         return tuple(entry.value.data for entry in entries if isinstance(entry, IntegerAttr))
     raise ValueError(f"{value} is not a list of integers")
 
@@ -100,7 +100,7 @@ def integer_lists(op: Operation, name: str) -> tuple[tuple[int, ...], ...]:
         return ()
     nested: object = getattr(found, "axes", found)
     if isinstance(nested, ArrayAttr):
-        nested = cast(ArrayAttr[Attribute], nested).data
+        nested = cast("ArrayAttr[Attribute]", nested).data
     if not isinstance(nested, Sequence):
         raise OperationError(op, f"attribute '{name}' is not a list of lists: {found}")
     lists: list[tuple[int, ...]] = []

@@ -70,7 +70,7 @@ def _array_slots(
     rest = iter(dims)
     results: list[ArraySlot] = []
     for index, result in enumerate(op.results):
-        extents = cast(TensorType[Attribute], result.type).get_shape()
+        extents = cast("TensorType[Attribute]", result.type).get_shape()
         sizes = [next(rest) for extent in extents if extent < 0]
         tied = tied_argument(op, index)
         if tied is not None:
@@ -146,7 +146,11 @@ def dispatched_kernel(op: Operation, frame: Frame) -> tuple[Operation, Region | 
     """The function that a dispatch runs, and the region that counts its workgroups."""
     points = attribute(op, "entry_points")
     names = (
-        [point for point in cast(ArrayAttr[Attribute], points) if isinstance(point, SymbolRefAttr)]
+        [
+            point
+            for point in cast("ArrayAttr[Attribute]", points)
+            if isinstance(point, SymbolRefAttr)
+        ]
         if isinstance(points, ArrayAttr)
         else []
     )

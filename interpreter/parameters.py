@@ -86,7 +86,7 @@ def _constant(op: Operation, value: NamedParameter, parameters: Parameters) -> A
     except ValueError as error:
         raise OperationError(op, f"reads the parameter {_shown(scope, key)}: {error}") from error
     return DenseIntOrFPElementsAttr(
-        cast(TensorType[AnyDenseElement], tensor), BytesAttr(array.tobytes())
+        cast("TensorType[AnyDenseElement]", tensor), BytesAttr(array.tobytes())
     )
 
 

@@ -275,7 +275,7 @@ def _called(program: Program, op: Operation) -> list[Operation]:
     entries = attribute(op, "entry_points")
     names: list[Attribute] = []
     if isinstance(entries, ArrayAttr):
-        names += cast(ArrayAttr[Attribute], entries)
+        names += cast("ArrayAttr[Attribute]", entries)
     if operation_name(op) in ("func.call", "util.call"):
         names += [callee] if (callee := attribute(op, "callee")) else []
     roots = [name.root_reference.data for name in names if isinstance(name, SymbolRefAttr)]

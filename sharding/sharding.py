@@ -116,7 +116,7 @@ class Sharding:
 
     def without_partials(self) -> Sharding:
         """The same with every pending reduction done."""
-        return replace(self, partials=())
+        return replace(self, partials=()) if self.partials else self
 
     def __str__(self) -> str:
         text = "[" + ", ".join(str(list(axes)) for axes in self.dimension_axes) + "]"

@@ -27,7 +27,7 @@ class AliasSizes:
 
 def _parts(attribute: Attribute) -> Iterable[Attribute]:
     if isinstance(attribute, ArrayAttr):
-        return cast(ArrayAttr[Any], attribute).data
+        return cast("ArrayAttr[Any]", attribute).data
     if isinstance(attribute, DictionaryAttr):
         return attribute.data.values()
     return attribute.parameters if isinstance(attribute, ParametrizedAttribute) else ()

@@ -81,7 +81,7 @@ def tensors_of(operation: Operation) -> Iterator[tuple[SSAValue, Attribute]]:
             ("results_", "result_encodings"),
         ):
             found = cast(tuple[SSAValue, ...], getattr(operation, values))
-            types = cast(ArrayAttr[Attribute], operation.properties[names])
+            types = cast("ArrayAttr[Attribute]", operation.properties[names])
             yield from zip(found, types, strict=True)
         return
     for name, type_ in operation.properties.items():

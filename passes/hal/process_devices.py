@@ -103,7 +103,7 @@ def _grids_named(function: Operation) -> Iterator[str]:
     for group in ("arg_attrs", "res_attrs"):
         attributes = function.properties.get(group)
         if isinstance(attributes, ArrayAttr):
-            for entry in cast(ArrayAttr[DictionaryAttr], attributes):
+            for entry in cast("ArrayAttr[DictionaryAttr]", attributes):
                 boundary = entry.data.get(BOUNDARY_ATTRIBUTE)
                 if isinstance(boundary, DictionaryAttr):
                     grid = boundary.data.get("grid")

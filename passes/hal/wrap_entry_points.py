@@ -218,7 +218,7 @@ def _without_affinities(attributes: Attribute | None) -> Attribute | None:
         return None
     kept = [
         DictionaryAttr({k: v for k, v in entry.data.items() if k != "iree.abi.affinity"})
-        for entry in cast(ArrayAttr[DictionaryAttr], attributes)
+        for entry in cast("ArrayAttr[DictionaryAttr]", attributes)
     ]
     return ArrayAttr(kept) if any(entry.data for entry in kept) else None
 
@@ -236,7 +236,7 @@ def _declared(function: Operation, group: str, types: tuple[Attribute, ...], wha
     attributes = function.properties.get(group)
     entries: tuple[Attribute, ...] = ()
     if isinstance(attributes, ArrayAttr):
-        entries = cast(ArrayAttr[Attribute], attributes).data
+        entries = cast("ArrayAttr[Attribute]", attributes).data
     texts: list[str] = []
     for index, type_ in enumerate(types):
         text = f"%{what}{index}: {type_}"

@@ -148,7 +148,7 @@ def _constant(
     splat = splat_of(operation)
     if target is not None and splat is not None and found.has_static_shape():
         name = _VALUE_NAMES[operation.name]
-        smaller = cast(TensorType[IntegerType], found)
+        smaller = cast("TensorType[IntegerType]", found)
         bytes_of_one = splat.data.data[: len(splat.data.data) // prod(whole.get_shape())]
         data = BytesAttr(bytes_of_one * prod(found.get_shape()))
         small = DenseIntOrFPElementsAttr(smaller, data)

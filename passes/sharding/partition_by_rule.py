@@ -95,7 +95,7 @@ class Cut:
     """They are of one size."""
     filled: bool
     """None is empty."""
-    backward: bool = False
+    backward: bool
     """Something is read backward along the factor."""
 
 
@@ -264,12 +264,12 @@ def _restriction(grid: Grid, rule: FactorRule, allowed: Allowed, waiting: set[in
             return False
         parts = grid.size(axes)
         if limits is not None:
-            cut = Cut(False, all(start < end for start, end in pairwise(limits)))
+            even, filled = False, all(start < end for start, end in pairwise(limits))
         elif row.size is None or not parts:
-            cut = Cut(False, False)
+            even = filled = False
         else:
-            cut = Cut(row.size % parts == 0, row.size >= parts)
-        return allowed(row, replace(cut, backward=factor in backward))
+            even, filled = row.size % parts == 0, row.size >= parts
+        return allowed(row, Cut(even, filled, factor in backward))
 
     return restriction
 

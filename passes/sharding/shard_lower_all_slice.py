@@ -66,7 +66,7 @@ def lower_all_slice(operation: Operation) -> None:
     offsets: list[Index] = [0] * len(sizes)
     offsets[dimension] = arithmetic.multiply(position, piece)
     sizes[dimension] = piece
-    result_type = cast(TensorType[Attribute], result.type)
+    result_type = cast("TensorType[Attribute]", result.type)
     slice_type = TensorType(
         result_type.element_type,
         [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes],
@@ -81,7 +81,7 @@ def lower_all_slice(operation: Operation) -> None:
 
 
 def _shape(value_type: Attribute) -> tuple[int, ...]:
-    return cast(TensorType[Attribute], value_type).get_shape()
+    return cast("TensorType[Attribute]", value_type).get_shape()
 
 
 def _size(value: SSAValue, dimension: int, arithmetic: IndexArithmetic) -> Index:

@@ -37,5 +37,5 @@ class AttributeNumbers:
         if isinstance(attribute, ParametrizedAttribute):
             return type(attribute), *map(self.number, attribute.parameters)
         if isinstance(attribute, ArrayAttr):
-            return ArrayAttr, *map(self.number, cast(ArrayAttr[Attribute], attribute).data)
+            return ArrayAttr, *map(self.number, cast("ArrayAttr[Attribute]", attribute).data)
         return attribute

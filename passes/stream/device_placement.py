@@ -178,7 +178,7 @@ def boundary_affinity(function: Operation, group: str, index: int) -> Attribute 
     attributes = function.properties.get(group)
     if not isinstance(attributes, ArrayAttr):
         return None
-    entries = cast(ArrayAttr[DictionaryAttr], attributes).data
+    entries = cast("ArrayAttr[DictionaryAttr]", attributes).data
     if index >= len(entries):
         return None
     return entries[index].data.get(ABI_AFFINITY) or entries[index].data.get(AFFINITY)

@@ -164,6 +164,6 @@ def _settle_bindings(kernel: Kernel, key: VariantKey) -> None:
 
 def _point_to(dispatch: Operation, entry: int, kernel: Kernel) -> None:
     """Make a dispatch run another variant of its kernel."""
-    points = list(cast(ArrayAttr[SymbolRefAttr], dispatch.properties["entry_points"]))
+    points = list(cast("ArrayAttr[SymbolRefAttr]", dispatch.properties["entry_points"]))
     points[entry] = SymbolRefAttr(kernel.executable.sym_name, points[entry].nested_references)
     dispatch.properties["entry_points"] = ArrayAttr(points)

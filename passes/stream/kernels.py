@@ -109,7 +109,7 @@ def entry_points(dispatch: Operation) -> Iterator[SymbolRefAttr]:
     """The kernels that a dispatch may run: one, or several of which the first that fits is run."""
     points = dispatch.properties.get("entry_points")
     if isinstance(points, ArrayAttr):
-        yield from cast(ArrayAttr[SymbolRefAttr], points)
+        yield from cast("ArrayAttr[SymbolRefAttr]", points)
 
 
 def dispatched_values(dispatch: Operation) -> tuple[SSAValue, ...]:

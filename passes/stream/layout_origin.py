@@ -176,7 +176,7 @@ def _argument_affinity(function: Operation, index: int) -> Attribute | None:
     attributes = function.properties.get("arg_attrs")
     if not isinstance(attributes, ArrayAttr):
         return None
-    entries = cast(ArrayAttr[DictionaryAttr], attributes).data[index].data
+    entries = cast("ArrayAttr[DictionaryAttr]", attributes).data[index].data
     return entries.get(ABI_AFFINITY) or entries.get(AFFINITY)
 
 

@@ -82,7 +82,7 @@ def _kind(variable: Operation) -> tuple[Attribute | None, ...]:
 def _stored_as(attribute: Attribute) -> Attribute:
     """An attribute with encodings that are named after where elements are."""
     if isinstance(attribute, ArrayAttr):
-        return ArrayAttr([_stored_as(part) for part in cast(ArrayAttr[Attribute], attribute)])
+        return ArrayAttr([_stored_as(part) for part in cast("ArrayAttr[Attribute]", attribute)])
     if tensor_encoding(attribute) is None:
         return attribute
     tensor = cast(Tensor, attribute)

@@ -129,8 +129,8 @@ class Planner:
 
     def _plan_dispatch_types(self, operation: Operation, kernels: tuple[Kernel, ...]) -> None:
         """Settle the tensor types of a dispatch that still names them."""
-        operands = cast(ArrayAttr[Attribute], operation.properties["operand_encodings"]).data
-        results = cast(ArrayAttr[Attribute], operation.properties["result_encodings"]).data
+        operands = cast("ArrayAttr[Attribute]", operation.properties["operand_encodings"]).data
+        results = cast("ArrayAttr[Attribute]", operation.properties["result_encodings"]).data
         settled = {
             "operand_encodings": [
                 self._types.for_value(type_, value, operation)

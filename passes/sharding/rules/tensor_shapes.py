@@ -22,7 +22,7 @@ def reassociation(operation: Operation) -> list[list[int]] | None:
 
 
 def _elements(array: Attribute) -> tuple[Attribute, ...]:
-    return cast(ArrayAttr[Attribute], array).data if isinstance(array, ArrayAttr) else ()
+    return cast("ArrayAttr[Attribute]", array).data if isinstance(array, ArrayAttr) else ()
 
 
 def _numbers(array: Attribute) -> list[int]:
