@@ -43,13 +43,27 @@ class Window:
     first: int = 0
     length: int = 1
 
-    def read(self, start: int, end: int) -> tuple[int, int]:
-        """What the elements [start, end) of the factor read, as [first, end); (0, 0) if nothing."""
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """What [start, end) of the factor asks for, as [first, end), outside of the extent too.
+
+        (0, 0) if nothing.
+        """
         if start >= end:
             return 0, 0
         one, other = (i * self.stride + self.first for i in (start, end - 1))
-        low, high = max(min(one, other), 0), min(max(one, other) + self.length, self.extent)
+        return min(one, other), max(one, other) + self.length
+
+    def read(self, start: int, end: int) -> tuple[int, int]:
+        """What of that lies within the extent; (0, 0) if nothing."""
+        low, high = self.span(start, end)
+        low, high = max(low, 0), min(high, self.extent)
         return (low, high) if low < high else (0, 0)
+
+    def beyond(self, start: int, end: int) -> tuple[int, int]:
+        """How many of the elements asked for lie before and behind the extent."""
+        low, high = self.span(start, end)
+        size = high - low
+        return min(max(-low, 0), size), min(max(high - self.extent, 0), size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from math import gcd, inf, prod
 
 from .local_shape import explicit_borders
 from .refinement import Refinement, divisor_chain
-from .reshard_moves import Moves, Pending, Placement, is_even
+from .reshard_moves import Moves, Pending, Placement, is_even, moves_of_kind
 from .reshard_steps import (
     UNKNOWN_EXTENT,
     AllGather,
@@ -276,7 +276,7 @@ def _moves(
         None if is_even(split, size, extents, known) else split
         for split, size in zip(goal[0], sizes, strict=True)
     )
-    return Moves.of_kind(extents, known, sizes, kept, movable, uneven)
+    return moves_of_kind(extents, known, sizes, kept, movable, uneven)
 
 
 def permuted_axes(before: Sharding, after: Sharding) -> tuple[tuple[Axes, Axes], ...]:

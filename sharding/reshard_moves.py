@@ -72,19 +72,6 @@ class Moves:
         self._locals: dict[Placement, float] = {}
         self._steps: dict[Placement, list[Move]] = {}
 
-    @staticmethod
-    @lru_cache(maxsize=256)
-    def of_kind(
-        extents: tuple[int, ...],
-        known: bool,
-        sizes: tuple[int | None, ...],
-        kept: tuple[int, ...],
-        axes: Axes,
-        uneven: tuple[Split | None, ...],
-    ) -> Moves:
-        """The one object for a kind of tensors."""
-        return Moves(extents, known, sizes, kept, axes, uneven)
-
     def size(self, axes: Axes) -> int:
         """The number of processes along `axes`."""
         total = 1
@@ -238,3 +225,7 @@ class Moves:
                 rest = [other for other in axes if other != axis]
                 for more in self._of_size(rest, size // extent):
                     yield (axis, *more)
+
+
+moves_of_kind = lru_cache(maxsize=256)(Moves)
+"""The one object for a kind of tensors, with the arguments of `Moves`."""

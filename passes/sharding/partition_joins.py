@@ -18,8 +18,8 @@ from .partition_registry import partitions
 from .partitioner import Partitioner, shape
 from .reductions import finish_result
 from .rules.builder import integer
-from .sections import Interval, Section, fetch_sections
-from .shifted import Shift, shifted, shifts
+from .sections import Section, fetch_sections
+from .shifted import Shift, shifted, shifts, windows_by_dimension
 
 
 @partitions("tensor.concat")
@@ -59,15 +59,14 @@ def _join_whole(
 def _joined_parts(partitioner: Partitioner, spread: SpreadOperation, split: Shift) -> SSAValue:
     emitter, operation, dimension = partitioner.emitter, spread.operation, split.dimension
     parts: list[SSAValue] = []
-    start = 0
-    for value, sharding in zip(operation.operands, spread.operand_shardings, strict=True):
-        extent = shape(value)[dimension]
-        assert extent is not None
-        intervals = [_within(start, extent, part) for part in split.parts]
+    for index, (value, sharding) in enumerate(
+        zip(operation.operands, spread.operand_shardings, strict=True)
+    ):
+        window = windows_by_dimension(spread, index)[dimension]
+        intervals = [window.read(start, end) for start, end in split.parts]
         if any(first < end for first, end in intervals):
             section = Section(dimension, split.axes, intervals)
             parts.append(fetch_sections(partitioner, value, sharding, [section]))
-        start += extent
     whole = ranked(operation.results[0])
     assert whole is not None
     target = local_type(whole, spread.result_shardings[0])
@@ -78,9 +77,3 @@ def _joined_parts(partitioner: Partitioner, spread: SpreadOperation, split: Shif
     extents[dimension] = None if None in sizes else sum(size or 0 for size in sizes)
     made = emitter.help(ConcatOp(parts, dimension, with_shape(target, extents)))
     return emitter.cast(made, target)
-
-
-def _within(start: int, extent: int, part: Interval) -> Interval:
-    """What a part of the result takes of an operand that begins at `start` in it."""
-    first, end = max(part[0] - start, 0), min(part[1] - start, extent)
-    return (first, end) if first < end else (0, 0)

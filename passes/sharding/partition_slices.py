@@ -33,22 +33,13 @@ from .partition_by_rule import (
 from .partition_registry import partitions
 from .partitioner import Partitioner, shape
 from .rules.builder import integers
-from .sections import Interval
-from .shifted import shifted, shifts, with_sections
+from .shifted import paddings_of, shifted, shifts, with_sections
 
 
 @partitions("tensor.extract_slice")
 def extract_slice(partitioner: Partitioner, operation: Operation) -> None:
     """Dimensions that are taken whole are taken whole of the shard."""
-    offsets = integers(operation, "static_offsets") or ()
-    strides = integers(operation, "static_strides") or ()
-
-    def read(dimension: int, start: int, end: int) -> Interval:
-        stride = strides[dimension]
-        first = offsets[dimension] + stride * start
-        return first, first + stride * (end - start - 1) + 1 if start < end else first
-
-    with_sections(partitioner, operation, read, _extract_local, _slices)
+    with_sections(partitioner, operation, _extract_local, _slices)
 
 
 def _slices(factor: Factor, cut: Cut) -> bool:
@@ -147,15 +138,7 @@ def slice_lists(
 @partitions("tensor.pad")
 def pad(partitioner: Partitioner, operation: Operation) -> None:
     """The padding of a split dimension belongs to the processes at its ends."""
-    low = integers(operation, "static_low") or ()
-    extents = shape(operation.operands[0])
-
-    def read(dimension: int, start: int, end: int) -> Interval:
-        extent = extents[dimension]
-        assert extent is not None
-        return max(start - low[dimension], 0), min(end - low[dimension], extent)
-
-    with_sections(partitioner, operation, read, _pad_local)
+    with_sections(partitioner, operation, _pad_local)
 
 
 _PADDING = ("static_low", "static_high")
@@ -166,16 +149,10 @@ def _pad_local(
 ) -> SSAValue:
     emitter, operation = partitioner.emitter, spread.operation
     low, high = slice_lists(operation, operands[1:], _PADDING)
-    source = operation.operands[0]
-    extents = shape(source)
-    for shift in shifts(spread):
-        before, extent = low[shift.dimension], extents[shift.dimension]
-        assert isinstance(before, int) and extent is not None
-        position = emitter.position(spread.grid, shift.axes)
-        lows = [min(max(before - start, 0), end - start) for start, end in shift.parts]
-        highs = [min(max(end - before - extent, 0), end - start) for start, end in shift.parts]
-        low[shift.dimension] = emitter.element(lows, position)
-        high[shift.dimension] = emitter.element(highs, position)
+    for padding in paddings_of(spread):
+        position = emitter.position(spread.grid, padding.axes)
+        low[padding.dimension] = emitter.element([a for a, _ in padding.widths], position)
+        high[padding.dimension] = emitter.element([b for _, b in padding.widths], position)
     properties = dict(operation.properties)
     properties["static_low"], below = _mixed(low)
     properties["static_high"], above = _mixed(high)

@@ -17,21 +17,15 @@ from .partition_by_rule import Cut, SpreadOperation, copy_local
 from .partition_registry import partitions
 from .partitioner import Partitioner, shape
 from .reductions import scalar_constant
-from .rules.builder import integer
 from .rules.tosa_shapes import constant_shape
-from .sections import Interval, Padding, padded
-from .shifted import shifted, shifts, with_sections
+from .sections import Padding, padded
+from .shifted import paddings_of, shifted, with_sections
 
 
 @partitions("tosa.slice")
 def slice_(partitioner: Partitioner, operation: Operation) -> None:
     """Of a dimension that is cut, a process fetches what its part of the result is made of."""
-    starts = constant_shape(operation, 1) or ()
-
-    def read(dimension: int, start: int, end: int) -> Interval:
-        return starts[dimension] + start, starts[dimension] + end
-
-    with_sections(partitioner, operation, read, _slice_local)
+    with_sections(partitioner, operation, _slice_local)
 
 
 def _slice_local(
@@ -59,14 +53,7 @@ def _slice_local(
 @partitions("tosa.pad")
 def pad(partitioner: Partitioner, operation: Operation) -> None:
     """The padding of a split dimension belongs to the processes at its ends."""
-    widths, extents = constant_shape(operation, 1) or (), shape(operation.operands[0])
-
-    def read(dimension: int, start: int, end: int) -> Interval:
-        extent, low = extents[dimension], widths[2 * dimension]
-        assert extent is not None
-        return max(start - low, 0), min(end - low, extent)
-
-    with_sections(partitioner, operation, read, _pad_local)
+    with_sections(partitioner, operation, _pad_local)
 
 
 def _pad_local(
@@ -74,29 +61,16 @@ def _pad_local(
 ) -> SSAValue:
     emitter, operation = partitioner.emitter, spread.operation
     widths = constant_shape(operation, 1)
-    whole, extents = ranked(operation.results[0]), shape(operation.operands[0])
+    whole = ranked(operation.results[0])
     assert whole is not None
     if widths is None:
         # No dimension that may be padded is split.
         return emitter.add(copy_local(partitioner, spread, operands)).results[0]
-    parts = {shift.dimension: shift for shift in shifts(spread)}
-    paddings: list[Padding] = []
-    for dimension, extent in enumerate(extents):
+    paddings = paddings_of(spread)
+    split = {padding.dimension for padding in paddings}
+    for dimension, size in enumerate(shape(operation.results[0])):
         low, high = widths[2 * dimension : 2 * dimension + 2]
-        shift = parts.get(dimension)
-        if shift is not None:
-            assert extent is not None
-            sizes = [end - start for start, end in shift.parts]
-            around = [
-                (
-                    min(max(low - start, 0), end - start),
-                    min(max(end - low - extent, 0), end - start),
-                )
-                for start, end in shift.parts
-            ]
-            paddings.append(Padding(dimension, shift.axes, around, sizes))
-        elif low or high:
-            size = shape(operation.results[0])[dimension]
+        if dimension not in split and (low or high):
             paddings.append(Padding(dimension, (), [(low, high)], [size]))
     if len(operands) > 2:
         element = tensor.ExtractOp(operands[2], [emitter.index(0)], whole.element_type)
@@ -115,13 +89,7 @@ def _evenly(factor: Factor, cut: Cut) -> bool:
 @partitions("tosa.reverse")
 def reverse(partitioner: Partitioner, operation: Operation) -> None:
     """A part of the result is what lies as far from the other end, reversed."""
-    extent = shape(operation.operands[0])[integer(operation, "axis") or 0]
-
-    def read(dimension: int, start: int, end: int) -> Interval:
-        assert extent is not None
-        return extent - end, extent - start
-
-    with_sections(partitioner, operation, read, _reverse_local, _evenly)
+    with_sections(partitioner, operation, _reverse_local, _evenly)
 
 
 def _reverse_local(

@@ -26,8 +26,8 @@ from .partitioner import Partitioner, shape
 from .reductions import bits, is_splat_of, scalar_constant, splat_like
 from .rules.builder import integers
 from .rules.tosa_windows import Sliding, sliding
-from .sections import Interval, Padding, cut_out, padded
-from .shifted import Shift, shifts, with_sections
+from .sections import Interval, cut_out, padded
+from .shifted import Shift, paddings_of, shifts, with_sections
 
 
 def _slidings(operation: Operation) -> dict[int, Sliding]:
@@ -38,39 +38,14 @@ def _slidings(operation: Operation) -> dict[int, Sliding]:
 @partitions("tosa.conv2d", "tosa.conv3d", "tosa.depthwise_conv2d", "tosa.max_pool2d")
 def window(partitioner: Partitioner, operation: Operation) -> None:
     """Padding is made before the operation, of what changes nothing."""
-    windows, extents = _slidings(operation), shape(operation.operands[0])
-
-    def read(dimension: int, start: int, end: int) -> Interval:
-        extent = extents[dimension]
-        assert extent is not None
-        first, last = _windows(windows[dimension], start, end)
-        return min(max(first, 0), extent), min(max(last, 0), extent)
-
-    with_sections(partitioner, operation, read, _emit_window)
-
-
-def _windows(window: Sliding, start: int, end: int) -> Interval:
-    """The elements from the first to the last of some windows, padding among them."""
-    first = start * window.stride - window.before
-    return first, (end - 1) * window.stride - window.before + window.reach
+    with_sections(partitioner, operation, _emit_window)
 
 
 def _emit_window(
     partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
 ) -> SSAValue:
     operation = spread.operation
-    windows, extents = _slidings(operation), shape(operation.operands[0])
-    paddings: list[Padding] = []
-    for shift in shifts(spread):
-        extent = extents[shift.dimension]
-        assert extent is not None
-        reads = [_windows(windows[shift.dimension], start, end) for start, end in shift.parts]
-        sizes = [last - first for first, last in reads]
-        widths = [
-            (min(max(-first, 0), size), min(max(last - extent, 0), size))
-            for (first, last), size in zip(reads, sizes, strict=True)
-        ]
-        paddings.append(Padding(shift.dimension, shift.axes, widths, sizes))
+    paddings = paddings_of(spread)
     emitter = partitioner.emitter
     filler = _filler(emitter, operation, operands)
     operands[0] = padded(emitter, operands[0], spread.grid, paddings, filler)
@@ -159,7 +134,7 @@ def average(partitioner: Partitioner, operation: Operation) -> None:
         }
         return _cut_from(partitioner, spread, operands, made, {})
 
-    with_sections(partitioner, operation, lambda d, a, b: surplus(d, a, b).read, emit)
+    with_sections(partitioner, operation, emit, read=lambda d, a, b: surplus(d, a, b).read)
 
 
 def _cut_from(
@@ -209,7 +184,7 @@ def transposed(partitioner: Partitioner, operation: Operation) -> None:
         assert extent is not None
         return _added(windows[dimension], extent, start, end)
 
-    with_sections(partitioner, operation, read, _emit_transposed)
+    with_sections(partitioner, operation, _emit_transposed, read=read)
 
 
 def _added(window: Sliding, extent: int, start: int, end: int) -> Interval:

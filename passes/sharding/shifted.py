@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from xdsl.ir import Operation, SSAValue
 
-from ...sharding.factors import Factor, FactorKind
+from ...sharding.factors import Factor, FactorKind, Window
 from ...sharding.local_shape import borders
 from ...sharding.sharding import Axes
 from .partition_by_rule import (
@@ -22,7 +23,7 @@ from .partition_by_rule import (
 )
 from .partitioner import Partitioner
 from .reductions import finish_result
-from .sections import Interval, Section, fetch_sections
+from .sections import Interval, Padding, Section, fetch_sections
 
 Read = Callable[[int, int, int], Interval]
 """`read(dimension, start, end)`: what an interval of the result is made from, in the operand."""
@@ -34,6 +35,11 @@ EmitShifted = Callable[[Partitioner, SpreadOperation, list[SSAValue]], SSAValue]
 def shifted(factor: Factor, cut: Cut) -> bool:
     """Whether an operation whose sections can be fetched can be split along a factor."""
     return freely(factor, cut) or (factor.kind is FactorKind.PERMUTATION and cut.filled)
+
+
+def windows_by_dimension(spread: SpreadOperation, operand: int = 0) -> dict[int, Window]:
+    """What is read of the dimensions of an operand, where its rule says so."""
+    return {each.dimension: each for each in spread.rule.windows if each.operand == operand}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +68,24 @@ def shifts(spread: SpreadOperation) -> list[Shift]:
 def with_sections(
     partitioner: Partitioner,
     operation: Operation,
-    read: Read,
     emit: EmitShifted,
     allowed: Allowed = shifted,
+    read: Read | None = None,
 ) -> None:
-    """Spread an operation whose first operand is shifted against its only result."""
+    """Spread an operation whose first operand is shifted against its only result.
+
+    What it reads is what its rule says, if not `read`.
+    """
     spread = choose(partitioner, operation, allowed)
     if spread is None or not spread.is_split:
         run_whole(partitioner, operation)
         return
-    sections = [
-        Section(shift.dimension, shift.axes, [read(shift.dimension, a, b) for a, b in shift.parts])
-        for shift in shifts(spread)
-    ]
+    windows = windows_by_dimension(spread)
+    sections: list[Section] = []
+    for shift in shifts(spread):
+        of_part = windows[shift.dimension].read if read is None else partial(read, shift.dimension)
+        intervals = [of_part(start, end) for start, end in shift.parts]
+        sections.append(Section(shift.dimension, shift.axes, intervals))
     source = fetch_sections(
         partitioner, operation.operands[0], spread.operand_shardings[0], sections
     )
@@ -87,3 +98,16 @@ def with_sections(
     made = emit(partitioner, spread, [source, *others])
     record_sizes(partitioner, spread)
     finish_result(partitioner, spread, 0, made)
+
+
+def paddings_of(spread: SpreadOperation) -> list[Padding]:
+    """What processes add to their sections where windows reach beyond the operand."""
+    windows = windows_by_dimension(spread)
+    paddings: list[Padding] = []
+    for shift in shifts(spread):
+        window = windows[shift.dimension]
+        spans = [window.span(start, end) for start, end in shift.parts]
+        widths = [window.beyond(start, end) for start, end in shift.parts]
+        sizes = [end - start for start, end in spans]
+        paddings.append(Padding(shift.dimension, shift.axes, widths, sizes))
+    return paddings

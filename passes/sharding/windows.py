@@ -14,18 +14,20 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects.structured import structured_view
+from ...sharding.factors import Window
 from ...sharding.local_shape import borders, core_size
 from ...sharding.sharding import Sharding
 from .emit_reshard import shard_interval
 from .emitter import Size
 from .partition_by_rule import SpreadOperation
-from .partitioner import Partitioner, shape
+from .partitioner import Partitioner
 from .rules.linalg import linear_terms
-from .sections import Section, fetch_sections
+from .sections import Interval, Section, fetch_sections
+from .shifted import windows_by_dimension
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class SummedLoops:
     """A dimension read at a sum of loops, of which `leading` is split."""
 
     dimension: int
@@ -33,14 +35,16 @@ class Window:
     terms: dict[int, int]
     """Loop to coefficient."""
     constant: int
+    known: Window | None
+    """What the rule says is read, as far as sizes are known."""
 
 
-def windows_of(spread: SpreadOperation, index: int) -> list[Window]:
+def windows_of(spread: SpreadOperation, index: int) -> list[SummedLoops]:
     """The dimensions of an input that a split loop and other loops read together."""
     view = structured_view(spread.operation)
     if view is None:
         return []
-    found: list[Window] = []
+    found: list[SummedLoops] = []
     indexing = view.maps[index]
     for dimension, (expression, factors) in enumerate(
         zip(indexing.results, spread.rule.operands[index], strict=True)
@@ -51,7 +55,8 @@ def windows_of(spread: SpreadOperation, index: int) -> list[Window]:
         if terms is None or not spread.axes(factors[0]):
             continue
         constant = expression.eval([0] * indexing.num_dims, [])
-        found.append(Window(dimension, factors[0], terms, constant))
+        known = windows_by_dimension(spread, index).get(dimension)
+        found.append(SummedLoops(dimension, factors[0], terms, constant, known))
     return found
 
 
@@ -72,7 +77,7 @@ def local_maps(spread: SpreadOperation) -> dict[str, Attribute]:
     return properties
 
 
-def _from_section(spread: SpreadOperation, window: Window) -> AffineExpr:
+def _from_section(spread: SpreadOperation, window: SummedLoops) -> AffineExpr:
     """What a window is read at, counted from the least that it reaches: without its constant."""
     expression: AffineExpr | None = None
     constant = 0
@@ -124,14 +129,14 @@ def fetch_windows(
     spread: SpreadOperation,
     original: SSAValue,
     sharding: Sharding,
-    windows: list[Window],
+    windows: list[SummedLoops],
 ) -> SSAValue:
     """The part of an operand that this process reads."""
     sections = [
         Section(
             window.dimension,
             spread.axes(window.leading),
-            _known_windows(spread, original, window),
+            _known_windows(spread, window),
             lambda value, window=window: _dynamic_window(partitioner, spread, value, window),
         )
         for window in windows
@@ -139,48 +144,17 @@ def fetch_windows(
     return fetch_sections(partitioner, original, sharding, sections)
 
 
-def _others(window: Window, sizes: dict[int, int]) -> tuple[int, int]:
-    """How far the other loops reach below and above the leading one's element."""
-    low = high = 0
-    for loop, coefficient in window.terms.items():
-        if loop != window.leading:
-            reach = coefficient * (sizes[loop] - 1)
-            low, high = low + min(0, reach), high + max(0, reach)
-    return low, high
-
-
-def _known_windows(
-    spread: SpreadOperation, original: SSAValue, window: Window
-) -> list[tuple[int, int]] | None:
-    """What each part of the leading loop reads, as [start, end); `None` if not known now.
-
-    A part without turns reads [0, 0).
-    """
-    sizes = {loop: spread.rule.factors[loop].size for loop in window.terms}
-    turns = sizes[window.leading]
-    known = {loop: extent for loop, extent in sizes.items() if extent is not None}
-    if (
-        shape(original)[window.dimension] is None
-        or turns is None
-        or len(known) != len(sizes)
-        or not spread.grid.is_static
-    ):
+def _known_windows(spread: SpreadOperation, window: SummedLoops) -> list[Interval] | None:
+    """What each part of the leading loop reads; `None` if not known now."""
+    turns = spread.rule.factors[window.leading].size
+    if window.known is None or turns is None or not spread.grid.is_static:
         return None
-    below, above = _others(window, known)
-    stride = window.terms[window.leading]
-    return [
-        (
-            min(stride * start, stride * (end - 1)) + window.constant + below,
-            max(stride * start, stride * (end - 1)) + window.constant + above + 1,
-        )
-        if start < end
-        else (0, 0)
-        for start, end in pairwise(borders(turns, spread.loop_sharding(window.leading), 0))
-    ]
+    parts = pairwise(borders(turns, spread.loop_sharding(window.leading), 0))
+    return [window.known.read(start, end) for start, end in parts]
 
 
 def _dynamic_window(
-    partitioner: Partitioner, spread: SpreadOperation, value: SSAValue, window: Window
+    partitioner: Partitioner, spread: SpreadOperation, value: SSAValue, window: SummedLoops
 ) -> tuple[Size, Size]:
     """Where the window begins in a whole dimension, and its length, computed at run time."""
     emitter = partitioner.emitter

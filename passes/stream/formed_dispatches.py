@@ -15,10 +15,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...dialects import flow_dispatches as flow
 from ...dialects.affinity import AFFINITY
 from ...dialects.diagnostics import OperationError
+from ..host_programs import KERNEL_IN_PLACE
 from ..located import replace_by
 from .kernel_outlining import KernelOutliner
 
-REGION, WORKGROUPS = "flow.dispatch.region", "flow.dispatch.workgroups"
+REGION = "flow.dispatch.region"
 
 
 def inline_regions(function: Operation) -> list[list[Operation]]:
@@ -26,7 +27,7 @@ def inline_regions(function: Operation) -> list[list[Operation]]:
     regions = [operation for operation in function.walk() if operation.name == REGION]
     for region in regions:
         nested = (inner for inner in region.walk() if inner is not region)
-        if any(inner.name in (REGION, WORKGROUPS) for inner in nested):
+        if any(inner.name in (REGION, KERNEL_IN_PLACE) for inner in nested):
             raise OperationError(region, "is one dispatch and holds another")
     return [_inline(region) for region in regions]
 
