@@ -9,24 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.arith import BitcastOp, ExtUIOp, IndexCastOp, OrIOp, ShLIOp
-from xdsl.dialects.arith import ConstantOp as ArithConstantOp
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
-    IndexType,
-    IntegerAttr,
-    IntegerType,
     ModuleOp,
     TensorType,
     i1,
     i8,
-    i64,
 )
-from xdsl.dialects.complex import BitcastOp as ComplexBitcastOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -45,10 +39,8 @@ from ...dialects.stream_async import (
     AsyncConstantOp,
     AsyncDispatchOp,
     AsyncFillOp,
-    AsyncLoadOp,
     AsyncSliceOp,
     AsyncSplatOp,
-    AsyncStoreOp,
     AsyncUpdateOp,
 )
 from ...dialects.stream_tensor import (
@@ -63,8 +55,7 @@ from ...dialects.stream_tensor import (
     TensorUpdateOp,
 )
 from ...dialects.stream_tensor_elements import TensorLoadOp, TensorStoreOp
-from ...dialects.tensor_shapes import element_named, element_of, require_ranked, shape_of
-from ...tiling.element_types import ElementKind
+from ...dialects.tensor_shapes import element_of, require_ranked, shape_of
 from ..garbage_collection import without_garbage_collection
 from ..host_programs import host_operations
 from .index_amounts import (
@@ -73,13 +64,13 @@ from .index_amounts import (
     as_value,
     bytes_of,
     is_contiguous,
+    is_multiple,
     known,
     multiply,
+    reaches_end,
     row_major_position,
 )
-
-LARGEST_PATTERN = 64
-"""Bits of the widest pattern that a device can write over and over."""
+from .stored_elements import Elements, pattern
 
 
 @dataclass(frozen=True)
@@ -179,67 +170,67 @@ def sizes_of(tensor: Tensor, dims: Sequence[SSAValue], builder: HostBuilder) -> 
     return [builder.known(next(rest)) if size is None else size for size in shape_of(tensor)]
 
 
-def byte_offset(
+def elements_of(operation: Operation, tensor: Tensor) -> Elements:
+    """How the elements of a tensor are stored, which is the same in all of its layouts."""
+    bits = {formula.element_bits for formula in storage_formula_of(tensor)}
+    if len(bits) > 1:
+        raise OperationError(
+            operation, f"writes elements of {tensor}, whose layouts differ in bits"
+        )
+    return Elements(tensor.element_type, bits.pop())
+
+
+def position_of(
     tensor: Tensor, dims: Sequence[SSAValue], indices: Sequence[SSAValue], builder: HostBuilder
 ) -> Amount:
-    """Where in a row-major tensor the element at `indices` starts. No indices: at the start."""
-    if not indices:
-        return 0
+    """How many elements of a row-major tensor come before the one at `indices`."""
     amounts = [builder.known(index) for index in indices]
-    position = row_major_position(amounts, sizes_of(tensor, dims, builder), builder)
-    return bytes_of(position, element_of(tensor).storage_bits, builder, round_up=False)
+    return row_major_position(amounts, sizes_of(tensor, dims, builder), builder)
 
 
-def require_one_run(
+def run_of_bytes(
     operation: Operation,
     tensor: Tensor,
     dims: Sequence[SSAValue],
+    starts: Sequence[SSAValue],
     lengths: Sequence[Amount],
     builder: HostBuilder,
-) -> None:
-    """An error at the operation unless a part of a tensor is one run of bytes."""
+    *,
+    is_written: bool,
+) -> tuple[Amount, Amount]:
+    """The first byte of a part of a row-major tensor, and how many there are.
+
+    Raises OperationError at the operation unless the part is one run of bytes. It may share its
+    last byte with elements behind it if it is only read.
+    """
     sizes = sizes_of(tensor, dims, builder)
     if len(lengths) != len(sizes) or not is_contiguous(lengths, sizes):
         raise OperationError(
             operation, f"is about a part of {tensor} that is not known to be one run of bytes"
         )
-
-
-def byte_length(tensor: Tensor, lengths: Sequence[SSAValue], builder: HostBuilder) -> Amount:
-    """The bytes of a part of a row-major tensor that has these lengths."""
-    elements: Amount = 1
-    for length in lengths:
-        elements = multiply(elements, builder.known(length), builder)
-    return bytes_of(elements, element_of(tensor).storage_bits, builder, round_up=True)
-
-
-def pattern(value: SSAValue, operation: Operation, builder: HostBuilder) -> SSAValue:
-    """The bits of a value, as an integer of 8, 16, 32 or 64 of them, as they are stored."""
-    element = element_named(value.type)
-    bits = element.storage_bits
-    if bits > LARGEST_PATTERN:
+    first = [builder.known(start) for start in starts]
+    bits = element_of(tensor).storage_bits
+    in_byte = max(8 // bits, 1)
+    begins = is_multiple(first, sizes, in_byte)
+    ends = (
+        not is_written
+        or prod(length for length in lengths if isinstance(length, int)) % in_byte == 0
+        or reaches_end(first, lengths, sizes)
+    )
+    if not begins or not ends:
         raise OperationError(
             operation,
-            f"has unsupported pattern type {value.type}: only patterns of at most "
-            f"{LARGEST_PATTERN} bits can be written over and over; a new builtin is required",
+            f"is about a part of {tensor} that is not known to {'end' if begins else 'begin'} with"
+            f" a whole byte: {in_byte} elements share one, and only kernels can take them apart",
         )
-    if element.kind is ElementKind.COMPLEX:
-        bitcast = ComplexBitcastOp.create(operands=[value], result_types=[IntegerType(bits)])
-        return builder.insert(bitcast).results[0]
-    if isinstance(value.type, IndexType):
-        return builder.insert(IndexCastOp(value, i64)).result
-    if element.is_float:
-        value = builder.insert(BitcastOp(value, IntegerType(element.bits))).result
-    stored = IntegerType(max(bits, 8))
-    if value.type != stored:
-        value = builder.insert(ExtUIOp(value, stored)).result
-    while bits < 8:
-        # Several elements to a byte: the same bits again, further up.
-        shift = builder.insert(ArithConstantOp(IntegerAttr(bits, i8))).result
-        higher = builder.insert(ShLIOp(value, shift)).result
-        value = builder.insert(OrIOp(value, higher)).result
-        bits *= 2
-    return value
+    elements: Amount = 1
+    for length in lengths:
+        elements = multiply(elements, length, builder)
+    position = row_major_position(first, sizes, builder)
+    return (
+        bytes_of(position, bits, builder, round_up=False),
+        bytes_of(elements, bits, builder, round_up=True),
+    )
 
 
 # Operations
@@ -292,8 +283,9 @@ def _stored_constant(value: Attribute) -> Attribute:
 
 def _splat(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorSplatOp, operation)
+    elements = elements_of(op, require_ranked(op, op.result_encoding))
     new = AsyncSplatOp.create(
-        operands=[pattern(op.value, op, builder), op.result_size],
+        operands=[pattern(op.value, elements.stored_bits, op, builder), op.result_size],
         result_types=[op.result.type],
         properties=_placed(op),
     )
@@ -314,9 +306,15 @@ def _slice(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorSliceOp, operation)
     tensor = plain_tensor(op, op.source_encoding)
     plain_tensor(op, op.result_encoding)
-    dims = tuple(op.source_encoding_dims)
-    require_one_run(op, tensor, dims, [builder.known(length) for length in op.lengths], builder)
-    start = byte_offset(tensor, dims, tuple(op.start_indices), builder)
+    start, _ = run_of_bytes(
+        op,
+        tensor,
+        tuple(op.source_encoding_dims),
+        tuple(op.start_indices),
+        [builder.known(length) for length in op.lengths],
+        builder,
+        is_written=False,
+    )
     end = add(start, builder.known(op.result_size), builder)
     new = AsyncSliceOp.create(
         operands=[
@@ -334,14 +332,19 @@ def _slice(operation: Operation, builder: HostBuilder) -> Results:
 
 def _fill(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorFillOp, operation)
+    tensor = require_ranked(op, op.target_encoding)
     start: Amount = 0
     length: Amount = builder.known(op.target_size)
     if op.lengths:
-        tensor = plain_tensor(op, op.target_encoding)
-        dims = tuple(op.target_encoding_dims)
-        require_one_run(op, tensor, dims, [builder.known(length) for length in op.lengths], builder)
-        start = byte_offset(tensor, dims, tuple(op.start_indices), builder)
-        length = byte_length(tensor, tuple(op.lengths), builder)
+        start, length = run_of_bytes(
+            op,
+            plain_tensor(op, tensor),
+            tuple(op.target_encoding_dims),
+            tuple(op.start_indices),
+            [builder.known(length) for length in op.lengths],
+            builder,
+            is_written=True,
+        )
     new = AsyncFillOp.create(
         operands=[
             op.target,
@@ -349,7 +352,7 @@ def _fill(operation: Operation, builder: HostBuilder) -> Results:
             as_value(start, builder),
             as_value(add(start, length, builder), builder),
             as_value(length, builder),
-            pattern(op.value, op, builder),
+            pattern(op.value, elements_of(op, tensor).stored_bits, op, builder),
         ],
         result_types=[op.result.type],
         properties=_placed(op),
@@ -361,10 +364,15 @@ def _update(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorUpdateOp, operation)
     tensor = plain_tensor(op, op.target_encoding)
     update = plain_tensor(op, op.update_encoding)
-    dims = tuple(op.target_encoding_dims)
-    lengths = sizes_of(update, tuple(op.update_encoding_dims), builder)
-    require_one_run(op, tensor, dims, lengths, builder)
-    start = byte_offset(tensor, dims, tuple(op.start_indices), builder)
+    start, _ = run_of_bytes(
+        op,
+        tensor,
+        tuple(op.target_encoding_dims),
+        tuple(op.start_indices),
+        sizes_of(update, tuple(op.update_encoding_dims), builder),
+        builder,
+        is_written=True,
+    )
     end = add(start, builder.known(op.update_size), builder)
     new = AsyncUpdateOp.create(
         operands=[
@@ -384,23 +392,17 @@ def _update(operation: Operation, builder: HostBuilder) -> Results:
 def _load(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorLoadOp, operation)
     tensor = plain_tensor(op, op.source_encoding)
-    offset = byte_offset(tensor, tuple(op.source_encoding_dims), tuple(op.indices), builder)
-    new = AsyncLoadOp.create(
-        operands=[op.source, op.source_size, as_value(offset, builder)],
-        result_types=[op.result.type],
-    )
-    return builder.insert(new).results
+    at = position_of(tensor, tuple(op.source_encoding_dims), tuple(op.indices), builder)
+    elements = elements_of(op, tensor)
+    return [elements.load(op, op.source, op.source_size, at, builder)]
 
 
 def _store(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorStoreOp, operation)
     tensor = plain_tensor(op, op.target_encoding)
-    offset = byte_offset(tensor, tuple(op.target_encoding_dims), tuple(op.indices), builder)
-    new = AsyncStoreOp.create(
-        operands=[op.target, op.target_size, as_value(offset, builder), op.value],
-        result_types=[op.result.type],
-    )
-    return builder.insert(new).results
+    at = position_of(tensor, tuple(op.target_encoding_dims), tuple(op.indices), builder)
+    elements = elements_of(op, tensor)
+    return [elements.store(op, op.value, op.target, op.target_size, at, builder)]
 
 
 def _dispatch(operation: Operation, builder: HostBuilder) -> Results:

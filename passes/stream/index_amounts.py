@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.builder import Builder
-from xdsl.dialects.arith import AddiOp, CeilDivUIOp, ConstantOp, DivUIOp, MuliOp
+from xdsl.dialects.arith import AddiOp, CeilDivUIOp, ConstantOp, DivUIOp, MuliOp, RemUIOp
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import OpResult, SSAValue
 
@@ -55,6 +55,20 @@ def multiply(left: Amount, right: Amount, builder: Builder) -> Amount:
     return builder.insert(operation).result
 
 
+def divide(amount: Amount, by: int, builder: Builder) -> Amount:
+    """The quotient of an amount that is not negative, rounded down."""
+    if isinstance(amount, int):
+        return amount // by
+    return builder.insert(DivUIOp(amount, constant_index(by, builder))).result
+
+
+def remainder(amount: Amount, by: int, builder: Builder) -> Amount:
+    """What is left of an amount that is not negative behind a division."""
+    if isinstance(amount, int):
+        return amount % by
+    return builder.insert(RemUIOp(amount, constant_index(by, builder))).result
+
+
 def bytes_of(elements: Amount, bits: int, builder: Builder, *, round_up: bool) -> Amount:
     """The bytes of some elements; elements of less than a byte are packed."""
     if bits >= 8:
@@ -62,8 +76,9 @@ def bytes_of(elements: Amount, bits: int, builder: Builder, *, round_up: bool) -
     total = multiply(elements, bits, builder)
     if isinstance(total, int):
         return -(-total // 8) if round_up else total // 8
-    divide = CeilDivUIOp if round_up else DivUIOp
-    return builder.insert(divide(total, constant_index(8, builder))).result
+    if not round_up:
+        return divide(total, 8, builder)
+    return builder.insert(CeilDivUIOp(total, constant_index(8, builder))).result
 
 
 def is_contiguous(lengths: Sequence[Amount], sizes: Sequence[Amount]) -> bool:
@@ -77,6 +92,37 @@ def is_contiguous(lengths: Sequence[Amount], sizes: Sequence[Amount]) -> bool:
             return False
         several = several or length != 1
     return True
+
+
+def reaches_end(
+    starts: Sequence[Amount], lengths: Sequence[Amount], sizes: Sequence[Amount]
+) -> bool:
+    """Whether the last element of a part is the last one of all, as far as is known."""
+    return all(
+        (start == 0 and length == size)
+        or (
+            isinstance(start, int)
+            and isinstance(length, int)
+            and isinstance(size, int)
+            and start + length == size
+        )
+        for start, length, size in zip(starts, lengths, sizes, strict=True)
+    )
+
+
+def is_multiple(indices: Sequence[Amount], sizes: Sequence[Amount], unit: int) -> bool:
+    """Whether `row_major_position` is a multiple of `unit`, as far as is known."""
+    stride, is_exact, position = 1, True, 0
+    for index, size in zip(reversed(indices), reversed(sizes), strict=True):
+        if isinstance(index, int) and is_exact:
+            position += index * stride
+        elif stride * (index if isinstance(index, int) else 1) % unit:
+            return False
+        if isinstance(size, int):
+            stride *= size
+        else:
+            is_exact = False
+    return position % unit == 0
 
 
 def row_major_position(

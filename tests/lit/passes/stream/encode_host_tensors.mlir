@@ -98,3 +98,71 @@ util.func public @baseline(%b: index, %k: index, %z: complex<f32>, %s: index) {
   %2 = stream.tensor.splat %z : complex<f32> -> tensor<6xcomplex<f32>> in !stream.resource<*>{%s}
   util.return
 }
+
+// -----
+
+// Elements that share a byte: it is loaded and shifted, or put together anew. Booleans and odd widths
+// have bytes of their own, unless the encoding packs them.
+
+// CHECK-LABEL: util.func public @elements
+util.func public @elements(%r: !stream.resource<staging>, %s: index, %i: index, %v: i4) -> (i4, i4, i12, f4E2M1FN, !stream.resource<staging>) {
+  %c3 = arith.constant 3 : index
+  // CHECK: %[[TWO:.*]] = arith.constant 2 : index
+  // CHECK: %[[AT:.*]] = arith.divui %i, %[[TWO]] : index
+  // CHECK: %[[WHICH:.*]] = arith.remui %i, %{{.*}} : index
+  // CHECK: %[[BITS:.*]] = arith.muli %[[WHICH]], %{{.*}} overflow<nsw> : index
+  // CHECK: %[[SHIFT:.*]] = arith.index_cast %[[BITS]] : index to i8
+  // CHECK: %[[BYTE:.*]] = stream.async.load %r[%[[AT]]] : !stream.resource<staging>{%s} -> i8
+  // CHECK: %[[LOW:.*]] = arith.shrui %[[BYTE]], %[[SHIFT]] : i8
+  // CHECK: arith.trunci %[[LOW]] : i8 to i4
+  %0 = stream.tensor.load %r[%i] : tensor<5xi4> in !stream.resource<staging>{%s} -> i4
+  // CHECK: %[[AT:.*]] = arith.constant 1 : index
+  // CHECK: %[[SHIFT:.*]] = arith.constant 4 : i8
+  // CHECK: stream.async.load %r[%[[AT]]]
+  // CHECK: arith.shrui %{{.*}}, %[[SHIFT]] : i8
+  %1 = stream.tensor.load %r[%c3] : tensor<5xi4> in !stream.resource<staging>{%s} -> i4
+  // CHECK: %[[AT:.*]] = arith.constant 6 : index
+  // CHECK: stream.async.load %r[%[[AT]]] : !stream.resource<staging>{%s} -> i12
+  %2 = stream.tensor.load %r[%c3] : tensor<5xi12> in !stream.resource<staging>{%s} -> i12
+  // CHECK: %[[LOW:.*]] = arith.trunci %{{.*}} : i8 to i4
+  // CHECK: arith.bitcast %[[LOW]] : i4 to f4E2M1FN
+  %3 = stream.tensor.load %r[%c3] : tensor<5xf4E2M1FN> in !stream.resource<staging>{%s} -> f4E2M1FN
+  // CHECK: %[[SHIFT:.*]] = arith.constant 4 : i8
+  // CHECK: %[[WIDE:.*]] = arith.extui %v : i4 to i8
+  // CHECK: %[[NEW:.*]] = arith.shli %[[WIDE]], %[[SHIFT]] : i8
+  // CHECK: %[[FIELD:.*]] = arith.shli %{{.*}}, %[[SHIFT]] : i8
+  // CHECK: %[[OTHERS:.*]] = arith.xori %[[FIELD]], %{{.*}} : i8
+  // CHECK: %[[BYTE:.*]] = stream.async.load %r[%{{.*}}] : !stream.resource<staging>{%s} -> i8
+  // CHECK: %[[KEPT:.*]] = arith.andi %[[BYTE]], %[[OTHERS]] : i8
+  // CHECK: %[[BOTH:.*]] = arith.ori %[[KEPT]], %[[NEW]] : i8
+  // CHECK: stream.async.store %[[BOTH]], %r[%{{.*}}] : i8 -> %r as !stream.resource<staging>{%s}
+  %4 = stream.tensor.store %v, %r[%c3] : i4 -> tensor<5xi4> in %r as !stream.resource<staging>{%s}
+  util.return %0, %1, %2, %3, %4 : i4, i4, i12, f4E2M1FN, !stream.resource<staging>
+}
+
+// -----
+
+// Parts of tensors whose elements share bytes: those that begin with a byte, and end with one or with
+// the tensor. What is only read may end anywhere.
+
+// CHECK-LABEL: util.func public @parts
+util.func public @parts(%r: !stream.resource<*>, %s: index, %i: index, %v: i4, %flag: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c8 = arith.constant 8 : index
+  %two = stream.tensor.sizeof tensor<3xi4> : index
+  // CHECK: stream.async.slice %r[%[[ONE:.*]] to %[[THREE:.*]]] : !stream.resource<*>{%s} -> !stream.resource<*>{%{{.*}}}
+  %0 = stream.tensor.slice %r[%c2 for %c3] : tensor<9xi4> in !stream.resource<*>{%s} -> tensor<3xi4> in !stream.resource<*>{%two}
+  // CHECK: arith.muli %i, %{{.*}} overflow<nsw> : index
+  // CHECK: stream.async.fill
+  %1 = stream.tensor.fill %v, %r[%i, %c0 for %c1, %c8] : i4 -> tensor<3x8xi4> in %r as !stream.resource<*>{%s}
+  // CHECK: stream.async.update
+  %2 = stream.tensor.update %0, %r[%c2] : tensor<3xi4> in !stream.resource<*>{%two} -> tensor<5xi4> in %r as !stream.resource<*>{%s}
+  // CHECK: arith.extui %flag : i1 to i8
+  // CHECK-COUNT-3: arith.shli
+  // CHECK: stream.async.splat
+  %3 = stream.tensor.splat %flag : i1 -> tensor<16xi1, #iree_encoding.packed_storage> in !stream.resource<*>{%two}
+  util.return
+}

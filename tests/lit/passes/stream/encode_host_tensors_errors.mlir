@@ -71,3 +71,62 @@ util.func public @late(%r: !stream.resource<*>, %s: index, %f: f32) {
   %2 = stream.tensor.sizeof tensor<4xf32, #iree_encoding.testing<>> : index
   util.return
 }
+
+// -----
+
+// Elements that share a byte can only be taken apart by a kernel.
+
+util.func public @begins_inside_of_a_byte(%r: !stream.resource<*>, %s: index) {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  // expected-error @+1 {{is about a part of tensor<4xi4> that is not known to begin with a whole byte: 2 elements share one, and only kernels can take them apart}}
+  %0 = stream.tensor.slice %r[%c1 for %c2] : tensor<4xi4> in !stream.resource<*>{%s} -> tensor<2xi4> in !stream.resource<*>{%c1}
+  util.return
+}
+
+// -----
+
+util.func public @begins_anywhere(%r: !stream.resource<*>, %s: index, %i: index) {
+  %c4 = arith.constant 4 : index
+  // expected-error @+1 {{that is not known to begin with a whole byte: 4 elements share one}}
+  %0 = stream.tensor.slice %r[%i for %c4] : tensor<9xi2> in !stream.resource<*>{%s} -> tensor<4xi2> in !stream.resource<*>{%s}
+  util.return
+}
+
+// -----
+
+util.func public @ends_inside_of_a_byte(%r: !stream.resource<*>, %s: index, %v: i4) {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  // expected-error @+1 {{is about a part of tensor<4xi4> that is not known to end with a whole byte}}
+  %0 = stream.tensor.fill %v, %r[%c0 for %c3] : i4 -> tensor<4xi4> in %r as !stream.resource<*>{%s}
+  util.return
+}
+
+// -----
+
+util.func public @update_ends_anywhere(%r: !stream.resource<*>, %u: !stream.resource<*>, %s: index, %n: index) {
+  %c0 = arith.constant 0 : index
+  // expected-error @+1 {{that is not known to end with a whole byte}}
+  %0 = stream.tensor.update %u, %r[%c0] : tensor<?xi4>{%n} in !stream.resource<*>{%s} -> tensor<9xi4> in %r as !stream.resource<*>{%s}
+  util.return
+}
+
+// -----
+
+util.func public @unsigned_element(%r: !stream.resource<staging>, %s: index) {
+  %c1 = arith.constant 1 : index
+  // expected-error @+1 {{is about one ui4 of several in a byte: only signless integers can be shifted, so use i4}}
+  %0 = stream.tensor.load %r[%c1] : tensor<4xui4> in !stream.resource<staging>{%s} -> ui4
+  util.return
+}
+
+// -----
+
+// Booleans that are packed are found by no position.
+
+util.func public @packed_booleans(%r: !stream.resource<staging>, %s: index) {
+  // expected-error @+1 {{cannot find elements by position in a tensor of encoding #iree_encoding.packed_storage}}
+  %0 = stream.tensor.load %r[%s] : tensor<4xi1, #iree_encoding.packed_storage> in !stream.resource<staging>{%s} -> i1
+  util.return
+}

@@ -1,0 +1,158 @@
+"""Single elements in the bytes of a tensor: their bits, and how one is read and written.
+
+An element of a byte or more is loaded and stored at its own offset. Elements of less than a byte
+share one, so that byte is loaded, and shifted or put together anew:
+
+    %x = stream.tensor.load %r[%i] : tensor<?xi4> -> i4
+    ->
+    %byte = stream.async.load %r[%i / 2] -> i8
+    %low = arith.shrui %byte, (%i mod 2) * 4 : i8
+    %x = arith.trunci %low : i8 to i4
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.dialects.arith import (
+    AndIOp,
+    BitcastOp,
+    ConstantOp,
+    ExtUIOp,
+    IndexCastOp,
+    OrIOp,
+    ShLIOp,
+    ShRUIOp,
+    TruncIOp,
+    XOrIOp,
+)
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i8, i64
+from xdsl.dialects.complex import BitcastOp as ComplexBitcastOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...dialects.diagnostics import OperationError
+from ...dialects.stream_async import AsyncLoadOp, AsyncStoreOp
+from ...dialects.tensor_shapes import element_named
+from ...tiling.element_types import ElementKind
+from .index_amounts import Amount, as_value, bytes_of, divide, multiply, remainder
+
+LARGEST_PATTERN = 64
+"""Bits of the widest pattern that a device can write over and over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """The elements of a row-major tensor: their type, and the bits from one to the next."""
+
+    type: Attribute
+    stored_bits: int
+
+    def load(
+        self, operation: Operation, resource: SSAValue, size: SSAValue, at: Amount, builder: Builder
+    ) -> SSAValue:
+        """The element at a row-major position of a resource of `size` bytes."""
+        if self.stored_bits >= 8:
+            offset = as_value(bytes_of(at, self.stored_bits, builder, round_up=False), builder)
+            return _load(resource, size, offset, self.type, builder)
+        bits = self._bits_type(operation)
+        offset, shift = self._place(at, builder)
+        byte = _load(resource, size, offset, i8, builder)
+        low = builder.insert(ShRUIOp(byte, shift)).result
+        value = builder.insert(TruncIOp(low, bits)).result
+        return value if self.type == bits else builder.insert(BitcastOp(value, self.type)).result
+
+    def store(
+        self,
+        operation: Operation,
+        value: SSAValue,
+        resource: SSAValue,
+        size: SSAValue,
+        at: Amount,
+        builder: Builder,
+    ) -> SSAValue:
+        """The resource with the element at a row-major position replaced."""
+        if self.stored_bits >= 8:
+            offset = as_value(bytes_of(at, self.stored_bits, builder, round_up=False), builder)
+            return _store(value, resource, size, offset, builder)
+        bits = self._bits_type(operation)
+        offset, shift = self._place(at, builder)
+        if self.type != bits:
+            value = builder.insert(BitcastOp(value, bits)).result
+        wide = builder.insert(ExtUIOp(value, i8)).result
+        placed = builder.insert(ShLIOp(wide, shift)).result
+        field = builder.insert(ShLIOp(_byte((1 << self.stored_bits) - 1, builder), shift)).result
+        others = builder.insert(XOrIOp(field, _byte(-1, builder))).result
+        byte = _load(resource, size, offset, i8, builder)
+        kept = builder.insert(AndIOp(byte, others)).result
+        return _store(builder.insert(OrIOp(kept, placed)).result, resource, size, offset, builder)
+
+    def _bits_type(self, operation: Operation) -> IntegerType:
+        """The integer that an element of less than a byte is shifted as."""
+        element = element_named(self.type)
+        if element.kind in (ElementKind.SIGNED, ElementKind.UNSIGNED):
+            raise OperationError(
+                operation,
+                f"is about one {element} of several in a byte: only signless integers can be"
+                f" shifted, so use i{element.bits}",
+            )
+        return IntegerType(self.stored_bits)
+
+    def _place(self, at: Amount, builder: Builder) -> tuple[SSAValue, SSAValue]:
+        """Which byte an element is in, and how many bits of the byte come before it."""
+        in_byte = 8 // self.stored_bits
+        offset = as_value(divide(at, in_byte, builder), builder)
+        before = multiply(remainder(at, in_byte, builder), self.stored_bits, builder)
+        if isinstance(before, int):
+            return offset, _byte(before, builder)
+        return offset, builder.insert(IndexCastOp(before, i8)).result
+
+
+def pattern(value: SSAValue, stored_bits: int, operation: Operation, builder: Builder) -> SSAValue:
+    """The bits of an element as they are stored, as an integer of 8, 16, 32 or 64 of them.
+
+    Of elements that share a byte there are as many as it holds.
+    """
+    if stored_bits > LARGEST_PATTERN:
+        raise OperationError(
+            operation,
+            f"has unsupported pattern type {value.type}: only patterns of at most "
+            f"{LARGEST_PATTERN} bits can be written over and over; a new builtin is required",
+        )
+    element = element_named(value.type)
+    if element.kind is ElementKind.COMPLEX:
+        cast = ComplexBitcastOp.create(operands=[value], result_types=[IntegerType(stored_bits)])
+        return builder.insert(cast).results[0]
+    if isinstance(value.type, IndexType):
+        return builder.insert(IndexCastOp(value, i64)).result
+    if element.is_float:
+        value = builder.insert(BitcastOp(value, IntegerType(element.bits))).result
+    stored = IntegerType(max(stored_bits, 8))
+    if value.type != stored:
+        value = builder.insert(ExtUIOp(value, stored)).result
+    while stored_bits < 8:
+        # The same bits again, further up.
+        higher = builder.insert(ShLIOp(value, _byte(stored_bits, builder))).result
+        value = builder.insert(OrIOp(value, higher)).result
+        stored_bits *= 2
+    return value
+
+
+def _load(
+    resource: SSAValue, size: SSAValue, offset: SSAValue, type_: Attribute, builder: Builder
+) -> SSAValue:
+    load = AsyncLoadOp.create(operands=[resource, size, offset], result_types=[type_])
+    return builder.insert(load).result
+
+
+def _store(
+    value: SSAValue, resource: SSAValue, size: SSAValue, offset: SSAValue, builder: Builder
+) -> SSAValue:
+    store = AsyncStoreOp.create(
+        operands=[resource, size, offset, value], result_types=[resource.type]
+    )
+    return builder.insert(store).result
+
+
+def _byte(value: int, builder: Builder) -> SSAValue:
+    return builder.insert(ConstantOp(IntegerAttr(value, i8))).result
