@@ -8,7 +8,7 @@ nothing in between needs the one and is needed by the other. What costs nothing 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any, cast
@@ -126,6 +126,8 @@ class Grouping:
         self._groups: dict[Operation, Group] = {}
         self._all: list[Group] = []
         """All groups, by the position of their first operation."""
+        effects = [o for o in self._operations if not is_computation(o) and _has_effect(o)]
+        self._effect_before = dict(zip(effects[1:], effects, strict=False))
         for operation in self._operations:
             if is_computation(operation) and not self._is_repeated(operation):
                 self._add(operation)
@@ -230,11 +232,19 @@ class Grouping:
             if unit in seen or self._key(unit) < first:
                 continue
             seen.add(unit)
-            for member in unit.operations if isinstance(unit, Group) else (unit,):
-                for value in self._read(member):
-                    if (made_by := self._unit(value)) is not None and made_by is not unit:
-                        stack.append(made_by)
+            stack += self._needs(unit, self._read)
         return False
+
+    def _needs(
+        self, unit: Operation | Group, read: Callable[[Operation], Iterable[SSAValue]]
+    ) -> set[Operation | Group]:
+        """What has to be done before a unit: what makes what it reads, and earlier effects."""
+        members = unit.operations if isinstance(unit, Group) else (unit,)
+        found = {self._unit(value) for member in members for value in read(member)}
+        needs = {one for one in found if one is not None and one is not unit}
+        if not isinstance(unit, Group) and unit in self._effect_before:
+            needs.add(self._effect_before[unit])
+        return needs
 
     def _earliest(self, group: Group) -> int:
         """A position before which all units end: those can depend on nothing behind it."""
@@ -257,17 +267,8 @@ class Grouping:
         by_key = {key: unit for unit, key in keys.items()}
         waiting = dict.fromkeys(units, 0)
         needed_by: dict[Operation | Group, set[Operation | Group]] = {u: set() for u in units}
-        last_effect: Operation | Group | None = None
         for unit in units:
-            needs: set[Operation | Group] = set()
-            for member in unit.operations if isinstance(unit, Group) else (unit,):
-                read = self._sources if isinstance(unit, Group) else self._read
-                found = (self._unit(value) for value in read(member))
-                needs |= {one for one in found if one is not None and one is not unit}
-            if not isinstance(unit, Group) and _has_effect(unit):
-                if last_effect is not None:
-                    needs.add(last_effect)
-                last_effect = unit
+            needs = self._needs(unit, self._sources if isinstance(unit, Group) else self._read)
             if not isinstance(unit, Group) and unit.next_op is None:
                 needs |= set(units) - {unit}
             for one in needs:

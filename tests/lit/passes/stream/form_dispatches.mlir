@@ -129,3 +129,24 @@ func.func @exchange(%a: tensor<4xf32>) -> tensor<4xf32> {
   %1 = linalg.exp ins(%0 : tensor<4xf32>) outs(%0 : tensor<4xf32>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }
+
+// -----
+
+// What reads a global is not in one kernel with what is stored there before.
+
+util.global private mutable @state : tensor<4xf32>
+
+// CHECK-LABEL: func.func @state_between(
+// CHECK: %[[A:.*]] = flow.dispatch {{.*}}(%a)
+// CHECK: util.global.store %[[A]], @state : tensor<4xf32>
+// CHECK: %[[B:.*]] = util.global.load @state : tensor<4xf32>
+// CHECK: %[[C:.*]] = flow.dispatch {{.*}}(%[[A]], %[[B]])
+// CHECK: func.return %[[C]] : tensor<4xf32>
+func.func @state_between(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %0 = linalg.exp ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  util.global.store %0, @state : tensor<4xf32>
+  %1 = util.global.load @state : tensor<4xf32>
+  %2 = linalg.add ins(%0, %1 : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
