@@ -101,9 +101,7 @@ class StoredGlobals:
         return True
 
     def _place(self, load: Operation) -> Attribute | None:
-        variable = self._globals[symbol(load, "global")]
-        fixed = variable.attributes.get(AFFINITY)
-        return fixed if fixed is not None else self._placement.runs_on(load)
+        return self._placement.of_global(load) or self._placement.runs_on(load)
 
     def _add_copy(self, name: str, place: Attribute | None) -> None:
         copies = self._copies.setdefault(name, {})

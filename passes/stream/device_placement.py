@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue, Use
 
 from ...dialects.affinity import (
     AFFINITY,
+    DEFAULT_AFFINITY,
     AffinityAnalysisDialectInterface,
     affinity_of,
     own_affinity,
@@ -26,6 +27,14 @@ from ..host_programs import ABI_AFFINITY, host_operations
 
 RETURNS = ("func.return", "util.return")
 MADE_OF_NOTHING = ("arith.constant", "flow.tensor.constant", "tensor.empty", "tensor.splat")
+LOAD, STORE = "util.global.load", "util.global.store"
+BRANCHES = ("cf.br", "cf.cond_br", "cf.switch")
+CARRIERS = frozenset({*BRANCHES, "scf.condition", "scf.for", "scf.while", "scf.yield"})
+"""Control flow whose operands go on under other names."""
+
+SAME_PLACES = {"scf.for": 1, "scf.while": 0}
+"""Loops, and the first argument of their bodies that is a result in the end."""
+
 MOVES = ("flow.tensor.barrier", "flow.tensor.transfer")
 
 
@@ -41,6 +50,12 @@ class DevicePlacement:
         }
         self._only_device = only_affinity(context, module)
         operations = tuple(host_operations(module))
+        self._variable_places: dict[Operation, Attribute] = {}
+        """Where globals are that change and do not say where."""
+        self._loads: dict[Operation, list[OpResult]] = {}
+        for operation in operations:
+            if operation.name == LOAD and (variable := self._global_of(operation)) is not None:
+                self._loads.setdefault(variable, []).append(operation.results[0])
         self._changed = True
         while self._changed:
             while self._changed:
@@ -69,8 +84,11 @@ class DevicePlacement:
     def default_for(self, owner: Operation | Block) -> Attribute | None:
         """Where what nothing decides runs, at an operation or for an argument."""
         operation = owner if isinstance(owner, Operation) else owner.parent_op()
-        default = None if operation is None else affinity_of(operation)
-        return self._only_device if default is None else default
+        if operation is None:
+            return self._only_device
+        # What is in a block is in the scope that the operation around it may be.
+        scope = None if operation is owner else operation.attributes.get(DEFAULT_AFFINITY)
+        return scope or affinity_of(operation) or self._only_device
 
     def is_flexible(self, value: SSAValue) -> bool:
         """Whether a tensor can be made anew on any device, rather than moved to it."""
@@ -79,13 +97,9 @@ class DevicePlacement:
         operation = value.op
         if own_affinity(operation) is not None:
             return False
-        if operation.name == "util.global.load":
+        if operation.name == LOAD:
             variable = self._global_of(operation)
-            return (
-                variable is not None
-                and "is_mutable" not in variable.properties
-                and AFFINITY not in variable.attributes
-            )
+            return variable is not None and _is_anywhere(variable)
         if operation.name == "linalg.fill":
             return self.is_flexible(operation.operands[-1])
         return operation.name in MADE_OF_NOTHING
@@ -100,11 +114,33 @@ class DevicePlacement:
         """Where a tensor is as far as has been found out yet."""
         return self._places.get(value)
 
-    def _global_of(self, operation: Operation) -> Operation | None:
-        name = operation.properties.get("global")
+    def of_global(self, access: Operation) -> Attribute | None:
+        """Where the global is that is loaded or stored; `None` if it is wherever it is read."""
+        variable = self._global_of(access)
+        if variable is None or _is_anywhere(variable):
+            return None
+        place = variable.attributes.get(AFFINITY) or self.default_for(variable)
+        return self._variable_places.get(variable) if place is None else place
+
+    def write_down_globals(self) -> None:
+        """Let globals say where they are that did not: later passes change the reasons for it."""
+        for variable, place in self._variable_places.items():
+            variable.attributes[AFFINITY] = place
+
+    def _global_of(self, access: Operation) -> Operation | None:
+        name = access.properties.get("global")
         if not isinstance(name, SymbolRefAttr):
             return None
         return self._globals.get(name.root_reference.data)
+
+    def _put_global(self, access: Operation, value: SSAValue) -> None:
+        """What is stored to a global, or loaded from it, tells where it is if it does not say."""
+        variable, place = self._global_of(access), self.known(value)
+        if variable is None or place is None or _is_anywhere(variable):
+            return
+        if self.of_global(access) is None:
+            self._variable_places[variable] = place
+            self._changed = True
 
     def _follow_users(self, operation: Operation) -> None:
         """What reads nothing that is placed runs where it is read first.
@@ -114,6 +150,9 @@ class DevicePlacement:
         """
         if operation.name in MOVES or not operation.results:
             return
+        if operation.name == LOAD:
+            # Another load may have settled it.
+            self.load(operation)
         for result in operation.results:
             if result in self._places or self.is_flexible(result) or result.type.name != "tensor":
                 continue
@@ -125,22 +164,40 @@ class DevicePlacement:
                 places = self._places_of_users(moves)
             if len(places) == 1 or (places and default is None):
                 self.put(result, places[0])
+                if operation.name == LOAD:
+                    self._put_global(operation, result)
 
     def _places_of_users(self, uses: Iterable[Use]) -> tuple[Attribute, ...]:
-        """The places that are known of those who read a tensor, each once, in order."""
-        found = (self._place_of_user(use) for use in uses)
-        return tuple(dict.fromkeys(place for place in found if place is not None))
+        """The places that are known of those who read a tensor, each once, in order.
+
+        Who stores it to a global that is wherever it is read is none: its readers are.
+        """
+        found: dict[Attribute, None] = {}
+        followed: set[Operation] = set()
+        pending = list(uses)
+        for use in pending:
+            variable = self._global_of(use.operation)
+            if use.operation.name == STORE and variable is not None and _is_anywhere(variable):
+                loads = [] if variable in followed else self._loads.get(variable, [])
+                pending += [inner for load in loads for inner in load.uses]
+                followed.add(variable)
+            elif (place := self._place_of_user(use)) is not None:
+                found[place] = None
+        return tuple(found)
 
     def _place_of_user(self, use: Use) -> Attribute | None:
         operation = use.operation
         if (own := own_affinity(operation)) is not None:
             return own
+        if operation.name == STORE:
+            return self.of_global(operation)
         parent = operation.parent_op()
         if operation.name in RETURNS and parent is not None:
             return boundary_affinity(parent, "res_attrs", use.index)
-        if operation.name == "scf.yield" and parent is not None and parent.name != "scf.while":
-            return self._places.get(parent.results[use.index])
-        found = (self._places.get(result) for result in operation.results)
+        results = operation.results
+        if operation.name in CARRIERS:
+            results = carried_to(operation, use.index)
+        found = (self._places.get(result) for result in results)
         return next((place for place in found if place is not None), None)
 
     def enter(self, function: Operation) -> None:
@@ -154,14 +211,20 @@ class DevicePlacement:
                 self.put(argument, place or self.default_for(block))
 
     def load(self, operation: Operation) -> None:
-        """A global is where it says; one that changes is somewhere even if it does not say."""
-        variable = self._global_of(operation)
-        if variable is None or operation.results[0].type.name != "tensor":
-            return
-        place = own_affinity(operation) or variable.attributes.get(AFFINITY)
-        if place is None and "is_mutable" in variable.properties:
-            place = self.default_for(variable)
-        self.put(operation.results[0], place)
+        """A load is where its global is, which is where any load of it is wanted."""
+        result = operation.results[0]
+        if result.type.name == "tensor" and not self.is_flexible(result):
+            self.put(result, self.of_global(operation) or own_affinity(operation))
+            self._put_global(operation, result)
+
+    def store(self, operation: Operation) -> None:
+        """A global that does not say where it is, is where what is stored to it is."""
+        self._put_global(operation, operation.operands[0])
+
+
+def _is_anywhere(variable: Operation) -> bool:
+    """Whether a global is wherever it is read: it never changes, and does not say where it is."""
+    return "is_mutable" not in variable.properties and AFFINITY not in variable.attributes
 
 
 def only_affinity(context: Context, module: ModuleOp) -> Attribute | None:
@@ -202,61 +265,60 @@ def _move(placement: DevicePlacement, operation: Operation) -> None:
     placement.put(operation.results[0], operation.properties.get("target"))
 
 
-def _flow(
-    placement: DevicePlacement, sources: Sequence[SSAValue], targets: Sequence[SSAValue]
-) -> None:
-    for source, target in zip(sources, targets, strict=False):
-        if target.type.name == "tensor":
-            placement.put(target, placement.known(source))
+def _carry(placement: DevicePlacement, operation: Operation) -> None:
+    """Control flow gives tensors other names, and leaves them where they are."""
+    if operation.name in SAME_PLACES:
+        # What a body is given and what is left of it in the end are one, whoever is placed first.
+        body = operation.regions[-1].block
+        for result, argument in zip(
+            operation.results, body.args[SAME_PLACES[operation.name] :], strict=False
+        ):
+            if result.type.name == "tensor":
+                placement.put(argument, placement.known(result))
+    for index, operand in enumerate(operation.operands):
+        if operand.type.name == "tensor":
+            for target in carried_to(operation, index):
+                placement.put(target, placement.known(operand))
 
 
-def _yielded(block: Block | None) -> Sequence[SSAValue]:
-    return () if block is None or block.last_op is None else block.last_op.operands
+def carried_to(operation: Operation, index: int) -> tuple[SSAValue, ...]:
+    """The results and arguments of blocks that an operand of control flow becomes."""
+    parent = operation.parent_op()
+    if operation.name == "scf.for":
+        return _at(index - 3, operation.results, operation.regions[0].block.args[1:])
+    if operation.name == "scf.while":
+        return _at(index, operation.regions[0].block.args)
+    if operation.name == "scf.condition" and parent is not None:
+        return _at(index - 1, parent.results, parent.regions[1].block.args)
+    if operation.name == "scf.yield" and parent is not None:
+        if parent.name == "scf.for":
+            return _at(index, parent.results, parent.regions[0].block.args[1:])
+        if parent.name == "scf.while":
+            return _at(index, parent.regions[0].block.args)
+        return _at(index, parent.results)
+    if operation.name in BRANCHES:
+        # They are the arguments of the successors, one after another.
+        index -= 0 if operation.name == "cf.br" else 1
+        for successor in operation.successors:
+            if index < len(successor.args):
+                return _at(index, successor.args)
+            index -= len(successor.args)
+    return ()
 
 
-def _loop(placement: DevicePlacement, operation: Operation) -> None:
-    block = operation.regions[0].block
-    for sources in (operation.operands[3:], _yielded(block)):
-        _flow(placement, sources, block.args[1:])
-        _flow(placement, sources, operation.results)
-    _flow(placement, operation.results, block.args[1:])
-
-
-def _while(placement: DevicePlacement, operation: Operation) -> None:
-    before, after = (region.block for region in operation.regions)
-    _flow(placement, operation.operands, before.args)
-    _flow(placement, _yielded(before)[1:], after.args)
-    _flow(placement, _yielded(before)[1:], operation.results)
-
-
-def _branches(placement: DevicePlacement, operation: Operation) -> None:
-    for region in operation.regions:
-        for block in region.blocks:
-            if block.last_op is not None and block.last_op.name == "scf.yield":
-                _flow(placement, _yielded(block), operation.results)
-
-
-def _next_blocks(placement: DevicePlacement, operation: Operation) -> None:
-    """Operands of a branch are the arguments of its successors, one after another."""
-    rest = list(operation.operands)[0 if operation.name == "cf.br" else 1 :]
-    for successor in operation.successors:
-        _flow(placement, rest[: len(successor.args)], successor.args)
-        rest = rest[len(successor.args) :]
+def _at(index: int, *groups: Sequence[SSAValue]) -> tuple[SSAValue, ...]:
+    return tuple(group[index] for group in groups if 0 <= index < len(group))
 
 
 Rule = Callable[[DevicePlacement, Operation], None]
 
 RULES: dict[str, Rule] = {
-    **dict.fromkeys(("cf.br", "cf.cond_br", "cf.switch"), _next_blocks),
+    **dict.fromkeys(CARRIERS, _carry),
     "flow.tensor.barrier": _move,
     "flow.tensor.transfer": _move,
     "func.func": DevicePlacement.enter,
-    "scf.execute_region": _branches,
-    "scf.for": _loop,
-    "scf.if": _branches,
-    "scf.index_switch": _branches,
-    "scf.while": _while,
     "util.func": DevicePlacement.enter,
-    "util.global.load": DevicePlacement.load,
+    LOAD: DevicePlacement.load,
+    STORE: DevicePlacement.store,
 }
 """How places flow through operations, by name. Others run where their first operand is."""

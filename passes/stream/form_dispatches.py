@@ -11,7 +11,7 @@ program that says `flow.tensor.transfer` itself says where it wants to pay for i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -34,7 +34,15 @@ from ...dialects.tensor_shapes import ranked
 from ..dimension_sizes import DimensionSizes
 from ..host_programs import FUNCTIONS_AND_INITIALIZERS
 from ..located import builder_before, replace_by
-from .device_placement import MOVES, DevicePlacement, boundary_affinity
+from .device_placement import (
+    CARRIERS,
+    LOAD,
+    MOVES,
+    STORE,
+    DevicePlacement,
+    boundary_affinity,
+    carried_to,
+)
 from .dispatch_groups import (
     ENCODES,
     RESHAPES,
@@ -48,7 +56,7 @@ from .dispatch_groups import (
 from .formed_dispatches import inline_regions, outline_workgroups
 from .kernel_outlining import KernelOutliner
 
-UNUSED_READS = frozenset({*MOVES, "util.global.load"})
+UNUSED_READS = frozenset({*MOVES, LOAD})
 """Operations that do nothing if nobody reads their results."""
 
 CATEGORY = "dispatch"
@@ -74,6 +82,7 @@ class FormDispatchesPass(ModulePass):
                 free_destinations(block, sizes)
                 size_collectives(block, sizes)
         placement = DevicePlacement(ctx, op)
+        placement.write_down_globals()
         for function in functions:
             place_operands(function, placement, sizes)
         placement = DevicePlacement(ctx, op)
@@ -129,26 +138,61 @@ def size_collectives(block: Block, sizes: DimensionSizes) -> None:
 
 def place_operands(function: Operation, placement: DevicePlacement, sizes: DimensionSizes) -> None:
     """Bring every tensor to where it is read."""
-    brought: dict[tuple[SSAValue, Attribute, Block], SSAValue] = {}
+    brought: dict[tuple[SSAValue, Attribute, Block, bool], SSAValue] = {}
     for block in blocks_of(function):
         for operation in tuple(block.ops):
-            if operation.name.endswith(".return") and operation.parent_op() is function:
-                places = [
-                    boundary_affinity(function, "res_attrs", index) or placement.of(operand)
-                    for index, operand in enumerate(operation.operands)
-                ]
-            elif is_computation(operation) and not is_copied(operation):
-                places = [placement.runs_on(operation)] * len(operation.operands)
-            else:
-                continue
-            for index, operand in enumerate(operation.operands):
-                place = places[index]
-                if place is None or not isinstance(operand.type, TensorType):
-                    continue
-                key = operand, place, block
+            for reader, index, place in tensors_wanted(operation, function, placement):
+                operand = reader.operands[index]
+                key = operand, place, block, is_computation(operation)
                 if key not in brought:
                     brought[key] = _bring(operand, place, operation, placement, sizes)
-                operation.operands[index] = brought[key]
+                reader.operands[index] = brought[key]
+
+
+def tensors_wanted(
+    operation: Operation, function: Operation, placement: DevicePlacement
+) -> Iterator[tuple[Operation, int, Attribute]]:
+    """The tensors that an operation reads: which operand of what, and where it has to be.
+
+    Those that a computation reads inside of its body are among them.
+    """
+    for index, (operand, place) in enumerate(
+        zip(operation.operands, places_wanted(operation, function, placement), strict=True)
+    ):
+        if place is not None and isinstance(operand.type, TensorType):
+            yield operation, index, place
+    place = placement.runs_on(operation) if is_computation(operation) else None
+    if place is None:
+        return
+    for region in operation.regions:
+        for inner in region.walk():
+            for index, operand in enumerate(inner.operands):
+                if isinstance(operand.type, TensorType) and not operation.is_ancestor(
+                    operand.owner
+                ):
+                    yield inner, index, place
+
+
+def places_wanted(
+    operation: Operation, function: Operation, placement: DevicePlacement
+) -> list[Attribute | None]:
+    """Where an operation needs each of its operands, `None` where that does not matter."""
+    count = len(operation.operands)
+    if operation.name.endswith(".return") and operation.parent_op() is function:
+        return [
+            boundary_affinity(function, "res_attrs", index) or placement.of(operand)
+            for index, operand in enumerate(operation.operands)
+        ]
+    if operation.name == STORE:
+        return [placement.of_global(operation)]
+    if operation.name in CARRIERS:
+        carried = (carried_to(operation, index) for index in range(count))
+        return [placement.of(values[0]) if values else None for values in carried]
+    if operation.name == "flow.dispatch" or (
+        is_computation(operation) and not is_copied(operation)
+    ):
+        return [placement.runs_on(operation)] * count
+    return [None] * count
 
 
 def _bring(
@@ -161,7 +205,8 @@ def _bring(
     """A tensor on the device of a reader."""
     if placement.is_flexible(value):
         owner = cast(OpResult, value).op
-        if is_copied(owner):
+        if is_copied(owner) if is_computation(reader) else placement.runs_on(owner) == place:
+            # It is made there anyhow: a kernel makes what is copied itself.
             return value
         copy = owner.clone()
         copy.attributes[AFFINITY] = place
