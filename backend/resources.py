@@ -19,7 +19,7 @@ from ..interpreter.storage import (
     stored_bytes,
     write_tensor,
 )
-from ..interpreter.values import dtype_of
+from ..interpreter.values import dtype_of, integer_width
 from ..runtime.buffers import Bytes
 from ..runtime.commands import HostCommand
 from ..tiling.packed_arrays import packed_extents, settled_tiles
@@ -100,13 +100,23 @@ def in_place(op: Operation, bound: BoundBytes, recorder: Recorder) -> Tensor | N
     return Tensor(bound.shape, bound.dtype, bound.contents.place, recorder.read)
 
 
+def _has_spare_bits(bound: BoundBytes) -> bool:
+    """Whether elements are narrower than what holds them: nobody says what is in the other bits.
+
+    Kernels that compute with them expect copies of the sign there, and leave these behind.
+    """
+    width = integer_width(bound.tensor)
+    return width is not None and width != bound.dtype.itemsize * 8
+
+
 def read(op: Operation, bound: BoundBytes, recorder: Recorder) -> Tensor:
-    """The tensor in rows: itself, or a copy by a kernel."""
-    found = in_place(op, bound, recorder)
+    """The tensor in rows, as kernels compute with it: itself, or a copy."""
+    spare = _has_spare_bits(bound)
+    found = None if spare else in_place(op, bound, recorder)
     if found is not None:
         return found
     result = recorder.new_tensor(bound.shape, bound.dtype)
-    if not _relay(op, bound, result, recorder, is_pack=False):
+    if spare or not _relay(op, bound, result, recorder, is_pack=False):
         place, size = bound.contents.place, bound.contents.size
         dims = _dynamic_sizes(bound)
 

@@ -273,3 +273,20 @@ def test_mesh_run_prints_statistics() -> None:
 def test_statistics_need_the_numba_backend() -> None:
     code, stdout, stderr = mesh_run("--statistics")
     assert (code, stdout, stderr) == (1, "", "mesh-run: --statistics needs --backend=numba\n")
+
+
+def test_bits_that_an_element_does_not_need_mean_nothing() -> None:
+    text = """
+util.func public @f() -> (!hal.buffer_view, !hal.buffer_view, i12) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %0 = stream.async.constant : !stream.resource<*>{%c4} = dense<[4095, 0x7001]> : tensor<2xi16>
+  %1 = stream.async.constant : !stream.resource<*>{%c4} = dense<[255, 2, 1, 0]> : tensor<4xi8>
+  %2 = stream.tensor.export %0 : tensor<2xi12> in !stream.resource<*>{%c4} -> !hal.buffer_view
+  %3 = stream.tensor.export %1 : tensor<4xi1> in !stream.resource<*>{%c4} -> !hal.buffer_view
+  %4 = stream.async.load %0[%c0] : !stream.resource<*>{%c4} -> i12
+  util.return %2, %3, %4 : !hal.buffer_view, !hal.buffer_view, i12
+}"""
+    module = api.compile(text, stages=False).module
+    for found in (run(module, "f", []), compile_program(module).run("f", [])):
+        assert [array.tolist() for array in found] == [[-1, 1], [True, False, True, False], -1]
