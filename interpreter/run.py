@@ -40,7 +40,9 @@ from .values import (
     Value,
     dtype_of,
     holds_numbers,
+    integer_width,
     is_number,
+    is_unsigned,
     shape_fits,
     shape_phrase,
     static_shape,
@@ -215,8 +217,20 @@ def checked_inputs(types: Sequence[Attribute], inputs: Sequence[Array]) -> list[
             raise InputError(
                 f"input {index} has {shape_phrase(array.shape)}, expected {value_type}"
             )
+        if (number := _misfit(array, value_type)) is not None:
+            raise InputError(f"input {index} holds {number}, which does not fit {value_type}")
         arrays.append(array)
     return arrays
+
+
+def _misfit(array: Array, value_type: Attribute) -> int | None:
+    """An integer that is wider than its type: arrays hold `i4` in bytes, and `i12` in two."""
+    width = integer_width(value_type)
+    if width is None or width in (1, array.dtype.itemsize * 8) or array.size == 0:
+        return None
+    low, high = (0, 1 << width) if is_unsigned(value_type) else (-(1 << width - 1), 1 << width - 1)
+    ends = int(array.min()), int(array.max())
+    return next((number for number in ends if not low <= number < high), None)
 
 
 # --------------------------------------------------------------------------------------------

@@ -108,6 +108,18 @@ def test_inputs_that_do_not_fit(function: str, inputs: list[Any], message: str) 
         run(_module(_PLAIN), function, inputs)
 
 
+@pytest.mark.parametrize(
+    ("element", "dtype", "number"),
+    [("i4", np.int8, 8), ("i4", np.int8, -9), ("ui2", np.uint8, 4), ("i12", np.int16, 4000)],
+)
+def test_inputs_wider_than_their_type(element: str, dtype: Any, number: int) -> None:
+    """Stored in four bits they would be other numbers."""
+    module = _module(f"func.func @f(%x: tensor<2x{element}>) {{ return }}")
+    run(module, "f", [np.asarray([1, 0], dtype)])
+    with pytest.raises(InputError, match=f"input 0 holds {number}, which does not fit tensor<2x"):
+        run(module, "f", [np.asarray([1, number], dtype)])
+
+
 def test_public_functions() -> None:
     assert public_functions(_module(_PLAIN)) == ["f"]
 
