@@ -1,0 +1,105 @@
+"""Random programs over elements of odd widths: the same after every stage, interpreted and native.
+
+20 programs of each kind, or as many as MESH_OPT_RANDOM_WIDTHS says, from the seed
+MESH_OPT_FIRST_WIDTHS on. All are run in kernels if more than 20 are asked for, else some.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from mesh_opt.backend.compile import compile_program
+from mesh_opt.dialects.diagnostics import OperationError
+from mesh_opt.interpreter.machine import Program
+from mesh_opt.interpreter.run import argument_types, find_function, run
+from mesh_opt.interpreter.values import dtype_of, integer_width
+from mesh_opt.passes.data_tile import DataTilePass
+from mesh_opt.passes.stream.encode_host_tensors import EncodeHostTensorsPass
+from mesh_opt.tools.driver import new_context
+from mesh_opt.tools.parsing import parse_module
+from mesh_opt.tools.source import Source
+from stream_width_programs import StreamWidthProgram
+from width_programs import DYNAMIC_SIZE, WidthProgram
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+
+FEW = 20
+COUNT = int(os.environ.get("MESH_OPT_RANDOM_WIDTHS", str(FEW)))
+FIRST = int(os.environ.get("MESH_OPT_FIRST_WIDTHS", "0"))
+SEEDS = range(FIRST, FIRST + COUNT)
+NATIVE_STAGES = ("iree-stream-encode-device-tensors", "verify-collectives")
+
+Arrays = list[np.ndarray]
+
+
+def parse(text: str) -> tuple[Context, ModuleOp]:
+    context = new_context()
+    module = parse_module(context, Source(text, "<random>"))
+    module.verify()
+    return context, module
+
+
+def inputs_of(module: ModuleOp, seed: int) -> Arrays:
+    """Any numbers; the index is 0 or 1."""
+    numbers = np.random.default_rng(seed)
+    arrays: Arrays = []
+    for type_ in argument_types(find_function(Program(module), "main")):
+        if not isinstance(type_, TensorType):
+            arrays.append(np.asarray(seed % 2, np.int64))
+            continue
+        shape = [DYNAMIC_SIZE if size < 0 else size for size in type_.get_shape()]
+        width = integer_width(type_)
+        assert width is not None
+        low, high = (0, 2) if width == 1 else (-(1 << width - 1), 1 << width - 1)
+        arrays.append(numbers.integers(low, high, shape).astype(dtype_of(type_)))
+    return arrays
+
+
+def check(found: Arrays, expected: Arrays, where: str, text: str) -> None:
+    for one, wanted in zip(found, expected, strict=True):
+        assert one.dtype == wanted.dtype
+        np.testing.assert_array_equal(one, wanted, err_msg=f"{where}\n{text}")
+
+
+def is_compiled(seed: int) -> bool:
+    return COUNT > FEW or seed % 10 == 3
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_tensors(seed: int) -> None:
+    text = WidthProgram(seed).text()
+    context, module = parse(text)
+    inputs = inputs_of(module, seed)
+    expected = run(module, "main", inputs)
+    if is_compiled(seed):
+        check(compile_program(module).run("main", inputs), expected, "as it is written", text)
+    passes = DataTilePass(data_tiling=seed % 4 > 0).passes()
+    for position, one in enumerate(passes):
+        one.apply(context, module)
+        module.verify()
+        if position == seed % len(passes):
+            context, module = parse(str(module))
+        check(run(module, "main", inputs), expected, one.name, text)
+        if one.name in NATIVE_STAGES and is_compiled(seed):
+            found = compile_program(module, guard=seed % 3 == 0).run("main", inputs)
+            check(found, expected, f"native, {one.name}", text)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_resources(seed: int) -> None:
+    """Parts that are not whole bytes are refused; whatever is not, is right."""
+    text = StreamWidthProgram(seed).text()
+    context, module = parse(text)
+    inputs = inputs_of(module, seed)
+    expected = run(module, "main", inputs)
+    try:
+        EncodeHostTensorsPass().apply(context, module)
+    except OperationError as error:
+        assert "with a whole byte" in error.message or "by position" in error.message
+        return
+    module.verify()
+    check(run(module, "main", inputs), expected, "bytes", text)
+    if is_compiled(seed):
+        check(compile_program(module).run("main", inputs), expected, "native", text)
