@@ -70,6 +70,10 @@ class EncodingSolverInterface(LayoutAttribute, ABC):
         Raises `EncodingError` if the target cannot lay the tensor out.
         """
 
+    def problem(self) -> str | None:
+        """Why the solver lays out no tensor at all, if it is so; then its methods raise."""
+        return None
+
     def storage_size(
         self, tensor: Tensor, dynamic_sizes: Sequence[SSAValue], builder: Builder
     ) -> SSAValue | int:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import cast
+from typing import Self, cast
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, NoneAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    ModuleOp,
+    NoneAttr,
+    StringAttr,
+    SymbolRefAttr,
+)
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
 
+from ..tiling.packed_layouts import PackedLayout
 from .affinity import (
     AffinityAnalysisDialectInterface,
     AffinityAttribute,
@@ -16,7 +25,12 @@ from .affinity import (
     TargetsUnknownError,
 )
 from .diagnostics import Note, OperationError
-from .encoding_interfaces import EncodingSolverInterface
+from .encoding_interfaces import (
+    EncodingError,
+    EncodingSolverInterface,
+    LayoutAttribute,
+    Tensor,
+)
 from .hal_affinities import DeviceAffinityAttr
 from .hal_targets import (
     DEVICE,
@@ -76,7 +90,7 @@ class DeviceTargets:
         found: dict[TargetSolver, None] = {}
         for name in affinity.device_names():
             for target in self._of_device(name, operation, ()):
-                found[TargetSolver(target, solver_of(target, operation), target.format.data)] = None
+                found[TargetSolver(target, solver_of(target), target.format.data)] = None
         if not found:
             raise OperationError(operation, f"has an affinity that names no device: {affinity}")
         return tuple(found)
@@ -129,7 +143,29 @@ class DeviceTargets:
                 raise OperationError(device, f"is a device, but initialised with {value}")
 
 
-def solver_of(target: ExecutableTargetAttr, operation: Operation) -> EncodingSolverInterface:
+@irdl_attr_definition
+class UnusableSolverAttr(ParametrizedAttribute, EncodingSolverInterface):
+    """What a target names as its solver and is none. It is an error where a layout is asked for."""
+
+    name = "hal.unusable_solver"
+    key: StringAttr
+    value: Attribute
+
+    def problem(self) -> str:
+        return f"a target whose {self.key.data} cannot lay out tensors: {self.value}"
+
+    def configured(self, target: DictionaryAttr) -> Self:
+        del target
+        return self
+
+    def serialized(self, tensor: Tensor) -> LayoutAttribute:
+        raise EncodingError(self.problem())
+
+    def packed_layout(self, tensor: Tensor) -> PackedLayout:
+        raise EncodingError(self.problem())
+
+
+def solver_of(target: ExecutableTargetAttr) -> EncodingSolverInterface:
     """The solver that a target names, configured; the identity's if it names none."""
     entries = target.entries
     for key in SOLVER_KEYS:
@@ -137,10 +173,6 @@ def solver_of(target: ExecutableTargetAttr, operation: Operation) -> EncodingSol
         if solver is None:
             continue
         if not isinstance(solver, EncodingSolverInterface):
-            raise OperationError(
-                operation,
-                f"runs on a target whose {key} cannot lay out tensors: {solver}",
-                [Note(f"the target is {target}")],
-            )
+            return UnusableSolverAttr(StringAttr(key), solver)
         return solver.configured(entries)
     return IdentityResolverAttr()

@@ -60,7 +60,7 @@ def target_solver(function: Operation) -> tuple[EncodingSolverInterface, ...]:
     target = function.attributes.get(TARGET)
     if not isinstance(target, ExecutableTargetAttr):
         return ()
-    return (solver_of(target, function),)
+    return (solver_of(target),)
 
 
 class KernelLayouts:

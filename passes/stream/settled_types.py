@@ -51,6 +51,7 @@ class SettledTypes:
         self._numbers = numbers
         self._settled: dict[tuple[int, int], Settled] = {}
         self._remarked: set[tuple[Operation, str]] = set()
+        self._ignored: set[TargetSolver] = set()
 
     def needs_settling(self, type_: Attribute) -> bool:
         """Whether a type has an encoding whose layouts are still open."""
@@ -101,10 +102,15 @@ class SettledTypes:
         if affinity is None:
             return ()
         try:
-            return self._affinities.targets(affinity, operation)
+            targets = self._affinities.targets(affinity, operation)
         except TargetsUnknownError:
             # Had something encoded run there, settling it would have failed with this error.
             return ()
+        for target in targets:
+            if (problem := target.solver.problem()) is not None and target not in self._ignored:
+                self._ignored.add(target)
+                self._tell(operation, f"runs on {problem}; it is ignored where nothing is encoded")
+        return targets
 
     def _settle(self, tensor: Tensor, affinity: Attribute, operation: Operation) -> Settled:
         key = self._numbers.number(tensor), self._numbers.number(affinity)
@@ -115,6 +121,10 @@ class SettledTypes:
     def _settle_new(self, tensor: Tensor, affinity: Attribute, operation: Operation) -> Settled:
         encoding = cast(TensorEncoding, tensor.encoding)
         targets = self._affinities.targets(affinity, operation)
+        for target in targets:
+            if (problem := target.solver.problem()) is not None:
+                note = Note(f"the target is {target.target}")
+                raise OperationError(operation, f"runs on {problem}", [note])
         solvers = tuple(dict.fromkeys(target.solver for target in targets))
         try:
             resolved = encoding.resolve(tensor, solvers, self._spelling)
