@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, TextIO, cast
 
@@ -36,7 +36,7 @@ from .source import Source
 from .verification import verification_errors
 
 if TYPE_CHECKING:
-    from .observers import Timing
+    from .observers import EncodedTensors, Timing
 
 
 class Driver:
@@ -82,16 +82,20 @@ class Driver:
         context = new_context(self._options.allow_unregistered_dialect)
         with self._stage("Parser"):
             module = self._read(context, source)
-        if module is None or not self._run(context, module, source):
+        encoded = _new_encoded_tensors() if self._options.encoding_report else None
+        observers = [*self._observers(), *([] if encoded is None else [encoded])]
+        if module is None or not self._run(context, module, source, observers):
             return None
         if self._options.shard_cost_report:
             from ..passes.sharding.cost_report import render_report
 
             self._stderr.write(render_report(module))
-        if self._options.encoding_report:
+        if encoded is not None:
+            from ..passes.encoding.encoding_report import encoded_tensors
             from ..passes.encoding.encoding_report import render_report as render_encodings
 
-            self._stderr.write(render_encodings(module))
+            rows = list(encoded_tensors(module)) if encoded.rows is None else encoded.rows
+            self._stderr.write(render_encodings(rows))
         if not self._respell(module):
             return None
         with self._stage("Output"):
@@ -157,12 +161,18 @@ class Driver:
                 return False
         return True
 
-    def _run(self, context: Context, module: ModuleOp, source: Source) -> bool:
+    def _run(
+        self,
+        context: Context,
+        module: ModuleOp,
+        source: Source,
+        observers: Sequence[Observer],
+    ) -> bool:
         options = self._options
         if options.mlir_generate_reproducer is not None:
             self._write_reproducer(source, options.mlir_generate_reproducer)
         try:
-            run_steps(context, module, self._steps, self._observers())
+            run_steps(context, module, self._steps, observers)
         except OperationError as failure:
             self.report(from_operation_error(failure))
             self._after_failure(source)
@@ -249,6 +259,12 @@ class Driver:
 
         with remarks_to(sink):
             yield
+
+
+def _new_encoded_tensors() -> EncodedTensors:
+    from .observers import EncodedTensors
+
+    return EncodedTensors()
 
 
 def _new_timing() -> Timing:

@@ -6,13 +6,17 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ..dialects.diagnostics import Note, OperationError
 from .verification import verify
+
+if TYPE_CHECKING:
+    from ..passes.encoding.encoding_report import EncodedTensor
 
 
 class QuietObserver:
@@ -99,6 +103,22 @@ class IrPrinting(QuietObserver):
     def _print(self, when: str, current: ModulePass, text: str, verdict: str = "") -> None:
         title = f"IR Dump {when} {type(current).__name__}{verdict} ({current.name})"
         self._stream.write(f"// -----// {title} //----- //\n{text}\n\n")
+
+
+class EncodedTensors(QuietObserver):
+    """Takes down what the encoding report lists, before a pass turns tensors into bytes."""
+
+    def __init__(self) -> None:
+        self.rows: list[EncodedTensor] | None = None
+        """None if no pass has done that."""
+
+    def before(self, current: ModulePass, operation: Operation) -> None:
+        """List the encoded tensors if the pass makes bytes of them."""
+        from ..passes.encoding.encoding_report import encoded_tensors
+        from ..passes.stream.encode_host_tensors import EncodeHostTensorsPass
+
+        if isinstance(current, EncodeHostTensorsPass) and isinstance(operation, ModuleOp):
+            self.rows = [*(self.rows or ()), *encoded_tensors(operation)]
 
 
 class VerifyingEach(QuietObserver):

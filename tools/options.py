@@ -100,7 +100,7 @@ class Options:
         "report on standard error what each function of the output costs one device"
     )
     encoding_report: bool = _flag(
-        "report on standard error what each encoded tensor of the output takes and where"
+        "report on standard error what each encoded tensor takes and where, before it is bytes"
     )
     mlir_timing: bool = _flag("report on standard error where the time went")
     mlir_disable_threading: bool = _flag("taken for the sake of scripts: there are no threads")

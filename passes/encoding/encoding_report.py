@@ -1,12 +1,12 @@
 """What encodings cost: for each encoded tensor of a host program where it is and what it takes.
 
-A report for people, made of a program whose layouts are settled; a tensor whose layout is still
-open says so. Nothing is changed.
+A report for people, best made of a program whose layouts are settled and whose tensors are not yet
+bytes; a tensor whose layout is still open says so. Nothing is changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -22,6 +22,7 @@ from ...dialects.encoding_interfaces import (
     storage_formula_of,
     tensor_encoding,
 )
+from ...dialects.tensor_shapes import ranked
 from ...tiling.packed_layouts import DYNAMIC_TILE, PackedLayout
 from ..host_programs import host_operations
 from ..stream.layout_origin import LayoutOrigins
@@ -74,7 +75,10 @@ def encoded_tensors(module: ModuleOp) -> Iterator[EncodedTensor]:
 
 
 def tensors_of(operation: Operation) -> Iterator[tuple[SSAValue, Attribute]]:
-    """The resources of an operation with the tensor types that it names for them."""
+    """The tensors that an operation makes, and the resources that it names tensor types for."""
+    for result in operation.results:
+        if (tensor := ranked(result)) is not None:
+            yield result, tensor
     if operation.name == "stream.tensor.dispatch":
         for values, names in (
             ("mixed_operands", "operand_encodings"),
@@ -126,9 +130,8 @@ def _bytes(tensor: Tensor) -> int | None:
 COLUMNS = ("tensor", "layout", "device", "laid out for", "bytes", "stored", "padding")
 
 
-def render_report(module: ModuleOp) -> str:
+def render_report(rows: Sequence[EncodedTensor]) -> str:
     """The rows as a table, and the sum below it."""
-    rows = list(encoded_tensors(module))
     cells = [COLUMNS, *(_cells(row) for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(COLUMNS))]
     lines = [
