@@ -28,6 +28,7 @@ from .values import (
     integer_width,
     is_narrow_float,
     is_unsigned,
+    reinterpreted,
     signed,
     undefined,
     unsigned,
@@ -370,12 +371,11 @@ def float_to_integer(value: Array, result_type: Attribute, width: int, *, is_sig
 def _bitcast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, target = op.operands[0].type, op.results[0].type
     value = np.asarray(operands[0])
-    dtype = dtype_of(target)
     if integer_width(source) is not None and integer_width(target) is not None:
         return (wrapped(signed(value, width_of(op, source)), target),)
-    if value.dtype.itemsize != dtype.itemsize:
+    if value.dtype.itemsize != dtype_of(target).itemsize:
         raise OperationError(op, f"cannot view {source} as {target}")
-    return (np.ascontiguousarray(value).view(dtype).reshape(value.shape),)
+    return (reinterpreted(value, source, target).reshape(value.shape),)
 
 
 # --------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from .attributes import operand_groups
 from .machine import Exit, Frame
 from .registry import Results, Routine, drives, executes, terminates
 from .tensor import filled_shape
-from .values import Value, dtype_of, shape_text
+from .values import Value, reinterpreted, shape_text
 
 terminates("flow.return")
 
@@ -46,13 +46,12 @@ def _reshape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @executes("iree_tensor_ext.bitcast")
 def _bitcast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), _, sizes = operand_groups(op, operands)
-    result_type = op.results[0].type
-    raw = np.ascontiguousarray(source).reshape(-1).view(np.uint8)
+    source_type, result_type = op.operands[0].type, op.results[0].type
     shape = filled_shape(op, result_type, sizes)
-    dtype = dtype_of(result_type)
-    if raw.size != int(np.prod(shape, dtype=np.int64)) * dtype.itemsize:
-        raise OperationError(op, f"sees {raw.size} bytes as {result_type}")
-    return (raw.view(dtype).reshape(shape),)
+    try:
+        return (reinterpreted(np.asarray(source), source_type, result_type).reshape(shape),)
+    except ValueError as error:
+        raise OperationError(op, f"cannot see {source_type} as {result_type}: {error}") from error
 
 
 @drives("flow.dispatch.region")

@@ -34,6 +34,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from ..dialects.reading import element_type
+from ..dialects.tensor_shapes import element_named
+from ..tiling.packed_arrays import from_bytes, to_bytes
 
 Array = npt.NDArray[Any]
 Value = Any
@@ -226,6 +228,19 @@ def from_integer(value: int, value_type: Attribute) -> Array:
     if low >> (width - 1):
         low -= 1 << width
     return np.asarray(low, dtype=scalar_dtype(element_type(value_type)))
+
+
+def reinterpreted(value: Array, source: Attribute, target: Attribute) -> Array:
+    """The bits of an array, as a tensor stores them, as a flat array of another element type.
+
+    Raises ValueError if they are no whole number of elements.
+    """
+    stored, wanted = (element_named(element_type(each)) for each in (source, target))
+    bits = value.size * stored.storage_bits
+    if bits % wanted.storage_bits:
+        raise ValueError(f"{bits} bits are no whole number of {wanted}")
+    data = to_bytes(value, stored)
+    return from_bytes(data, wanted, dtype_of(target), bits // wanted.storage_bits)
 
 
 # --------------------------------------------------------------------------------------------

@@ -177,6 +177,8 @@ def test_division_by_zero_in_one_element_of_a_tensor(execute_error: Any) -> None
         ("fptoui", "f32", "i8", np.float32(200.9), -56),
         ("bitcast", "f32", "i32", np.float32(1.0), 0x3F800000),
         ("bitcast", "i16", "bf16", np.int16(0x3F80), 1.0),
+        ("bitcast", "f4E2M1FN", "i4", ml_dtypes.float4_e2m1fn(-6.0), -1),
+        ("bitcast", "i6", "f6E2M3FN", np.int8(-4), -6.0),
         ("extf", "f16", "f64", np.float16(0.1), float(np.float16(0.1))),
         ("truncf", "f32", "bf16", np.float32(1.01), float(ml_dtypes.bfloat16(1.01))),
     ],

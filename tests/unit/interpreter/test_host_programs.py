@@ -80,3 +80,17 @@ def test_encodings_and_transfers_change_no_elements(name: str) -> None:
         results.append(run(module, name, inputs))
     for with_transfers, without in zip(*results, strict=True):
         np.testing.assert_array_equal(with_transfers, without)
+
+
+def test_bits_as_elements_of_another_size(execute: Any, execute_error: Any) -> None:
+    """Two `i4` are an `i8`, the first one in the low bits."""
+    text = """
+    func.func @f(%x: tensor<2x2xi4>) -> (tensor<2xi8>, tensor<4xi4>) {
+      %0 = iree_tensor_ext.bitcast %x : tensor<2x2xi4> -> tensor<2xi8>
+      %1 = iree_tensor_ext.bitcast %0 : tensor<2xi8> -> tensor<4xi4>
+      return %0, %1 : tensor<2xi8>, tensor<4xi4>
+    }"""
+    bytes_, again = execute(text, np.int8([[1, 2], [-1, -8]]))
+    assert (bytes_.tolist(), again.tolist()) == ([0x21, -0x71], [1, 2, -1, -8])
+    error = execute_error(text.replace("2xi8", "2xi16"), np.int8([[1, 2], [-1, -8]]))
+    assert "cannot see tensor<2x2xi4> as tensor<2xi16>" in error.message
