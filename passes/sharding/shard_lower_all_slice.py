@@ -15,6 +15,7 @@ from xdsl.rewriter import Rewriter
 from ...dialects.diagnostics import OperationError
 from ...dialects.shard import ProcessMultiIndexOp
 from .annotations import grid_of
+from .import_annotations import import_mesh
 from .index_arithmetic import Index, IndexArithmetic, listed_axes
 
 NOT_DIVISIBLE = (
@@ -34,6 +35,7 @@ class ShardLowerAllSlicePass(ModulePass):
     name = "shard-lower-all-slice"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        import_mesh(op)
         for operation in list(op.walk()):
             if operation.name == "shard.all_slice":
                 lower_all_slice(operation)

@@ -24,6 +24,7 @@ from ...sharding.sharding import Sharding
 from ..garbage_collection import without_garbage_collection
 from .emitter import Emitter
 from .finer_grids import define_finer_grid
+from .import_annotations import import_annotations
 from .local_types import local_type
 from .partition_control_flow import local_of
 from .partitioner import Partitioner, normal
@@ -48,6 +49,7 @@ class ShardPartitionPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.abi not in ABIS:
             raise PassFailedException(f"abi must be one of {', '.join(ABIS)}, got '{self.abi}'")
+        import_annotations(op)
         partition_module(op, self.abi == "global")
 
 

@@ -36,6 +36,7 @@ from .collectives import (
     grid_name,
     kind_of,
 )
+from .import_annotations import import_mesh
 from .merge_reductions import merge_reductions
 
 SMALL_BYTES = 8192
@@ -56,6 +57,7 @@ class ShardSimplifyPass(ModulePass):
     merge_bytes: int = SMALL_BYTES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        import_mesh(op)
         simplify(op, self.merge_bytes)
 
 
