@@ -21,6 +21,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.reading import block_of
 from ...dialects.shard import AllReduceOp, ReduceScatterOp
+from ...dialects.tensor_shapes import tensor_shape
 from ...sharding.sharding import ReductionKind
 from .collectives import (
     ALL_GATHER,
@@ -264,6 +265,14 @@ def _alone(operation: Operation) -> SSAValue | None:
     return source
 
 
+def _without_elements(operation: Operation) -> SSAValue | None:
+    """An `all_reduce` of a tensor without elements gives it back."""
+    source, result = operation.operands[0], operation.results[0]
+    if source.type != result.type or 0 not in (tensor_shape(source) or ()):
+        return None
+    return source
+
+
 def _first(*rules: Rule) -> Rule:
     def apply(operation: Operation) -> SSAValue | None:
         for rule in rules:
@@ -278,7 +287,7 @@ def _first(*rules: Rule) -> Rule:
 _RULES: dict[str, Rule] = {
     ALL_SLICE: _first(_alone, _sliced),
     ALL_GATHER: _first(_alone, _gathered),
-    ALL_REDUCE: _alone,
+    ALL_REDUCE: _first(_alone, _without_elements),
     REDUCE_SCATTER: _alone,
     "shard.all_to_all": _alone,
     **dict.fromkeys(_COMBINATIONS, _combined),
