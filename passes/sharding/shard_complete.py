@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from .annotation_writer import AnnotationWriter
 from .graph import build_graph
 from .import_annotations import import_annotations
+from .known_offsets import settle_offsets
 from .placement import Placer
 
 
@@ -26,6 +27,7 @@ class ShardCompletePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         import_annotations(op)
+        settle_offsets(op)
         graph = build_graph(op)
         placer = Placer(graph, complete=True)
         AnnotationWriter(graph, placer.place(), placer).write()

@@ -31,6 +31,7 @@ from .finer_grids import (
 from .graph import ShardingGraph, build_graph
 from .import_annotations import import_annotations
 from .improvement import TableState, best_placement
+from .known_offsets import settle_offsets
 
 Traversal = Literal["forward", "backward", "forward-backward", "backward-forward"]
 
@@ -119,6 +120,7 @@ class ShardingPropagationPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         import_annotations(op)
+        settle_offsets(op)
         passes = (Direction.BOTH,) if self.traversal is None else _PASSES[self.traversal]
         with without_garbage_collection():
             graph, start = propagated_graph(op, passes)
