@@ -93,8 +93,9 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
         program.devices = options.devices
     if options.backend == "mpi":
         stdout = _output_of_first_rank(stdout)
-    program.grid = _grid(options, program)
     function = _function(options, program)
+    if options.grid_shape is not None:
+        program.grid = function.grid = _grid(options.grid_shape, function)
     inputs = _inputs(options, function)
     reference = _reference(options, function, bool(pipeline)) if options.check is not None else None
     if options.guard:
@@ -141,18 +142,35 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else f"\\{ord(c):02X}" for c in text)
 
 
-def _grid(options: RunOptions, program: Program) -> Grid | None:
-    """The grid that `--grid-shape` gives extents to: the module's only one."""
-    if options.grid_shape is None:
-        return None
-    from ..dialects.reading import symbol_name
-    from ..interpreter.attributes import operation_name
+def _grid(shape: tuple[int, ...], function: Function) -> Grid:
+    """The grid that `--grid-shape` gives extents to: the function's, or the module's only one."""
     from ..sharding.grid import Grid
 
-    names = [symbol_name(op) for op in program.module.walk() if operation_name(op) == "shard.grid"]
-    if len(names) != 1 or names[0] is None:
-        raise UsageError(f"--grid-shape needs a program with one grid; this has {len(names)}")
-    return Grid(names[0], options.grid_shape)
+    declared = function.grid or _only_grid(function.program)
+    extents = declared.shape
+    if len(extents) != len(shape) or any(
+        extent not in (None, given) for extent, given in zip(extents, shape, strict=True)
+    ):
+        written = "x".join("?" if extent is None else str(extent) for extent in extents)
+        given = "x".join(map(str, shape))
+        raise UsageError(
+            f"--grid-shape={given} does not fit grid @{declared.name} of shape {written}, on which"
+            f" @{function.name} runs"
+        )
+    return Grid(declared.name, shape)
+
+
+def _only_grid(program: Program) -> Grid:
+    """The grid of a module whose functions do not tell: kernels have copies of it."""
+    from ..dialects.reading import symbol_name
+    from ..dialects.shard_checks import grid_value
+    from ..interpreter.attributes import operation_name
+
+    grids = [op for op in program.module.walk() if operation_name(op) == "shard.grid"]
+    found = {symbol_name(grid): grid_value(grid) for grid in grids}
+    if len(found) != 1:
+        raise UsageError(f"--grid-shape needs a program with one grid; this has {len(found)}")
+    return found.popitem()[1]
 
 
 def _function(options: RunOptions, program: Program) -> Function:
