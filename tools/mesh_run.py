@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from .console import fault_text, run_console
+from .remarks import wants
 from .run_options import RunOptions, help_text, parse_arguments, wants_help
 from .usage_error import UsageError
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from ..interpreter.parameters import Parameters
     from ..interpreter.values import Array
     from ..sharding.grid import Grid
+    from .diagnostics import Diagnostic
+    from .source import Source
 
 
 def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
@@ -31,7 +34,7 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
             stdout.write(help_text())
             return 0
         options = parse_arguments(argv)
-        return _run(options, stdin, stdout)
+        return _run(options, stdin, stdout, stderr)
     except UsageError as problem:
         stderr.write(f"mesh-run: {problem}\n")
     except BrokenPipeError:
@@ -61,8 +64,8 @@ def _describe(problem: Exception) -> str:
     return fault_text("mesh-run", problem)
 
 
-def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
-    from ..api import BACKENDS, compile
+def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+    from ..api import BACKENDS
     from .source import read_source
 
     if options.backend not in BACKENDS:
@@ -73,7 +76,25 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
         raise UsageError("--statistics needs --backend=numba")
     if options.guard and options.backend not in ("numba", "mpi"):
         raise UsageError("--guard needs --backend=numba or --backend=mpi")
+    if "backend" in options.remarks and options.backend == "interpreter":
+        raise UsageError("--remarks=backend needs --backend=numba or --backend=mpi")
     source = read_source(options.file, stdin)
+    if not options.remarks:
+        return _run_source(options, source, stdout)
+    from ..dialects.diagnostics import remarks_to
+    from .diagnostics import render
+    from .remarks import remark_sink
+
+    def report(diagnostic: Diagnostic) -> None:
+        stderr.write(render(diagnostic, [source]))
+
+    with remarks_to(remark_sink(options.remarks, report)):
+        return _run_source(options, source, stdout)
+
+
+def _run_source(options: RunOptions, source: Source, stdout: TextIO) -> int:
+    from ..api import compile
+
     parameters = _parameters(options)
     program = compile(
         source, options.pipeline, backend=options.backend, stages=False, parameters=parameters
@@ -91,6 +112,10 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
                 source, pipeline, backend=options.backend, stages=False, parameters=parameters
             )
         program.devices = options.devices
+    if options.backend != "interpreter" and wants(options.remarks, "backend"):
+        from ..backend.explain import explain_kernels
+
+        explain_kernels(program.module)
     if options.backend == "mpi":
         stdout = _output_of_first_rank(stdout)
     function = _function(options, program)

@@ -186,6 +186,23 @@ def test_local_results(run: Run) -> None:
     assert "4x16xf32=" in out
 
 
+def test_remarks(run: Run) -> None:
+    arguments = ("-p", "compile", "--random-inputs=0")
+    code, out, err = run(
+        *arguments, "--remarks=sharding,encoding", "--remarks=dispatch", file=EXAMPLE
+    )
+    assert code == 0 and out == run(*arguments, file=EXAMPLE)[1]
+    lines = err.splitlines()
+    place = f"{EXAMPLE}:30:8: remark: "
+    assert f"{place}'linalg.matmul' op [sharding] result #0 is placed @devices [[0], [1]]" in lines
+    assert any(
+        f"{place}'linalg.matmul' op [dispatch] is computed by kernel @mlp_d" in x for x in lines
+    )
+    assert any("[encoding] encoded tensor<4x16xf32> is laid out for #hal" in x for x in lines)
+    _, _, err = run(*arguments, "--remarks=nonsense", file=EXAMPLE)
+    assert err.startswith("mesh-run: --remarks: there is no category 'nonsense', but sharding, enc")
+
+
 def test_open_grids(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "open.mlir"
     path.write_text("""
