@@ -12,7 +12,7 @@ from math import prod
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
-from ..dialects.diagnostics import OperationError, remark
+from ..dialects.diagnostics import OperationError
 from ..interpreter.attributes import operation_name, symbol
 from ..interpreter.func import check_depth
 from ..interpreter.machine import Exit, Frame
@@ -153,20 +153,13 @@ class BlockRecorder(RecordingFrame):
                 return entry.execute(operation, operands, self)
         frame = Frame(self.device)
         for value in captured(operation):
-            frame.values[value] = self._known(operation, self.value(value))
-        known = [self._known(operation, operand) for operand in operands]
+            frame.values[value] = _known(self.value(value))
+        known = [_known(operand) for operand in operands]
         if entry.drive is not None:
             return (yield entry.drive(operation, known, frame))
         if entry.execute is None:
             raise OperationError(operation, "cannot be executed")
         return entry.execute(operation, known, self)
-
-    def _known(self, operation: Operation, value: Value) -> Value:
-        if not isinstance(value, Tensor):
-            return value
-        if value.shape:
-            remark("backend", operation, "has no kernel and runs in the interpreter")
-        return value.read()
 
     def _call(self, operation: Operation) -> Routine:
         name = symbol(operation, "callee")
@@ -178,6 +171,10 @@ class BlockRecorder(RecordingFrame):
         arguments = [self.value(operand) for operand in operation.operands]
         exit_: Exit = yield frame.run_region(callee.regions[0], arguments)
         return exit_.values
+
+
+def _known(value: Value) -> Value:
+    return value.read() if isinstance(value, Tensor) else value
 
 
 def _are_alike(left: Tensor, right: Tensor) -> bool:

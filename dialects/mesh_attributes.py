@@ -31,9 +31,16 @@ class MeshAxesArrayAttr(AxesArrayAttr):
 
 @irdl_attr_definition
 class MeshReductionKindAttr(ReductionKindAttr):
-    """`#mesh<partial max>`."""
+    """`#mesh.partial<max>`, and `<max>` in operations, as LLVM 19 has it.
+
+    Later versions write `#mesh<partial max>` and `max`, which is read as well.
+    """
 
     name = "mesh.partial"
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            super().print_parameters(printer)
 
 
 @irdl_attr_definition

@@ -260,9 +260,7 @@ class TiedFunctionType:
                 types.append(parser.parse_type())
             _parse_sized(parser, self.form, sizes, types[-1])
 
-        delimiter = parser.Delimiter.PAREN
-        if parser.parse_optional_comma_separated_list(delimiter, parse_result) is None:
-            parse_result()
+        parse_results(parser, parse_result)
         parsed.types[self.results] = types
         if self.result_sizes:
             parsed.operands[self.result_sizes] = sizes
@@ -373,6 +371,12 @@ def verify_ties(operation: Operation, operands: int, results: int) -> None:
 def ties_fit(operation: Operation, results: int) -> bool:
     """Whether the ties are there just as they would be read."""
     return (operation.get_attr_or_prop("tied_operands") is not None) == bool(results)
+
+
+def parse_results(parser: Parser, parse_one: Callable[[], None]) -> None:
+    """Read `T`, `(T, U)`, `()` or, as IREE does too, `T, U`."""
+    if parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parse_one) is None:
+        parser.parse_comma_separated_list(parser.Delimiter.NONE, parse_one)
 
 
 ItemT = TypeVar("ItemT")

@@ -110,8 +110,8 @@ class AxesArrayAttr(ParametrizedAttribute, OpaqueSyntaxAttribute):
 
 
 @dataclass(frozen=True, init=False)
-class ReductionKindAttr(ParametrizedAttribute, SpacedOpaqueSyntaxAttribute):
-    """How the devices of a group combine their values: `#shard<partial max>`."""
+class ReductionKindAttr(ParametrizedAttribute):
+    """How the devices of a group combine their values."""
 
     kind: StringAttr
 
@@ -128,7 +128,7 @@ class ReductionKindAttr(ParametrizedAttribute, SpacedOpaqueSyntaxAttribute):
 
     @classmethod
     def parse_keyword(cls, parser: AttrParser) -> ReductionKindAttr:
-        """Parse `max`, or `<max>` as `mesh` once wrote it."""
+        """Parse `max`, or `<max>` as `mesh` writes it."""
         angle = parser.parse_optional_punctuation("<") is not None
         kind = next((kind for kind in ReductionKind if parser.parse_optional_keyword(kind)), None)
         if kind is None:
@@ -161,7 +161,7 @@ class ShardAxesArrayAttr(AxesArrayAttr):
 
 
 @irdl_attr_definition
-class ShardReductionKindAttr(ReductionKindAttr):
+class ShardReductionKindAttr(ReductionKindAttr, SpacedOpaqueSyntaxAttribute):
     """`#shard<partial max>`."""
 
     name = "shard.partial"

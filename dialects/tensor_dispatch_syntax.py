@@ -20,6 +20,7 @@ from .resource_syntax import (
     UNTIED,
     dynamic_dimensions,
     operand_key,
+    parse_results,
     parse_tie,
     print_results,
     set_ties,
@@ -104,9 +105,7 @@ class EncodedFunctionType:
 
         parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_operand)
         parser.parse_punctuation("->")
-        delimiter = parser.Delimiter.PAREN
-        if parser.parse_optional_comma_separated_list(delimiter, parse_result) is None:
-            parse_result()
+        parse_results(parser, parse_result)
         parsed.types["mixed_operands"] = operands.types
         parsed.types["results_"] = results.types
         for what, found in (("operand", operands), ("result", results)):

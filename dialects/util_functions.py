@@ -129,9 +129,9 @@ class FuncOp(IRDLOperation):
         if parser.parse_optional_punctuation("->") is not None:
             delimiter = parser.Delimiter.PAREN
             if parser.parse_optional_comma_separated_list(delimiter, parse_result) is None:
-                # Without parentheses a brace opens the body, not attributes of the result.
-                parse_result_type()
-                result_attributes.append(EMPTY)
+                # Without parentheses a brace opens the body, not attributes of the last result.
+                parser.parse_comma_separated_list(parser.Delimiter.NONE, parse_result_type)
+                result_attributes += [EMPTY] * len(results)
         attributes = parser.parse_optional_attr_dict_with_keyword(SIGNATURE)
         body = parser.parse_optional_region(arguments)
         properties: dict[str, Attribute | None] = {

@@ -82,8 +82,20 @@ OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
 }
 """Our passes by each of their names."""
 
-FOLLOW_CALLS = frozenset({"shard-complete", "shard-partition", "sharding-propagation"})
-"""Passes that change callers and callees together, so that `func.func(...)` runs them on all."""
+FOLLOW_CALLS = frozenset(
+    {
+        "convert-mesh-to-shard",
+        "convert-sdy-to-shard",
+        "shard-complete",
+        "shard-lower-all-slice",
+        "shard-lower-process-multi-index",
+        "shard-partition",
+        "shard-simplify",
+        "sharding-propagation",
+    }
+)
+"""Passes that `func.func(...)` runs on all functions at once: they change callers and callees
+together, or what functions share, as the grid that a mesh becomes."""
 
 
 def all_passes() -> dict[str, Callable[[], type[ModulePass]]]:

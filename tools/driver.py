@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import ParseError
 
-from ..dialects.diagnostics import OperationError, Remark, remarks_to
+from ..dialects.diagnostics import OperationError, remarks_to
 from ..dialects.printing import Spelling
 from ..dialects.registry import register_dialects
 from .diagnostics import (
@@ -22,7 +22,6 @@ from .diagnostics import (
     error,
     from_operation_error,
     from_parse_error,
-    from_remark,
     place_of,
     render,
 )
@@ -32,6 +31,7 @@ from .parsing import parse_module
 from .pass_manager import InternalFault, Observer, PassFailure, Step, describe_steps, run_steps
 from .plugins import PluginContext
 from .printing import print_operation
+from .remarks import remark_sink, wants
 from .source import Source
 from .verification import verification_errors
 
@@ -86,6 +86,10 @@ class Driver:
         observers = [*self._observers(), *([] if encoded is None else [encoded])]
         if module is None or not self._run(context, module, source, observers):
             return None
+        if wants(self._options.remarks, "backend"):
+            from ..backend.explain import explain_kernels
+
+            explain_kernels(module)
         if self._options.shard_cost_report:
             from ..passes.sharding.cost_report import render_report
 
@@ -253,11 +257,7 @@ class Driver:
             yield
             return
 
-        def sink(remark: Remark) -> None:
-            if "all" in wanted or remark.category in wanted:
-                self.report(from_remark(remark))
-
-        with remarks_to(sink):
+        with remarks_to(remark_sink(wanted, self.report)):
             yield
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from .console import fault_text, run_console
+from .remarks import wants
 from .run_options import RunOptions, help_text, parse_arguments, wants_help
 from .usage_error import UsageError
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from ..interpreter.parameters import Parameters
     from ..interpreter.values import Array
     from ..sharding.grid import Grid
+    from .diagnostics import Diagnostic
+    from .source import Source
 
 
 def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
@@ -31,7 +34,7 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
             stdout.write(help_text())
             return 0
         options = parse_arguments(argv)
-        return _run(options, stdin, stdout)
+        return _run(options, stdin, stdout, stderr)
     except UsageError as problem:
         stderr.write(f"mesh-run: {problem}\n")
     except BrokenPipeError:
@@ -61,8 +64,8 @@ def _describe(problem: Exception) -> str:
     return fault_text("mesh-run", problem)
 
 
-def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
-    from ..api import BACKENDS, compile
+def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+    from ..api import BACKENDS
     from .source import read_source
 
     if options.backend not in BACKENDS:
@@ -73,7 +76,25 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
         raise UsageError("--statistics needs --backend=numba")
     if options.guard and options.backend not in ("numba", "mpi"):
         raise UsageError("--guard needs --backend=numba or --backend=mpi")
+    if "backend" in options.remarks and options.backend == "interpreter":
+        raise UsageError("--remarks=backend needs --backend=numba or --backend=mpi")
     source = read_source(options.file, stdin)
+    if not options.remarks:
+        return _run_source(options, source, stdout)
+    from ..dialects.diagnostics import remarks_to
+    from .diagnostics import render
+    from .remarks import remark_sink
+
+    def report(diagnostic: Diagnostic) -> None:
+        stderr.write(render(diagnostic, [source]))
+
+    with remarks_to(remark_sink(options.remarks, report)):
+        return _run_source(options, source, stdout)
+
+
+def _run_source(options: RunOptions, source: Source, stdout: TextIO) -> int:
+    from ..api import compile
+
     parameters = _parameters(options)
     program = compile(
         source, options.pipeline, backend=options.backend, stages=False, parameters=parameters
@@ -91,10 +112,15 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
                 source, pipeline, backend=options.backend, stages=False, parameters=parameters
             )
         program.devices = options.devices
+    if options.backend != "interpreter" and wants(options.remarks, "backend"):
+        from ..backend.explain import explain_kernels
+
+        explain_kernels(program.module)
     if options.backend == "mpi":
         stdout = _output_of_first_rank(stdout)
-    program.grid = _grid(options, program)
     function = _function(options, program)
+    if options.grid_shape is not None:
+        program.grid = function.grid = _grid(options.grid_shape, function)
     inputs = _inputs(options, function)
     reference = _reference(options, function, bool(pipeline)) if options.check is not None else None
     if options.guard:
@@ -141,18 +167,35 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else f"\\{ord(c):02X}" for c in text)
 
 
-def _grid(options: RunOptions, program: Program) -> Grid | None:
-    """The grid that `--grid-shape` gives extents to: the module's only one."""
-    if options.grid_shape is None:
-        return None
-    from ..dialects.reading import symbol_name
-    from ..interpreter.attributes import operation_name
+def _grid(shape: tuple[int, ...], function: Function) -> Grid:
+    """The grid that `--grid-shape` gives extents to: the function's, or the module's only one."""
     from ..sharding.grid import Grid
 
-    names = [symbol_name(op) for op in program.module.walk() if operation_name(op) == "shard.grid"]
-    if len(names) != 1 or names[0] is None:
-        raise UsageError(f"--grid-shape needs a program with one grid; this has {len(names)}")
-    return Grid(names[0], options.grid_shape)
+    declared = function.grid or _only_grid(function.program)
+    extents = declared.shape
+    if len(extents) != len(shape) or any(
+        extent not in (None, given) for extent, given in zip(extents, shape, strict=True)
+    ):
+        written = "x".join("?" if extent is None else str(extent) for extent in extents)
+        given = "x".join(map(str, shape))
+        raise UsageError(
+            f"--grid-shape={given} does not fit grid @{declared.name} of shape {written}, on which"
+            f" @{function.name} runs"
+        )
+    return Grid(declared.name, shape)
+
+
+def _only_grid(program: Program) -> Grid:
+    """The grid of a module whose functions do not tell: kernels have copies of it."""
+    from ..dialects.reading import symbol_name
+    from ..dialects.shard_checks import grid_value
+    from ..interpreter.attributes import operation_name
+
+    grids = [op for op in program.module.walk() if operation_name(op) == "shard.grid"]
+    found = {symbol_name(grid): grid_value(grid) for grid in grids}
+    if len(found) != 1:
+        raise UsageError(f"--grid-shape needs a program with one grid; this has {len(found)}")
+    return found.popitem()[1]
 
 
 def _function(options: RunOptions, program: Program) -> Function:

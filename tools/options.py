@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .pass_options import did_you_mean
+from .remarks import REMARKS_HELP, check_categories
 from .usage_error import UsageError
 
 
@@ -46,10 +47,6 @@ def _number(help_text: str) -> Any:
     return dataclasses.field(default=None, metadata=metadata)
 
 
-REMARKS = ("sharding", "encoding", "dispatch", "all")
-"""What --remarks can ask for."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """What the user asked for. A field `a_b` is the option `--a-b`."""
@@ -77,9 +74,7 @@ class Options:
     verify_diagnostics: bool = _flag("check diagnostics against expected-error {{...}} comments")
     allow_unregistered_dialect: bool = _flag("read operations and attributes of unknown dialects")
     no_implicit_module: bool = _flag("do not put operations at the top level into a module")
-    remarks: tuple[str, ...] = _many(
-        "print what passes decided: about sharding, encoding, dispatch, or all"
-    )
+    remarks: tuple[str, ...] = _many(REMARKS_HELP)
     spelling: str = _choice(
         "names of the encoding dialects in the output", "as-read", "today", "2024"
     )
@@ -172,15 +167,8 @@ def parse_command_line(
                 hint = did_you_mean(name, {**table, **pass_names})
                 raise UsageError(f"there is no option or pass '{argument.partition('=')[0]}'{hint}")
     _check_pass_names(values, pass_names)
-    _check_categories(values.get("remarks", ()))
+    check_categories(values.get("remarks", ()))
     return dataclasses.replace(defaults or Options(), **values, pass_flags=tuple(passes))
-
-
-def _check_categories(remarks: Sequence[str]) -> None:
-    for category in remarks:
-        if category not in REMARKS:
-            known = ", ".join(REMARKS)
-            raise UsageError(f"--remarks: there is no category '{category}', but {known}")
 
 
 def _check_pass_names(values: Mapping[str, Any], pass_names: Mapping[str, object]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Protocol
@@ -116,11 +116,9 @@ def run_steps(
     breaks.
     """
     with deep_recursion():
-        for step in steps:
+        for step in _single_passes(steps):
             if isinstance(step, AnchoredPasses):
                 _run_anchored(context, module, step, observers)
-            elif isinstance(step, NamedPipeline):
-                run_steps(context, module, step.passes(), observers)
             else:
                 _run_pass(context, module, module, step, observers)
 
@@ -132,7 +130,7 @@ def _run_anchored(
         observer.enter(anchored.anchor)
     on_functions = anchored.anchor == FuncOp.name
     for follows_calls, steps in groupby(
-        anchored.steps, lambda step: on_functions and _follows_calls(step)
+        _single_passes(anchored.steps), lambda step: on_functions and _follows_calls(step)
     ):
         if follows_calls:
             run_steps(context, parent, tuple(steps), observers)
@@ -140,6 +138,15 @@ def _run_anchored(
             _run_on_each(context, parent, anchored.anchor, tuple(steps), observers)
     for observer in reversed(observers):
         observer.leave(anchored.anchor)
+
+
+def _single_passes(steps: Sequence[Step]) -> Iterator[Step]:
+    """The steps, with the passes of named pipelines in the places of these."""
+    for step in steps:
+        if isinstance(step, NamedPipeline):
+            yield from _single_passes(step.passes())
+        else:
+            yield step
 
 
 def _follows_calls(step: Step) -> bool:
@@ -171,10 +178,8 @@ def _run_inside(
     observers: Sequence[Observer],
 ) -> None:
     """Run passes on an operation that is no module but stands alone in one."""
-    for step in steps:
-        if isinstance(step, NamedPipeline):
-            _run_inside(context, module, operation, step.passes(), observers)
-        elif isinstance(step, AnchoredPasses):
+    for step in _single_passes(steps):
+        if isinstance(step, AnchoredPasses):
             around = SymbolsAround(operation)
             for inner in anchored_operations(operation, step.anchor):
                 with alone_in_module(inner, around) as inner_module:

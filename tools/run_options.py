@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from .remarks import REMARKS_HELP, check_categories
 from .usage_error import UsageError
 
 DESCRIPTION = """\
@@ -54,6 +55,7 @@ class RunOptions:
     parameters: tuple[str, ...]
     statistics: bool
     guard: bool
+    remarks: tuple[str, ...]
     debug: bool
 
 
@@ -167,6 +169,7 @@ def _parser() -> argparse.ArgumentParser:
         help="run slowly, each buffer by itself between guard bytes, so that a kernel that writes"
         " outside of its buffers is an error (with --backend=numba or mpi)",
     )
+    add("--remarks", metavar="A,B", action="append", default=[], help=REMARKS_HELP)
     add("--debug", action="store_true", help="show Python's traceback with an error")
     return parser
 
@@ -187,6 +190,8 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
     known = _parser().parse_args(["--check=" if word == "--check" else word for word in argv])
     if known.pass_pipeline is not None and known.passes is not None:
         raise UsageError("passes are asked for in more than one way: use one pipeline")
+    remarks = tuple(category for listed in known.remarks for category in listed.split(","))
+    check_categories(remarks)
     for name in ("output_max_element_count", "random_extent", "random_inputs"):
         if (getattr(known, name) or 0) < 0:
             raise UsageError(f"--{name.replace('_', '-')} must not be negative")
@@ -209,6 +214,7 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
         parameters=tuple(known.parameters),
         statistics=known.statistics,
         guard=known.guard,
+        remarks=remarks,
         debug=known.debug,
     )
 

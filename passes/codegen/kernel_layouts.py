@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from ...dialects.affinity import affinity_of
-from ...dialects.diagnostics import OperationError
+from ...dialects.diagnostics import Note, OperationError
 from ...dialects.encoding_interfaces import (
     ContractionEncoding,
     ConvolutionEncoding,
@@ -99,6 +99,12 @@ class KernelLayouts:
                 raise OperationError(
                     operation,
                     f"has a tensor whose layout is open, {tensor}, in a kernel that no device runs",
+                    [
+                        Note(
+                            "data-tile makes kernels for devices; a function may also name its "
+                            f"target itself, as '{TARGET}'"
+                        )
+                    ],
                 )
         try:
             ways = {(one.packed_layout(tensor), one.storage_formula(tensor)) for one in layouts}

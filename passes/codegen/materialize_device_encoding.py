@@ -72,8 +72,8 @@ class MaterializeDeviceEncodingPass(ModulePass):
                 for function in operation.walk():
                     if function.name in FUNCTIONS:
                         KernelLowering(function, layouts).lower()
-            elif operation.name in FUNCTIONS and (solver := target_solver(operation)):
-                KernelLowering(operation, KernelLayouts(solver)).lower()
+            elif operation.name in FUNCTIONS:
+                KernelLowering(operation, KernelLayouts(target_solver(operation))).lower()
 
 
 class KernelLowering:

@@ -33,6 +33,7 @@ from ...dialects.iree_cpu import CpuEncodingResolverAttr
 from ...dialects.symbol_names import fresh_name, names_in
 from ...dialects.util import GlobalOp
 from ..located import located_builder
+from ..sharding.import_annotations import import_mesh
 from .process_devices import place_processes
 
 HOST = "host"
@@ -49,6 +50,7 @@ class AssignDevicesPass(ModulePass):
     """What the device's processor can do, as `+avx2,+fma`; `host` for what this machine can."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        import_mesh(op)
         place_processes(op)
         if DeviceTargets(op).names() or DEFAULT_AFFINITY in op.attributes:
             return

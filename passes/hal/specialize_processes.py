@@ -54,7 +54,7 @@ from ...dialects.util_functions import CallOp, ReturnOp
 from ..host_programs import CALLS, FUNCTIONS
 from ..stream.affinity_analysis import AffinityAnalysis
 from ..stream.attribute_numbers import AttributeNumbers
-from .process_devices import affinity_of_device, name_of, select_device
+from .process_devices import affinity_of_device, name_of, place_processes, select_device
 
 INDEX = IndexType()
 ENTRY_POINT = ("iree.abi.stub", "iree.reflection")
@@ -68,6 +68,8 @@ class SpecializeProcessesPass(ModulePass):
     name = "specialize-processes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not any(DEFAULT_AFFINITY in each.attributes for each in (op, *op.body.block.ops)):
+            place_processes(op)
         for device in tuple(op.body.block.ops):
             if device.properties.get("type") == DEVICE and GRID in device.attributes:
                 kinds = kinds_of_processes(ctx, op, device)

@@ -42,6 +42,8 @@ OPEN_DIMENSIONS_ATTRIBUTE = "shard.open_dimensions"
 """Discardable attribute of ours on `shard.shard`: dimensions that propagation may split further."""
 DIMENSION_PRIORITIES_ATTRIBUTE = "shard.dimension_priorities"
 """Discardable attribute of ours on `shard.shard`: a priority for each dimension."""
+SDY_SHARDING = "sdy.sharding"
+"""Shardy's discardable attribute on arguments, results and operations."""
 
 
 def grid_of(operation: Operation) -> Grid:

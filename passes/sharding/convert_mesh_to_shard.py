@@ -72,7 +72,12 @@ class ConvertMeshToShardPass(ModulePass):
     name = "convert-mesh-to-shard"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        _Conversion().convert_module(op)
+        convert_mesh_to_shard(op)
+
+
+def convert_mesh_to_shard(module: ModuleOp) -> None:
+    """Convert a module in place. Raises OperationError for what has no counterpart in `shard`."""
+    _Conversion().convert_module(module)
 
 
 @dataclass

@@ -55,10 +55,13 @@ from ...dialects.tensor_shapes import ranked
 from ...sharding.grid import Grid
 from ...sharding.refinement import Refinement
 from ...sharding.sharding import Axes, ReductionKind
-from .annotations import DIMENSION_PRIORITIES_ATTRIBUTE, OPEN_DIMENSIONS_ATTRIBUTE
+from .annotations import (
+    DIMENSION_PRIORITIES_ATTRIBUTE,
+    OPEN_DIMENSIONS_ATTRIBUTE,
+    SDY_SHARDING,
+)
 from .reductions import bits
 
-SHARDING_ATTRIBUTE = "sdy.sharding"
 AXIS_NAMES_ATTRIBUTE = "shard.axis_names"
 
 
@@ -69,7 +72,12 @@ class ConvertSdyToShardPass(ModulePass):
     name = "convert-sdy-to-shard"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        _Conversion(op).convert()
+        convert_sdy_to_shard(op)
+
+
+def convert_sdy_to_shard(module: ModuleOp) -> None:
+    """Convert a module in place. Raises OperationError for what a grid cannot express."""
+    _Conversion(module).convert()
 
 
 @dataclass(slots=True)
@@ -118,7 +126,7 @@ class _Conversion:
             handler = handlers.get(operation.name)
             if handler is not None:
                 handler(operation)
-            elif SHARDING_ATTRIBUTE in operation.attributes:
+            elif SDY_SHARDING in operation.attributes:
                 self._results_of(operation)
 
     # Meshes.
@@ -271,9 +279,9 @@ class _Conversion:
 
     def _results_of(self, operation: Operation) -> None:
         """An attribute on an operation speaks of its results."""
-        found = operation.attributes.pop(SHARDING_ATTRIBUTE)
+        found = operation.attributes.pop(SDY_SHARDING)
         if not isinstance(found, ShardingPerValueAttr):
-            raise OperationError(operation, f"has {SHARDING_ATTRIBUTE} = {found}, expected a list")
+            raise OperationError(operation, f"has {SDY_SHARDING} = {found}, expected a list")
         block, following = block_of(operation), operation.next_op
         for result, sharding in zip(operation.results, found.data, strict=False):
             if isinstance(result.type, TensorType):
@@ -400,9 +408,7 @@ def _take(
     shardings: list[TensorSharding | None] = []
     rest: list[DictionaryAttr] = []
     for entry in attributes.data:
-        found = entry.data.get(SHARDING_ATTRIBUTE)
+        found = entry.data.get(SDY_SHARDING)
         shardings.append(found.data if isinstance(found, ShardingAttr) else None)
-        rest.append(
-            DictionaryAttr({k: v for k, v in entry.data.items() if k != SHARDING_ATTRIBUTE})
-        )
+        rest.append(DictionaryAttr({k: v for k, v in entry.data.items() if k != SDY_SHARDING}))
     return shardings, ArrayAttr(rest) if any(entry.data for entry in rest) else None

@@ -8,8 +8,10 @@ The numbers are counted from the program, not measured:
 - peak memory is that of tensors that are still to be read, at the moment when they are most. An
   operation writes into its destination if nobody else reads that; `tensor.empty` holds nothing.
 
-Loops count as often as they turn if that is known, else once. What has a size that is known only
-at run time is not counted, and the report says how many operations that were.
+Loops count as often as they turn if that is known, else once, and of branches the one that sends
+most, or works most. What has a size that is known only at run time is not counted, and the report
+says how many operations that were. A host program costs what the kernels that it dispatches cost;
+its memory is the runtime's affair.
 """
 
 from __future__ import annotations
@@ -23,23 +25,27 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     FixedBitwidthType,
     ModuleOp,
-    SymbolRefAttr,
     TensorType,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.boundary import find_grid
+from ...dialects.reading import integers
 from ...dialects.shard_attributes import AxesArrayAttr
 from ...dialects.structured import StructuredView, structured_view
+from ...dialects.symbol_names import symbol
 from ...dialects.tensor_shapes import ranked
 from ...sharding.reshard_steps import all_reduce_fraction, exchange_fraction, gather_fraction
+from ..host_programs import CALLS, EXECUTABLES, FUNCTIONS
+from ..stream.kernels import entry_points
 from .collectives import (
     PURE_COLLECTIVES,
     SEND,
     axes_of,
     grid_name,
 )
+from .import_annotations import import_mesh
 from .partitioner import constant_index
 
 _FREE = frozenset(
@@ -54,10 +60,30 @@ _FREE = frozenset(
 _TOSA_WORK = frozenset(
     """
     abs add arithmetic_right_shift bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clz
-    cos erf exp floor intdiv log logical_left_shift logical_right_shift maximum minimum mul negate
-    pow reciprocal rescale rsqrt sigmoid sin sub tanh
+    cos erf exp floor intdiv log logical_and logical_left_shift logical_not logical_or
+    logical_right_shift logical_xor maximum minimum mul negate pow reciprocal rescale rsqrt sigmoid
+    sin sub tanh
     """.split()
 )
+
+
+_NOT_COUNTED = frozenset(
+    """
+    linalg.softmax tosa.argmax tosa.avg_pool2d tosa.depthwise_conv2d tosa.fft2d tosa.max_pool2d
+    tosa.resize tosa.rfft2d tosa.transpose_conv2d
+    """.split()
+)
+"""Operations whose work nothing here knows."""
+
+_ANNOTATIONS = frozenset(
+    "mesh.shard sdy.propagation_barrier sdy.reshard sdy.sharding_constraint shard.shard".split()
+)
+"""Operations whose result is their operand."""
+
+_HOLDS_NOTHING = _ANNOTATIONS | {"tensor.empty"}
+
+_BRANCHES = ("scf.if", "scf.index_switch")
+"""Operations of which one region runs."""
 
 
 @dataclass(slots=True)
@@ -73,7 +99,9 @@ class Cost:
     peak: int = 0
     """Bytes."""
     uncounted: int = 0
-    """Operations with sizes that are known only at run time."""
+    """Operations with sizes that are known only at run time, or whose work is not."""
+    dispatches: int = 0
+    """Kernels that a host program runs; its buffers are not among the bytes."""
 
     @property
     def sent(self) -> float:
@@ -87,15 +115,18 @@ class Cost:
             self.collectives[key] = old_count + times * count, old_sent + times * sent
         self.work += times * other.work
         self.uncounted += other.uncounted
+        self.dispatches += times * other.dispatches
 
 
 def render_report(module: ModuleOp) -> str:
-    """The costs of every function of a module, as text."""
+    """The costs of every function of a module, as text; kernels are part of who dispatches them."""
+    module = module.clone()
+    import_mesh(module)
     counter = _Counter(module)
     parts: list[str] = []
-    for function in counter.functions.values():
-        if not function.is_declaration:
-            parts.append(_render(function.sym_name.data, counter.function(function)))
+    for name, function in counter.functions.items():
+        if function.regions[0].blocks:
+            parts.append(_render(name, counter.function(function)))
     return "\n".join(parts)
 
 
@@ -105,9 +136,12 @@ def _render(name: str, cost: Cost) -> str:
         lines.append(f"  {count:6} x {collective} over {axes}: {sent:.0f} bytes sent")
     lines.append(f"  bytes sent     {cost.sent:.0f}")
     lines.append(f"  operations     {cost.work:.0f}")
-    lines.append(f"  peak memory    {cost.peak} bytes")
+    if not cost.dispatches:
+        lines.append(f"  peak memory    {cost.peak} bytes")
     if cost.uncounted:
-        lines.append(f"  not counted    {cost.uncounted} operations of sizes not known here")
+        lines.append(
+            f"  not counted    {cost.uncounted} operations of sizes or kinds not known here"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -123,20 +157,25 @@ class _Counter:
     """Costs of the functions of a module, each counted once."""
 
     def __init__(self, module: Operation) -> None:
-        self.functions = {
-            operation.sym_name.data: operation
-            for operation in module.walk()
-            if isinstance(operation, FuncOp)
-        }
-        self._known: dict[FuncOp, Cost] = {}
+        self.functions: dict[str, Operation] = {}
+        self._kernels: dict[tuple[str, str], Operation] = {}
+        for operation in module.walk():
+            if operation.name in FUNCTIONS:
+                name = symbol(operation, "sym_name")
+                executable = _executable_of(operation)
+                if executable is None:
+                    self.functions[name] = operation
+                else:
+                    self._kernels[symbol(executable, "sym_name"), name] = operation
+        self._known: dict[Operation, Cost] = {}
 
-    def function(self, function: FuncOp) -> Cost:
+    def function(self, function: Operation) -> Cost:
         """What one call costs; a recursive call inside counts as nothing."""
         found = self._known.get(function)
         if found is None:
             self._known[function] = Cost()
             found = Cost()
-            for block in function.body.blocks:
+            for block in function.regions[0].blocks:
                 cost = self._block(block)
                 found.add(cost)
                 found.peak = max(found.peak, cost.peak)
@@ -155,16 +194,17 @@ class _Counter:
             total.add(inner)
             dying = [
                 operand
-                for operand in set(operation.operands)
+                for operand in set(map(_held, operation.operands))
                 if last_use.get(operand) == index and operand in live and operand.owner is not block
             ]
             view = structured_view(operation)
-            for operand in () if view is None else view.outputs:
+            for operand in () if view is None else map(_held, view.outputs):
                 if operand in dying:
                     del live[operand]
                     dying.remove(operand)
             for result in operation.results:
-                live[result] = 0 if operation.name == "tensor.empty" else _bytes(result)
+                holds = operation.name not in _HOLDS_NOTHING
+                live[result] = _bytes(result) if holds else 0
             total.peak = max(total.peak, sum(live.values()) + inner.peak)
             for operand in dying:
                 del live[operand]
@@ -178,11 +218,17 @@ class _Counter:
         if operation.name in PURE_COLLECTIVES or operation.name == SEND:
             self._collective(operation, cost)
             return cost
-        if operation.name == "func.call":
-            symbol = operation.get_attr_or_prop("callee")
-            name = symbol.string_value() if isinstance(symbol, SymbolRefAttr) else ""
-            callee = self.functions.get(name)
-            if callee is not None and not callee.is_declaration:
+        for entry in entry_points(operation):
+            # Of several kernels the first that fits is run, and they do the same.
+            names = entry.root_reference.data, entry.string_value().rpartition(".")[2]
+            kernel = self._kernels.get(names)
+            if kernel is not None:
+                cost.add(self.function(kernel))
+                cost.dispatches += 1
+                return cost
+        if operation.name in CALLS:
+            callee = self.functions.get(symbol(operation, "callee"))
+            if callee is not None and callee.regions[0].blocks:
                 called = self.function(callee)
                 cost.add(called)
                 cost.peak = max(0, called.peak - sum(map(_bytes, operation.operands)))
@@ -193,14 +239,23 @@ class _Counter:
             return cost
         if operation.regions:
             times = _turns(operation)
-            for region in operation.regions:
-                for block in region.blocks:
-                    inner = self._block(block)
-                    cost.add(inner, times)
-                    cost.peak = max(cost.peak, inner.peak)
+            parts = [self._region(region) for region in operation.regions]
+            cost.peak = max(part.peak for part in parts)
+            if operation.name in _BRANCHES:
+                parts = [max(parts, key=lambda part: (part.sent, part.work))]
+            for part in parts:
+                cost.add(part, times)
             return cost
         _count_elements(operation, cost)
         return cost
+
+    def _region(self, region: Region) -> Cost:
+        total = Cost()
+        for block in region.blocks:
+            cost = self._block(block)
+            total.add(cost)
+            total.peak = max(total.peak, cost.peak)
+        return total
 
     def _collective(self, operation: Operation, cost: Cost) -> None:
         grid = find_grid(operation, grid_name(operation))
@@ -284,18 +339,41 @@ def _bytes(value: SSAValue) -> int:
     return prod(shape) * (element.size if isinstance(element, FixedBitwidthType) else 8)
 
 
+def _held(value: SSAValue) -> SSAValue:
+    """The value whose memory a value is in."""
+    while isinstance(value.owner, Operation) and value.owner.name in _ANNOTATIONS:
+        value = value.owner.operands[0]
+    return value
+
+
+def _executable_of(function: Operation) -> Operation | None:
+    """The executable that a function is a kernel of."""
+    around = function.parent_op()
+    while around is not None and around.name not in EXECUTABLES:
+        around = around.parent_op()
+    return around
+
+
 def _last_uses(block: Block, operations: Sequence[Operation]) -> dict[SSAValue, int]:
     """For each value that operations of a block read, the index of the last that does."""
     last: dict[SSAValue, int] = {}
     for index, operation in enumerate(operations):
         for inner in operation.walk():
             for operand in inner.operands:
-                last[operand] = index
+                last[_held(operand)] = index
     return last
 
 
 def _turns(operation: Operation) -> int:
     """How often the body of a loop runs, 1 where that is not known."""
+    if operation.name == "scf.forall":
+        low, high, step = (
+            integers(operation.properties.get(f"static{name}"))
+            for name in ("LowerBound", "UpperBound", "Step")
+        )
+        if DYNAMIC_INDEX in (*low, *high, *step) or 0 in step:
+            return 1
+        return prod(max(0, -(-(b - a) // s)) for a, b, s in zip(low, high, step, strict=True))
     if operation.name != "scf.for":
         return 1
     bounds = [constant_index(bound) for bound in operation.operands[:3]]
@@ -336,6 +414,7 @@ def _count_elements(operation: Operation, cost: Cost) -> None:
         inner = weight.get_shape()[1:] if isinstance(weight, TensorType) else ()
         counted, factor = result, 2 * max(1, prod(inner))
     else:
+        cost.uncounted += operation.name in _NOT_COUNTED
         return
     if not _is_static(counted):
         cost.uncounted += 1

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.shard import GridShapeOp, ProcessMultiIndexOp
+from ...dialects.tensor_shapes import tensor_shape
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
 
@@ -41,6 +42,10 @@ def _split(sizes: Sequence[Size]) -> tuple[list[int], list[SSAValue]]:
     """Sizes as MLIR writes them: numbers with marks for those that are values, and the values."""
     numbers = [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes]
     return numbers, [size for size in sizes if not isinstance(size, int)]
+
+
+def _has_no_elements(value: SSAValue) -> bool:
+    return 0 in (tensor_shape(value) or ())
 
 
 class Emitter:
@@ -304,7 +309,10 @@ class Emitter:
         sizes: Sequence[Size],
         result_type: TensorType[Attribute],
     ) -> SSAValue:
-        """The rectangle of a tensor at offsets, of sizes; `result_type` may know less or more."""
+        """The rectangle of a tensor at offsets, of sizes; `result_type` may know less or more.
+
+        MLIR has no slice at offset 0 of a dimension without elements: such a one is made anew.
+        """
         shape = [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes]
         if (
             list(offsets) == [0] * len(shape)
@@ -312,6 +320,8 @@ class Emitter:
             and (result_type.has_static_shape() and list(result_type.get_shape()) == shape)
         ):
             return value
+        if 0 in shape or _has_no_elements(value):
+            return self.empty(result_type, sizes)
         found = TensorType(result_type.element_type, shape, result_type.encoding)
         ones = [1] * len(sizes)
         return self.cast(
@@ -322,6 +332,8 @@ class Emitter:
         self, value: SSAValue, into: SSAValue, offsets: Sequence[Size], sizes: Sequence[Size]
     ) -> SSAValue:
         """A copy of `into` whose rectangle at offsets, of sizes, is `value`."""
+        if 0 in sizes or _has_no_elements(value) or _has_no_elements(into):
+            return into
         static_offsets, dynamic_offsets = _split(offsets)
         static_sizes, dynamic_sizes = _split(sizes)
         return self.help(

@@ -14,6 +14,8 @@ from xdsl.passes import ModulePass
 
 from .annotation_writer import AnnotationWriter
 from .graph import build_graph
+from .import_annotations import import_annotations
+from .known_offsets import settle_offsets
 from .placement import Placer
 
 
@@ -24,6 +26,8 @@ class ShardCompletePass(ModulePass):
     name = "shard-complete"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        import_annotations(op)
+        settle_offsets(op)
         graph = build_graph(op)
         placer = Placer(graph, complete=True)
         AnnotationWriter(graph, placer.place(), placer).write()

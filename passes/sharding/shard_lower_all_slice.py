@@ -15,6 +15,7 @@ from xdsl.rewriter import Rewriter
 from ...dialects.diagnostics import OperationError
 from ...dialects.shard import ProcessMultiIndexOp
 from .annotations import grid_of
+from .import_annotations import import_mesh
 from .index_arithmetic import Index, IndexArithmetic, listed_axes
 
 NOT_DIVISIBLE = (
@@ -34,6 +35,7 @@ class ShardLowerAllSlicePass(ModulePass):
     name = "shard-lower-all-slice"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        import_mesh(op)
         for operation in list(op.walk()):
             if operation.name == "shard.all_slice":
                 lower_all_slice(operation)
@@ -71,7 +73,11 @@ def lower_all_slice(operation: Operation) -> None:
         result_type.element_type,
         [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes],
     )
-    new = tensor.ExtractSliceOp(source, offsets, sizes, [1] * len(sizes), slice_type)
+    if 0 in slice_type.get_shape():
+        # MLIR has no slice at offset 0 of a dimension without elements.
+        new = tensor.EmptyOp([size for size in sizes if not isinstance(size, int)], slice_type)
+    else:
+        new = tensor.ExtractSliceOp(source, offsets, sizes, [1] * len(sizes), slice_type)
     value = arithmetic.insert(new).results[0]
     if slice_type != result_type:
         value = arithmetic.insert(tensor.CastOp(value, result_type)).results[0]

@@ -13,6 +13,7 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.shard import ProcessLinearIndexOp
 from .annotations import grid_of
+from .import_annotations import import_mesh
 from .index_arithmetic import IndexArithmetic, listed_axes
 
 
@@ -23,6 +24,7 @@ class ShardLowerProcessMultiIndexPass(ModulePass):
     name = "shard-lower-process-multi-index"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        import_mesh(op)
         for operation in list(op.walk()):
             if operation.name == "shard.process_multi_index":
                 lower_process_multi_index(operation)

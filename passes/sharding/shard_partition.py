@@ -24,6 +24,8 @@ from ...sharding.sharding import Sharding
 from ..garbage_collection import without_garbage_collection
 from .emitter import Emitter
 from .finer_grids import define_finer_grid
+from .import_annotations import import_annotations
+from .known_offsets import settle_offsets
 from .local_types import local_type
 from .partition_control_flow import local_of
 from .partitioner import Partitioner, normal
@@ -48,6 +50,8 @@ class ShardPartitionPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.abi not in ABIS:
             raise PassFailedException(f"abi must be one of {', '.join(ABIS)}, got '{self.abi}'")
+        import_annotations(op)
+        settle_offsets(op)
         partition_module(op, self.abi == "global")
 
 

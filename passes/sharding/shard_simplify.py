@@ -21,6 +21,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.reading import block_of
 from ...dialects.shard import AllReduceOp, ReduceScatterOp
+from ...dialects.tensor_shapes import tensor_shape
 from ...sharding.sharding import ReductionKind
 from .collectives import (
     ALL_GATHER,
@@ -36,6 +37,7 @@ from .collectives import (
     grid_name,
     kind_of,
 )
+from .import_annotations import import_mesh
 from .merge_reductions import merge_reductions
 
 SMALL_BYTES = 8192
@@ -56,6 +58,7 @@ class ShardSimplifyPass(ModulePass):
     merge_bytes: int = SMALL_BYTES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        import_mesh(op)
         simplify(op, self.merge_bytes)
 
 
@@ -262,6 +265,14 @@ def _alone(operation: Operation) -> SSAValue | None:
     return source
 
 
+def _without_elements(operation: Operation) -> SSAValue | None:
+    """An `all_reduce` of a tensor without elements gives it back."""
+    source, result = operation.operands[0], operation.results[0]
+    if source.type != result.type or 0 not in (tensor_shape(source) or ()):
+        return None
+    return source
+
+
 def _first(*rules: Rule) -> Rule:
     def apply(operation: Operation) -> SSAValue | None:
         for rule in rules:
@@ -276,7 +287,7 @@ def _first(*rules: Rule) -> Rule:
 _RULES: dict[str, Rule] = {
     ALL_SLICE: _first(_alone, _sliced),
     ALL_GATHER: _first(_alone, _gathered),
-    ALL_REDUCE: _alone,
+    ALL_REDUCE: _first(_alone, _without_elements),
     REDUCE_SCATTER: _alone,
     "shard.all_to_all": _alone,
     **dict.fromkeys(_COMBINATIONS, _combined),

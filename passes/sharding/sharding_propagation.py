@@ -29,7 +29,9 @@ from .finer_grids import (
     refinement_for,
 )
 from .graph import ShardingGraph, build_graph
+from .import_annotations import import_annotations
 from .improvement import TableState, best_placement
+from .known_offsets import settle_offsets
 
 Traversal = Literal["forward", "backward", "forward-backward", "backward-forward"]
 
@@ -117,6 +119,8 @@ class ShardingPropagationPass(ModulePass):
     traversal: Traversal | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        import_annotations(op)
+        settle_offsets(op)
         passes = (Direction.BOTH,) if self.traversal is None else _PASSES[self.traversal]
         with without_garbage_collection():
             graph, start = propagated_graph(op, passes)

@@ -9,6 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from .import_annotations import import_annotations
+
 ANNOTATION, SHARDING = "shard.shard", "shard.sharding"
 
 
@@ -19,6 +21,7 @@ class StripAnnotationsPass(ModulePass):
     name = "strip-annotations"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        import_annotations(op)
         for operation in tuple(op.walk()):
             if operation.name == ANNOTATION:
                 Rewriter.replace_op(operation, [], [operation.operands[0]])

@@ -34,6 +34,7 @@ from ...dialects.tensor_shapes import ranked
 from ..dimension_sizes import DimensionSizes
 from ..host_programs import FUNCTIONS_AND_INITIALIZERS
 from ..located import builder_before, replace_by
+from ..sharding.import_annotations import import_mesh
 from .device_placement import (
     CARRIERS,
     LOAD,
@@ -70,6 +71,7 @@ class FormDispatchesPass(ModulePass):
     name = "form-dispatches"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        import_mesh(op)
         functions = [operation for operation in op.body.block.ops if _is_program(operation)]
         sizes = DimensionSizes()
         outliner = KernelOutliner(op, spelling_of(op))

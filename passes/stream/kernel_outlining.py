@@ -26,7 +26,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects import flow_dispatches as flow
 from ...dialects.affinity import AFFINITY
-from ...dialects.diagnostics import OperationError
+from ...dialects.diagnostics import OperationError, remark, remarks_wanted
 from ...dialects.dispatch_tensors import (
     DispatchTensorType,
     FlowDispatchTensorType,
@@ -75,6 +75,10 @@ class KernelOutliner:
         root = root_of(group)
         body = KernelBody(interface, self._operations).block
         entry = self._executable(body, interface, kernel_suffix(root), function)
+        if remarks_wanted():
+            others = dict.fromkeys(f"'{o.name}'" for o in group.operations if o is not root)
+            together = f", together with {', '.join(others)}" if others else ""
+            remark("dispatch", root, f"is computed by kernel {entry}{together}")
         properties: dict[str, Attribute] = {
             "entry_points": ArrayAttr([entry]),
             "tied_operands": tied_operands([UNTIED] * len(interface.results)),

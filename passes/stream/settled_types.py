@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.affinity import TargetSolver, TargetsUnknownError, affinity_of
-from ...dialects.diagnostics import Note, OperationError, remark
+from ...dialects.diagnostics import Note, OperationError, remark, remarks_wanted
 from ...dialects.encoding_interfaces import (
     Tensor,
     TensorEncoding,
@@ -115,7 +115,10 @@ class SettledTypes:
     def _settle(self, tensor: Tensor, affinity: Attribute, operation: Operation) -> Settled:
         key = self._numbers.number(tensor), self._numbers.number(affinity)
         if key not in self._settled:
-            self._settled[key] = self._settle_new(tensor, affinity, operation)
+            self._settled[key] = settled = self._settle_new(tensor, affinity, operation)
+            if remarks_wanted() and not settled.dropped:
+                layout = tensor_encoding(settled.type)
+                self._tell(operation, f"{_short(tensor)} is laid out for {affinity} as {layout}")
         return self._settled[key]
 
     def _settle_new(self, tensor: Tensor, affinity: Attribute, operation: Operation) -> Settled:

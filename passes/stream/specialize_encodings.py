@@ -72,6 +72,8 @@ class Planner:
             rule(self, operation)
         elif operation.has_trait(TensorPhase):
             self._refuse_encodings(operation)
+        else:
+            self._refuse_tensors(operation)
 
     def apply(self, module: ModuleOp) -> None:
         """Change the module as planned."""
@@ -106,6 +108,16 @@ class Planner:
                 raise OperationError(
                     operation,
                     f"may not be about a tensor whose layout is a device's: {name} is {attribute}",
+                )
+
+    def _refuse_tensors(self, operation: Operation) -> None:
+        """An encoded tensor that is no resource yet would keep its encoding without a word."""
+        for value in (*operation.operands, *operation.results):
+            if self._types.needs_settling(value.type):
+                raise OperationError(
+                    operation,
+                    f"works on an encoded tensor, {value.type}, and layouts are settled where "
+                    "tensors are in resources: run form-dispatches and convert-to-stream first",
                 )
 
     # Dispatches

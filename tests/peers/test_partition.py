@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,26 +13,33 @@ from mesh_opt.tools.source import Source
 from xdsl.context import Context
 
 FOLDER = Path(__file__).parents[1] / "cases"
-CASES = [
-    path
-    for path in (*sorted(FOLDER.glob("shard/*.mlir")), *sorted(FOLDER.glob("partition/*.mlir")))
-    if path.stem != "70_axis_out_of_range"
-]
+SEPARATOR = "// -----\n"
+CASES, MORE_CASES = (
+    [
+        Source(text, path.name)
+        for path in sorted(FOLDER.glob(f"{folder}/*.mlir"))
+        if path.stem != "70_axis_out_of_range"
+        for text in path.read_text().split(SEPARATOR)
+    ]
+    for folder in ("shard", "shard_more")
+)
 
 
-def partitioned(path: Path, *passes: str) -> str:
+def partitioned(source: Source, pipeline: str) -> str:
     context = Context()
     register_dialects(context)
-    module = parse_module(context, Source(path.read_text(), path.name))
-    for name in passes:
-        all_passes()[name]()().apply(context, module)
+    module = parse_module(context, source)
+    all_passes()[pipeline]()().apply(context, module)
     return str(module)
 
 
-@pytest.mark.parametrize("passes", [("spmd",), ("convert-sdy-to-shard", "shard-partition")])
-def test_output_parses(mlir_opt: Callable[..., str], passes: tuple[str, ...]) -> None:
-    separator = "\n// -----\n"
-    text = separator.join(partitioned(path, *passes) for path in CASES)
+@pytest.mark.parametrize(
+    ("pipeline", "cases"), [("spmd", [*CASES, *MORE_CASES]), ("shard-partition", CASES)]
+)
+def test_output_parses(
+    mlir_opt: Callable[..., str], pipeline: str, cases: Sequence[Source]
+) -> None:
+    text = f"\n{SEPARATOR}".join(partitioned(source, pipeline) for source in cases)
     mlir_opt(text, "--split-input-file")
 
 
@@ -42,7 +49,8 @@ LOWERED = ["03_mlp_megatron_hints_w", "08_reduce_sum", "09_reduce_max", "24_conv
 
 @pytest.mark.parametrize("case", LOWERED)
 def test_lowers_to_mpi(mlir_opt: Callable[..., str], case: str) -> None:
-    text = partitioned(FOLDER / "shard" / f"{case}.mlir", "spmd")
+    path = FOLDER / "shard" / f"{case}.mlir"
+    text = partitioned(Source(path.read_text(), path.name), "spmd")
     assert "shard.all_reduce" in text or "shard.update_halo" in text
     lowered = mlir_opt(text, "--convert-shard-to-mpi")
     assert "mpi." in lowered

@@ -7,6 +7,7 @@ dimension needs replication.
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
 
 from ....dialects import rank_reduction
@@ -19,14 +20,17 @@ _WHOLE = FactorKind.NEED_REPLICATION
 
 
 def whole_dimensions(operation: Operation, full: Shape) -> list[bool] | None:
-    """Which dimensions of a tensor of shape `full` a slice takes whole."""
+    """Which dimensions of a tensor of shape `full` a slice takes whole.
+
+    As many elements as there are can only begin at 0, also where the offset is a value.
+    """
     offsets = integers(operation, "static_offsets")
     sizes = integers(operation, "static_sizes")
     strides = integers(operation, "static_strides")
     if offsets is None or sizes is None or strides is None:
         return None
     return [
-        offset == 0 and stride == 1 and extent is not None and extent == size
+        offset in (0, DYNAMIC_INDEX) and stride == 1 and extent is not None and extent == size
         for offset, size, stride, extent in zip(offsets, sizes, strides, full, strict=True)
     ]
 

@@ -74,3 +74,43 @@ func.func @f(%x: tensor<8x3xf32>, %y: tensor<8x3xf32>) -> tensor<16x3xf32> {
   %rs = shard.shard %r2 to %s : tensor<16x3xf32>
   return %rs : tensor<16x3xf32>
 }
+
+// -----
+
+// A row of a cache at a place known at run time: what is as long as the dimension begins at 0, whatever the index says.
+// Collectives: none.
+shard.grid @g(shape = 2x4)
+func.func @f(%cache: tensor<4x16x8xf32>, %row: tensor<4x1x8xf32>, %i: index) -> (tensor<4x16x8xf32>, tensor<4x1x8xf32>) {
+  %s = shard.sharding @g split_axes = [[0], [], [1]] : !shard.sharding
+  %c = shard.shard %cache to %s : tensor<4x16x8xf32>
+  %r = shard.shard %row to %s : tensor<4x1x8xf32>
+  %one = arith.constant 1 : index
+  %z = arith.remui %i, %one : index
+  %new = tensor.insert_slice %r into %c[%z, %i, %z] [4, 1, 8] [1, 1, 1] : tensor<4x1x8xf32> into tensor<4x16x8xf32>
+  %read = tensor.extract_slice %new[%z, %i, %z] [4, 1, 8] [1, 1, 1] : tensor<4x16x8xf32> to tensor<4x1x8xf32>
+  return %new, %read : tensor<4x16x8xf32>, tensor<4x1x8xf32>
+}
+
+// -----
+
+// Offsets that are clamped to one number, or constants: the slice of known rows is split, and one row is sent by its owner.
+// Collectives: 1 broadcast, 2 send.
+shard.grid @g(shape = 4)
+func.func @f(%x: tensor<16x3xf32>, %i: i32) -> (tensor<8x3xf32>, tensor<3xf32>) {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %a = shard.shard %x to %s : tensor<16x3xf32>
+  %zero = arith.constant 0 : i32
+  %eight = arith.constant 8 : i32
+  %table = arith.constant dense<1> : tensor<i32>
+  %p = tensor.extract %table[] : tensor<i32>
+  %least = arith.maxsi %p, %zero : i32
+  %clamped = arith.minsi %least, %eight : i32
+  %place = arith.index_cast %clamped : i32 to index
+  %part = tensor.extract_slice %a[%place, 0] [8, 3] [1, 1] : tensor<16x3xf32> to tensor<8x3xf32>
+  %part_s = shard.shard %part to %s : tensor<8x3xf32>
+  %least2 = arith.maxsi %i, %eight : i32
+  %clamped2 = arith.minsi %least2, %eight : i32
+  %place2 = arith.index_cast %clamped2 : i32 to index
+  %row = tensor.extract_slice %a[%place2, 0] [1, 3] [1, 1] : tensor<16x3xf32> to tensor<3xf32>
+  return %part_s, %row : tensor<8x3xf32>, tensor<3xf32>
+}

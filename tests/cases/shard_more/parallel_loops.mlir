@@ -121,3 +121,23 @@ func.func @f(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
   }
   return %r : tensor<?x?xf32>
 }
+
+// -----
+
+// Rows that are read and written whole, from an index that is 0 without being a constant.
+// Collectives: none.
+shard.grid @g(shape = 4)
+func.func @f(%x: tensor<8x16xf32>, %i: index) -> tensor<8x16xf32> {
+  %s = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
+  %a = shard.shard %x to %s : tensor<8x16xf32>
+  %one = arith.constant 1 : index
+  %z = arith.remui %i, %one : index
+  %r = scf.forall (%k) in (8) shared_outs(%o = %a) -> (tensor<8x16xf32>) {
+    %row = tensor.extract_slice %a[%k, %z] [1, 16] [1, 1] : tensor<8x16xf32> to tensor<1x16xf32>
+    %n = arith.negf %row : tensor<1x16xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %n into %o[%k, %z] [1, 16] [1, 1] : tensor<1x16xf32> into tensor<8x16xf32>
+    }
+  }
+  return %r : tensor<8x16xf32>
+}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from mesh_opt.passes.registry import OWN_PASSES
+from mesh_opt.tools.remarks import REMARKS
 from mesh_opt.tools.run_lines import TOOLS
 
 ROOT = Path(__file__).parents[3]
@@ -68,6 +69,14 @@ def test_environment_variables_are_read() -> None:
     )
     named = {name for page in PAGES for name in re.findall(r"MESH_OPT_[A-Z_]+", _prose(page))}
     assert {name for name in named if f'"{name}"' not in code} == set()
+
+
+def test_categories_of_remarks_exist() -> None:
+    text = "".join(_prose(page) for page in PAGES)
+    listed = re.findall(r"--remarks=([a-z,]+)", text) + re.findall(r"category `([a-z]+)`", text)
+    named = {category for each in listed for category in each.split(",")}
+    assert named >= {"backend", "sharding"}
+    assert named - {*REMARKS, "category"} == set()
 
 
 def test_every_pass_is_named() -> None:

@@ -93,6 +93,82 @@ def test_sizes_known_at_run_time_are_not_counted() -> None:
     assert cost.uncounted == 3
 
 
+# Of two branches one runs, a loop over four rows turns four times, and annotations hold nothing.
+BRANCHES = """
+shard.grid @g(shape = 2)
+func.func @main(%c: i1, %x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %e = math.exp %x : tensor<4x6xf32>
+  %a = shard.shard %e to %s : tensor<4x6xf32>
+  %b = shard.shard %a to %s annotate_for_users : tensor<4x6xf32>
+  %r = scf.if %c -> (tensor<4x6xf32>) {
+    %1 = math.exp %b : tensor<4x6xf32>
+    %2 = math.exp %1 : tensor<4x6xf32>
+    scf.yield %2 : tensor<4x6xf32>
+  } else {
+    scf.yield %b : tensor<4x6xf32>
+  }
+  %l = scf.forall (%i) in (4) shared_outs(%o = %r) -> (tensor<4x6xf32>) {
+    %row = tensor.extract_slice %r[%i, 0] [1, 6] [1, 1] : tensor<4x6xf32> to tensor<1x6xf32>
+    %n = arith.negf %row : tensor<1x6xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %n into %o[%i, 0] [1, 6] [1, 1]
+        : tensor<1x6xf32> into tensor<4x6xf32>
+    }
+  }
+  return %l : tensor<4x6xf32>
+}
+"""
+
+
+def test_branches_and_annotations() -> None:
+    assert cost_of(BRANCHES).work == 24 + 2 * 24 + 4 * 6
+    straight = """
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %1 = math.exp %x : tensor<4xf32>
+      ANNOTATION
+      %2 = math.exp %1 : tensor<4xf32>
+      %3 = math.exp %2 : tensor<4xf32>
+      return %3 : tensor<4xf32>
+    }
+    shard.grid @g(shape = 2)
+    """
+    annotated = straight.replace("exp %1 ", "exp %a ").replace(
+        "ANNOTATION",
+        """%s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+        %a = shard.shard %1 to %s : tensor<4xf32>""",
+    )
+    assert cost_of(annotated).peak == cost_of(straight.replace("ANNOTATION", "")).peak == 3 * 16
+
+
+def _reported(text: str, *passes: str) -> str:
+    output, errors = io.StringIO(), io.StringIO()
+    assert main(["--shard-cost-report", *passes], io.StringIO(text), output, errors) == 0
+    return errors.getvalue()
+
+
+def test_host_programs_cost_what_they_dispatch() -> None:
+    report = _reported(PROGRAM, "--compile")
+    assert report.splitlines() == [
+        "@main, for one device:",
+        "       1 x shard.all_reduce over @g[1] (4): 192 bytes sent",
+        "  bytes sent     192",
+        "  operations     384",
+    ]
+
+
+def test_collectives_of_mesh() -> None:
+    text = """
+    mesh.mesh @g(shape = 2)
+    func.func @main(%x: tensor<4xf32>) -> tensor<8xf32> {
+      %y = mesh.all_gather %x on @g mesh_axes = [0] gather_axis = 0
+        : tensor<4xf32> -> tensor<8xf32>
+      return %y : tensor<8xf32>
+    }
+    """
+    assert "1 x shard.all_gather over @g[0] (2): 16 bytes sent" in _reported(text)
+
+
 def test_report_is_printed_on_standard_error() -> None:
     output, errors = io.StringIO(), io.StringIO()
     assert main(["--shard-cost-report"], io.StringIO(PROGRAM), output, errors) == 0

@@ -13,7 +13,7 @@ import mesh_opt.tools.mesh_opt as tool
 import pytest
 from mesh_opt.dialects.diagnostics import OperationError, remark
 from mesh_opt.passes import registry
-from mesh_opt.tools import options
+from mesh_opt.tools import remarks
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -53,7 +53,7 @@ class Misbehave(ModulePass):
 @pytest.fixture(autouse=True)
 def _pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.OWN_PASSES, "misbehave", lambda: Misbehave)
-    monkeypatch.setattr(options, "REMARKS", (*options.REMARKS, "testing"))
+    monkeypatch.setattr(remarks, "REMARKS", (*remarks.REMARKS, "testing"))
 
 
 def run(*arguments: str, text: str = PROGRAM) -> tuple[int, str, str]:

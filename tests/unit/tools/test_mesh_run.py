@@ -186,6 +186,23 @@ def test_local_results(run: Run) -> None:
     assert "4x16xf32=" in out
 
 
+def test_remarks(run: Run) -> None:
+    arguments = ("-p", "compile", "--random-inputs=0")
+    code, out, err = run(
+        *arguments, "--remarks=sharding,encoding", "--remarks=dispatch", file=EXAMPLE
+    )
+    assert code == 0 and out == run(*arguments, file=EXAMPLE)[1]
+    lines = err.splitlines()
+    place = f"{EXAMPLE}:30:8: remark: "
+    assert f"{place}'linalg.matmul' op [sharding] result #0 is placed @devices [[0], [1]]" in lines
+    assert any(
+        f"{place}'linalg.matmul' op [dispatch] is computed by kernel @mlp_d" in x for x in lines
+    )
+    assert any("[encoding] encoded tensor<4x16xf32> is laid out for #hal" in x for x in lines)
+    _, _, err = run(*arguments, "--remarks=nonsense", file=EXAMPLE)
+    assert err.startswith("mesh-run: --remarks: there is no category 'nonsense', but sharding, enc")
+
+
 def test_open_grids(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "open.mlir"
     path.write_text("""
@@ -198,6 +215,30 @@ def test_open_grids(run: Run, tmp_path: Path) -> None:
     }""")
     assert run("--input=1", "--grid-shape=3x2", file=path)[1] == "EXEC @f\nresult[0]: i64=3\n"
     assert "extents that the run must give" in run("--input=1", file=path)[2]
+    assert run("--input=1", "--grid-shape=3x4", file=path)[2] == (
+        "mesh-run: --grid-shape=3x4 does not fit grid @g of shape ?x2, on which @f runs\n"
+    )
+
+
+@pytest.mark.parametrize("pipeline", ["spmd", "compile"])
+def test_open_grids_of_kernels(run: Run, tmp_path: Path, pipeline: str) -> None:
+    """A kernel that communicates has a copy of the grid, and not every grid is the function's."""
+    path = tmp_path / "open.mlir"
+    path.write_text("""
+    shard.grid @other(shape = 2)
+    shard.grid @g(shape = ?)
+    func.func @f(%x: tensor<4x6xf32>) -> tensor<4xf32> {
+      %s = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
+      %a = shard.shard %x to %s : tensor<4x6xf32>
+      %c = arith.constant dense<0.0> : tensor<4xf32>
+      %y = linalg.reduce { arith.addf } ins(%a : tensor<4x6xf32>) outs(%c : tensor<4xf32>)
+        dimensions = [1]
+      return %y : tensor<4xf32>
+    }""")
+    arguments = ("-p", pipeline, "--grid-shape=3", "--random-inputs=0", "--check")
+    code, out, err = run(*arguments, file=path)
+    assert code == 0, err
+    assert "CHECK @f on 3 devices agrees with the reference" in out
 
 
 @pytest.mark.parametrize(
@@ -223,7 +264,10 @@ def test_open_grids(run: Run, tmp_path: Path) -> None:
         (("--random-inputs=-1",), "--random-inputs must not be negative"),
         (("--function=double", f"--input={10**11}xf32=1"), "more than can be held"),
         (("--function=double", "--input=-2xf32=1"), "is of type '-2xf32'"),
-        (("--grid-shape=2",), "--grid-shape needs a program with one grid; this has 0"),
+        (
+            ("--function=double", "--grid-shape=2"),
+            "--grid-shape needs a program with one grid; this has 0",
+        ),
         (("--grid-shape=2y2",), "--grid-shape=2y2 is no shape"),
         (("-p", "spmd", "--pass-pipeline=spmd"), "more than one way"),
         (("--function=double", "--input=1xf32", "--check=nope.mlir"), "cannot read 'nope.mlir'"),

@@ -48,7 +48,7 @@ def test_long_sums_are_printed() -> None:
 def test_remarks_of_no_category() -> None:
     code, _, errors = opt("module {}", "--remarks=sharding", "--remarks=nonsense")
     assert code == 1
-    assert "'nonsense', but sharding, encoding, dispatch, all" in errors
+    assert "'nonsense', but sharding, encoding, dispatch, backend, all" in errors
 
 
 def test_names_are_shown_without_control_characters() -> None:

@@ -22,9 +22,9 @@ func.func @whole_group(%t: tensor<8x24xf32>, %d: tensor<?x?xf32>, %m: memref<8x2
   %all_reduce = mesh.all_reduce %t on @g mesh_axes = [0] : tensor<8x24xf32> -> tensor<8x24xf32>
   // CHECK: mesh.all_reduce %t on @g mesh_axes = [0] : tensor<8x24xf32> -> tensor<8x24xf32>
   %reduce_sum = mesh.all_reduce %t on @g mesh_axes = [0] reduction = sum : tensor<8x24xf32> -> tensor<8x24xf32>
-  // CHECK: mesh.all_reduce %t on @g mesh_axes = [1, 0] reduction = max : tensor<8x24xf32> -> tensor<8x24xf64>
+  // CHECK: mesh.all_reduce %t on @g mesh_axes = [1, 0] reduction = <max> : tensor<8x24xf32> -> tensor<8x24xf64>
   %reduce_max = mesh.all_reduce %t on @g mesh_axes = [1, 0] reduction = max : tensor<8x24xf32> -> tensor<8x24xf64>
-  // CHECK: mesh.all_reduce %m on @g mesh_axes = [0] reduction = average : memref<8x24xf32> -> memref<8x24xf32>
+  // CHECK: mesh.all_reduce %m on @g mesh_axes = [0] reduction = <average> : memref<8x24xf32> -> memref<8x24xf32>
   %reduce_memref = mesh.all_reduce %m on @g mesh_axes = [0] reduction = average : memref<8x24xf32> -> memref<8x24xf32>
   // CHECK: %all_slice = mesh.all_slice %t on @g mesh_axes = [1] slice_axis = 1 : tensor<8x24xf32> -> tensor<8x6xf32>
   %all_slice = mesh.all_slice %t on @g mesh_axes = [1] slice_axis = 1 : tensor<8x24xf32> -> tensor<8x6xf32>
@@ -36,7 +36,7 @@ func.func @whole_group(%t: tensor<8x24xf32>, %d: tensor<?x?xf32>, %m: memref<8x2
   %uneven = mesh.all_to_all %t on @g mesh_axes = [2] split_axis = 0 concat_axis = 1 : tensor<8x24xf32> -> tensor<?x72xf32>
   // CHECK: %exchange = mesh.all_to_all %t on @g mesh_axes = [1] split_axis = 0 concat_axis = 0 : tensor<8x24xf32> -> tensor<8x24xf32>
   %exchange = mesh.all_to_all %t on @g mesh_axes = [1] split_axis = 0 concat_axis = 0 : tensor<8x24xf32> -> tensor<8x24xf32>
-  // CHECK: mesh.reduce_scatter %t on @g mesh_axes = [0] reduction = min scatter_axis = 1 : tensor<8x24xf32> -> tensor<8x12xf64>
+  // CHECK: mesh.reduce_scatter %t on @g mesh_axes = [0] reduction = <min> scatter_axis = 1 : tensor<8x24xf32> -> tensor<8x12xf64>
   %reduce_scatter = mesh.reduce_scatter %t on @g mesh_axes = [0] reduction = min scatter_axis = 1 : tensor<8x24xf32> -> tensor<8x12xf64>
   // CHECK: mesh.reduce_scatter %t on @g mesh_axes = [0] scatter_axis = 1 : tensor<8x24xf32> -> tensor<8x12xf32>
   %later_word = mesh.reduce_scatter %t on @g mesh_axes = [0] scatter_dim = 1 : tensor<8x24xf32> -> tensor<8x12xf32>
@@ -52,7 +52,7 @@ func.func @one_device(%t: tensor<8x24xi32>, %i: index) {
   %broadcast_dynamic = mesh.broadcast %t on @g mesh_axes = [0, 2] root = [1, %i] : (tensor<8x24xi32>, index) -> tensor<8x24xi32>
   // CHECK: %gather = mesh.gather %t on @g mesh_axes = [1] gather_axis = 1 root = [%i] : (tensor<8x24xi32>, index) -> tensor<8x96xi32>
   %gather = mesh.gather %t on @g mesh_axes = [1] gather_axis = 1 root = [%i] : (tensor<8x24xi32>, index) -> tensor<8x96xi32>
-  // CHECK: mesh.reduce %t on @g mesh_axes = [0] reduction = bitwise_and root = [1] : (tensor<8x24xi32>) -> tensor<8x24xi32>
+  // CHECK: mesh.reduce %t on @g mesh_axes = [0] reduction = <bitwise_and> root = [1] : (tensor<8x24xi32>) -> tensor<8x24xi32>
   %reduce = mesh.reduce %t on @g mesh_axes = [0] reduction = bitwise_and root = [1] : (tensor<8x24xi32>) -> tensor<8x24xi32>
   // CHECK: %reduce_wide = mesh.reduce %t on @g mesh_axes = [0] root = [%i] : (tensor<8x24xi32>, index) -> tensor<8x24xi64>
   %reduce_wide = mesh.reduce %t on @g mesh_axes = [0] root = [%i] : (tensor<8x24xi32>, index) -> tensor<8x24xi64>

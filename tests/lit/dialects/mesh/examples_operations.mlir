@@ -31,10 +31,10 @@ func.func @collectives(%0: tensor<2x2xi8>, %whole: tensor<2x4xi8>, %line: tensor
 // SHARD: shard.grid @mesh0(shape = 4x3)
 mesh.mesh @mesh0(shape = 4x3)
 func.func @reductions(%0: tensor<3x4xf32>) {
-  // MESH: mesh.all_reduce %0 on @mesh0 mesh_axes = [1, 0] reduction = max : tensor<3x4xf32> -> tensor<3x4xf64>
+  // MESH: mesh.all_reduce %0 on @mesh0 mesh_axes = [1, 0] reduction = <max> : tensor<3x4xf32> -> tensor<3x4xf64>
   // SHARD: shard.all_reduce %0 on @mesh0 grid_axes = [1, 0] reduction =  max : tensor<3x4xf32> -> tensor<3x4xf64>
   %everywhere = mesh.all_reduce %0 on @mesh0 mesh_axes = [1, 0] reduction = <max> : tensor<3x4xf32> -> tensor<3x4xf64>
-  // MESH: mesh.reduce %0 on @mesh0 mesh_axes = [1, 0] reduction = max root = [2, 3] : (tensor<3x4xf32>) -> tensor<3x4xf64>
+  // MESH: mesh.reduce %0 on @mesh0 mesh_axes = [1, 0] reduction = <max> root = [2, 3] : (tensor<3x4xf32>) -> tensor<3x4xf64>
   // SHARD: shard.reduce %0 on @mesh0 grid_axes = [1, 0] reduction =  max root = [2, 3] : (tensor<3x4xf32>) -> tensor<3x4xf64>
   %on_root = mesh.reduce %0 on @mesh0 mesh_axes = [1, 0] reduction = <max> root = [2, 3] : (tensor<3x4xf32>) -> tensor<3x4xf64>
   return
@@ -48,7 +48,7 @@ func.func @reductions(%0: tensor<3x4xf32>) {
 // SHARD: shard.grid @mesh0(shape = 2x2)
 mesh.mesh @mesh0(shape = 2x2)
 func.func @reduce_scatter(%0: tensor<2x4xf32>) {
-  // MESH: mesh.reduce_scatter %0 on @mesh0 mesh_axes = [1] reduction = max scatter_axis = 0 : tensor<2x4xf32> -> tensor<1x4xf64>
+  // MESH: mesh.reduce_scatter %0 on @mesh0 mesh_axes = [1] reduction = <max> scatter_axis = 0 : tensor<2x4xf32> -> tensor<1x4xf64>
   // SHARD: shard.reduce_scatter %0 on @mesh0 grid_axes = [1] reduction =  max scatter_axis = 0 : tensor<2x4xf32> -> tensor<1x4xf64>
   %1 = mesh.reduce_scatter %0 on @mesh0 mesh_axes = [1] reduction = <max> scatter_axis = 0 : tensor<2x4xf32> -> tensor<1x4xf64>
   return

@@ -249,3 +249,20 @@ func.func @convolution(%a: tensor<1x9x9x5xf32>, %b: tensor<3x3x5x20xf32>, %c: te
   %4 = iree_encoding.unset_encoding %3 : tensor<1x7x7x20xf32, #acc> -> tensor<1x7x7x20xf32>
   return %4 : tensor<1x7x7x20xf32>
 }
+
+// -----
+
+// A function that names no target has no tiles: what was only encoded and decoded is left as it was.
+#m = affine_map<(m, n, k) -> (m, k)>
+#n = affine_map<(m, n, k) -> (k, n)>
+#o = affine_map<(m, n, k) -> (m, n)>
+#lhs = #iree_encoding.encoding<operand_index = 0, op_type = matmul, element_types = [f32, f32, f32],
+  user_indexing_maps = [#m, #n, #o]>
+
+// CHECK-LABEL: func.func @no_target
+// CHECK-NEXT: return %a
+func.func @no_target(%a: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = iree_encoding.set_encoding %a : tensor<8x8xf32> -> tensor<8x8xf32, #lhs>
+  %1 = iree_encoding.unset_encoding %0 : tensor<8x8xf32, #lhs> -> tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}

@@ -101,3 +101,19 @@ util.func public @outside() {
   %0 = util.global.load immutable @w : !stream.resource<constant>
   util.return
 }
+
+// -----
+
+// Nothing is placed yet: functions are placed where their grid says first.
+
+util.global private @a = #hal.device.target<"local", [#hal.executable.target<"vmvx", "x">]> : !hal.device
+util.global private @b = #hal.device.target<"local", [#hal.executable.target<"vmvx", "y">]> : !hal.device
+shard.grid @g(shape = 2) {devices = [#hal.device.affinity<@a>, #hal.device.affinity<@b>]}
+// CHECK-LABEL: func.func private @main_on_a(%x: tensor<4xf32>) -> tensor<4xf32> attributes {stream.affinity.default = #hal.device.affinity<@a>}
+// CHECK: func.func private @main_on_b
+// CHECK: func.func @main
+// CHECK: scf.index_switch
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = shard.all_reduce %x on @g grid_axes = [0] : tensor<4xf32> -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}

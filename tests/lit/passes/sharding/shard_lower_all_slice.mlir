@@ -62,3 +62,14 @@ func.func @alone(%t: tensor<8xf32>) -> tensor<8xf32> {
   %r = shard.all_slice %t on @g slice_axis = 0 : tensor<8xf32> -> tensor<8xf32>
   return %r : tensor<8xf32>
 }
+
+// MLIR has no slice at offset 0 of a dimension without elements.
+
+// CHECK-LABEL: func.func @without_elements
+// CHECK-NOT:     extract_slice
+// CHECK:         %r = tensor.empty() : tensor<4x0xf32>
+// CHECK-NEXT:    return %r
+func.func @without_elements(%t: tensor<8x0xf32>) -> tensor<4x0xf32> {
+  %r = shard.all_slice %t on @g grid_axes = [0] slice_axis = 0 : tensor<8x0xf32> -> tensor<4x0xf32>
+  return %r : tensor<4x0xf32>
+}

@@ -308,3 +308,15 @@ util.func public @no_dialect(%s: index) {
   %0 = stream.tensor.sizeof on([1 : i64]) tensor<16xf32, #e> : index
   util.return
 }
+
+// -----
+
+// A tensor program: nothing says yet where its tensors are kept.
+
+#e = #iree_encoding.testing<>
+func.func @no_resources(%a: tensor<16xf32>) -> tensor<16xf32> {
+  // expected-error @+1 {{works on an encoded tensor, tensor<16xf32, #iree_encoding.testing<>>, and layouts are settled where tensors are in resources: run form-dispatches and convert-to-stream first}}
+  %0 = iree_encoding.set_encoding %a : tensor<16xf32> -> tensor<16xf32, #e>
+  %1 = iree_encoding.unset_encoding %0 : tensor<16xf32, #e> -> tensor<16xf32>
+  return %1 : tensor<16xf32>
+}

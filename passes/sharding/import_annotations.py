@@ -1,0 +1,51 @@
+"""Bring what `mesh` and `sdy` say of a program into `shard`, where a pass is to read it.
+
+Passes on shardings read `shard` alone, and take programs of the other two all the same: a pass that
+did not see the annotations that it is for would leave a program as it is, without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.ir import Operation
+
+from .annotations import SDY_SHARDING
+
+
+def import_annotations(module: ModuleOp) -> None:
+    """Write all of `mesh` and `sdy` in a module as `shard`, as the passes of these names do.
+
+    Raises OperationError for what has no counterpart there.
+    """
+    import_mesh(module)
+    if any(_is_sdy(operation) for operation in module.walk()):
+        from .convert_sdy_to_shard import convert_sdy_to_shard
+
+        convert_sdy_to_shard(module)
+
+
+def import_mesh(module: ModuleOp) -> None:
+    """Write all of `mesh` in a module as `shard`: its collectives, too. Raises OperationError."""
+    if any(operation.name.startswith("mesh.") for operation in module.walk()):
+        from .convert_mesh_to_shard import convert_mesh_to_shard
+
+        convert_mesh_to_shard(module)
+
+
+def _is_sdy(operation: Operation) -> bool:
+    return (
+        operation.name.startswith("sdy.")
+        or SDY_SHARDING in operation.attributes
+        or any(SDY_SHARDING in entry.data for entry in _signature_attributes(operation))
+    )
+
+
+def _signature_attributes(operation: Operation) -> Iterator[DictionaryAttr]:
+    for name in ("arg_attrs", "res_attrs"):
+        entries = operation.properties.get(name)
+        if isinstance(entries, ArrayAttr):
+            for entry in entries.data:  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+                if isinstance(entry, DictionaryAttr):
+                    yield entry

@@ -1,0 +1,160 @@
+"""Offsets of slices that are values and known all the same become numbers.
+
+MLIR's `canonicalize` does so, where its folds reach. Programs clamp an offset to where the slice
+fits, be it an argument or a constant, as JAX's `dynamic_slice` does:
+
+    %0 = arith.maxsi %i, %c0 : index
+    %1 = arith.minsi %0, %c0 : index      0, whatever %i is
+    %2 = tensor.extract_slice %x[%1, 3] [8, 1] [1, 1] : tensor<8x16xf32> to tensor<8x1xf32>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeGuard, cast
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+
+from ...dialects.index_lists import mixed_list
+from ...dialects.reading import attribute, integers
+from ...dialects.tensor_shapes import tensor_shape
+
+Range: TypeAlias = tuple[int, int]
+"""The least and the largest number that a value may be, read with a sign."""
+
+SLICED = {"tensor.extract_slice": 0, "tensor.insert_slice": 1, "tensor.parallel_insert_slice": 1}
+"""Operations with a slice of a tensor, and which of their operands that tensor is."""
+
+INDEX_BITS = 64
+DEEPEST = 16
+"""How many operations are looked at one behind the other."""
+FEW = 16
+"""So many elements of a constant are looked at."""
+
+
+def settle_offsets(module: ModuleOp) -> None:
+    """Write offsets that are known as numbers, in place, where the slice surely fits there."""
+    known: dict[SSAValue, Range] = {}
+    for operation in module.walk():
+        tensor = SLICED.get(operation.name)
+        if tensor is not None and len(operation.operands) > tensor + 1:
+            _settle(operation, tensor, known)
+
+
+def _settle(operation: Operation, tensor: int, known: dict[SSAValue, Range]) -> None:
+    extents = tensor_shape(operation.operands[tensor])
+    offsets, sizes, strides = (
+        integers(operation.properties.get(name))
+        for name in ("static_offsets", "static_sizes", "static_strides")
+    )
+    if extents is None or not len(extents) == len(offsets) == len(sizes) == len(strides):
+        return
+    values = operation.operands[tensor + 1 :]
+    count = offsets.count(DYNAMIC_INDEX)
+    numbers = list(offsets)
+    kept: list[SSAValue] = []
+    for dimension, offset in enumerate(mixed_list(offsets, values[:count])):
+        if isinstance(offset, int):
+            continue
+        low, high = range_of(offset, known)
+        extent, size, stride = extents[dimension], sizes[dimension], strides[dimension]
+        last = low + (size - 1) * stride
+        if low == high and min(low, size - 1, stride - 1) >= 0 and last < (extent or 0):
+            numbers[dimension] = low
+        else:
+            kept.append(offset)
+    if len(kept) == count:
+        return
+    operation.operands = [*operation.operands[: tensor + 1], *kept, *values[count:]]
+    operation.properties["static_offsets"] = DenseArrayBase.from_list(i64, numbers)
+    if lengths := list(integers(operation.properties.get("operandSegmentSizes"))):
+        lengths[tensor + 1] = len(kept)
+        operation.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, lengths)
+
+
+def range_of(value: SSAValue, known: dict[SSAValue, Range], depth: int = 0) -> Range:
+    """What an integer may be, as far as constants, clamps and casts tell; `known` is added to."""
+    if value in known:
+        return known[value]
+    bits = value_type.bitwidth if isinstance(value_type := value.type, IntegerType) else INDEX_BITS
+    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    if isinstance(value, OpResult) and depth < DEEPEST:
+        found = _found(value.op, known, depth)
+        if found is not None and low <= found[0] and found[1] <= high:
+            low, high = found
+    known[value] = low, high
+    return low, high
+
+
+def _found(operation: Operation, known: dict[SSAValue, Range], depth: int) -> Range | None:
+    """What is known of the result of an operation, as if its type had no ends."""
+    if operation.name == "arith.constant":
+        return _ends(attribute(operation, "value"))
+    if operation.name == "tensor.extract":
+        source = operation.operands[0]
+        return _found(source.op, known, depth) if _is_constant(source) else None
+    rule = RULES.get(operation.name)
+    if rule is None:
+        return None
+    return rule(*(range_of(operand, known, depth + 1) for operand in operation.operands))
+
+
+def _is_constant(value: SSAValue) -> TypeGuard[OpResult]:
+    return isinstance(value, OpResult) and value.op.name == "arith.constant"
+
+
+def _ends(constant: Attribute | None) -> Range | None:
+    """The least and the largest number of a small constant of integers."""
+    if isinstance(constant, IntegerAttr):
+        return constant.value.data, constant.value.data
+    if not isinstance(constant, DenseIntOrFPElementsAttr):
+        return None
+    dense = cast("DenseIntOrFPElementsAttr[Any]", constant)
+    numbers = integers(dense) if len(dense) <= FEW else ()
+    return (min(numbers), max(numbers)) if numbers else None
+
+
+def _sum(left: Range, right: Range) -> Range:
+    return left[0] + right[0], left[1] + right[1]
+
+
+def _difference(left: Range, right: Range) -> Range:
+    return left[0] - right[1], left[1] - right[0]
+
+
+def _larger(left: Range, right: Range) -> Range:
+    return max(left[0], right[0]), max(left[1], right[1])
+
+
+def _smaller(left: Range, right: Range) -> Range:
+    return min(left[0], right[0]), min(left[1], right[1])
+
+
+def _either(condition: Range, left: Range, right: Range) -> Range:
+    return min(left[0], right[0]), max(left[1], right[1])
+
+
+def _same(source: Range) -> Range:
+    return source
+
+
+RULES: dict[str, Callable[..., Range]] = {
+    "arith.addi": _sum,
+    "arith.extsi": _same,
+    "arith.index_cast": _same,
+    "arith.maxsi": _larger,
+    "arith.minsi": _smaller,
+    "arith.select": _either,
+    "arith.subi": _difference,
+}
+"""The range of a result by those of the operands; one that the type cannot hold tells nothing."""

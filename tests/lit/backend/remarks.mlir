@@ -1,0 +1,51 @@
+// What has no native kernel runs in the interpreter, and a remark says so before anything runs.
+// RUN: mesh-opt %s --remarks=backend --verify-diagnostics
+// RUN: mesh-opt %s --remarks=all --verify-diagnostics
+// RUN: mesh-run %s --backend=numba --remarks=backend --function=elements --input=1 --input='2xcomplex<f32>' 2>&1 | filecheck %s
+// RUN: not mesh-run %s --remarks=backend --function=elements 2>&1 | filecheck %s --check-prefix=INTERPRETER
+
+// INTERPRETER: --remarks=backend needs --backend=numba or --backend=mpi
+
+// CHECK: remarks.mlir:[[#]]:8: remark: 'arith.select' op [backend] has no kernel and runs in the interpreter
+// CHECK: EXEC @elements
+func.func @elements(%c: i1, %x: tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>> {
+  // expected-remark @+1 {{[backend] has no kernel and runs in the interpreter: kernels hold no elements of type complex<f32>}}
+  %0 = arith.select %c, %x, %x : tensor<2xcomplex<f32>>
+  return %0 : tensor<2xcomplex<f32>>
+}
+
+func.func @bodies(%n: index, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %z = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %r = scf.for %i = %z to %n step %one iter_args(%y = %x) -> (tensor<4xf32>) {
+    %e = tensor.empty() : tensor<4xf32>
+    // expected-remark @+1 {{runs in the interpreter: no kernel can have 'scf.while' in its body}}
+    %0 = linalg.map ins(%y : tensor<4xf32>) outs(%e : tensor<4xf32>) (%p: f32, %q: f32) {
+      %w = scf.while (%v = %p) : (f32) -> f32 {
+        %c = arith.cmpf olt, %v, %v : f32
+        scf.condition(%c) %v : f32
+      } do {
+      ^bb0(%v: f32):
+        scf.yield %v : f32
+      }
+      linalg.yield %w : f32
+    }
+    scf.yield %0 : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
+
+func.func @forms(%x: tensor<?x4xf32>, %k: tensor<2x3xf32>) -> (tensor<?x4xf32>, tensor<2xi32>, tensor<1x3xf32>) {
+  // expected-remark @+1 {{runs in the interpreter: its kernels are made for sizes that are known before they run}}
+  %0 = tosa.reverse %x {axis = 0 : i32} : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  // expected-remark @+1 {{runs in the interpreter: no kernels are made for it}}
+  %1 = tosa.argmax %k {axis = 1 : i32} : (tensor<2x3xf32>) -> tensor<2xi32>
+  // expected-remark @+1 {{runs in the interpreter: no kernel does what its attributes ask for}}
+  %2 = tosa.reduce_max %k {axis = 0 : i32, nan_mode = IGNORE} : (tensor<2x3xf32>) -> tensor<1x3xf32>
+  return %0, %1, %2 : tensor<?x4xf32>, tensor<2xi32>, tensor<1x3xf32>
+}
+
+func.func @native(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = arith.addf %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
