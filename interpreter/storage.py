@@ -63,6 +63,14 @@ class Resource:
         return replace(self, owner=owner)
 
 
+def resource_size(op: Operation, value: Value) -> int:
+    """The bytes of a new resource."""
+    size = int(value)
+    if size < 0:
+        raise OperationError(op, f"has the negative size {size}")
+    return size
+
+
 def fresh(size: int, owner: str | None) -> Resource:
     """Bytes that nobody has written."""
     return Resource(np.full(size, FRESH_BYTE, np.uint8), owner)
