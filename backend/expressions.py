@@ -300,15 +300,17 @@ def _pack(writer: KernelWriter, op: Operation, number: int, indices: Indices) ->
     inner = integers(op, "inner_dims_pos")
     tiles = writer.mixed_numbers(integers(op, "static_inner_tiles"), groups[3])
     positions: list[Term] = [0] * rank
+    counts: list[Term] = [0] * rank
+    packed = writer.shape(op.results[0])
     for outer, dimension in enumerate(_permutation(op, "outer_dims_perm", rank)):
-        positions[dimension] = indices[outer]
+        positions[dimension], counts[dimension] = indices[outer], packed[outer]
     condition: Term = 1
     shape = writer.shape(source)
     for number_of_tile, (dimension, tile) in enumerate(zip(inner, tiles, strict=True)):
         within = indices[rank + number_of_tile]
         positions[dimension] = code.add(code.multiply(positions[dimension], tile), within)
-        size = shape[dimension]
-        if not (isinstance(size, int) and isinstance(tile, int) and size % tile == 0):
+        size, room = shape[dimension], code.multiply(counts[dimension], tile)
+        if not (isinstance(size, int) and size == room):
             condition = code.both(condition, code.compare("slt", positions[dimension], size))
     return writer.code.choose(
         condition,

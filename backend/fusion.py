@@ -78,7 +78,7 @@ def is_pointwise(operation: Operation) -> bool:
     """Whether each element of the results is computed alone."""
     name = operation.name
     if name in RESHAPES:
-        return name != "tensor.reshape" and _is_unit_reshape(operation)
+        return _is_unit_reshape(operation)
     if name.startswith("tosa."):
         return is_pointwise_tosa(operation)
     if name in ("tensor.extract_slice", "tensor.insert_slice"):
@@ -114,8 +114,12 @@ def is_pointwise_view(view: StructuredView) -> bool:
 
 
 def _is_unit_reshape(operation: Operation) -> bool:
+    """Whether a reshape surely moves no element to another index but those of sizes 1."""
     source, target = shape_of(operation.operands[0]), shape_of(operation.results[0])
-    return unit_reshape(source, target) is not None
+    if operation.name == "tosa.reshape" and sum(size < 0 for size in target) > 1:
+        # Several open sizes may be others than those of the operand.
+        return False
+    return operation.name != "tensor.reshape" and unit_reshape(source, target) is not None
 
 
 def is_kernel(operation: Operation) -> bool:

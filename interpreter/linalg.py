@@ -94,8 +94,11 @@ def packed_shape(
     is_padded: bool,
 ) -> tuple[int, ...]:
     """The shape of a `pack` into a tensor of the shape `target`."""
-    _full_shape(op, shape, target, tiles, is_padded=is_padded)
-    return (*target[: len(shape)], *tiles)
+    counts = list(_full_shape(op, shape, target, tiles, is_padded=is_padded))
+    for axis, tile in zip(integers(op, "inner_dims_pos"), tiles, strict=True):
+        counts[axis] //= tile
+    order = integers(op, "outer_dims_perm") or range(len(shape))
+    return (*(counts[axis] for axis in order), *tiles)
 
 
 def _full_shape(

@@ -467,6 +467,66 @@ def convolution(w: LyingWriter) -> None:
     w.keep(new)
 
 
+def convolution_2d(w: LyingWriter) -> None:
+    """A convolution or a pooling over two dimensions."""
+    h, k = w.random.randint(3, 6), w.random.randint(1, 3)
+    rows = h - k + 1
+    kind = w.random.choice(["conv_2d_nhwc_hwcf", "pooling_nhwc_sum", "pooling_nhwc_max"])
+    pools = kind.startswith("pooling")
+    source = w.of_shape((1, h, 4, 2))
+    kernel = w.of_shape((k, 2)) if pools else w.of_shape((k, 2, 2, 3))
+    start = w.of_shape((1, rows, 3, 2 if pools else 3))
+    new = w.result(start.shape, static=start.static)
+    ones = "dense<1> : tensor<2xi64>"
+    w.emit(
+        f"{new.name} = linalg.{kind} {{dilations = {ones}, strides = {ones}}} ins({source.name},"
+        f" {kernel.name} : {source.type}, {kernel.type}) outs({start.name} : {start.type}) ->"
+        f" {new.type}"
+    )
+    w.keep(new)
+
+
+def packed_product(w: LyingWriter) -> None:
+    m, n, k = w.random.choice([1, 2, 3]), w.random.choice([1, 2]), w.random.choice([1, 2, 3])
+    rows, columns, depth = w.random.choice([(4, 4, 1), (2, 3, 2), (8, 8, 1)])
+    left = w.cast(w.of_shape((m, k, rows, depth)), (-1, -1, rows, depth))
+    right = w.cast(w.of_shape((n, k, columns, depth)), (-1, -1, columns, depth))
+    start = w.cast(w.of_shape((m, n, rows, columns)), (-1, -1, rows, columns))
+    new = w.result(start.shape, static=start.static)
+    w.emit(
+        f"{new.name} = linalg.mmt4d ins({left.name}, {right.name} : {left.type}, {right.type})"
+        f" outs({start.name} : {start.type}) -> {new.type}"
+    )
+    w.keep(new)
+
+
+def contract(w: LyingWriter) -> None:
+    b, m, k, n = (*w.shape(3), w.size())
+    left, right, start = w.of_shape((b, m, k)), w.of_shape((b, n, k)), w.of_shape((b, m, n))
+    new = w.result(start.shape, static=start.static)
+    maps = ", ".join(
+        f"affine_map<(b, m, n, k) -> ({each})>" for each in ("b, m, k", "b, n, k", "b, m, n")
+    )
+    w.emit(
+        f"{new.name} = linalg.contract indexing_maps = [{maps}] ins({left.name}, {right.name} :"
+        f" {left.type}, {right.type}) outs({start.name} : {start.type}) -> {new.type}"
+    )
+    w.keep(new)
+
+
+def mapped(w: LyingWriter) -> None:
+    value = w.pick()
+    other, start = w.of_shape(value.shape), w.of_shape(value.shape)
+    new = w.result(value.shape, static=start.static)
+    a = w.fresh()
+    w.emit(
+        f"{new.name} = linalg.map ins({value.name}, {other.name} : {value.type}, {other.type})"
+        f" outs({start.name} : {start.type}) (%x: f32, %y: f32, %o: f32) {{"
+    )
+    w.emit(f"  {a} = arith.mulf %x, %y : f32\n    linalg.yield {a} : f32 }}")
+    w.keep(new)
+
+
 def pack(w: LyingWriter) -> None:
     value = w.cast(w.pick(2), (-1, -1))
     tiles = [w.random.randint(1, 3) for _ in range(2)]
@@ -530,6 +590,42 @@ def tosa_unary(w: LyingWriter) -> None:
     name = w.random.choice(["exp", "abs", "floor", "tanh", "reverse"])
     axis = f" {{axis = {w.random.randrange(len(value.shape))} : i32}}" if name == "reverse" else ""
     w.emit(f"{new.name} = tosa.{name} {value.name}{axis} : ({value.type}) -> {new.type}")
+    w.keep(new)
+
+
+def tosa_select(w: LyingWriter) -> None:
+    left = w.pick()
+    shapes = [tuple(1 if w.chance(0.3) else n for n in left.shape) for _ in range(2)]
+    right, condition = w.of_shape(shapes[0]), w.of_shape(shapes[1], "i1")
+    common = tuple(max(sizes) if 0 not in sizes else 0 for sizes in zip(left.shape, *shapes, strict=True))
+    new = w.result(common)
+    w.emit(
+        f"{new.name} = tosa.select {condition.name}, {left.name}, {right.name} : ({condition.type},"
+        f" {left.type}, {right.type}) -> {new.type}"
+    )
+    w.keep(new)
+
+
+def tosa_numbers(w: LyingWriter) -> None:
+    """Operations with operands of one element beside the tensors."""
+    value = w.pick()
+    other = w.of_shape(value.shape)
+    new = w.result(value.shape)
+    if w.chance(0.5):
+        zeros = [w.of_shape((1,)) for _ in range(2)]
+        w.emit(
+            f"{new.name} = tosa.negate {value.name}, {zeros[0].name}, {zeros[1].name} :"
+            f" ({value.type}, {zeros[0].type}, {zeros[1].type}) -> {new.type}"
+        )
+    else:
+        shift = w.fresh()
+        w.emit(
+            f'{shift} = "tosa.const"() {{values = dense<0> : tensor<1xi8>}} : () -> tensor<1xi8>'
+        )
+        w.emit(
+            f"{new.name} = tosa.mul {value.name}, {other.name}, {shift} : ({value.type},"
+            f" {other.type}, tensor<1xi8>) -> {new.type}"
+        )
     w.keep(new)
 
 
@@ -625,6 +721,24 @@ def tosa_gather(w: LyingWriter) -> None:
     w.keep(new)
 
 
+def tosa_scatter(w: LyingWriter) -> None:
+    values = w.pick(3)
+    b, n, c = values.shape
+    count = w.random.randint(0, n)
+    indices = w.argument((b, count), "i32")
+    rows = [w.random.sample(range(n), count) for _ in range(b)]
+    w.inputs[-1] = np.asarray(rows, np.int32).reshape(b, count)
+    if w.lies() and b * count:
+        w.inputs[-1][0, 0] = w.random.choice([-1, n])
+    source = w.of_shape((b, count, c))
+    new = w.result(values.shape)
+    w.emit(
+        f"{new.name} = tosa.scatter {values.name}, {indices.name}, {source.name} : ({values.type},"
+        f" {indices.type}, {source.type}) -> {new.type}"
+    )
+    w.keep(new)
+
+
 # Control flow and memory ----------------------------------------------------------------------
 
 
@@ -693,6 +807,31 @@ def call(w: LyingWriter) -> None:
     w.keep(new)
 
 
+def until(w: LyingWriter) -> None:
+    """A loop that ends when the data say so."""
+    value = w.cast(w.pick(1), (-1,))
+    static = (-1,) if w.chance(0.6) else w.loosened(value.shape)
+    start = w.cast(value, static)
+    count, new = w.fresh(), w.result(value.shape, static=static)
+    carried, other, turn, next_, is_less, opened, sum_, closed, one, two = (
+        f"%u{w.count}_{i}" for i in range(10)
+    )
+    w.emit(f"{count} = arith.constant 0 : index\n  {one} = arith.constant 1 : index")
+    w.emit(f"{two} = arith.constant 2 : index")
+    kind = f"index, {new.type}"
+    w.emit(f"%r{w.count}, {new.name} = scf.while (%c{w.count} = {count}, {carried} = {start.name})")
+    w.emit(f"    : ({kind}) -> ({kind}) {{")
+    w.emit(f"  {is_less} = arith.cmpi slt, %c{w.count}, {two} : index")
+    w.emit(f"  scf.condition({is_less}) %c{w.count}, {carried} : {kind}\n  }} do {{")
+    w.emit(f"^bb0({turn}: index, {other}: {new.type}):")
+    w.emit(f"  {next_} = arith.addi {turn}, {one} : index")
+    w.emit(f"  {opened} = tensor.cast {other} : {new.type} to tensor<?xf32>")
+    w.emit(f"  {sum_} = math.absf {opened} : tensor<?xf32>")
+    w.emit(f"  {closed} = tensor.cast {sum_} : tensor<?xf32> to {new.type}")
+    w.emit(f"  scf.yield {next_}, {closed} : {kind}\n  }}")
+    w.keep(new)
+
+
 def memory(w: LyingWriter) -> None:
     """A buffer that is written and read at indices from the caller."""
     size = w.size() or 1
@@ -716,11 +855,12 @@ def memory(w: LyingWriter) -> None:
 
 
 OPERATIONS: list[Operation] = [
-    branch, call, cast, collapse, concat, convolution, dimension, elementwise, expand, extract,
-    extract_slice, gather, gather_in_body, generate, generic, generic, generic, insert,
-    insert_slice, loop, matmul, memory, named, pack, pad, rearrange, reduce, reshape, softmax,
-    splat, tosa_binary, tosa_binary, tosa_concat, tosa_gather, tosa_matmul, tosa_movement,
-    tosa_reduce, tosa_unary, unary, unpack, windows_in_body,
+    branch, call, cast, collapse, concat, contract, convolution, convolution_2d, dimension,
+    elementwise, expand, extract, extract_slice, gather, gather_in_body, generate, generic,
+    generic, generic, insert, insert_slice, loop, mapped, matmul, memory, named, pack,
+    packed_product, pad, rearrange, reduce, reshape, softmax, splat, tosa_binary, tosa_binary,
+    tosa_concat, tosa_gather, tosa_matmul, tosa_movement, tosa_movement, tosa_numbers, tosa_reduce,
+    tosa_scatter, tosa_select, tosa_unary, unary, unpack, until, windows_in_body,
 ]  # fmt: skip
 """What a program is made of; what needs more tries stands there more often."""
 
@@ -729,7 +869,7 @@ def program(number: int) -> tuple[str, list[np.ndarray]]:
     """A program, the same one for a number, and its inputs."""
     random = Random(number)
     writer = LyingWriter(random, random.choice([0.0, 0.05, 0.1, 0.2]))
-    for _ in range(random.randint(1, 5)):
+    for _ in range(random.randint(1, 6)):
         random.choice(OPERATIONS)(writer)
     if not writer.pool:
         writer.pick()

@@ -16,7 +16,7 @@ Shape = tuple[int, ...]
 FAR = [1 << 62, -(1 << 62), (1 << 63) - 1, -(1 << 63), 1 << 32, -1]
 """Numbers that are no indices of anything, and whose sums and products overflow."""
 
-DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i8": np.int8, "index": np.int64}
+DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i8": np.int8, "index": np.int64, "i1": np.bool_}
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class LyingWriter:
         numbers = np.random.default_rng(self.random.randrange(1 << 30))
         if element.startswith("f"):
             return numbers.standard_normal(shape).astype(DTYPES[element])
-        return numbers.integers(0, 3, shape).astype(DTYPES[element])
+        return numbers.integers(0, 2, shape).astype(DTYPES[element])
 
     def number(self, right: int, *, is_index: bool = False) -> str:
         """An index or size, from the caller or as a constant; a wrong one may be far off."""
