@@ -20,7 +20,7 @@ from math import prod
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType, UnrankedMemRefType
 from xdsl.ir import Operation
 
 from ..dialects.diagnostics import Note, OperationError
@@ -322,10 +322,14 @@ class CompiledProgram:
             },
             Guards() if self._guards else None,
         )
+        types = argument_types(target)
         arguments: list[Value] = [
             recorder.argument(position) if isinstance(kind, TensorType) else inputs[position]
-            for position, kind in enumerate(argument_types(target))
+            for position, kind in enumerate(types)
         ]
+        if any(isinstance(kind, MemRefType | UnrankedMemRefType) for kind in types):
+            # The interpreter reads and writes memory while the program is recorded.
+            recorder.is_replayable = False
         routine = run_function(target, passed(target, arguments), BlockRecorder(recorder))
         try:
             (returned,) = run_lockstep([recorder.run(routine)])

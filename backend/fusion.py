@@ -3,7 +3,8 @@
 One walk from the last operation to the first. Each tensor collects demands: who reads it, and how
 often. A tensor is computed on the way if all its readers are one kernel and no element would be
 computed twice; tensors that only rearrange others are computed wherever they are read. What may
-fail while it runs is only computed where all of its elements are, and also if nobody reads it.
+fail while it runs is only computed where all of its elements are, also if nobody reads it, and
+before anything else may be refused: the first error counts.
 """
 
 from __future__ import annotations
@@ -29,7 +30,13 @@ from .expressions import (
     written_loops,
 )
 from .index_ranges import unproven
-from .known_values import CONSTANTS, constant_attribute, shape_of, splat_value
+from .known_values import (
+    CONSTANTS,
+    constant_attribute,
+    has_fixed_shapes,
+    shape_of,
+    splat_value,
+)
 from .scalars import is_scalar_operation
 from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_pointwise_tosa, is_read
 from .tosa_kernels import TOSA_KERNELS, has_tosa_kernel
@@ -275,8 +282,11 @@ def plan_block(block: Block) -> FusionPlan:
         if operation.name in CONSTANTS:
             planner.plan_constant(operation)
         elif is_kernel(operation):
+            if not has_fixed_shapes(operation):
+                planner.refusing = operation
             planner.plan_kernel(operation)
         elif planner.has_purpose(operation):
+            planner.refusing = operation
             planner.plan_host(operation)
     planner.find_aligned()
     return planner.plan
@@ -289,6 +299,8 @@ class _Planner:
         self.plan = FusionPlan()
         self.demands: dict[SSAValue, list[Demand]] = {}
         self.wanted_by_host = set(_read_by_other_blocks(block))
+        self.refusing: Operation | None = None
+        """The next operation that sizes or numbers at run time may contradict."""
 
     def _is_read(self, value: SSAValue) -> bool:
         return value in self.demands or value in self.wanted_by_host
@@ -328,7 +340,7 @@ class _Planner:
             numbers = (each for each in operation.operands if not _is_tensor(each))
             self.wanted_by_host.update(each for each in numbers if not _is_float(each))
             return
-        roots = _inline_roots(operation, self.demands, self.wanted_by_host, plan.groups)
+        roots = self._inline_roots(operation)
         if roots is not None and read:
             plan.shapes.add(operation)
             plan.inline.update(operation.results)
@@ -343,6 +355,34 @@ class _Planner:
             stored = read if read and is_pointwise(operation) else operation.results
             plan.kernels[operation] = tuple(stored)
             self._ask(operation, {operation: Access.EACH})
+
+    def _inline_roots(self, operation: Operation) -> dict[Operation, Access] | None:
+        """The kernels that compute an operation on the way, or `None` if its results are stored."""
+        if not is_pointwise(operation) or any(
+            each in self.wanted_by_host for each in operation.results
+        ):
+            return None
+        found = [each for result in operation.results for each in self.demands.get(result, ())]
+        roots: dict[Operation, Access] = {}
+        for demand in found:
+            roots[demand.root] = max(demand.access, roots.get(demand.root, Access.EACH))
+        if any(len(self.plan.groups.get(root, ())) >= LARGEST_GROUP for root in roots):
+            return None
+        if _is_free(operation):
+            return roots
+        if len(roots) != 1 or operation.name == "tensor.insert_slice":
+            return None
+        ((root, access),) = roots.items()
+        if unproven(operation) and not (access is Access.EACH and self._is_next(root)):
+            return None
+        once = access <= Access.SAME or (access is Access.ONCE and len(found) == 1)
+        return roots if once else None
+
+    def _is_next(self, root: Operation) -> bool:
+        """Whether nothing may be refused from here on until a root has run."""
+        return self.refusing is None or (
+            self.refusing is not root and root.is_before_in_block(self.refusing)
+        )
 
     def find_aligned(self) -> None:
         """Note what each root's kernel reads only at the element that it writes next."""
@@ -391,29 +431,3 @@ def _is_number(constant: SSAValue) -> bool:
         return True
     attribute = constant_attribute(constant)
     return attribute is not None and splat_value(attribute) is not None
-
-
-def _inline_roots(
-    operation: Operation,
-    demands: dict[SSAValue, list[Demand]],
-    wanted_by_host: set[SSAValue],
-    groups: dict[Operation, list[Operation]],
-) -> dict[Operation, Access] | None:
-    """The kernels that compute an operation on the way, or `None` if its results are stored."""
-    if not is_pointwise(operation) or any(each in wanted_by_host for each in operation.results):
-        return None
-    found = [demand for result in operation.results for demand in demands.get(result, ())]
-    roots: dict[Operation, Access] = {}
-    for demand in found:
-        roots[demand.root] = max(demand.access, roots.get(demand.root, Access.EACH))
-    if any(len(groups.get(root, ())) >= LARGEST_GROUP for root in roots):
-        return None
-    if _is_free(operation):
-        return roots
-    if len(roots) != 1 or operation.name == "tensor.insert_slice":
-        return None
-    access = next(iter(roots.values()))
-    if unproven(operation) and access is not Access.EACH:
-        return None
-    once = access <= Access.SAME or (access is Access.ONCE and len(found) == 1)
-    return roots if once else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import AnyFloat, IntegerType, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.diagnostics import OperationError
@@ -21,7 +21,7 @@ from ..interpreter.loops import check_indices
 from ..interpreter.machine import check_alike, check_result, result_check
 from ..interpreter.values import Value
 from .bounds import check_accesses
-from .known_values import constant_attribute, shape_of
+from .known_values import has_fixed_shapes, shape_of
 from .scalars import is_scalar_operation
 from .tosa_expressions import ELEMENTWISE, is_read
 from .tosa_kernels import TOSA_KERNELS
@@ -73,7 +73,7 @@ class ShapeResolver:
             if check is not None:
                 check_result(operation, index, check, shape, check.dtype)
             self._known[result] = shape
-        if _is_static(operation):
+        if has_fixed_shapes(operation):
             self._settled.add(operation)
 
     def result_shapes(self, operation: Operation) -> Sequence[Shape]:
@@ -107,20 +107,6 @@ class ShapeResolver:
         found = tensor.read_slice(operation, whole, [self.numbers(each) for each in groups])
         tensor.slice_of(operation, whole, *found)
         return found
-
-
-def _is_static(operation: Operation) -> bool:
-    """Whether an operation's shapes are the same at each run: no sizes or numbers are open."""
-    return all(map(_has_static_shape, operation.results)) and all(
-        constant_attribute(each) is not None
-        or isinstance(each.type, AnyFloat | IntegerType)
-        or (_has_static_shape(each) and operation.name != "tensor.reshape")
-        for each in operation.operands
-    )
-
-
-def _has_static_shape(value: SSAValue) -> bool:
-    return isinstance(value.type, TensorType) and min(shape_of(value), default=0) >= 0
 
 
 Rule = Callable[[ShapeResolver, Operation], Shape]

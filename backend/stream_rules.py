@@ -25,6 +25,7 @@ from ..interpreter.hal_buffers import BufferView
 from ..interpreter.kernels import (
     WORKGROUP,
     asks_for_workgroup,
+    check_offset,
     dispatched_kernel,
     part_sizes,
     tied_argument,
@@ -216,6 +217,7 @@ def _import(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
     owner = device_of(op, frame)
     contents = DeviceBytes(given.place, int(size), owner)
     bound = bind(op, contents, tensor, shape)
+    bound.check_room(op)
     if int(size) <= given.nbytes and in_place(op, bound, frame.recorder) is not None:
         given.place.buffer.references += 1
         given.place.buffer.owner = given.place.buffer.owner or owner
@@ -294,6 +296,7 @@ def _subspan(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
     tensor = kind.encoded_tensor() if isinstance(kind, DispatchTensor) else None
     if not isinstance(binding, DeviceBytes) or tensor is None:
         raise OperationError(op, f"binds {kind}: only tensors can be run")
+    check_offset(op, int(offset), binding.size)
     part = binding.part(op, int(offset), binding.size)
     return (bind(op, part, tensor, filled_shape(op, tensor, dims)),)
 
@@ -367,6 +370,7 @@ def destination(
                 or (subspan.operands[0] in frame.tied and _is_read_before(frame, target, step))
             )
         ):
+            bound.check_room(store)
             return in_place(store, bound, frame.recorder)
     return None
 

@@ -218,12 +218,15 @@ def _subspan(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     tensor = type_.encoded_tensor() if isinstance(type_, DispatchTensor) else None
     if not isinstance(binding, Binding) or tensor is None:
         raise OperationError(op, f"binds {type_}: only tensors can be run")
-    if not 0 <= int(offset) <= binding.resource.size:
-        raise OperationError(
-            op, f"starts at byte {int(offset)} of a resource of {binding.resource.size}"
-        )
+    check_offset(op, int(offset), binding.resource.size)
     shape = filled_shape(op, tensor, dims)
     return (ByteSlot(binding, int(offset), tensor, dims, shape),)
+
+
+def check_offset(op: Operation, offset: int, size: int) -> None:
+    """Raise OperationError if a tensor begins outside of the bytes that a kernel is given."""
+    if not 0 <= offset <= size:
+        raise OperationError(op, f"starts at byte {offset} of a resource of {size}")
 
 
 @executes("flow.dispatch.tensor.load", "iree_tensor_ext.dispatch.tensor.load")

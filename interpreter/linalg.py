@@ -16,6 +16,7 @@ from .attributes import integer, integers, mixed, operand_groups
 from .machine import Frame, check_alike
 from .registry import Results, Routine, drives, executes, terminates
 from .structured import run_structured
+from .tensor import check_countable
 from .values import Array, Value, is_narrow_float, shape_text
 
 terminates("linalg.yield")
@@ -120,6 +121,7 @@ def _full_shape(
         raise OperationError(
             op, f"packs {shape_text(shape)} into {shape_text(tuple(full))} without a padding value"
         )
+    check_countable(op, tuple(full))
     return tuple(full)
 
 

@@ -7,7 +7,7 @@ from math import prod
 from random import Random
 
 import numpy as np
-from lying_writer import LyingWriter, Shape, Value, type_text
+from lying_writer import LyingWriter, Shape, type_text
 
 Operation = Callable[[LyingWriter], None]
 
@@ -99,7 +99,11 @@ def _slice(w: LyingWriter, shape: Shape) -> tuple[Shape, str, Shape]:
     known: list[int] = []
     for extent in shape:
         stride = w.random.choice([1, 1, 1, 2, -1])
-        size = w.random.randint(0, extent) if w.chance(0.2) else w.random.randint(min(1, extent), extent)
+        size = (
+            w.random.randint(0, extent)
+            if w.chance(0.2)
+            else w.random.randint(min(1, extent), extent)
+        )
         if (size - 1) * abs(stride) >= extent:
             stride = 1
         room = extent - 1 - max(size - 1, 0) * abs(stride)
@@ -191,7 +195,9 @@ def collapse(w: LyingWriter) -> None:
     known = value.static[:2]
     first = prod(known) if min(known) >= 0 else -1
     new = w.result(shape, static=(first, *value.static[2:]))
-    w.emit(f"{new.name} = tensor.collapse_shape {value.name} {groups} : {value.type} into {new.type}")
+    w.emit(
+        f"{new.name} = tensor.collapse_shape {value.name} {groups} : {value.type} into {new.type}"
+    )
     w.keep(new)
 
 
@@ -199,10 +205,7 @@ def expand(w: LyingWriter) -> None:
     value = w.pick(1)
     size = value.shape[0]
     factor = w.random.choice([n for n in (1, 2, 3, 5) if size % n == 0])
-    if w.chance(0.5):
-        parts = (factor, size // factor)
-    else:
-        parts = (size // factor, factor)
+    parts = (factor, size // factor) if w.chance(0.5) else (size // factor, factor)
     value = w.cast(value, (-1,))
     texts = [w.number(n) if w.chance(0.5) else str(n) for n in parts]
     if not any("%" in text for text in texts):
@@ -244,13 +247,15 @@ def gather(w: LyingWriter) -> None:
     indices = w.argument((count, 1), "index", (count, 1))
     limit = max(value.shape[0], 1)
     high = limit + 1 if w.lies() else limit
-    w.inputs[-1] = np.asarray([[w.random.randrange(high)] for _ in range(count)], np.int64).reshape(count, 1)
+    w.inputs[-1] = np.asarray([[w.random.randrange(high)] for _ in range(count)], np.int64).reshape(
+        count, 1
+    )
     if w.lies() and count:
         w.inputs[-1][0, 0] = w.random.choice([-1, 1 << 62, limit])
     new = w.result((count, 1, value.shape[1]), static=(count, 1, -1))
     w.emit(
-        f'{new.name} = "tensor.gather"({value.name}, {indices.name}) <{{gather_dims = array<i64: 0>}}>'
-        f" : ({value.type}, {indices.type}) -> {new.type}"
+        f'{new.name} = "tensor.gather"({value.name}, {indices.name})'
+        f" <{{gather_dims = array<i64: 0>}}> : ({value.type}, {indices.type}) -> {new.type}"
     )
     w.keep(new)
 
@@ -304,7 +309,9 @@ def windows_in_body(w: LyingWriter) -> None:
         f' iterator_types = ["parallel"]}} outs({start.name} : {start.type}) {{'
     )
     w.emit(f"^bb0(%o: f32):\n    {i} = linalg.index 0 : index")
-    operation = w.random.choice(["muli", "addi", "subi", "remsi", "remui", "divsi", "floordivsi", "minsi"])
+    operation = w.random.choice(
+        ["muli", "addi", "subi", "remsi", "remui", "divsi", "floordivsi", "minsi"]
+    )
     if w.chance(0.4):
         text = _expression(w, ["d0"], "s0" if w.chance(0.3) else None)
         w.emit(f"  {at} = affine.apply affine_map<(d0)[s0] -> ({text})>({i})[{c}]")
@@ -351,10 +358,7 @@ def generic(w: LyingWriter) -> None:
     other = w.pick()
     texts = [_expression(w, loops) for _ in other.shape]
     written = w.random.choice(["plain", "plain", "reduced", "any"])
-    if written == "plain":
-        order = w.random.sample(range(count), count)
-    else:
-        order = [0]
+    order = w.random.sample(range(count), count) if written == "plain" else [0]
     if written == "any":
         out_texts = [_expression(w, loops) for _ in order]
         out_shape = tuple(w.size() for _ in order)
@@ -597,7 +601,9 @@ def tosa_select(w: LyingWriter) -> None:
     left = w.pick()
     shapes = [tuple(1 if w.chance(0.3) else n for n in left.shape) for _ in range(2)]
     right, condition = w.of_shape(shapes[0]), w.of_shape(shapes[1], "i1")
-    common = tuple(max(sizes) if 0 not in sizes else 0 for sizes in zip(left.shape, *shapes, strict=True))
+    common = tuple(
+        max(sizes) if 0 not in sizes else 0 for sizes in zip(left.shape, *shapes, strict=True)
+    )
     new = w.result(common)
     w.emit(
         f"{new.name} = tosa.select {condition.name}, {left.name}, {right.name} : ({condition.type},"
@@ -612,7 +618,10 @@ def tosa_numbers(w: LyingWriter) -> None:
     other = w.of_shape(value.shape)
     new = w.result(value.shape)
     if w.chance(0.5):
-        zeros = [w.of_shape((1,)) for _ in range(2)]
+        zeros = [w.argument((1,), static=(w.random.choice([1, -1]),)) for _ in range(2)]
+        w.inputs[-1] = w.contents(
+            (w.wrong(1) if w.lies() and zeros[1].static == (-1,) else 1,), "f32"
+        )
         w.emit(
             f"{new.name} = tosa.negate {value.name}, {zeros[0].name}, {zeros[1].name} :"
             f" ({value.type}, {zeros[0].type}, {zeros[1].type}) -> {new.type}"
@@ -654,7 +663,7 @@ def tosa_movement(w: LyingWriter) -> None:
         widths = [w.random.randint(0, 2) for _ in range(2 * rank)]
         shape = tuple(n + widths[2 * i] + widths[2 * i + 1] for i, n in enumerate(value.shape))
         lists = [_shape(w, widths)]
-        filler = w.of_shape((1,))
+        filler = w.argument((1,), static=(1,))
         lists.append((filler.name, filler.type))
     elif kind == "tile":
         times = [w.random.randint(1, 2) for _ in range(rank)]
@@ -837,6 +846,13 @@ def memory(w: LyingWriter) -> None:
     size = w.size() or 1
     length, buffer, number, found = w.number(size), w.fresh(), w.fresh(), w.fresh()
     first = w.number(w.random.randrange(size), is_index=True)
+    if w.chance(0.3):
+        given = f"%a{len(w.inputs)}"
+        w.parameters.append((given, "memref<?xf32>"))
+        w.inputs.append(w.contents((size,), "f32"))
+        w.emit(f"{found} = memref.load {given}[{first}] : memref<?xf32>")
+        w.returned.append((found, "f32"))
+        return
     w.emit(f"{buffer} = memref.alloc({length}) : memref<?xf32>")
     w.emit(f"{number} = arith.constant 2.5 : f32")
     if w.chance(0.5):
@@ -849,7 +865,8 @@ def memory(w: LyingWriter) -> None:
             " -> ()"
         )
         w.emit(
-            f'{found} = "affine.load"({buffer}, {first}) {{{place}}} : (memref<?xf32>, index) -> f32'
+            f'{found} = "affine.load"({buffer}, {first}) {{{place}}} : (memref<?xf32>, index)'
+            " -> f32"
         )
     w.returned.append((found, "f32"))
 

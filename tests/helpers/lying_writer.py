@@ -16,7 +16,14 @@ Shape = tuple[int, ...]
 FAR = [1 << 62, -(1 << 62), (1 << 63) - 1, -(1 << 63), 1 << 32, -1]
 """Numbers that are no indices of anything, and whose sums and products overflow."""
 
-DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i8": np.int8, "index": np.int64, "i1": np.bool_}
+DTYPES = {
+    "f32": np.float32,
+    "f64": np.float64,
+    "i32": np.int32,
+    "i8": np.int8,
+    "index": np.int64,
+    "i1": np.bool_,
+}
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,9 @@ class LyingWriter:
 
     def wrong(self, size: int) -> int:
         """Another size than the right one."""
-        return self.random.choice([n for n in (0, 1, size - 1, size + 1, 7, 64) if n != size >= 0 <= n])
+        return self.random.choice(
+            [n for n in (0, 1, size - 1, size + 1, 7, 64) if n != size >= 0 <= n]
+        )
 
     def size(self) -> int:
         return self.random.choice([1, 2, 3, 4, 5, 6, 8, 0] if self.chance(0.1) else [2, 3, 4, 5, 6])
