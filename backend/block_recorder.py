@@ -15,10 +15,9 @@ from xdsl.ir.affine import AffineDimExpr
 from ..dialects.diagnostics import OperationError
 from ..interpreter.attributes import operation_name, symbol
 from ..interpreter.func import check_depth
-from ..interpreter.machine import Exit, Frame
+from ..interpreter.machine import Exit, Frame, executed
 from ..interpreter.registry import Routine, find_entry
 from ..interpreter.values import Value, dtype_of
-from .bounds import check_operation
 from .contractions import SMALLEST_PRODUCT, PackedProduct
 from .fusion import captured
 from .host_rules import HOST_RULES
@@ -39,11 +38,13 @@ class BlockRecorder(RecordingFrame):
         for argument, content in zip(block.args, arguments, strict=True):
             self.bind(argument, content)
         for step in schedule.steps:
-            if step.kernel is not None:
-                self._record_kernel(step, step.kernel)
-            else:
+            if step.is_host:
                 self.dying = step.dead
                 yield from self._record_host(step.operation)
+            else:
+                self.resolver.settle(step.operation)
+                if step.kernel is not None:
+                    self._record_kernel(step, step.kernel)
             for value in step.dead:
                 self.release(value)
         end = schedule.terminator
@@ -55,8 +56,6 @@ class BlockRecorder(RecordingFrame):
         return Exit(end, results)
 
     def _record_kernel(self, step: Step, kernel: KernelText) -> None:
-        for operation in step.group:
-            check_operation(operation, self.resolver.shape)
         bound: dict[Bound, Tensor] = {}
         for value in kernel.writes:
             if isinstance(value, SSAValue):
@@ -150,7 +149,7 @@ class BlockRecorder(RecordingFrame):
             if entry.drive is not None:
                 return (yield entry.drive(operation, operands, self))
             if entry.execute is not None:
-                return entry.execute(operation, operands, self)
+                return executed(operation, entry.execute, operands, self)
         frame = Frame(self.device)
         for value in captured(operation):
             frame.values[value] = _known(self.value(value))
@@ -159,7 +158,7 @@ class BlockRecorder(RecordingFrame):
             return (yield entry.drive(operation, known, frame))
         if entry.execute is None:
             raise OperationError(operation, "cannot be executed")
-        return entry.execute(operation, known, self)
+        return executed(operation, entry.execute, known, self)
 
     def _call(self, operation: Operation) -> Routine:
         name = symbol(operation, "callee")

@@ -1,85 +1,104 @@
-"""Checks before a kernel runs, so that it never reads or writes beyond a tensor.
+"""Whether a structured operation stays inside its operands, for sizes that are known.
 
-Types leave sizes open, and nothing says that two operands' open sizes agree before they are known.
+Types leave sizes open, maps need not be monotone, and nothing says that two operands' open sizes
+agree before they are known. What is refused here is what the interpreter refuses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from math import prod
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr
+import numpy as np
+from xdsl.ir import Operation
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from ..dialects.diagnostics import OperationError
-from ..dialects.structured import StructuredView, structured_view
-from ..interpreter.values import shape_text
-from .scalars import is_scalar_operation
-from .tosa_expressions import ELEMENTWISE, is_read
+from ..dialects.structured import StructuredView
+from ..interpreter.loops import (
+    Extents,
+    check_linear,
+    evaluate,
+    linear,
+    loop_extents,
+)
+from ..interpreter.structured import check_output_map
+from ..interpreter.values import index_message
+from .intervals import Interval, affine_interval
 
 Shape = tuple[int, ...]
 
+FEW_POINTS = 1 << 14
+"""Points of loops that are evaluated at once."""
 
-def check_operation(operation: Operation, shape: Callable[[SSAValue], Shape]) -> None:
-    """Raise OperationError if the operands' sizes do not fit together."""
-    view = structured_view(operation)
-    if view is not None:
-        _check_loops(view, [shape(each) for each in (*view.inputs, *view.outputs)])
+
+def check_accesses(view: StructuredView, shapes: Sequence[Shape]) -> None:
+    """Raise OperationError if operands of these shapes do not fit together."""
+    op = view.operation
+    extents = loop_extents(op, len(view.iterators), view.maps, shapes)
+    if 0 in extents:
         return
-    if is_scalar_operation(operation.name):
-        tensors = [each for each in operation.operands if isinstance(each.type, TensorType)]
-        shapes = {shape(each) for each in tensors}
-        if len(shapes) > 1:
-            raise OperationError(operation, f"has operands of shapes {_texts(list(shapes))}")
-    elif operation.name in ELEMENTWISE:
-        read = [each for each in operation.operands if is_read(operation, each)]
-        _check_broadcast(operation, [shape(each) for each in read])
-    elif operation.name == "tensor.concat":
-        _check_concatenation(operation, [shape(each) for each in operation.operands])
+    for number, (indexing_map, shape) in enumerate(zip(view.maps, shapes, strict=True)):
+        if number >= len(view.inputs):
+            check_output_map(op, indexing_map)
+        _check_map(op, indexing_map, shape, extents)
 
 
-def _check_loops(view: StructuredView, shapes: Sequence[Shape]) -> None:
-    """Every index lies inside for the largest loop indices, as all maps only grow."""
-    sizes: dict[int, int] = {}
-    for indexing_map, shape in zip(view.maps, shapes, strict=True):
-        for expression, size in zip(indexing_map.results, shape, strict=False):
-            if not isinstance(expression, AffineDimExpr):
-                continue
-            known = sizes.setdefault(expression.position, size)
-            if known != size:
-                raise OperationError(
-                    view.operation,
-                    f"has operands of shapes {_texts(shapes)}, which give loop"
-                    f" d{expression.position} both {known} and {size} iterations",
-                )
-    if 0 in sizes.values() or len(sizes) < len(view.iterators):
+def _check_map(op: Operation, indexing_map: AffineMap, shape: Shape, extents: Extents) -> None:
+    parts = [linear(each) for each in indexing_map.results]
+    exact = [part for part in parts if part is not None]
+    if len(exact) == len(parts):
+        check_linear(op, exact, shape, extents)
         return
-    last = [sizes[loop] - 1 for loop in range(len(sizes))]
-    for indexing_map, shape in zip(view.maps, shapes, strict=True):
-        for expression, size in zip(indexing_map.results, shape, strict=False):
-            index = expression.eval(last, [])
-            if not 0 <= index < size:
-                raise OperationError(
-                    view.operation,
-                    f"reads at {index} of a dimension of {size}: its operands have shapes"
-                    f" {_texts(shapes)}",
-                )
+    for axis, (expression, extent) in enumerate(zip(indexing_map.results, shape, strict=True)):
+        try:
+            index = first_outside(expression, extents, extent)
+        except ValueError as error:
+            raise OperationError(op, str(error)) from error
+        if index is not None:
+            raise OperationError(op, index_message(index, axis, extent))
 
 
-def _check_broadcast(operation: Operation, shapes: Sequence[Shape]) -> None:
-    rank = max(len(shape) for shape in shapes)
-    whole = [shape for shape in shapes if len(shape) == rank]
-    for sizes in zip(*whole, strict=True):
-        if len({size for size in sizes if size != 1}) > 1:
-            raise OperationError(operation, f"cannot broadcast {_texts(shapes)}")
+def first_outside(expression: AffineExpr, extents: Extents, size: int) -> int | None:
+    """The first index that leaves a dimension, over loops that are not empty, in their order.
+
+    Intervals decide where they can. Where they are too wide, the loops are cut into halves, until
+    few points are left, which are evaluated. Raises ValueError for a divisor that is not positive.
+    """
+    used = sorted(_loops(expression))
+
+    def search(box: dict[int, Interval]) -> int | None:
+        ranges = [box.get(loop, Interval(0, 0)) for loop in range(len(extents))]
+        found = affine_interval(expression, ranges)
+        if found is not None and found.is_within(size):
+            return None
+        if prod(each.high - each.low + 1 for each in box.values()) <= FEW_POINTS:
+            return _first_of_points(expression, ranges, size)
+        # The outermost loop first, so that halves come in the order of the points.
+        loop = next(each for each in used if box[each].low < box[each].high)
+        low, high = box[loop].low, box[loop].high
+        middle = (low + high) // 2
+        first = search({**box, loop: Interval(low, middle)})
+        return search({**box, loop: Interval(middle + 1, high)}) if first is None else first
+
+    return search({loop: Interval(0, extents[loop] - 1) for loop in used})
 
 
-def _check_concatenation(operation: Operation, shapes: Sequence[Shape]) -> None:
-    attribute = operation.get_attr_or_prop("dim")
-    axis = getattr(getattr(attribute, "value", None), "data", 0)
-    if len({shape[:axis] + shape[axis + 1 :] for shape in shapes}) > 1:
-        raise OperationError(operation, f"joins {_texts(shapes)} along dimension {axis}")
+def _loops(expression: AffineExpr) -> set[int]:
+    if isinstance(expression, AffineDimExpr):
+        return {expression.position}
+    if isinstance(expression, AffineBinaryOpExpr):
+        return _loops(expression.lhs) | _loops(expression.rhs)
+    return set()
 
 
-def _texts(shapes: Sequence[Shape]) -> str:
-    return ", ".join(shape_text(shape) for shape in shapes)
+def _first_of_points(expression: AffineExpr, ranges: Sequence[Interval], size: int) -> int | None:
+    lengths = [each.high - each.low + 1 for each in ranges]
+    points = [
+        each.low
+        + np.arange(length).reshape([-1 if axis == loop else 1 for axis in range(len(ranges))])
+        for loop, (each, length) in enumerate(zip(ranges, lengths, strict=True))
+    ]
+    indices = evaluate(expression, points)
+    wrong = (indices < 0) | (indices >= size)
+    return int(indices[wrong].flat[0]) if wrong.any() else None

@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
 from .code import Term
 from .writer import Indices, KernelWriter
-
-
-def choose(
-    writer: KernelWriter,
-    condition: Term,
-    then: Callable[[], Term],
-    otherwise: Callable[[], Term],
-) -> Term:
-    """One of two elements; the code of the other is not run."""
-    if isinstance(condition, int):
-        return then() if condition else otherwise()
-    code = writer.code
-    result = code.fresh()
-    with code.when(condition):
-        code.set(result, then())
-    with code.otherwise():
-        code.set(result, otherwise())
-    return result
 
 
 def inside(writer: KernelWriter, index: Term, size: Term) -> Term:
@@ -47,8 +29,7 @@ def write_concatenation(
     if not rest:
         return writer.element(first, indices)
     size = writer.shape(first)[axis]
-    return choose(
-        writer,
+    return code.choose(
         code.compare("slt", indices[axis], size),
         lambda: writer.element(first, indices),
         lambda: write_concatenation(writer, rest, axis, at(code.subtract(indices[axis], size))),

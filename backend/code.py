@@ -8,15 +8,16 @@ arithmetic on known sizes folds while it is written.
 from __future__ import annotations
 
 import ast
-from collections.abc import Generator, Hashable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Hashable, Sequence
+from contextlib import ExitStack, contextmanager
 from math import isfinite
 
 Term = str | int
 """The name of a variable in the generated code, or an integer known while generating it."""
 
 
-def _expression(term: Term) -> ast.expr:
+def term_expression(term: Term) -> ast.expr:
+    """A term in the generated code."""
     if isinstance(term, str):
         return ast.Name(term, ast.Load())
     if term < 0:
@@ -63,13 +64,14 @@ class Code:
         self._blocks[-1].append(ast.Assign([target], expression))
         return name
 
-    def set(self, name: str, value: Term) -> None:
-        """Write `name = value` for a variable that changes."""
-        self.assign(_expression(value), name)
+    def set(self, name: str, value: Term) -> ast.stmt:
+        """Write `name = value` for a variable that changes; returns the statement."""
+        self.assign(term_expression(value), name)
+        return self._blocks[-1][-1]
 
     def copy(self, value: Term) -> str:
         """A new variable with the present value of another."""
-        return self.assign(_expression(value))
+        return self.assign(term_expression(value))
 
     @contextmanager
     def _block(self, statements: list[ast.stmt]) -> Generator[None]:
@@ -88,9 +90,9 @@ class Code:
         statements: list[ast.stmt] = []
         with self._block(statements):
             yield variable
-        arguments = [_expression(start), _expression(stop)]
+        arguments = [term_expression(start), term_expression(stop)]
         if step != 1:
-            arguments.append(_expression(step))
+            arguments.append(term_expression(step))
         self._blocks[-1].append(
             ast.For(
                 ast.Name(variable, ast.Store()),
@@ -101,12 +103,18 @@ class Code:
         )
 
     @contextmanager
+    def loops(self, sizes: Sequence[Term]) -> Generator[tuple[Term, ...]]:
+        """Write loops from zero on, one in the other; the body is in the innermost."""
+        with ExitStack() as stack:
+            yield tuple([stack.enter_context(self.loop(0, size)) for size in sizes])
+
+    @contextmanager
     def when(self, condition: Term) -> Generator[None]:
         """Write an `if`; its body is what is written inside the `with`."""
         statements: list[ast.stmt] = []
         with self._block(statements):
             yield
-        self._blocks[-1].append(ast.If(_expression(condition), statements or [ast.Pass()], []))
+        self._blocks[-1].append(ast.If(term_expression(condition), statements or [ast.Pass()], []))
 
     @contextmanager
     def otherwise(self) -> Generator[None]:
@@ -118,6 +126,19 @@ class Code:
         with self._block(statements):
             yield
         last.orelse = statements
+
+    def choose(
+        self, condition: Term, then: Callable[[], Term], otherwise: Callable[[], Term]
+    ) -> Term:
+        """One of two values; the code of the other is not run."""
+        if isinstance(condition, int):
+            return then() if condition else otherwise()
+        result = self.fresh()
+        with self.when(condition):
+            self.set(result, then())
+        with self.otherwise():
+            self.set(result, otherwise())
+        return result
 
     def remember(self, key: Hashable, value: object) -> None:
         """Let `recall` find a value for as long as the current block lasts."""
@@ -156,7 +177,7 @@ class Code:
 
     def _call(self, primitive: str, arguments: Sequence[Term]) -> ast.expr:
         return ast.Call(
-            ast.Name(primitive, ast.Load()), [_expression(each) for each in arguments], []
+            ast.Name(primitive, ast.Load()), [term_expression(each) for each in arguments], []
         )
 
     def float_constant(self, value: float, element: str) -> str:
@@ -175,7 +196,7 @@ class Code:
 
     def _operator(self, operator: ast.operator, left: Term, right: Term) -> str:
         key = (type(operator).__name__, left, right)
-        return self.once(key, ast.BinOp(_expression(left), operator, _expression(right)))
+        return self.once(key, ast.BinOp(term_expression(left), operator, term_expression(right)))
 
     def add(self, left: Term, right: Term) -> Term:
         """`left + right`."""

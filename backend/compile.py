@@ -20,7 +20,7 @@ from math import prod
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType, UnrankedMemRefType
 from xdsl.ir import Operation
 
 from ..dialects.diagnostics import Note, OperationError
@@ -50,7 +50,7 @@ from ..runtime.threads import ThreadGroup
 from ..sharding.grid import Grid
 from .block_recorder import BlockRecorder
 from .elements import integer_element
-from .kernel_text import OUT_OF_BOUNDS
+from .kernel_text import FIRST_FAILURE, Failure
 from .recorder import RecordedProgram, Recorder
 from .tensors import Array, Tensor
 
@@ -322,12 +322,21 @@ class CompiledProgram:
             },
             Guards() if self._guards else None,
         )
+        types = argument_types(target)
         arguments: list[Value] = [
             recorder.argument(position) if isinstance(kind, TensorType) else inputs[position]
-            for position, kind in enumerate(argument_types(target))
+            for position, kind in enumerate(types)
         ]
+        if any(isinstance(kind, MemRefType | UnrankedMemRefType) for kind in types):
+            # The interpreter reads and writes memory while the program is recorded.
+            recorder.is_replayable = False
         routine = run_function(target, passed(target, arguments), BlockRecorder(recorder))
-        (returned,) = run_lockstep([recorder.run(routine)])
+        try:
+            (returned,) = run_lockstep([recorder.run(routine)])
+        except OperationError:
+            # What comes before it may fail first.
+            recorder.run_what_may_fail()
+            raise
         values = [each.array if isinstance(each, BufferView) else each for each in returned]
         results = tuple(
             recorder.as_tensor(value) if _is_array(value) else value for value in values
@@ -406,8 +415,9 @@ def _located(
         message = "meets another collective on other devices of its group"
     elif failure.status == OVERWRITTEN:
         message = "writes where it must not: outside of a buffer, or to an input or a constant"
-    elif failure.status == OUT_OF_BOUNDS:
-        message = "reads an element at indices that are not in the tensor"
+    elif failure.status >= FIRST_FAILURE:
+        check: Failure = failure.failures[failure.status - FIRST_FAILURE]
+        source, message = check.operation, check.text(failure.constants)
     return _on_device(OperationError(source, message), communicator)
 
 

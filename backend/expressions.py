@@ -13,12 +13,12 @@ from typing import cast
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ..dialects.diagnostics import OperationError
 from ..dialects.structured import StructuredView, structured_view
 from ..interpreter.attributes import integer, integers, operand_groups
-from .choices import choose, inside, write_concatenation
+from .choices import inside, write_concatenation
 from .code import Term
 from .known_values import dimensions_of_part, shape_of
 from .scalars import is_scalar_operation, write_scalar_operation
@@ -32,11 +32,13 @@ Rule = Callable[[KernelWriter, Operation, int, Indices], Term]
 class Access(IntEnum):
     """How often an operation reads each element of an operand, from best to worst."""
 
-    SAME = 0
+    EACH = 0
     """Once, to compute the result's element of the same indices."""
-    ONCE = 1
+    SAME = 1
+    """At most once, and at the result's indices."""
+    ONCE = 2
     """At most once."""
-    MANY = 2
+    MANY = 3
     """Several times."""
 
 
@@ -73,6 +75,26 @@ def loop_positions(output_map: AffineMap) -> tuple[int, ...] | None:
     if len(positions) != output_map.num_dims:
         return None
     return tuple(positions[loop] for loop in range(output_map.num_dims))
+
+
+def written_loops(view: StructuredView) -> tuple[int, ...] | None:
+    """The loops that together tell each element of every result once, in order.
+
+    `None` unless each result's map is such loops, next to zeros in dimensions of size 1: then
+    elements may be written often or never.
+    """
+    loops: set[frozenset[int]] = set()
+    for output, output_map in zip(view.outputs, view.output_maps, strict=True):
+        own: list[int] = []
+        for size, expression in zip(shape_of(output), output_map.results, strict=True):
+            if isinstance(expression, AffineDimExpr):
+                own.append(expression.position)
+            elif size != 1 or expression != AffineExpr.constant(0):
+                return None
+        if len(set(own)) != len(own):
+            return None
+        loops.add(frozenset(own))
+    return tuple(sorted(loops.pop())) if len(loops) == 1 else None
 
 
 def _write_structured(
@@ -180,8 +202,7 @@ def _insert_slice(writer: KernelWriter, op: Operation, number: int, indices: Ind
         condition = code.both(condition, inside(writer, distance, code.multiply(size, stride)))
         condition = code.both(condition, code.compare("eq", code.modulo(distance, stride), 0))
         positions.append(code.floor_divide(distance, stride))
-    return choose(
-        writer,
+    return writer.code.choose(
         condition,
         lambda: writer.element(source[0], tuple(positions[dimension] for dimension in kept)),
         lambda: writer.element(destination[0], indices),
@@ -203,8 +224,7 @@ def _pad(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> 
             condition = code.both(condition, code.compare("sge", position, 0))
         if after != 0:
             condition = code.both(condition, code.compare("slt", position, size))
-    return choose(
-        writer,
+    return writer.code.choose(
         condition,
         lambda: writer.element(source[0], positions),
         lambda: writer.body(op.regions[0].block, indices, indices)[0],
@@ -237,8 +257,7 @@ def _insert(writer: KernelWriter, op: Operation, number: int, indices: Indices) 
     condition: Term = 1
     for index, at in zip(indices, position, strict=True):
         condition = writer.code.both(condition, writer.code.compare("eq", index, writer.number(at)))
-    return choose(
-        writer,
+    return writer.code.choose(
         condition,
         lambda: writer.scalar(value),
         lambda: writer.element(destination, indices),
@@ -251,8 +270,7 @@ def _from_elements(writer: KernelWriter, op: Operation, number: int, indices: In
     def pick(first: int) -> Term:
         if first == len(op.operands) - 1:
             return writer.scalar(op.operands[first])
-        return choose(
-            writer,
+        return writer.code.choose(
             writer.code.compare("eq", position, first),
             lambda: writer.scalar(op.operands[first]),
             lambda: pick(first + 1),
@@ -282,18 +300,19 @@ def _pack(writer: KernelWriter, op: Operation, number: int, indices: Indices) ->
     inner = integers(op, "inner_dims_pos")
     tiles = writer.mixed_numbers(integers(op, "static_inner_tiles"), groups[3])
     positions: list[Term] = [0] * rank
+    counts: list[Term] = [0] * rank
+    packed = writer.shape(op.results[0])
     for outer, dimension in enumerate(_permutation(op, "outer_dims_perm", rank)):
-        positions[dimension] = indices[outer]
+        positions[dimension], counts[dimension] = indices[outer], packed[outer]
     condition: Term = 1
     shape = writer.shape(source)
     for number_of_tile, (dimension, tile) in enumerate(zip(inner, tiles, strict=True)):
         within = indices[rank + number_of_tile]
         positions[dimension] = code.add(code.multiply(positions[dimension], tile), within)
-        size = shape[dimension]
-        if not (isinstance(size, int) and isinstance(tile, int) and size % tile == 0):
+        size, room = shape[dimension], code.multiply(counts[dimension], tile)
+        if not (isinstance(size, int) and size == room):
             condition = code.both(condition, code.compare("slt", positions[dimension], size))
-    return choose(
-        writer,
+    return writer.code.choose(
         condition,
         lambda: writer.element(source, tuple(positions)),
         lambda: writer.scalar(padding[0]) if padding else _empty(writer, op, 0, ()),

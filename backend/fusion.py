@@ -2,7 +2,9 @@
 
 One walk from the last operation to the first. Each tensor collects demands: who reads it, and how
 often. A tensor is computed on the way if all its readers are one kernel and no element would be
-computed twice; tensors that only rearrange others are computed wherever they are read.
+computed twice; tensors that only rearrange others are computed wherever they are read. What may
+fail while it runs is only computed where all of its elements are, also if nobody reads it, and
+before anything else may be refused: the first error counts.
 """
 
 from __future__ import annotations
@@ -24,12 +26,19 @@ from .expressions import (
     RESHAPES,
     RULES,
     Access,
-    loop_positions,
     unit_reshape,
+    written_loops,
 )
-from .known_values import CONSTANTS, constant_attribute, shape_of, splat_value
+from .index_ranges import unproven
+from .known_values import (
+    CONSTANTS,
+    constant_attribute,
+    has_fixed_shapes,
+    shape_of,
+    splat_value,
+)
 from .scalars import is_scalar_operation
-from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_broadcast, is_pointwise_tosa, is_read
+from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_pointwise_tosa, is_read
 from .tosa_kernels import TOSA_KERNELS, has_tosa_kernel
 from .writer import BODY_OPERATIONS
 
@@ -56,7 +65,8 @@ class FusionPlan:
     - `groups`: what each root's kernel computes on the way;
     - `inline`: tensors that are computed on the way wherever they are read;
     - `host`: operations that the host program carries out;
-    - `aligned`: what each root's kernel reads only at the element that it writes next.
+    - `aligned`: what each root's kernel reads only at the element that it writes next;
+    - `shapes`: what no kernel stores: on the way in another's, or read by nobody.
     """
 
     kernels: dict[Operation, tuple[SSAValue, ...]] = field(
@@ -68,6 +78,7 @@ class FusionPlan:
     inline: set[SSAValue] = field(default_factory=set[SSAValue])
     host: set[Operation] = field(default_factory=set[Operation])
     aligned: dict[Operation, set[SSAValue]] = field(default_factory=dict[Operation, set[SSAValue]])
+    shapes: set[Operation] = field(default_factory=set[Operation])
 
 
 def is_pointwise(operation: Operation) -> bool:
@@ -97,23 +108,25 @@ def _is_known_slice(operation: Operation) -> bool:
     parts = ("offsets", "sizes", "strides")
     lists = [integers(operation, f"static_{part}") for part in parts]
     return all(
-        0 <= offset <= size and 0 <= offset + (count - 1) * stride < max(size, 1)
+        0 <= offset <= size and stride > 0 and 0 <= offset + (count - 1) * stride < max(size, 1)
         for size, offset, count, stride in zip(whole, *lists, strict=True)
     )
 
 
 def is_pointwise_view(view: StructuredView) -> bool:
     """Whether a structured operation has no reduction, and its results tell its loops."""
-    return (
-        all(iterator is IteratorType.PARALLEL for iterator in view.iterators)
-        and all(each == view.output_maps[0] for each in view.output_maps)
-        and loop_positions(view.output_maps[0]) is not None
-    )
+    written = written_loops(view)
+    same = all(each == view.output_maps[0] for each in view.output_maps)
+    return same and written is not None and len(written) == len(view.iterators)
 
 
 def _is_unit_reshape(operation: Operation) -> bool:
+    """Whether a reshape surely moves no element to another index but those of sizes 1."""
     source, target = shape_of(operation.operands[0]), shape_of(operation.results[0])
-    return unit_reshape(source, target) is not None
+    if operation.name == "tosa.reshape" and sum(size < 0 for size in target) > 1:
+        # Several open sizes may be others than those of the operand.
+        return False
+    return operation.name != "tensor.reshape" and unit_reshape(source, target) is not None
 
 
 def is_kernel(operation: Operation) -> bool:
@@ -126,6 +139,9 @@ def is_kernel(operation: Operation) -> bool:
         or is_pointwise(operation)
         or structured_view(operation) is not None
     )
+    if operation.name == "tensor.pad" and unproven(operation):
+        # The interpreter computes the body for all elements, a kernel only where it is needed.
+        return False
     return known and _has_known_elements(operation) and _has_known_bodies(operation)
 
 
@@ -183,7 +199,7 @@ def _map_access(view: StructuredView, affine_map: AffineMap) -> Access:
     if affine_map == AffineMap.identity(loops):
         same = all(each == affine_map for each in view.output_maps)
         has_reduction = IteratorType.REDUCTION in view.iterators
-        return Access.SAME if same or has_reduction else Access.ONCE
+        return Access.EACH if same or has_reduction else Access.ONCE
     used = {str(expression) for expression in affine_map.results}
     if len(used) == loops and used == {f"d{loop}" for loop in range(loops)}:
         return Access.ONCE
@@ -199,6 +215,7 @@ _ONCE_OPERANDS = {
     "tosa.tile": Access.MANY,
     "linalg.pack": Access.ONCE,
     "linalg.unpack": Access.ONCE,
+    "tensor.insert": Access.SAME,
     "tensor.insert_slice": Access.ONCE,
 }
 
@@ -208,22 +225,32 @@ def _accesses(operation: Operation) -> Sequence[tuple[SSAValue, Access]]:
     view = structured_view(operation)
     pairs: list[tuple[SSAValue, Access]] = []
     if view is None:
-        default = _ONCE_OPERANDS.get(operation.name, Access.SAME)
+        default = _ONCE_OPERANDS.get(operation.name, Access.EACH)
         if operation.name in KERNEL_ONLY or operation.name in TOSA_KERNELS:
             default = Access.MANY
         for operand in _read_operands(operation):
-            is_repeated = operation.name in ELEMENTWISE and is_broadcast(
-                shape_of(operand), shape_of(operation.results[0])
+            # Sizes that are open are hoped to be equal.
+            is_repeated = operation.name in ELEMENTWISE and (
+                shape_of(operand) != shape_of(operation.results[0])
             )
             pairs.append((operand, Access.MANY if is_repeated else default))
     else:
-        for operand, affine_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
-            if isinstance(operand.type, TensorType):
-                pairs.append((operand, _map_access(view, affine_map)))
-            else:
-                pairs.append((operand, Access.MANY))
+        # What the body does not use is not computed.
+        used = {element.index for element in view.body.args if element.first_use is not None}
+        operands = (*view.inputs, *view.outputs)
+        for position, (operand, affine_map) in enumerate(zip(operands, view.maps, strict=True)):
+            access = _map_access(view, affine_map) if _is_tensor(operand) else Access.MANY
+            pairs.append((operand, access if position in used else max(access, Access.SAME)))
     pairs.extend((value, Access.MANY) for value in captured(operation))
     return pairs
+
+
+def _is_tensor(value: SSAValue) -> bool:
+    return isinstance(value.type, TensorType)
+
+
+def _is_float(value: SSAValue) -> bool:
+    return isinstance(value.type, AnyFloat)
 
 
 def captured(operation: Operation) -> list[SSAValue]:
@@ -249,60 +276,127 @@ def _is_within(block: Block, operation: Operation) -> bool:
 
 
 def plan_block(block: Block) -> FusionPlan:
-    """Decide for every operation of a block. Operations whose results nobody reads are left out."""
-    plan = FusionPlan()
-    demands: dict[SSAValue, list[Demand]] = {}
-    wanted_by_host = set(_read_by_other_blocks(block))
+    """Decide for every operation of a block. What nobody reads is only looked at for errors."""
+    planner = _Planner(block)
+    for operation in reversed(list(block.ops)):
+        if operation.name in CONSTANTS:
+            planner.plan_constant(operation)
+        elif is_kernel(operation):
+            if not has_fixed_shapes(operation):
+                planner.refusing = operation
+            planner.plan_kernel(operation)
+        elif planner.has_purpose(operation):
+            planner.refusing = operation
+            planner.plan_host(operation)
+    planner.find_aligned()
+    return planner.plan
 
-    def ask(operation: Operation, roots: dict[Operation, Access]) -> None:
+
+class _Planner:
+    """The plan of a block while its operations are walked through from the last to the first."""
+
+    def __init__(self, block: Block) -> None:
+        self.plan = FusionPlan()
+        self.demands: dict[SSAValue, list[Demand]] = {}
+        self.wanted_by_host = set(_read_by_other_blocks(block))
+        self.refusing: Operation | None = None
+        """The next operation that sizes or numbers at run time may contradict."""
+
+    def _is_read(self, value: SSAValue) -> bool:
+        return value in self.demands or value in self.wanted_by_host
+
+    def _ask(self, operation: Operation, roots: dict[Operation, Access]) -> None:
         for operand, own in _accesses(operation):
-            demands.setdefault(operand, []).extend(
+            self.demands.setdefault(operand, []).extend(
                 Demand(root, max(own, access)) for root, access in roots.items()
             )
 
-    for operation in reversed(list(block.ops)):
-        if operation.name in CONSTANTS:
-            # Kernels hold numbers themselves; other constants are arrays of the host's.
-            result = operation.results[0]
-            is_array = result in demands and not _is_number(result)
-            if result in wanted_by_host or is_array:
-                plan.host.add(operation)
-            continue
-        if not is_kernel(operation):
-            if _has_purpose(operation, demands, wanted_by_host):
-                plan.host.add(operation)
-                wanted_by_host.update(operation.operands)
-                wanted_by_host.update(captured(operation))
-            continue
-        read = [each for each in operation.results if each in demands or each in wanted_by_host]
-        if not read:
-            continue
-        roots = _inline_roots(operation, demands, wanted_by_host, plan.groups)
-        if roots is not None:
+    def has_purpose(self, operation: Operation) -> bool:
+        """Whether an operation without a kernel must be carried out: it may fail, if nothing else.
+
+        Scalar arithmetic does not.
+        """
+        return not is_scalar_operation(operation.name) or any(map(self._is_read, operation.results))
+
+    def plan_constant(self, operation: Operation) -> None:
+        """Kernels hold numbers themselves; other constants are arrays of the host's."""
+        result = operation.results[0]
+        is_array = result in self.demands and not _is_number(result)
+        if result in self.wanted_by_host or is_array:
+            self.plan.host.add(operation)
+
+    def plan_host(self, operation: Operation) -> None:
+        """Let the host carry out an operation."""
+        self.plan.host.add(operation)
+        self.wanted_by_host.update(operation.operands)
+        self.wanted_by_host.update(captured(operation))
+
+    def plan_kernel(self, operation: Operation) -> None:
+        """Find the kernel that computes an operation, or the kernels on whose way it is."""
+        plan, may_fail = self.plan, bool(unproven(operation))
+        read = [each for each in operation.results if self._is_read(each)]
+        if not read and not may_fail:
+            plan.shapes.add(operation)
+            numbers = (each for each in operation.operands if not _is_tensor(each))
+            self.wanted_by_host.update(each for each in numbers if not _is_float(each))
+            return
+        roots = self._inline_roots(operation)
+        if roots is not None and read:
+            plan.shapes.add(operation)
             plan.inline.update(operation.results)
             for root in roots:
                 plan.groups.setdefault(root, []).append(operation)
-            ask(operation, roots)
+            self._ask(operation, roots)
         elif operation.name in VIEWS:
             plan.host.add(operation)
-            wanted_by_host.update(operation.operands)
+            self.wanted_by_host.update(operation.operands)
         else:
             # A reduction combines into all of its results, read or not.
-            stored = read if is_pointwise(operation) else operation.results
+            stored = read if read and is_pointwise(operation) else operation.results
             plan.kernels[operation] = tuple(stored)
-            ask(operation, {operation: Access.SAME})
-    for value, found in demands.items():
-        for root in {demand.root for demand in found}:
-            own = [demand.access for demand in found if demand.root is root]
-            if _is_aligned(value, root, own):
-                plan.aligned.setdefault(root, set()).add(value)
-    return plan
+            self._ask(operation, {operation: Access.EACH})
+
+    def _inline_roots(self, operation: Operation) -> dict[Operation, Access] | None:
+        """The kernels that compute an operation on the way, or `None` if its results are stored."""
+        if not is_pointwise(operation) or any(
+            each in self.wanted_by_host for each in operation.results
+        ):
+            return None
+        found = [each for result in operation.results for each in self.demands.get(result, ())]
+        roots: dict[Operation, Access] = {}
+        for demand in found:
+            roots[demand.root] = max(demand.access, roots.get(demand.root, Access.EACH))
+        if any(len(self.plan.groups.get(root, ())) >= LARGEST_GROUP for root in roots):
+            return None
+        if _is_free(operation):
+            return roots
+        if len(roots) != 1 or operation.name == "tensor.insert_slice":
+            return None
+        ((root, access),) = roots.items()
+        if unproven(operation) and not (access is Access.EACH and self._is_next(root)):
+            return None
+        once = access <= Access.SAME or (access is Access.ONCE and len(found) == 1)
+        return roots if once else None
+
+    def _is_next(self, root: Operation) -> bool:
+        """Whether nothing may be refused from here on until a root has run."""
+        return self.refusing is None or (
+            self.refusing is not root and root.is_before_in_block(self.refusing)
+        )
+
+    def find_aligned(self) -> None:
+        """Note what each root's kernel reads only at the element that it writes next."""
+        for value, found in self.demands.items():
+            for root in {demand.root for demand in found}:
+                own = [demand.access for demand in found if demand.root is root]
+                if _is_aligned(value, root, own):
+                    self.plan.aligned.setdefault(root, set()).add(value)
 
 
 def _is_aligned(value: SSAValue, root: Operation, accesses: Sequence[Access]) -> bool:
     """Whether a kernel reads a tensor only at the indices of the element that it writes next."""
     if is_pointwise(root):
-        return all(access is Access.SAME for access in accesses)
+        return max(accesses) <= Access.SAME
     # A packed product adds its sums to the initial values, one after the other.
     view = structured_view(root) if root.name in PACKED_PRODUCTS else None
     return view is not None and value is view.outputs[0] and len(accesses) == 1
@@ -337,40 +431,3 @@ def _is_number(constant: SSAValue) -> bool:
         return True
     attribute = constant_attribute(constant)
     return attribute is not None and splat_value(attribute) is not None
-
-
-def _has_purpose(
-    operation: Operation, demands: dict[SSAValue, list[Demand]], wanted: set[SSAValue]
-) -> bool:
-    if not operation.results or operation.regions:
-        return True
-    if operation.name in IMPURE:
-        return True
-    return any(result in demands or result in wanted for result in operation.results)
-
-
-IMPURE = frozenset(("shard.send", "shard.recv", "func.call", "util.call"))
-
-
-def _inline_roots(
-    operation: Operation,
-    demands: dict[SSAValue, list[Demand]],
-    wanted_by_host: set[SSAValue],
-    groups: dict[Operation, list[Operation]],
-) -> dict[Operation, Access] | None:
-    """The kernels that compute an operation on the way, or `None` if its results are stored."""
-    if not is_pointwise(operation) or any(each in wanted_by_host for each in operation.results):
-        return None
-    found = [demand for result in operation.results for demand in demands.get(result, ())]
-    roots: dict[Operation, Access] = {}
-    for demand in found:
-        roots[demand.root] = max(demand.access, roots.get(demand.root, Access.SAME))
-    if any(len(groups.get(root, ())) >= LARGEST_GROUP for root in roots):
-        return None
-    if _is_free(operation):
-        return roots
-    if len(roots) != 1 or operation.name == "tensor.insert_slice":
-        return None
-    access = next(iter(roots.values()))
-    once = access is Access.SAME or (access is Access.ONCE and len(found) == 1)
-    return roots if once else None

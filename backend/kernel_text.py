@@ -10,12 +10,12 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from .code import Term
 
-OUT_OF_BOUNDS = 4
-"""The status of a kernel that was told to read beyond a tensor."""
+FIRST_FAILURE = 64
+"""The status of a kernel whose first check has failed; those of the others follow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +51,29 @@ class Portion:
     name: str
 
 
-Constant = Dimension | Number | Portion
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A constant of a kernel that it sets if a check fails: the number that is wrong."""
+
+
+Constant = Dimension | Number | Portion | Found
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A check of a kernel: what to say, and where, if it fails.
+
+    `message` has places for `{found}`, the wrong number, and `{size}`.
+    """
+
+    operation: Operation
+    message: str
+    size: Term = 0
+
+    def text(self, constants: Sequence[int]) -> str:
+        """What is wrong, from the values of the kernel's constants after it has failed."""
+        size = self.size if isinstance(self.size, int) else constants[int(self.size[1:])]
+        return self.message.format(found=constants[-1], size=size)
 
 
 @dataclass
@@ -62,7 +84,8 @@ class KernelText:
     - `primitives`: what it calls;
     - `reads`, `writes`: the values bound, reads first;
     - `constants`: what the host passes for each constant;
-    - `tiles`: how many tiles there are, from the constants.
+    - `tiles`: how many tiles there are, from the constants;
+    - `failures`: what its checks are about, in the order of their statuses.
     """
 
     function: ast.FunctionDef
@@ -71,6 +94,7 @@ class KernelText:
     writes: tuple[Bound, ...]
     constants: tuple[Constant, ...]
     tiles: TileCount
+    failures: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

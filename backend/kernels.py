@@ -18,7 +18,7 @@ from ..dialects.structured import StructuredView, structured_view
 from ..interpreter.attributes import integer, operand_groups
 from .code import Term
 from .emission import REDUCTION_FORMS
-from .expressions import RULES, expand_indices, slice_geometry, write_element
+from .expressions import RULES, expand_indices, slice_geometry, write_element, written_loops
 from .fusion import is_pointwise, is_pointwise_view
 from .kernel_text import KernelText, TileCount
 from .known_values import dimensions_of_part, shape_of
@@ -26,7 +26,7 @@ from .loops import write_tiled_loops
 from .packed_products import packed_tile, write_packed_product
 from .packing import write_pack, write_unpack
 from .scalars import is_scalar_operation
-from .tosa_expressions import ELEMENTWISE, is_read
+from .tosa_expressions import ELEMENTWISE, is_read, may_broadcast
 from .tosa_kernels import has_tosa_kernel, write_tosa_kernel
 from .writer import FlatIndices, Indices, KernelWriter
 
@@ -132,9 +132,8 @@ def is_flat(value: SSAValue, is_inline: Callable[[SSAValue], bool], root: bool =
     if is_scalar_operation(operation.name) or operation.name == "tensor.bitcast":
         return all(is_flat(operand, is_inline) for operand in operation.operands)
     if operation.name in ELEMENTWISE:
-        shape = shape_of(value)
         return all(
-            (shape_of(operand) == shape or all(size == 1 for size in shape_of(operand)))
+            (not may_broadcast(operation, operand) or all(size == 1 for size in shape_of(operand)))
             and is_flat(operand, is_inline)
             for operand in operation.operands
             if is_read(operation, operand)
@@ -175,7 +174,8 @@ def loop_sizes(writer: KernelWriter, view: StructuredView) -> Indices:
                 sizes[expression.position] = size
     found = [size for size in sizes if size is not None]
     if len(found) != len(sizes):
-        raise OperationError(view.operation, "has a loop whose size no operand tells")
+        loop = sizes.index(None)
+        raise OperationError(view.operation, f"has no operand that tells how far loop d{loop} runs")
     return tuple(found)
 
 
@@ -185,7 +185,9 @@ def loop_sizes(writer: KernelWriter, view: StructuredView) -> Indices:
 class ReductionLoops:
     """The loops of a structured operation that combines elements.
 
-    Two orders are known. Where the innermost elements read lie along a reduction, the combined
+    Three orders are known. Where results are not told by loops element by element, such as at
+    `i + j` or `2 * i`, they begin as the initial values and all loops run in the operation's order.
+    Else, where the innermost elements read lie along a reduction, the combined
     elements stay in variables: `for parallel: acc = init; for reduction: acc = f(acc)`. Where they
     lie along the result's last dimension, that loop goes innermost and combines into the result's
     row in memory, which vectorises without changing the order of the terms.
@@ -197,14 +199,18 @@ class ReductionLoops:
         self.view = view
         self.operands = (*view.inputs, *view.outputs)
         self.sizes = loop_sizes(writer, view)
-        self.reductions = view.reduction_loops
-        self.parallels = tuple(
-            loop for loop in range(len(view.iterators)) if loop not in self.reductions
+        written = written_loops(view)
+        self.is_written_once = written is not None
+        self.parallels = written or ()
+        self.reductions = tuple(
+            loop for loop in range(len(view.iterators)) if loop not in self.parallels
         )
         self.forms = reduction_forms(view)
 
     def write(self) -> TileCount:
-        """Write the loops in the better order."""
+        """Write the loops in the best order."""
+        if not self.is_written_once:
+            return self._write_in_order()
         row = self._row_loop()
         if row is None:
             return self._write_in_variables()
@@ -269,6 +275,27 @@ class ReductionLoops:
         ):
             if result in self.writer.results:
                 self.writer.store(result, position, element)
+
+    def _write_in_order(self) -> TileCount:
+        """One tile: any two points may write the same element."""
+        writer, code = self.writer, self.code
+        results = self.view.operation.results
+
+        def combine(loops: Indices) -> None:
+            positions = self._positions(loops)
+            before = [writer.load(each, at) for each, at in zip(results, positions, strict=True)]
+            elements = (*self._elements(loops), *before)
+            self._store(positions, writer.body(self.view.body, elements, loops))
+
+        with code.loop("first", "last"):
+            for output, result in zip(self.view.outputs, results, strict=True):
+                shape = writer.shape(result)
+                with code.loops(shape) as indices:
+                    element = writer.element(output, indices)
+                    writer.store(result, code.linear(indices, shape), element)
+            with code.loops(self.sizes) as indices:
+                combine(indices)
+        return TileCount()
 
     def _write_in_variables(self) -> TileCount:
         code = self.code

@@ -30,6 +30,20 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
     return ()
 
 
+def has_fixed_shapes(operation: Operation) -> bool:
+    """Whether an operation's shapes are the same at each run: no sizes or numbers are open."""
+    return all(map(_has_static_shape, operation.results)) and all(
+        constant_attribute(each) is not None
+        or isinstance(each.type, AnyFloat | IntegerType)
+        or (_has_static_shape(each) and operation.name != "tensor.reshape")
+        for each in operation.operands
+    )
+
+
+def _has_static_shape(value: SSAValue) -> bool:
+    return isinstance(value.type, TensorType) and min(shape_of(value), default=0) >= 0
+
+
 def tensor_element(value: SSAValue) -> Attribute:
     """The type of a tensor's elements, or the type of a scalar."""
     return element_type(value.type)

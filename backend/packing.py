@@ -7,6 +7,7 @@ plain tensor goes innermost, so that one side at least is read or written in ord
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
@@ -96,9 +97,12 @@ def write_unpack(writer: KernelWriter, operation: Operation) -> TileCount:
 
 
 def walk_tiles(code: Code, tiling: Tiling, copy: Visit, fill: Visit | None) -> TileCount:
-    """Visit every element once, and before, in tiles that reach beyond the tensor, `fill` all."""
+    """Copy every element of the plain tensor; `fill` visits what tiles have beyond it, and more.
+
+    There may be tiles that lie beyond the tensor, or that it does not reach.
+    """
     rank = len(tiling.shape)
-    outer = tiling.outer
+    shape, outer = tiling.shape, tiling.outer
     last = rank - 1
     # A last dimension that is not cut into tiles is walked along inside of the others' tiles.
     run = last if rank and tiling.tile(last) == 1 else None
@@ -117,13 +121,15 @@ def walk_tiles(code: Code, tiling: Tiling, copy: Visit, fill: Visit | None) -> T
             if lanes[each] != tile:
                 full = code.both(full, code.compare("sge", lanes[each], tile))
 
-        def nest(remaining: Sequence[int], ends: dict[int, Term], visit: Visit) -> None:
+        def nest(
+            remaining: Sequence[int], ends: dict[int, Term], visit: Visit, span: tuple[Term, Term]
+        ) -> None:
             if remaining:
                 with code.loop(0, ends[remaining[0]]) as index:
                     within[remaining[0]] = index
-                    nest(remaining[1:], ends, visit)
+                    nest(remaining[1:], ends, visit, span)
             elif run is not None:
-                with code.loop(0, outer[run]) as index:
+                with code.loop(*span) as index:
                     number[run] = index
                     _visit(code, tiling, number, within, visit)
             else:
@@ -131,23 +137,26 @@ def walk_tiles(code: Code, tiling: Tiling, copy: Visit, fill: Visit | None) -> T
 
         within: dict[int, Term] = {}
         whole = {each: tiling.tile(each) for each in inner}
-        if full == 1:
-            nest(inner, whole, copy)
-            return
-        with code.when(full):
-            nest(inner, whole, copy)
-        with code.otherwise():
-            if fill is not None:
-                nest(inner, whole, fill)
-            nest(inner, lanes, copy)
+        inside: tuple[Term, Term] = (0, 0) if run is None else (0, shape[run])
+        with_all: tuple[Term, Term] = (0, 0) if run is None else (0, outer[run])
+        with code.when(full) if full != 1 else nullcontext():
+            nest(inner, whole, copy, inside)
+            if fill is not None and inside != with_all:
+                nest(inner, whole, fill, (inside[1], with_all[1]))
+        if full != 1:
+            with code.otherwise():
+                if fill is not None:
+                    nest(inner, whole, fill, with_all)
+                nest(inner, lanes, copy, inside)
 
-    return write_tiled_loops(code, tuple(outer[dimension] for dimension in loops), at_tile)
+    counts = [outer[each] if each in tiling.inner else shape[each] for each in loops]
+    return write_tiled_loops(code, tuple(counts), at_tile)
 
 
 def _lanes(code: Code, tiling: Tiling, dimension: int, number: Term) -> Term:
-    """How many elements of a dimension a tile has."""
-    size, tile = tiling.shape[dimension], tiling.tile(dimension)
-    if isinstance(size, int) and isinstance(tile, int) and size % tile == 0:
+    """How many elements of a dimension a tile has, less than 1 beyond the tensor."""
+    size, tile, count = tiling.shape[dimension], tiling.tile(dimension), tiling.outer[dimension]
+    if isinstance(size, int) and isinstance(tile, int) and code.multiply(count, tile) == size:
         return tile
     return code.minimum(code.subtract(size, code.multiply(number, tile)), tile)
 

@@ -13,10 +13,10 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 
 from ..interpreter.constants import constant_array
-from ..interpreter.machine import Device, Program
+from ..interpreter.machine import Device, Program, ResultType, result_check
 from ..interpreter.registry import find_brancher, is_terminator
 from ..interpreter.storage import Resource
 from ..interpreter.values import Value
@@ -33,9 +33,6 @@ from .schedule import Schedule, schedule_block
 from .shapes import Shape
 from .tensors import Array, Tensor
 
-LARGEST_BUFFER = 1 << 62
-"""Bytes that nobody has, and that can still be counted in 64 bits."""
-
 LARGEST_RECORDING = 200_000
 """Commands after which what is recorded is run, so that an endless loop does not fill memory."""
 
@@ -48,6 +45,15 @@ class RecordedProgram(Program):
         self._schedules: dict[Block, Schedule] = {}
         self._kernels: dict[Hashable, KernelText] = {}
         self._arrays: dict[Operation, Array] = {}
+        self._checks: dict[SSAValue, ResultType | None] = {}
+        self.settled: set[Operation] = set()
+        """Operations whose shapes are the same at each run, and have been found right."""
+
+    def result_check(self, value: SSAValue) -> ResultType | None:
+        """What a value must look like."""
+        if value not in self._checks:
+            self._checks[value] = result_check(value.type)
+        return self._checks[value]
 
     def schedule(self, block: Block) -> Schedule:
         """The steps of a block."""
@@ -112,8 +118,6 @@ class Recorder(Device):
     def new_tensor(self, shape: Shape, dtype: np.dtype[Any]) -> Tensor:
         """A tensor with a buffer of its own, whose contents are not defined yet."""
         size = prod(shape) * dtype.itemsize
-        if size > LARGEST_BUFFER:
-            raise MemoryError(f"a tensor of {size} bytes")
         buffer = Buffer(size, Storage.TRANSIENT, owner=self.owner)
         return Tensor(shape, dtype, Place(buffer), self.read)
 
@@ -156,6 +160,13 @@ class Recorder(Device):
         buffer = CommandBuffer(self.commands, [], self._state(), self._workers, True, self._guards)
         self.commands = []
         buffer.run([array.reshape(-1).view(np.uint8) for array in self.inputs])
+
+    def run_what_may_fail(self) -> None:
+        """Run what has been recorded if a check in it may fail; alone, as the others go on."""
+        if self.communicator is None and any(
+            isinstance(each, Command) and each.failures for each in self.commands
+        ):
+            self.flush()
 
     def finish(self, results: Sequence[Tensor]) -> CommandBuffer:
         """The command buffer of the whole program."""
@@ -207,6 +218,9 @@ class Recorder(Device):
         in_place: Sequence[tuple[int, int]] = (),
     ) -> None:
         """Append a dispatch; `in_place` is as in `Command`, of the results and then operands."""
+        if not any(tensor.nbytes for tensor in writes):
+            # The other sizes of an empty tensor may be of any length.
+            return
         tiles = kernel.tiles.evaluate(constants)
         native = compile_kernel(kernel)
         bindings = tuple(tensor.place for tensor in (*writes, *reads))
@@ -217,6 +231,7 @@ class Recorder(Device):
             tiles,
             operation,
             in_place=tuple(in_place),
+            failures=kernel.failures,
         )
         self.add(command)
 

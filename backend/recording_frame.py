@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Self, cast
+from typing import Any, Self
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
+from ..dialects.diagnostics import OperationError
 from ..interpreter.hal_buffers import BufferView
-from ..interpreter.machine import Frame
+from ..interpreter.machine import Frame, check_result
 from ..interpreter.registry import Routine
-from ..interpreter.values import Value
+from ..interpreter.values import Value, is_number, shape_fits, shape_phrase
 from ..runtime.buffers import Buffer, Storage
 from .device_bytes import DeviceBytes
-from .kernel_text import KernelText, Number, Portion
+from .kernel_text import Found, KernelText, Number, Portion
 from .known_values import constant_attribute
 from .recorder import Recorder
 from .shapes import Shape, ShapeResolver
-from .tensors import Array, Tensor
+from .tensors import Tensor
 
 
 class RecordingFrame(Frame, ABC):
@@ -36,7 +37,7 @@ class RecordingFrame(Frame, ABC):
         """Arguments of an executable's function that are bytes which nothing else touches."""
         self.tied: set[SSAValue] = set()
         """Those that are bytes to read and then to write."""
-        self.resolver = ShapeResolver(self.shapes.get, self.number)
+        self.resolver = ShapeResolver(self.shapes, self.known, recorder.recorded.settled)
 
     @abstractmethod
     def run_block(self, block: Block, arguments: Sequence[Value]) -> Routine:
@@ -52,15 +53,32 @@ class RecordingFrame(Frame, ABC):
         return content.read() if isinstance(content, Tensor) else content
 
     def bind(self, value: SSAValue, content: Value) -> None:
-        """Give a value its content."""
+        """Give a value its content. Raises OperationError if that is not what its type says."""
+        if isinstance(content, Tensor) or is_number(content):
+            self.note(value, content.shape, content.dtype)
         self.release(value)
         self.values[value] = content
         if (buffer := buffer_of(content)) is not None:
             buffer.references += 1
-        if isinstance(content, Tensor):
-            self.shapes[value] = content.shape
-        elif isinstance(content, np.ndarray):
-            self.shapes[value] = np.shape(cast(Array, content))
+
+    def note(self, value: SSAValue, shape: Shape, dtype: np.dtype[Any] | None = None) -> None:
+        """Note the shape of a value. Raises OperationError if its type says otherwise.
+
+        Everything that a program makes, passes to a block or function, or returns from one comes
+        by here or by `ShapeResolver.settle`: kernels believe the types.
+        """
+        check = self.recorder.recorded.result_check(value)
+        if check is not None:
+            dtype = check.dtype if dtype is None else dtype
+            if isinstance(value, OpResult):
+                check_result(value.op, value.index, check, shape, dtype)
+            elif not shape_fits(shape, check.shape) or dtype != check.dtype:
+                raise OperationError(
+                    value.owner.parent_op() or self.recorder.recorded.module,
+                    f"gives {dtype} of {shape_phrase(shape)} to a block whose argument is of type"
+                    f" {check.type}",
+                )
+        self.shapes[value] = shape
 
     def release(self, value: SSAValue) -> None:
         """Forget a tensor that nothing reads any more; numbers may still tell shapes."""
@@ -84,7 +102,7 @@ class RecordingFrame(Frame, ABC):
 
     def number(self, value: SSAValue) -> int:
         """An index as a number."""
-        return int(self.value(value))
+        return self.resolver.number(value)
 
     def tensor(self, value: SSAValue) -> Tensor:
         """The content of a value on the device."""
@@ -98,6 +116,8 @@ class RecordingFrame(Frame, ABC):
         for each in kernel.constants:
             if isinstance(each, Portion):
                 numbers.append((portions or {})[each])
+            elif isinstance(each, Found):
+                numbers.append(0)
             elif isinstance(each, Number):
                 numbers.append(self.number(each.value))
             elif isinstance(each.tensor, SSAValue):

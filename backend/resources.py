@@ -14,6 +14,8 @@ from ..dialects.diagnostics import OperationError
 from ..dialects.encoding_interfaces import Tensor as TensorType
 from ..interpreter.storage import (
     Resource,
+    check_contents,
+    check_room,
     read_tensor,
     settled_layout,
     stored_bytes,
@@ -63,16 +65,23 @@ class BoundBytes:
         """How many elements there are."""
         return prod(self.shape)
 
+    def check_contents(self, op: Operation) -> None:
+        """Raise OperationError if the tensor, which is read, has more bytes than there are."""
+        needed = stored_bytes(op, self.tensor, self.shape)
+        check_contents(op, needed, self.contents.size, self.tensor)
+
+    def check_room(self, op: Operation) -> None:
+        """Raise OperationError if the tensor, which is written, has more bytes than there are."""
+        needed = stored_bytes(op, self.tensor, self.shape)
+        check_room(op, needed, self.contents.size, self.tensor)
+
 
 def bind(
     op: Operation, contents: DeviceBytes, tensor: TensorType, shape: Sequence[int]
 ) -> BoundBytes:
-    """A tensor in bytes. Raises OperationError if it does not fit, or its layout is open."""
+    """A tensor in bytes. Raises OperationError if its layout is open."""
     if settled_layout(op, tensor) is None:
         raise OperationError(op, f"binds {tensor}, whose layout is not settled")
-    needed = stored_bytes(op, tensor, shape)
-    if needed > contents.size:
-        raise OperationError(op, f"needs {needed} bytes of {contents.size} for {tensor}")
     return BoundBytes(contents, tensor, tuple(shape))
 
 
@@ -93,7 +102,7 @@ def _layout(op: Operation, bound: BoundBytes) -> PackedLayout | None:
 
 
 def in_place(op: Operation, bound: BoundBytes, recorder: Recorder) -> Tensor | None:
-    """The tensor itself, if its elements lie in rows."""
+    """The tensor itself, if its elements lie in rows. There must be as many bytes as it has."""
     layout = _layout(op, bound)
     if layout is None or not layout.is_identity:
         return None
@@ -111,6 +120,7 @@ def _has_spare_bits(bound: BoundBytes) -> bool:
 
 def read(op: Operation, bound: BoundBytes, recorder: Recorder) -> Tensor:
     """The tensor in rows, as kernels compute with it: itself, or a copy."""
+    bound.check_contents(op)
     spare = _has_spare_bits(bound)
     found = None if spare else in_place(op, bound, recorder)
     if found is not None:
@@ -130,6 +140,7 @@ def read(op: Operation, bound: BoundBytes, recorder: Recorder) -> Tensor:
 
 def write(op: Operation, bound: BoundBytes, value: Tensor, recorder: Recorder) -> None:
     """Replace the tensor."""
+    bound.check_room(op)
     target = in_place(op, bound, recorder)
     if target is not None:
         if target.place != value.place:

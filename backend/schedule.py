@@ -12,15 +12,16 @@ from ..interpreter.values import element_type
 from .contractions import PackedProduct, contraction_of
 from .elements import Element, element_of
 from .fusion import FusionPlan, captured, is_pointwise, plan_block
-from .kernel_text import KernelText, Number, Portion
+from .kernel_text import Found, KernelText, Number, Portion
 from .kernels import write_kernel
 from .packed_products import gains_from_repacking, packed_tile
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operation: by a kernel if there is one, else by the host.
+    """One operation: by a kernel if there is one, by the host, or on the way in another's kernel.
 
+    What is on the way, or nobody reads, has shapes that must be right all the same.
     `group` are the operations that the kernel carries out, the root and those on the way.
     `product` is another way to the kernel's result that is better where the sizes are large.
     `dead` are the values that nothing reads after it. `aligned` are those that the kernel reads
@@ -28,6 +29,7 @@ class Step:
     """
 
     operation: Operation
+    is_host: bool
     kernel: KernelText | None
     product: PackedProduct | None
     group: tuple[Operation, ...]
@@ -52,36 +54,65 @@ def schedule_block(block: Block, is_terminator: Callable[[str], bool]) -> Schedu
     plan = plan_block(block)
     last = block.last_op
     terminator = last if last is not None and is_terminator(last.name) else None
-    steps: list[tuple[Operation, KernelText | None]] = []
+    planned: list[_Planned] = []
     for operation in block.ops:
         if operation in plan.kernels:
             results = plan.kernels[operation]
-            steps.append((operation, write_kernel(operation, results, plan.inline.__contains__)))
+            kernel = write_kernel(operation, results, plan.inline.__contains__)
+            planned.append(_Planned(operation, False, kernel))
         elif operation in plan.host and operation is not terminator:
-            steps.append((operation, None))
-    dead = _dead_after(block, steps)
+            planned.append(_Planned(operation, True, None))
+        elif operation in plan.shapes:
+            planned.append(_Planned(operation, False, None))
+    dead = _dead_after(block, planned)
     return Schedule(
         tuple(
             Step(
-                operation,
-                kernel,
-                _product(operation, plan.inline.__contains__) if kernel else None,
-                (operation, *plan.groups.get(operation, ())),
+                each.operation,
+                each.is_host,
+                each.kernel,
+                _product(each.operation, plan.inline.__contains__) if each.kernel else None,
+                (each.operation, *plan.groups.get(each.operation, ())),
                 tuple(dead.get(position, ())),
-                _aligned(operation, kernel, plan),
+                _aligned(each.operation, each.kernel, plan),
             )
-            for position, (operation, kernel) in enumerate(steps)
+            for position, each in enumerate(planned)
         ),
         terminator,
         tuple(value for value in _defined(block) if not _escapes(value, block)),
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """An operation that is carried out, or whose shapes are."""
+
+    operation: Operation
+    is_host: bool
+    kernel: KernelText | None
+
+    def reads(self) -> Sequence[SSAValue]:
+        """The values whose contents are needed."""
+        if self.is_host:
+            return [*self.operation.operands, *captured(self.operation)]
+        if self.kernel is None:
+            return ()
+        constants = [
+            constant.value if isinstance(constant, Number) else constant.tensor
+            for constant in self.kernel.constants
+            if not isinstance(constant, Portion | Found)
+        ]
+        return [each for each in (*self.kernel.reads, *constants) if isinstance(each, SSAValue)]
+
+
 def _aligned(
     operation: Operation, kernel: KernelText | None, plan: FusionPlan
 ) -> frozenset[SSAValue]:
-    """A kernel that writes one result may write it in place, and a loop nest of a product not."""
-    if kernel is None or len(kernel.writes) != 1:
+    """A kernel that writes one result may write it in place, and a loop nest of a product not.
+
+    A kernel that may fail reads its operands again then.
+    """
+    if kernel is None or len(kernel.writes) != 1 or kernel.failures:
         return frozenset()
     if not is_pointwise(operation) and packed_tile(operation, plan.inline.__contains__) is None:
         return frozenset()
@@ -107,26 +138,13 @@ def _defined(block: Block) -> list[SSAValue]:
     return [*block.args, *(result for operation in block.ops for result in operation.results)]
 
 
-def _reads(operation: Operation, kernel: KernelText | None) -> Sequence[SSAValue]:
-    if kernel is None:
-        return [*operation.operands, *captured(operation)]
-    constants = [
-        constant.value if isinstance(constant, Number) else constant.tensor
-        for constant in kernel.constants
-        if not isinstance(constant, Portion)
-    ]
-    return [each for each in (*kernel.reads, *constants) if isinstance(each, SSAValue)]
-
-
-def _dead_after(
-    block: Block, steps: Sequence[tuple[Operation, KernelText | None]]
-) -> dict[int, list[SSAValue]]:
+def _dead_after(block: Block, planned: Sequence[_Planned]) -> dict[int, list[SSAValue]]:
     last: dict[SSAValue, int] = dict.fromkeys(block.args, -1)
-    for position, (operation, kernel) in enumerate(steps):
-        for value in _reads(operation, kernel):
+    for position, each in enumerate(planned):
+        for value in each.reads():
             if value in last:
                 last[value] = position
-        for result in operation.results:
+        for result in each.operation.results:
             last.setdefault(result, position)
     kept = set(block.last_op.operands) if block.last_op else set[SSAValue]()
     dead: dict[int, list[SSAValue]] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -18,17 +19,21 @@ from ..dialects.diagnostics import OperationError
 from ..dialects.dispatch_tensors import DispatchTensor
 from ..dialects.tensor_shapes import element_named
 from ..interpreter.attributes import attribute, mixed, operand_groups, operation_name, required
+from ..interpreter.bindings import check_stored_shape
 from ..interpreter.devices import place as device_of
 from ..interpreter.hal_buffers import BufferView
 from ..interpreter.kernels import (
     WORKGROUP,
     asks_for_workgroup,
+    check_offset,
     dispatched_kernel,
+    part_sizes,
     tied_argument,
 )
 from ..interpreter.machine import Exit
 from ..interpreter.registry import Routine, find_entry
-from ..interpreter.storage import Resource, ranked
+from ..interpreter.storage import Resource, ranked, resource_size
+from ..interpreter.stream_async import check_filled, expect_size
 from ..interpreter.tensor import filled_shape, kept_axes, slice_of
 from ..interpreter.values import Value, element_type
 from ..tiling.packed_arrays import to_bytes
@@ -64,7 +69,7 @@ def _groups(frame: RecordingFrame, op: Operation) -> list[Sequence[Value]]:
 
 
 def _alloca(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
-    return (allocate(frame.number(op.operands[0]), device_of(op, frame)),)
+    return (allocate(resource_size(op, frame.value(op.operands[0])), device_of(op, frame)),)
 
 
 def _constant(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
@@ -79,9 +84,7 @@ def _same_bytes(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
     source: DeviceBytes = frame.value(op.operands[0])
     here = device_of(op, frame)
     touch(op, source, here)
-    size = frame.number(op.operands[-1])
-    if size != source.size:
-        raise OperationError(op, f"takes a resource of {source.size} bytes for {size}")
+    expect_size(op, source.size, frame.value(op.operands[-1]))
     return (source if here is None else source.owned_by(here),)
 
 
@@ -94,14 +97,16 @@ def _slice(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
 
 
 def _splat(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
-    result = allocate(frame.number(op.operands[1]), device_of(op, frame))
+    size = resource_size(op, frame.value(op.operands[1]))
+    result = allocate(size, device_of(op, frame))
     _write_pattern(frame, op, result, 0)
     return (result,)
 
 
 def _fill(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
-    target, _, start, end, _, _ = _operands(frame, op)
+    target, _, start, end, length, _ = _operands(frame, op)
     touch(op, target, device_of(op, frame))
+    check_filled(op, target.part(op, int(start), int(end)).size, int(length))
     result = take_over(frame, op, 0, target)
     _write_pattern(frame, op, result.part(op, int(start), int(end)), 5)
     return (result,)
@@ -127,18 +132,13 @@ def _write_pattern(
 
 def _update(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
     target, _, start, end, update, _ = _operands(frame, op)
-    return (_copy_part(frame, op, target, (start, end), update, (0, int(end) - int(start))),)
+    length = int(end) - int(start)
+    return (_copy_part(frame, op, target, (start, end), update, (0, length), length),)
 
 
 def _copy(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
-    target, _, start, end, source, _, source_start, source_end, length = _operands(frame, op)
-    if not int(end) - int(start) == int(source_end) - int(source_start) == int(length):
-        raise OperationError(
-            op,
-            f"copies {int(source_end) - int(source_start)} bytes to {int(end) - int(start)}, not"
-            f" {int(length)}",
-        )
-    return (_copy_part(frame, op, target, (start, end), source, (source_start, source_end)),)
+    target, _, start, end, source, _, first, last, length = _operands(frame, op)
+    return (_copy_part(frame, op, target, (start, end), source, (first, last), int(length)),)
 
 
 def _copy_part(
@@ -148,10 +148,13 @@ def _copy_part(
     into: tuple[Value, Value],
     source: DeviceBytes,
     taken: tuple[Value, Value],
+    length: int,
 ) -> DeviceBytes:
     here = device_of(op, frame)
-    touch(op, target, here)
+    room = touch(op, target, here).part(op, int(into[0]), int(into[1]))
     part = touch(op, source, here).part(op, int(taken[0]), int(taken[1]))
+    if not room.size == part.size == length:
+        raise OperationError(op, f"copies {part.size} bytes to {room.size}, not {length}")
     result = take_over(frame, op, 0, target)
     to = result.part(op, int(into[0]), int(into[1]))
     frame.recorder.copy_bytes(part.place, to.place, part.size, op)
@@ -163,6 +166,7 @@ def _transfer(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
     sender, receiver = attribute(op, "source_affinity"), attribute(op, "target_affinity")
     if sender is not None:
         touch(op, source, device_of(op, frame, sender))
+    expect_size(op, source.size, frame.value(op.operands[-1]))
     if receiver is None:
         staged = "staging" in str(op.results[0].type)
         return (source.owned_by(None) if staged else source,)
@@ -212,7 +216,9 @@ def _import(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
         raise OperationError(op, f"imports {list(given.shape)} as a tensor of {list(shape)}")
     owner = device_of(op, frame)
     contents = DeviceBytes(given.place, int(size), owner)
-    if in_place(op, bind(op, contents, tensor, shape), frame.recorder) is not None:
+    bound = bind(op, contents, tensor, shape)
+    bound.check_room(op)
+    if int(size) <= given.nbytes and in_place(op, bound, frame.recorder) is not None:
         given.place.buffer.references += 1
         given.place.buffer.owner = given.place.buffer.owner or owner
         return (contents,)
@@ -253,7 +259,7 @@ def dispatch(frame: RecordingFrame, op: Operation) -> Routine:
     for index, size in enumerate(sizes):
         tied = tied_argument(op, index)
         if tied is None:
-            results.append(allocate(int(size), here))
+            results.append(allocate(resource_size(op, size), here))
             written.add(len(given))
             given.append(results[-1])
             continue
@@ -290,6 +296,7 @@ def _subspan(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
     tensor = kind.encoded_tensor() if isinstance(kind, DispatchTensor) else None
     if not isinstance(binding, DeviceBytes) or tensor is None:
         raise OperationError(op, f"binds {kind}: only tensors can be run")
+    check_offset(op, int(offset), binding.size)
     part = binding.part(op, int(offset), binding.size)
     return (bind(op, part, tensor, filled_shape(op, tensor, dims)),)
 
@@ -298,7 +305,7 @@ def _tensor_load(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
     (source,), _, *ranges = _groups(frame, op)
     bound = _bound(op, source)
     parts = _parts(op, bound, ranges)
-    sizes = [len(range(bound.shape[axis])[part]) for axis, part in enumerate(parts)]
+    sizes = part_sizes(bound.shape, parts)
     shape = tuple(sizes[axis] for axis in kept_axes(op))
     if _is_whole(bound, parts):
         return (read(op, bound, frame.recorder).view(shape),)
@@ -310,6 +317,9 @@ def _tensor_store(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
     bound = _bound(op, target)
     parts = _parts(op, bound, ranges)
     value = frame.tensor(op.operands[0])
+    sizes = part_sizes(bound.shape, parts)
+    if prod(value.shape) != prod(sizes):
+        check_stored_shape(op, value.shape, sizes)
     if _is_whole(bound, parts):
         write(op, bound, value.view(bound.shape), frame.recorder)
     else:
@@ -360,6 +370,7 @@ def destination(
                 or (subspan.operands[0] in frame.tied and _is_read_before(frame, target, step))
             )
         ):
+            bound.check_room(store)
             return in_place(store, bound, frame.recorder)
     return None
 

@@ -17,7 +17,8 @@ Array = npt.NDArray[Any]
 class Tensor:
     """A row-major tensor (or, for no dimensions, a scalar) in a buffer of the device.
 
-    Asking for its number, as control flow and shapes do, runs the program recorded so far.
+    A tensor that does not lie in its buffer is never made. Asking for its number, as control flow
+    and shapes do, runs the program recorded so far.
     """
 
     __slots__ = ("_read", "dtype", "place", "shape")
@@ -33,6 +34,8 @@ class Tensor:
         self.dtype = dtype
         self.place = place
         self._read = read
+        if not 0 <= place.offset <= place.buffer.size - self.nbytes:
+            raise ValueError(f"{self.nbytes} bytes from {place.offset} of {place.buffer.size}")
 
     @property
     def nbytes(self) -> int:

@@ -6,13 +6,13 @@ known here (a permutation that is computed, say) is left to the host.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from xdsl.dialects.builtin import AnyFloat, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ..interpreter.attributes import flag, integer, text
-from .choices import choose, inside, write_concatenation
+from .choices import inside, write_concatenation
 from .code import Code, Term
 from .elements import Element
 from .known_values import known_numbers, shape_of, tensor_element
@@ -164,23 +164,35 @@ _INTEGER_ONLY = frozenset(
 )
 
 
-def is_broadcast(operand: Sequence[int], result: Sequence[int]) -> bool:
-    """Whether an operand of one shape is repeated to fill another."""
-    return tuple(operand) != tuple(result)
+def may_broadcast(op: Operation, operand: SSAValue) -> bool:
+    """Whether an elementwise operation may read elements of an operand elsewhere than its result.
+
+    Sizes that are open may turn out to be 1, where there is another operand.
+    """
+    shape = shape_of(operand)
+    is_alone = sum(is_read(op, each) for each in op.operands) == 1
+    return not is_alone and (shape != shape_of(op.results[0]) or min(shape, default=0) < 0)
 
 
-def broadcast_indices(operand: Sequence[int], result: Sequence[int], indices: Indices) -> Indices:
+def broadcast_indices(
+    writer: KernelWriter, op: Operation, operand: SSAValue, indices: Indices
+) -> Indices:
     """Where an operand is read for an element of the result."""
-    missing = len(result) - len(operand)
-    return tuple(
-        0 if size == 1 and result[missing + dimension] != 1 else indices[missing + dimension]
-        for dimension, size in enumerate(operand)
-    )
+    if not may_broadcast(op, operand):
+        return indices
+    code, shape = writer.code, writer.shape(operand)
+    found: list[Term] = []
+    for size, index in zip(shape, indices[len(indices) - len(shape) :], strict=True):
+        is_one = code.compare("eq", size, 1)
+        if isinstance(is_one, int):
+            found.append(0 if is_one else index)
+        else:
+            found.append(code.call("select_i64", is_one, 0, index))
+    return tuple(found)
 
 
 def write_elementwise(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
     """The element of an elementwise operation."""
-    shape = shape_of(op.results[0])
     values: list[Term] = []
     for operand in op.operands:
         if not is_read(op, operand):
@@ -192,7 +204,7 @@ def write_elementwise(writer: KernelWriter, op: Operation, number: int, indices:
         elif op.name == "tosa.negate" and operand is not op.operands[0]:
             at = (0,) * len(own)
         else:
-            at = broadcast_indices(own, shape, indices)
+            at = broadcast_indices(writer, op, operand, indices)
         values.append(writer.element(operand, at))
     return ELEMENTWISE[op.name](writer, op, writer.element_of(op.results[0]), values)
 
@@ -254,7 +266,7 @@ def _pad(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> 
             return writer.element(value, (0,) * len(shape_of(value)))
         return writer.zero(op.results[0])
 
-    return choose(writer, condition, lambda: writer.element(op.operands[0], tuple(at)), filler)
+    return code.choose(condition, lambda: writer.element(op.operands[0], tuple(at)), filler)
 
 
 MOVEMENTS: dict[str, MovementRule] = {
@@ -270,6 +282,7 @@ MOVEMENTS: dict[str, MovementRule] = {
 _NUMBERS = {
     "tosa.pad": ((1, "padding"),),
     "tosa.slice": ((1, "start"), (2, "size")),
+    "tosa.tile": ((1, "multiples"),),
     "tosa.transpose": ((1, "perms"),),
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from xdsl.ir import Operation
 
 from ..interpreter.attributes import integer, text
-from .code import Term
+from .code import Code, Term
 from .elements import Element, element_by_name
 from .kernel_text import TileCount
 from .known_values import shape_of
@@ -24,6 +24,15 @@ _REDUCTIONS = {
     "tosa.reduce_sum": ("sumf", "addi"),
 }
 """The combining primitive for floats and for integers."""
+
+_UNITS = {
+    "tosa.reduce_all": 1,
+    "tosa.reduce_any": 0,
+    "tosa.reduce_prod": 1,
+    "tosa.reduce_product": 1,
+    "tosa.reduce_sum": 0,
+}
+"""What no elements are combined to."""
 
 TOSA_KERNELS = frozenset((*_REDUCTIONS, "tosa.matmul"))
 
@@ -50,7 +59,7 @@ def _narrowed(writer: KernelWriter, value: Term, element: Element) -> Term:
 
 
 def _write_reduction(writer: KernelWriter, op: Operation) -> TileCount:
-    """Combine along one dimension, from its first element on."""
+    """Combine along one dimension, from its first element on; what may be empty, from a unit on."""
     code = writer.code
     source, result = op.operands[0], op.results[0]
     axis = integer(op, "axis")
@@ -58,20 +67,30 @@ def _write_reduction(writer: KernelWriter, op: Operation) -> TileCount:
     element = writer.element_of(result)
     wide = _accumulator(element)
     primitive = _REDUCTIONS[op.name][0 if element.is_float else 1]
+    size = shape[axis]
+    unit = None if isinstance(size, int) and size > 0 else _UNITS.get(op.name)
 
     def inner(indices: Indices) -> None:
         def at(index: Term) -> Indices:
             return (*indices[:axis], index, *indices[axis + 1 :])
 
         total = code.fresh()
-        code.set(total, writer.element(source, at(0)))
-        with code.loop(1, shape[axis]) as index:
+        code.set(
+            total, writer.element(source, at(0)) if unit is None else _constant(code, unit, wide)
+        )
+        with code.loop(1 if unit is None else 0, size) as index:
             term = writer.element(source, at(index))
             code.set(total, code.call(f"{primitive}_{wide.name}", total, term))
         position = code.linear(indices, writer.shape(result))
         writer.store(result, position, _narrowed(writer, total, element))
 
     return write_tiled_loops(code, writer.shape(result), inner)
+
+
+def _constant(code: Code, value: int, element: Element) -> Term:
+    if element.is_float:
+        return code.float_constant(float(value), element.name)
+    return code.integer_constant(value, element.name)
 
 
 def _write_matmul(writer: KernelWriter, op: Operation) -> TileCount:
@@ -92,18 +111,13 @@ def _write_matmul(writer: KernelWriter, op: Operation) -> TileCount:
         factors = load(0, (batch, row, step)), load(1, (batch, step, column))
         return code.call(f"{multiply}_{wide.name}", *factors)
 
-    def zero() -> Term:
-        if wide.is_float:
-            return code.float_constant(0.0, wide.name)
-        return code.integer_constant(0, wide.name)
-
     def at(batch: Term, row: Term, column: Term) -> Term:
         return code.linear((batch, row, column), writer.shape(result))
 
     def whole_row(indices: Indices) -> None:
         batch, row = indices
         with code.loop(0, columns) as column:
-            writer.store(result, at(batch, row, column), zero())
+            writer.store(result, at(batch, row, column), _constant(code, 0, wide))
         with code.loop(0, depth) as step, code.loop(0, columns) as column:
             position = at(batch, row, column)
             term = product(batch, row, step, column)
@@ -113,7 +127,7 @@ def _write_matmul(writer: KernelWriter, op: Operation) -> TileCount:
     def one_element(indices: Indices) -> None:
         batch, row, column = indices
         total = code.fresh()
-        code.set(total, zero())
+        code.set(total, _constant(code, 0, wide))
         with code.loop(0, depth) as step:
             term = product(batch, row, step, column)
             code.set(total, code.call(f"{add}_{wide.name}", total, term))

@@ -29,14 +29,17 @@ from xdsl.ir.affine import (
 
 from ..dialects.diagnostics import OperationError
 from ..dialects.index_lists import mixed_list
-from ..interpreter.values import element_type
+from ..interpreter.values import element_type, index_message
 from .code import Code, Term
 from .elements import Element, element_of
+from .failures import search_failure
+from .index_ranges import unproven
 from .kernel_text import (
-    OUT_OF_BOUNDS,
     Bound,
     Constant,
     Dimension,
+    Failure,
+    Found,
     KernelText,
     Number,
     TileCount,
@@ -64,8 +67,13 @@ class KernelWriter:
     code: Code = field(default_factory=Code)
     _bindings: dict[Bound, int] = field(default_factory=dict[Bound, int])
     _constants: dict[Constant, int] = field(default_factory=dict[Constant, int])
-
-    _may_fail: bool = False
+    _failures: dict[Failure, int] = field(default_factory=dict[Failure, int])
+    _checks: dict[ast.stmt, tuple[int, Term]] = field(
+        default_factory=dict[ast.stmt, tuple[int, Term]]
+    )
+    _unproven: dict[Operation, frozenset[Operation]] = field(
+        default_factory=dict[Operation, frozenset[Operation]]
+    )
 
     def __post_init__(self) -> None:
         # Results come first so that their numbers, and so their alias scopes, are always known.
@@ -211,33 +219,79 @@ class KernelWriter:
             operands = [self.scalar(operand) for operand in operation.operands]
             return write_scalar_operation(self.code, operation, operands, form)
         if name == "tensor.extract":
-            indices = tuple(self.scalar(operand) for operand in operation.operands[1:])
-            shape = self.shape(operation.operands[0])
-            checked = tuple(map(self._checked_index, indices, shape))
-            return (self.element(operation.operands[0], checked),)
+            return (self._extract(operation),)
         if name == "affine.apply":
-            attribute = operation.get_attr_or_prop("map")
-            if isinstance(attribute, AffineMapAttr):
-                operands = tuple(self.scalar(operand) for operand in operation.operands)
-                return self.apply_map(attribute.data, operands)
+            return self._apply(operation)
         if name == "tensor.dim":
-            dimension = self.scalar(operation.operands[1])
-            if isinstance(dimension, int):
-                return (self.shape(operation.operands[0])[dimension],)
+            return (self._dimension(operation),)
         if name == "scf.if":
             return self._if(operation, loops)
         raise OperationError(operation, "is an operation that the numba backend does not compile")
 
-    def _checked_index(self, index: Term, size: Term) -> Term:
-        """An index that lies inside; the kernel fails if it had to be changed."""
+    def _extract(self, operation: Operation) -> Term:
+        """The element of a tensor at computed indices; the kernel fails if they lie outside."""
         code = self.code
-        if isinstance(index, int) and isinstance(size, int) and 0 <= index < size:
-            return index
-        outside = code.call("cmpiuge_i64", index, size)
-        with code.when(outside):
-            code.set(FAILED, OUT_OF_BOUNDS)
-        self._may_fail = True
-        return code.call("select_i64", outside, 0, index)
+        tensor, *operands = operation.operands
+        indices = tuple(self.scalar(operand) for operand in operands)
+        if self._is_proven(operation):
+            return self.element(tensor, indices)
+        shape = self.shape(tensor)
+        for axis, (index, size) in enumerate(zip(indices, shape, strict=True)):
+            self._check_index(operation, axis, index, size)
+        if all(isinstance(size, int) and size > 0 for size in shape):
+            # Without a branch loops are vectorised.
+            lasts = [code.subtract(size, 1) for size in shape]
+            pairs = zip(indices, lasts, strict=True)
+            return self.element(tensor, tuple(code.call("minui_i64", *pair) for pair in pairs))
+        inside: Term = 1
+        for index, size in zip(indices, shape, strict=True):
+            inside = code.both(inside, code.call("cmpiult_i64", index, size))
+        return code.choose(inside, lambda: self.element(tensor, indices), lambda: self.zero(tensor))
+
+    def _dimension(self, operation: Operation) -> Term:
+        """The size of a tensor along a dimension that may be computed."""
+        code = self.code
+        shape, index = self.shape(operation.operands[0]), self.scalar(operation.operands[1])
+        if not self._is_proven(operation):
+            self._check_index(operation, 0, index, len(shape))
+        size: Term = 0
+        for position, each in enumerate(shape):
+            size = code.call("select_i64", code.compare("eq", index, position), each, size)
+        return size
+
+    def _apply(self, operation: Operation) -> tuple[Term, ...]:
+        attribute = operation.get_attr_or_prop("map")
+        if not isinstance(attribute, AffineMapAttr):
+            raise OperationError(operation, "has no map")
+        operands = tuple(self.scalar(operand) for operand in operation.operands)
+        return self.apply_map(attribute.data, operands, operation)
+
+    # Checks -----------------------------------------------------------------------------------
+
+    def _is_proven(self, operation: Operation) -> bool:
+        """Whether an operation of a body need not be checked."""
+        scope = operation.parent_op()
+        while scope is not None and scope.name == "scf.if":
+            scope = scope.parent_op()
+        if scope is None:
+            return False
+        if scope not in self._unproven:
+            self._unproven[scope] = unproven(scope)
+        return operation not in self._unproven[scope]
+
+    def _check_index(self, operation: Operation, axis: int, index: Term, size: Term) -> None:
+        outside = self.code.call("cmpiuge_i64", index, size)
+        message = index_message("{found}", axis, "{size}")
+        self._fail_if(outside, Failure(operation, message, size), index)
+
+    def _fail_if(self, condition: Term, failure: Failure, found: Term) -> None:
+        """Let the kernel fail at its end if a condition holds anywhere; `found` is what is wrong.
+
+        It goes on until then: a loop that may be left anywhere is not vectorised.
+        """
+        number = self._failures.setdefault(failure, len(self._failures))
+        with self.code.when(condition):
+            self._checks[self.code.set(f"failed{number}", 1)] = number, found
 
     def _if(self, operation: Operation, loops: Indices) -> tuple[Term, ...]:
         results = tuple(self.code.fresh() for _ in operation.results)
@@ -257,21 +311,38 @@ class KernelWriter:
 
     # Affine maps ------------------------------------------------------------------------------
 
-    def apply_map(self, affine_map: AffineMap, operands: Indices) -> Indices:
-        """The image of a point; operands are dimensions, then symbols."""
+    def apply_map(
+        self, affine_map: AffineMap, operands: Indices, operation: Operation | None = None
+    ) -> Indices:
+        """The image of a point; operands are dimensions, then symbols.
+
+        `operation` is what fails where a divisor that is no number is not positive.
+        """
         return tuple(
-            self._affine(each, operands, affine_map.num_dims) for each in affine_map.results
+            self._affine(each, operands, affine_map.num_dims, operation)
+            for each in affine_map.results
         )
 
-    def _affine(self, expression: AffineExpr, operands: Indices, dimensions: int) -> Term:
+    def _affine(
+        self,
+        expression: AffineExpr,
+        operands: Indices,
+        dimensions: int,
+        operation: Operation | None,
+    ) -> Term:
         code = self.code
         if isinstance(expression, AffineDimExpr):
             return operands[expression.position]
         if isinstance(expression, AffineConstantExpr):
             return expression.value
         if isinstance(expression, AffineBinaryOpExpr):
-            left = self._affine(expression.lhs, operands, dimensions)
-            right = self._affine(expression.rhs, operands, dimensions)
+            left = self._affine(expression.lhs, operands, dimensions, operation)
+            right = self._affine(expression.rhs, operands, dimensions, operation)
+            is_division = expression.kind not in (AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul)
+            if is_division and operation is not None and not self._is_proven(operation):
+                message = f"{expression} divides by a number that is not positive"
+                is_wrong = code.call("cmpisle_i64", right, 0)
+                self._fail_if(is_wrong, Failure(operation, message), 0)
             match expression.kind:
                 case AffineBinaryOpKind.Add:
                     return code.add(left, right)
@@ -290,20 +361,26 @@ class KernelWriter:
 
     def finish(self, tiles: TileCount) -> KernelText:
         """The kernel, with the code that fetches its bindings and constants in front."""
-        status = ast.Name(FAILED, ast.Load()) if self._may_fail else ast.Constant(0)
+        search: list[ast.stmt] = []
+        if self._failures:
+            # The last constant, so that who passes the others need not know of it.
+            self._constants[Found()] = place = len(self._constants)
+            search = search_failure(self.code.body, self._checks, len(self._failures), place)
         fetches = [
             *(_fetch(f"b{i}", "bindings", i) for i in self._bindings.values()),
             *(_fetch(f"c{i}", "constants", i) for i in self._constants.values()),
+            *(
+                ast.Assign([ast.Name(f"failed{i}", ast.Store())], ast.Constant(0))
+                for i in self._failures.values()
+            ),
         ]
-        if self._may_fail:
-            fetches.append(ast.Assign([ast.Name(FAILED, ast.Store())], ast.Constant(0)))
         arguments = [ast.arg(name) for name in ("bindings", "constants", "first", "last")]
         function = ast.FunctionDef(
             name="kernel",
             args=ast.arguments(
                 posonlyargs=[], args=arguments, kwonlyargs=[], kw_defaults=[], defaults=[]
             ),
-            body=[*fetches, *self.code.body, ast.Return(status)],
+            body=[*fetches, *self.code.body, *search, ast.Return(ast.Constant(0))],
             decorator_list=[],
         )
         bound = tuple(self._bindings)
@@ -314,6 +391,7 @@ class KernelWriter:
             self.results,
             tuple(self._constants),
             tiles,
+            tuple(self._failures),
         )
 
 
@@ -343,9 +421,6 @@ def linalg_index(operation: Operation) -> int:
         raise OperationError(operation, "has no dimension")
     return value
 
-
-FAILED = "failed"
-"""The variable of a kernel that holds its status."""
 
 BODY_OPERATIONS = frozenset(
     ("affine.apply", "arith.constant", "linalg.index", "scf.if", "tensor.dim", "tensor.extract")

@@ -45,7 +45,7 @@ class ArraySlot(BoundTensor):
         return self.array
 
     def write(self, op: Operation, array: Array) -> None:
-        _check_shape(op, array, self.array.shape)
+        check_stored_shape(op, array.shape, self.array.shape)
         self.array = array
 
 
@@ -74,7 +74,7 @@ class ByteSlot(BoundTensor):
         return read_tensor(op, self.binding.resource, self.tensor, self.dims, self.offset)
 
     def write(self, op: Operation, array: Array) -> None:
-        _check_shape(op, array, self.shape)
+        check_stored_shape(op, array.shape, self.shape)
         resource = self.binding.resource
         if self.offset == 0 and stored_bytes(op, self.tensor, self.shape) >= resource.size:
             written = write_tensor(op, array, self.tensor, resource.size, resource.owner)
@@ -98,8 +98,7 @@ class ByteSlot(BoundTensor):
         self.binding.resource = Resource(contents, resource.owner, known)
 
 
-def _check_shape(op: Operation, array: Array, shape: tuple[int, ...]) -> None:
-    if array.shape != shape:
-        raise OperationError(
-            op, f"stores {shape_text(array.shape)} as a tensor of {shape_text(shape)}"
-        )
+def check_stored_shape(op: Operation, stored: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    """Raise OperationError if what is stored is not what there is room for."""
+    if stored != shape:
+        raise OperationError(op, f"stores {shape_text(stored)} as a tensor of {shape_text(shape)}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from math import prod
 from typing import cast
 
 import numpy as np
@@ -17,11 +18,11 @@ from xdsl.ir import Attribute, Operation, Region
 from ..dialects.diagnostics import OperationError
 from ..dialects.dispatch_tensors import DispatchTensor
 from .attributes import attribute, integer, integers, mixed, operand_groups, operation_name, symbol
-from .bindings import ArraySlot, Binding, BoundTensor, ByteSlot
+from .bindings import ArraySlot, Binding, BoundTensor, ByteSlot, check_stored_shape
 from .devices import place, reach
 from .machine import Exit, Frame
 from .registry import Results, Routine, drives, executes, terminates
-from .storage import Resource, fresh
+from .storage import Resource, fresh, resource_size
 from .tensor import filled_shape, kept_axes, slice_of
 from .values import Array, Value, undefined
 
@@ -123,7 +124,7 @@ def _dispatch(
         if tied is not None:
             results.append(given[tied])
             continue
-        results.append(Binding(fresh(int(size), here)))
+        results.append(Binding(fresh(resource_size(op, size), here)))
         given.append(results[-1])
     function, count = dispatched_kernel(op, frame)
     yield _run(op, function.regions[0], count, workload, given, frame)
@@ -217,12 +218,15 @@ def _subspan(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     tensor = type_.encoded_tensor() if isinstance(type_, DispatchTensor) else None
     if not isinstance(binding, Binding) or tensor is None:
         raise OperationError(op, f"binds {type_}: only tensors can be run")
-    if not 0 <= int(offset) <= binding.resource.size:
-        raise OperationError(
-            op, f"starts at byte {int(offset)} of a resource of {binding.resource.size}"
-        )
+    check_offset(op, int(offset), binding.resource.size)
     shape = filled_shape(op, tensor, dims)
     return (ByteSlot(binding, int(offset), tensor, dims, shape),)
+
+
+def check_offset(op: Operation, offset: int, size: int) -> None:
+    """Raise OperationError if a tensor begins outside of the bytes that a kernel is given."""
+    if not 0 <= offset <= size:
+        raise OperationError(op, f"starts at byte {offset} of a resource of {size}")
 
 
 @executes("flow.dispatch.tensor.load", "iree_tensor_ext.dispatch.tensor.load")
@@ -239,13 +243,26 @@ def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (value,), (target,), _, *ranges = operand_groups(op, operands)
     slot = _bound(op, target)
     parts = _parts(op, slot.shape, ranges)
-    whole = tuple(slice(0, extent, 1) for extent in slot.shape)
-    array: Array = np.asarray(value)
-    if parts != whole:
-        array = np.array(slot.read(op))
-        array[parts] = np.reshape(value, array[parts].shape)
-    slot.write(op, array.reshape(slot.shape) if array.size == np.prod(slot.shape) else array)
+    sizes = part_sizes(slot.shape, parts)
+    array = as_part(op, np.asarray(value), sizes)
+    if parts != tuple(slice(0, extent, 1) for extent in slot.shape):
+        whole = np.array(slot.read(op))
+        whole[parts] = array
+        array = whole
+    slot.write(op, array)
     return ()
+
+
+def part_sizes(shape: Sequence[int], parts: Sequence[slice]) -> tuple[int, ...]:
+    """The extents of a part of a tensor."""
+    return tuple(len(range(extent)[part]) for extent, part in zip(shape, parts, strict=True))
+
+
+def as_part(op: Operation, value: Array, sizes: tuple[int, ...]) -> Array:
+    """What is stored to a part, whose type may have dropped extents of 1."""
+    if value.size != prod(sizes):
+        check_stored_shape(op, value.shape, sizes)
+    return value.reshape(sizes)
 
 
 def _bound(op: Operation, value: Value) -> BoundTensor:

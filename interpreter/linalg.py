@@ -13,9 +13,10 @@ from ..dialects.diagnostics import OperationError
 from ..dialects.linalg_named_ops import NAMED_OPS
 from ..dialects.structured import structured_view
 from .attributes import integer, integers, mixed, operand_groups
-from .machine import Frame
+from .machine import Frame, check_alike
 from .registry import Results, Routine, drives, executes, terminates
 from .structured import run_structured
+from .tensor import check_countable
 from .values import Array, Value, is_narrow_float, shape_text
 
 terminates("linalg.yield")
@@ -61,6 +62,7 @@ def _index(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def _softmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source = np.asarray(operands[0])
     dimension = integer(op, "dimension")
+    check_alike(op, [source.shape, np.shape(operands[1])])
     wide = source.astype(np.float32) if is_narrow_float(source.dtype) else source
     if wide.shape[dimension] == 0:
         return (np.array(operands[1]),)
@@ -74,49 +76,96 @@ def _softmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @executes("linalg.pack", "tensor.pack")
 def _pack(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    (source,), (target,), padding, dynamic = _packing_groups(op, operands)
-    array, shape = np.asarray(source), np.shape(target)
+    (source,), (target,), padding, dynamic = packing_groups(op, operands)
+    array = np.asarray(source)
     inner, outer = integers(op, "inner_dims_pos"), integers(op, "outer_dims_perm")
-    tiles = mixed(op, "static_inner_tiles", dynamic)
-    counts = _outer_counts(shape[: array.ndim], outer)
-    full = list(array.shape)
-    for axis, tile in zip(inner, tiles, strict=True):
-        full[axis] = counts[axis] * tile
-    if any(extent > room for extent, room in zip(array.shape, full, strict=True)):
-        raise OperationError(
-            op, f"packs {shape_text(array.shape)} into only {shape_text(tuple(full))}"
-        )
-    if tuple(full) != array.shape and not padding:
-        raise OperationError(
-            op,
-            f"packs {shape_text(array.shape)} into {shape_text(tuple(full))} without a padding"
-            " value",
-        )
+    tiles = tile_sizes(op, dynamic)
+    full = _full_shape(op, array.shape, np.shape(target), tiles, is_padded=bool(padding))
     padded = np.full(full, padding[0] if padding else 0, array.dtype)
     padded[tuple(slice(extent) for extent in array.shape)] = array
     return (_to_tiles(padded, inner, tiles, outer),)
 
 
+def packed_shape(
+    op: Operation,
+    shape: tuple[int, ...],
+    target: tuple[int, ...],
+    tiles: tuple[int, ...],
+    *,
+    is_padded: bool,
+) -> tuple[int, ...]:
+    """The shape of a `pack` into a tensor of the shape `target`."""
+    counts = list(_full_shape(op, shape, target, tiles, is_padded=is_padded))
+    for axis, tile in zip(integers(op, "inner_dims_pos"), tiles, strict=True):
+        counts[axis] //= tile
+    order = integers(op, "outer_dims_perm") or range(len(shape))
+    return (*(counts[axis] for axis in order), *tiles)
+
+
+def _full_shape(
+    op: Operation,
+    shape: tuple[int, ...],
+    target: tuple[int, ...],
+    tiles: tuple[int, ...],
+    *,
+    is_padded: bool,
+) -> tuple[int, ...]:
+    """What the tiles of a `pack` have room for."""
+    full = list(shape)
+    counts = _outer_counts(target[: len(shape)], integers(op, "outer_dims_perm"))
+    for axis, tile in zip(integers(op, "inner_dims_pos"), tiles, strict=True):
+        full[axis] = counts[axis] * tile
+    if any(extent > room for extent, room in zip(shape, full, strict=True)):
+        raise OperationError(op, f"packs {shape_text(shape)} into only {shape_text(tuple(full))}")
+    if tuple(full) != shape and not is_padded:
+        raise OperationError(
+            op, f"packs {shape_text(shape)} into {shape_text(tuple(full))} without a padding value"
+        )
+    check_countable(op, tuple(full))
+    return tuple(full)
+
+
 @executes("linalg.unpack", "tensor.unpack")
 def _unpack(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    (source,), (target,), dynamic = _packing_groups(op, operands)
-    array, shape = np.asarray(source), np.shape(target)
+    (source,), (target,), dynamic = packing_groups(op, operands)
+    array = np.asarray(source)
     inner, outer = integers(op, "inner_dims_pos"), integers(op, "outer_dims_perm")
-    tiles = mixed(op, "static_inner_tiles", dynamic)
+    tiles = tile_sizes(op, dynamic)
+    shape = unpacked_shape(op, array.shape, np.shape(target), tiles)
     counts = _outer_counts(array.shape[: len(shape)], outer)
-    if array.shape[len(shape) :] != tiles:
-        raise OperationError(
-            op, f"unpacks tiles of {shape_text(array.shape[len(shape) :])}, not {shape_text(tiles)}"
-        )
     whole = _from_tiles(array, inner, tiles, outer, counts)
-    if any(extent > room for extent, room in zip(shape, whole.shape, strict=True)):
-        raise OperationError(
-            op, f"unpacks {shape_text(whole.shape)} into the larger {shape_text(shape)}"
-        )
     return (whole[tuple(slice(extent) for extent in shape)],)
 
 
-def _packing_groups(op: Operation, operands: Sequence[Value]) -> list[Sequence[Value]]:
+def unpacked_shape(
+    op: Operation, shape: tuple[int, ...], target: tuple[int, ...], tiles: tuple[int, ...]
+) -> tuple[int, ...]:
+    """The shape of an `unpack` into a tensor of the shape `target`."""
+    if shape[len(target) :] != tiles:
+        raise OperationError(
+            op, f"unpacks tiles of {shape_text(shape[len(target) :])}, not {shape_text(tiles)}"
+        )
+    whole = _outer_counts(shape[: len(target)], integers(op, "outer_dims_perm"))
+    for axis, tile in zip(integers(op, "inner_dims_pos"), tiles, strict=True):
+        whole[axis] *= tile
+    if any(extent > room for extent, room in zip(target, whole, strict=True)):
+        raise OperationError(
+            op, f"unpacks {shape_text(tuple(whole))} into the larger {shape_text(target)}"
+        )
+    return target
+
+
+def tile_sizes(op: Operation, dynamic: Sequence[Value]) -> tuple[int, ...]:
+    """The tile sizes of a `pack` or `unpack`."""
+    tiles = mixed(op, "static_inner_tiles", dynamic)
+    wrong = next((tile for tile in tiles if tile <= 0), None)
+    if wrong is not None:
+        raise OperationError(op, f"has tiles of {wrong} elements, which must be positive")
+    return tiles
+
+
+def packing_groups(op: Operation, operands: Sequence[Value]) -> list[Sequence[Value]]:
+    """Source, destination, for a `pack` the padding value if there is one, and tile sizes."""
     if integers(op, "operandSegmentSizes"):
         return operand_groups(op, operands)
     # Unpack has one variadic group, so it needs no segment sizes.

@@ -25,7 +25,7 @@ from xdsl.ir.affine import (
 from ..dialects.diagnostics import OperationError
 from .attributes import integer
 from .machine import Frame, Plan
-from .values import Array, Value, shape_text
+from .values import Array, Value, index_message, shape_text
 
 Extents = tuple[int, ...]
 
@@ -159,22 +159,29 @@ def view(op: Operation, array: Array, indexing_map: AffineMap, extents: Extents)
     exact = [part for part in parts if part is not None]
     if len(exact) < len(parts):
         return _gathered(op, array, indexing_map, extents)
+    check_linear(op, exact, array.shape, extents)
     used = {loop for part in exact for loop in part.coefficients}
     shape = tuple(extent if loop in used else 1 for loop, extent in enumerate(extents))
     strides = [0] * len(extents)
-    start: list[slice] = []
     for axis, part in enumerate(exact):
+        for loop, coefficient in part.coefficients.items():
+            strides[loop] += coefficient * array.strides[axis]
+    start = tuple(slice(part.constant, None) for part in exact)
+    return as_strided(array[start], shape, strides)
+
+
+def check_linear(
+    op: Operation, parts: Sequence[Linear], shape: tuple[int, ...], extents: Extents
+) -> None:
+    """Raise OperationError if linear indices leave an array of this shape."""
+    for axis, part in enumerate(parts):
         low, high = part.bounds(extents)
-        if low < 0 or high >= array.shape[axis]:
+        if low < 0 or high >= shape[axis]:
             raise OperationError(
                 op,
                 f"reads indices {low} to {high} of dimension {axis}, which has extent"
-                f" {array.shape[axis]}",
+                f" {shape[axis]}",
             )
-        start.append(slice(part.constant, None))
-        for loop, coefficient in part.coefficients.items():
-            strides[loop] += coefficient * array.strides[axis]
-    return as_strided(array[tuple(start)], shape, strides)
 
 
 def at_point(array: Array, point: tuple[slice, ...]) -> Array:
@@ -189,7 +196,10 @@ def at_point(array: Array, point: tuple[slice, ...]) -> Array:
 
 def _gathered(op: Operation, array: Array, indexing_map: AffineMap, extents: Extents) -> Array:
     points = [loop_index(loop, extents) for loop in range(len(extents))]
-    indices = [evaluate(result, points) for result in indexing_map.results]
+    try:
+        indices = [evaluate(result, points) for result in indexing_map.results]
+    except ValueError as error:
+        raise OperationError(op, str(error)) from error
     check_indices(op, indices, array.shape)
     return np.asarray(array[tuple(np.broadcast_arrays(*indices))])
 
@@ -202,11 +212,7 @@ def check_indices(op: Operation, indices: Sequence[Value], shape: tuple[int, ...
         array = np.asarray(index)
         wrong = (array < 0) | (array >= extent)
         if wrong.any():
-            raise OperationError(
-                op,
-                f"has index {int(array[wrong].flat[0])} in dimension {axis}, which has extent"
-                f" {extent}",
-            )
+            raise OperationError(op, index_message(int(array[wrong].flat[0]), axis, extent))
 
 
 # --------------------------------------------------------------------------------------------

@@ -193,9 +193,9 @@ class Frame:
         for step in plan.steps:
             operands = [values[operand] for operand in step.operands]
             if step.alike:
-                _check_alike(step, operands)
+                check_alike(step.operation, [operands[i].shape for i in step.alike])
             if step.execute is not None:
-                results = _executed(step, step.execute, operands, self)
+                results = executed(step.operation, step.execute, operands, self)
             else:
                 results = yield _driver(step)(step.operation, operands, self)
             if step.results:
@@ -208,24 +208,23 @@ class Frame:
         return Exit(end.operation, [values[operand] for operand in end.operands])
 
 
-def _executed(step: Step, execute: Executor, operands: Sequence[Value], frame: Frame) -> Results:
+def executed(op: Operation, execute: Executor, operands: Sequence[Value], frame: Frame) -> Results:
+    """The results of an operation. Raises OperationError for values that it is not defined on."""
     try:
-        return execute(step.operation, operands, frame)
+        return execute(op, operands, frame)
     except (ArithmeticError, IndexError, TypeError, ValueError) as error:
-        raise OperationError(
-            step.operation, f"cannot be executed on these values: {error}"
-        ) from error
+        raise OperationError(op, f"cannot be executed on these values: {error}") from error
 
 
-def _check_alike(step: Step, operands: Sequence[Value]) -> None:
-    """NumPy would broadcast what the dialect's elementwise operations do not."""
-    first = operands[step.alike[0]].shape
-    for position in step.alike[1:]:
-        if operands[position].shape != first:
+def check_alike(op: Operation, shapes: Sequence[tuple[int, ...]]) -> None:
+    """Raise OperationError if tensors of an elementwise operation differ in their shapes.
+
+    NumPy would broadcast what the dialects' elementwise operations do not.
+    """
+    for shape in shapes[1:]:
+        if shape != shapes[0]:
             raise OperationError(
-                step.operation,
-                f"has operands of shapes {shape_text(first)} and"
-                f" {shape_text(operands[position].shape)}",
+                op, f"has operands of shapes {shape_text(shapes[0])} and {shape_text(shape)}"
             )
 
 
@@ -242,18 +241,24 @@ def _store(step: Step, results: Results, values: dict[SSAValue, Value]) -> None:
         zip(step.results, step.checks, results, strict=True)
     ):
         if check is not None:
-            if not shape_fits(value.shape, check.shape):
-                raise OperationError(
-                    step.operation,
-                    f"computes a result #{index} of shape {shape_text(value.shape)}, but its"
-                    f" type is {check.type}",
-                )
-            if value.dtype != check.dtype:
-                raise OperationError(
-                    step.operation,
-                    f"computes a result #{index} of {value.dtype}, but its type is {check.type}",
-                )
+            check_result(step.operation, index, check, value.shape, value.dtype)
         values[result] = value
+
+
+def check_result(
+    op: Operation, index: int, check: ResultType, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> None:
+    """Raise OperationError if a result is not what its type says."""
+    if not shape_fits(shape, check.shape):
+        raise OperationError(
+            op,
+            f"computes a result #{index} of shape {shape_text(shape)}, but its type is"
+            f" {check.type}",
+        )
+    if dtype != check.dtype:
+        raise OperationError(
+            op, f"computes a result #{index} of {dtype}, but its type is {check.type}"
+        )
 
 
 def result_check(value_type: Attribute) -> ResultType | None:

@@ -63,6 +63,14 @@ class Resource:
         return replace(self, owner=owner)
 
 
+def resource_size(op: Operation, value: Value) -> int:
+    """The bytes of a new resource."""
+    size = int(value)
+    if size < 0:
+        raise OperationError(op, f"has the negative size {size}")
+    return size
+
+
 def fresh(size: int, owner: str | None) -> Resource:
     """Bytes that nobody has written."""
     return Resource(np.full(size, FRESH_BYTE, np.uint8), owner)
@@ -100,7 +108,7 @@ def write_tensor(
     if layout is None:
         return replace(fresh(size, owner), tensor=array, written_as=tensor)
     data = _encoded(op, array, tensor, layout, padding)
-    _check_size(op, data.size, size, tensor)
+    check_room(op, data.size, size, tensor)
     contents = np.full(size, FRESH_BYTE, np.uint8)
     contents[: data.size] = data
     return Resource(contents, owner, tensor)
@@ -166,6 +174,7 @@ def _decoded(
     op: Operation, data: Bytes, tensor: Tensor, layout: LayoutInterface, shape: tuple[int, ...]
 ) -> Array:
     formula = _formula(layout, tensor, shape)
+    check_contents(op, formula.evaluate(), data.size, tensor)
     packed = layout.packed_layout(tensor)
     extents = tuple(extent.size or 0 for extent in formula.extents)
     if packed.is_identity:
@@ -200,9 +209,16 @@ def _with_skipped(array: Array, formula: StorageFormula) -> Array:
 # Checks
 
 
-def _check_size(op: Operation, needed: int, size: int, tensor: Tensor) -> None:
+def check_room(op: Operation, needed: int, size: int, tensor: Tensor) -> None:
+    """Raise OperationError if a tensor does not fit where it is written."""
     if needed > size:
         raise OperationError(op, f"writes {needed} bytes of {tensor} to a resource of {size} bytes")
+
+
+def check_contents(op: Operation, needed: int, size: int, tensor: Tensor) -> None:
+    """Raise OperationError if there are fewer bytes than a tensor has that is read."""
+    if needed > size:
+        raise OperationError(op, f"reads {needed} bytes of {tensor} from {size} bytes")
 
 
 def _check_layout(

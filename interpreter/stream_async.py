@@ -19,7 +19,7 @@ from .constants import constant_array
 from .devices import place, reach
 from .machine import Exit, Frame
 from .registry import Results, Routine, drives, executes, terminates
-from .storage import FRESH_BYTE, Resource, fresh
+from .storage import FRESH_BYTE, Resource, fresh, resource_size
 from .values import Value, dtype_of, element_type
 
 terminates("stream.yield")
@@ -27,12 +27,12 @@ terminates("stream.yield")
 
 @executes("stream.async.alloca")
 def _alloca(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (fresh(_size(op, operands[0]), place(op, frame)),)
+    return (fresh(resource_size(op, operands[0]), place(op, frame)),)
 
 
 @executes("stream.async.constant")
 def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    size = _size(op, operands[0])
+    size = resource_size(op, operands[0])
     value = required(op, "value")
     stored = element_type(getattr(value, "type", value))
     data = to_bytes(constant_array(op, value), element_named(stored))
@@ -45,7 +45,7 @@ def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
 
 @executes("stream.async.splat")
 def _splat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    pattern, size = _pattern(op, 0, operands[0]), _size(op, operands[1])
+    pattern, size = _pattern(op, 0, operands[0]), resource_size(op, operands[1])
     return (Resource(_repeated(op, pattern, size), place(op, frame)),)
 
 
@@ -54,7 +54,7 @@ def _same_bytes(op: Operation, operands: Sequence[Value], frame: Frame) -> Resul
     source, _, size = operands
     here = place(op, frame)
     reach(op, source, here)
-    _expect_size(op, source, size)
+    expect_size(op, source.size, size)
     return (source if here is None else source.owned_by(here),)
 
 
@@ -75,7 +75,8 @@ def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     reach(op, target, place(op, frame))
     contents = target.contents.copy()
     part = _range(op, replace(target, contents=contents), start, end)
-    part[:] = _repeated(op, _pattern(op, 5, value), int(length))
+    check_filled(op, part.size, int(length))
+    part[:] = _repeated(op, _pattern(op, 5, value), part.size)
     return (Resource(contents, target.owner),)
 
 
@@ -117,7 +118,7 @@ def _transfer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     sender, receiver = attribute(op, "source_affinity"), attribute(op, "target_affinity")
     if sender is not None:
         reach(op, source, place(op, frame, sender))
-    _expect_size(op, source, size)
+    expect_size(op, source.size, size)
     if receiver is None:
         # To where the host can reach it, or with another lifetime in the same place.
         staged = "staging" in str(op.results[0].type)
@@ -192,16 +193,16 @@ def _timepoint(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
 # Bytes
 
 
-def _size(op: Operation, value: Value) -> int:
-    size = int(value)
-    if size < 0:
-        raise OperationError(op, f"has the negative size {size}")
-    return size
+def check_filled(op: Operation, size: int, length: int) -> None:
+    """Raise OperationError if a fill contradicts itself."""
+    if size != length:
+        raise OperationError(op, f"fills {size} bytes, not {length}")
 
 
-def _expect_size(op: Operation, resource: Resource, size: Value) -> None:
-    if resource.size != int(size):
-        raise OperationError(op, f"takes a resource of {resource.size} bytes for {int(size)}")
+def expect_size(op: Operation, found: int, size: Value) -> None:
+    """Raise OperationError if a resource is not as large as an operand says."""
+    if found != int(size):
+        raise OperationError(op, f"takes a resource of {found} bytes for {int(size)}")
 
 
 def _range(op: Operation, resource: Resource, start: Value, end: Value) -> Bytes:

@@ -79,9 +79,14 @@ def distinct_loops(output_maps: Sequence[AffineMap], loops: int) -> tuple[int, .
 
 
 def _output_view(op: Operation, array: Array, indexing_map: AffineMap, extents: Extents) -> Array:
+    check_output_map(op, indexing_map)
+    return view(op, array, indexing_map, extents)
+
+
+def check_output_map(op: Operation, indexing_map: AffineMap) -> None:
+    """Raise OperationError for a map that no strided view can follow."""
     if any(linear(result) is None for result in indexing_map.results):
         raise OperationError(op, f"writes at {indexing_map}, which is not a linear map")
-    return view(op, array, indexing_map, extents)
 
 
 def _run_reduction(

@@ -51,7 +51,23 @@ def filled_shape(op: Operation, value_type: Attribute, sizes: Sequence[Value]) -
         if number < 0:
             raise OperationError(op, f"has the negative size {number}")
         shape.append(number)
+    check_countable(op, tuple(shape))
     return tuple(shape)
+
+
+def check_countable(op: Operation, shape: tuple[int, ...]) -> None:
+    """Raise OperationError for more elements than addresses can tell apart.
+
+    Extents of 0 do not count, as in NumPy: parts of such a shape are computed with, too.
+    """
+    if prod(extent for extent in shape if extent) > MOST_ELEMENTS:
+        raise OperationError(
+            op, f"has a result of shape {shape_text(shape)}, which no memory can hold"
+        )
+
+
+MOST_ELEMENTS = 1 << 58
+"""Of up to 16 bytes each: their bytes can still be counted in 63 bits."""
 
 
 @executes("tensor.empty")
@@ -88,13 +104,17 @@ def _rank(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @executes("tensor.cast")
 def _cast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    check_cast(op, np.shape(operands[0]))
+    return (operands[0],)
+
+
+def check_cast(op: Operation, shape: tuple[int, ...]) -> None:
+    """Raise OperationError if a tensor of this shape cannot be seen as the result's type."""
     expected = static_shape(op.results[0].type)
-    shape = np.shape(operands[0])
     if expected is not None and not shape_fits(shape, expected):
         raise OperationError(
             op, f"casts a tensor of shape {shape_text(shape)} to {op.results[0].type}"
         )
-    return (operands[0],)
 
 
 @executes("tensor.extract", pointwise=True)
@@ -147,9 +167,10 @@ def slice_of(
     return tuple(parts)
 
 
-def _read_slice(
+def read_slice(
     op: Operation, shape: Sequence[int], groups: Sequence[Sequence[Value]]
-) -> tuple[tuple[slice, ...], tuple[int, ...]]:
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Offsets, sizes and strides of a slice; `groups` are the dynamic ones."""
     offsets, sizes, strides = (
         mixed(op, name, dynamic)
         for name, dynamic in zip(
@@ -158,14 +179,15 @@ def _read_slice(
     )
     if not len(shape) == len(offsets) == len(sizes) == len(strides):
         raise OperationError(op, f"slices {len(offsets)} dimensions of {shape_text(tuple(shape))}")
-    return slice_of(op, shape, offsets, sizes, strides), sizes
+    return offsets, sizes, strides
 
 
 @executes("tensor.extract_slice")
 def _extract_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), *groups = operand_groups(op, operands)
     array = np.asarray(source)
-    parts, sizes = _read_slice(op, array.shape, groups)
+    offsets, sizes, strides = read_slice(op, array.shape, groups)
+    parts = slice_of(op, array.shape, offsets, sizes, strides)
     taken = np.broadcast_to(array[parts], sizes)
     return (taken.reshape([sizes[axis] for axis in kept_axes(op)]),)
 
@@ -194,16 +216,21 @@ def insert_slice(
 ) -> Array:
     """A tensor with a part overwritten; `groups` are the dynamic offsets, sizes, strides."""
     result = np.array(target)
-    parts, sizes = _read_slice(op, result.shape, groups)
     value = np.asarray(source)
-    if value.size != prod(sizes):
-        raise OperationError(
-            op,
-            f"inserts a tensor of shape {shape_text(value.shape)} into a slice of"
-            f" {shape_text(sizes)}",
-        )
+    offsets, sizes, strides = read_slice(op, result.shape, groups)
+    parts = slice_of(op, result.shape, offsets, sizes, strides)
+    check_insertion(op, value.shape, sizes)
     result[parts] = value.reshape(sizes)
     return result
+
+
+def check_insertion(op: Operation, shape: tuple[int, ...], sizes: tuple[int, ...]) -> None:
+    """Raise OperationError if a tensor does not fill a slice of these sizes."""
+    kept = kept_dimensions(integers(op, "static_sizes"), static_shape(op.operands[0].type) or ())
+    if kept is None or shape != tuple(sizes[axis] for axis in kept):
+        raise OperationError(
+            op, f"inserts a tensor of shape {shape_text(shape)} into a slice of {shape_text(sizes)}"
+        )
 
 
 # --------------------------------------------------------------------------------------------
@@ -213,53 +240,76 @@ def insert_slice(
 @executes("tensor.collapse_shape")
 def _collapse(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     array = np.asarray(operands[0])
+    return (array.reshape(collapsed_shape(op, array.shape)),)
+
+
+def collapsed_shape(op: Operation, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a `tensor.collapse_shape`."""
     groups = integer_lists(op, "reassociation")
-    return (array.reshape([prod(array.shape[axis] for axis in group) for group in groups]),)
+    return tuple(prod(shape[axis] for axis in group) for group in groups)
 
 
 @executes("tensor.expand_shape")
 def _expand(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     array = np.asarray(operands[0])
+    return (array.reshape(expanded_shape(op, array.shape, operands[1:])),)
+
+
+def expanded_shape(
+    op: Operation, shape: tuple[int, ...], sizes: Sequence[Value]
+) -> tuple[int, ...]:
+    """The shape of a `tensor.expand_shape`; `sizes` are those that operands give."""
     given = integers(op, "static_output_shape")
-    shape = (
-        list(mixed(op, "static_output_shape", operands[1:]))
+    found = (
+        list(mixed(op, "static_output_shape", sizes))
         if given
         else list(static_shape(op.results[0].type) or ())
     )
     for axis, group in enumerate(integer_lists(op, "reassociation")):
-        unknown = [position for position in group if shape[position] < 0]
-        known = prod(shape[position] for position in group if shape[position] >= 0)
-        if len(unknown) == 1 and known:
-            shape[unknown[0]] = array.shape[axis] // known
-        if prod(shape[position] for position in group) != array.shape[axis]:
-            parts = shape_text(tuple(shape[position] for position in group))
-            raise OperationError(
-                op, f"expands dimension {axis} of extent {array.shape[axis]} to {parts}"
-            )
-    return (array.reshape(shape),)
+        unknown = [position for position in group if found[position] < 0]
+        known = prod(found[position] for position in group if found[position] >= 0)
+        if not given and len(unknown) == 1 and known:
+            found[unknown[0]] = shape[axis] // known
+        parts = [found[position] for position in group]
+        if prod(parts) != shape[axis] or min(parts, default=0) < 0:
+            text = "x".join(map(str, parts))
+            raise OperationError(op, f"expands dimension {axis} of extent {shape[axis]} to {text}")
+    return tuple(found)
 
 
 @executes("tensor.reshape")
 def _reshape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    array, shape = np.asarray(operands[0]), [int(extent) for extent in operands[1]]
-    if prod(shape) != array.size or any(extent < 0 for extent in shape):
-        raise OperationError(
-            op, f"reshapes {shape_text(array.shape)} to {shape_text(tuple(shape))}"
-        )
-    return (array.reshape(shape),)
+    array = np.asarray(operands[0])
+    return (array.reshape(reshaped(op, array.shape, operands[1])),)
+
+
+def reshaped(op: Operation, shape: tuple[int, ...], extents: Value) -> tuple[int, ...]:
+    """The shape of a `tensor.reshape`, which an operand gives."""
+    found = tuple(int(extent) for extent in extents)
+    if prod(found) != prod(shape) or any(extent < 0 for extent in found):
+        text = "x".join(map(str, found))
+        raise OperationError(op, f"reshapes {shape_text(shape)} to {text}")
+    return found
 
 
 @executes("tensor.concat")
 def _concat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     axis = integer(op, "dim")
-    shapes = [np.shape(operand) for operand in operands]
-    for shape in shapes:
-        if shape[:axis] + shape[axis + 1 :] != shapes[0][:axis] + shapes[0][axis + 1 :]:
-            raise OperationError(
-                op,
-                f"joins {shape_text(shapes[0])} and {shape_text(shape)} along dimension {axis}",
-            )
+    concatenated_shape(op, axis, [np.shape(operand) for operand in operands])
     return (np.concatenate(operands, axis=axis),)
+
+
+def concatenated_shape(
+    op: Operation, axis: int, shapes: Sequence[tuple[int, ...]]
+) -> tuple[int, ...]:
+    """The shape of tensors joined along a dimension; the others must be equal."""
+    first = shapes[0]
+    for shape in shapes:
+        if shape[:axis] + shape[axis + 1 :] != first[:axis] + first[axis + 1 :]:
+            raise OperationError(
+                op, f"joins {shape_text(first)} and {shape_text(shape)} along dimension {axis}"
+            )
+    return (*first[:axis], sum(shape[axis] for shape in shapes), *first[axis + 1 :])
 
 
 # --------------------------------------------------------------------------------------------
@@ -292,12 +342,7 @@ def _pad(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     (source,), low, high = operand_groups(op, operands)
     array = np.asarray(source)
     before, after = mixed(op, "static_low", low), mixed(op, "static_high", high)
-    shape = tuple(
-        extent + left + right
-        for extent, left, right in zip(array.shape, before, after, strict=True)
-    )
-    if min(shape, default=0) < 0:
-        raise OperationError(op, f"pads {shape_text(array.shape)} to a negative size")
+    shape = padded_shape(op, array.shape, before, after)
     result: Array = yield fill_by_body(op, shape, frame)
     # Negative padding crops: only the part that remains is copied.
     inside = tuple(
@@ -310,6 +355,19 @@ def _pad(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     )
     result[inside] = array[crop]
     return (result,)
+
+
+def padded_shape(
+    op: Operation, shape: tuple[int, ...], before: Sequence[int], after: Sequence[int]
+) -> tuple[int, ...]:
+    """The shape of a `tensor.pad`."""
+    padded = tuple(
+        extent + left + right for extent, left, right in zip(shape, before, after, strict=True)
+    )
+    if min(padded, default=0) < 0:
+        raise OperationError(op, f"pads {shape_text(shape)} to a negative size")
+    check_countable(op, padded)
+    return padded
 
 
 # --------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ and shapes are in `tosa_data`, convolutions and pooling in `tosa_windows`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from .values import (
     integer_width,
     is_narrow_float,
     is_unsigned,
+    shape_phrase,
     shape_text,
     signed,
     unsigned,
@@ -96,7 +98,10 @@ def _negate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = integer_width(op.operands[0].type)
     if width is None:
         return (rounded(np.negative(value), value.dtype),)
-    zero_points = [signed(zero, width).astype(np.int64).reshape(()) for zero in operands[1:]]
+    zero_points = [
+        signed(one_element(op, operands, position), width).astype(np.int64)
+        for position in range(1, len(operands))
+    ]
     source, target = zero_points if len(zero_points) == 2 else (np.int64(0), np.int64(0))
     result = target - (signed(value, width).astype(np.int64) - source)
     if len(zero_points) == 2 and width < 32:
@@ -191,12 +196,31 @@ def _check_shift(op: Operation, amount: Array, width: int) -> None:
 
 
 def _check_broadcast(op: Operation, operands: Sequence[Value]) -> None:
-    shapes = [np.shape(operand) for operand in operands]
+    broadcast_shape(op, [np.shape(operand) for operand in operands])
+
+
+def broadcast_shape(op: Operation, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape of an elementwise operation's result."""
     try:
-        np.broadcast_shapes(*shapes)
+        return np.broadcast_shapes(*shapes)
     except ValueError as error:
         texts = " and ".join(map(shape_text, shapes))
         raise OperationError(op, f"cannot broadcast {texts}") from error
+
+
+def one_element(op: Operation, operands: Sequence[Value], position: int) -> Array:
+    """An operand that stands for one number."""
+    array = np.asarray(operands[position])
+    check_one_element(op, position, array.shape)
+    return array.reshape(())
+
+
+def check_one_element(op: Operation, position: int, shape: tuple[int, ...]) -> None:
+    """Raise OperationError if an operand of this shape does not stand for one number."""
+    if prod(shape) != 1:
+        raise OperationError(
+            op, f"has operand #{position} of {shape_phrase(shape)}, which must have one element"
+        )
 
 
 @executes("tosa.intdiv", "tosa.int_div")
@@ -217,9 +241,7 @@ def _multiply(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
         return (apply_float(np.multiply, *operands[:2]),)
     left, right = (signed(operand, width).astype(np.int64) for operand in operands[:2])
     product = left * right
-    shift = (
-        int(np.asarray(operands[2]).reshape(())) if len(operands) > 2 else integer(op, "shift", 0)
-    )
+    shift = int(one_element(op, operands, 2)) if len(operands) > 2 else integer(op, "shift", 0)
     if shift:
         product = (product + (1 << (shift - 1))) >> shift
     return (wrapped(product, op.results[0].type),)
@@ -298,10 +320,10 @@ def _cast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @executes("tosa.rescale")
 def _rescale(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    value, multiplier, shift, *zero_points = operands
+    value, multiplier, shift, *_ = operands
     width = width_of(op, op.operands[0].type)
     read = unsigned if flag(op, "input_unsigned") else signed
-    source, target = (int(np.asarray(zero).reshape(())) for zero in zero_points)
+    source, target = (int(one_element(op, operands, position)) for position in (3, 4))
     centred = read(value, width).astype(np.int64) - source
     factor = np.asarray(multiplier).astype(np.int64)
     amount = np.asarray(shift).astype(np.int64)
@@ -344,11 +366,22 @@ _REDUCTIONS_WITHOUT_NAN: dict[str, Any] = {"reduce_max": np.fmax, "reduce_min": 
 def _reduce(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     name, axis = operation_name(op).removeprefix("tosa."), integer(op, "axis")
     value = np.asarray(operands[0])
+    reduced_shape(op, value.shape)
     ignore_nan = "IGNORE" in text(op, "nan_mode").upper() and name in _REDUCTIONS_WITHOUT_NAN
     function = (_REDUCTIONS_WITHOUT_NAN if ignore_nan else _REDUCTIONS)[name]
     if name in ("reduce_sum", "reduce_prod", "reduce_product"):
         return (_accumulated(function, value, axis, op.results[0].type),)
     return (function.reduce(value, axis=axis, keepdims=True).astype(value.dtype),)
+
+
+def reduced_shape(op: Operation, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a reduction. No elements have neither a greatest nor a least one."""
+    axis = integer(op, "axis")
+    if shape[axis] == 0 and operation_name(op) in ("tosa.reduce_max", "tosa.reduce_min"):
+        raise OperationError(
+            op, f"reduces dimension {axis} of {shape_text(shape)}, which has no elements"
+        )
+    return (*shape[:axis], 1, *shape[axis + 1 :])
 
 
 def _accumulated(function: Any, value: Array, axis: int, result_type: Attribute) -> Array:
@@ -377,23 +410,27 @@ def _matmul(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     left, right = (centred(op, operands, position, 2 + position) for position in range(2))
     if operation_name(op) == "tosa.matmul_t":
         right = np.swapaxes(right, -1, -2)
-    if left.shape[0] != right.shape[0] or left.shape[2] != right.shape[1]:
-        raise OperationError(
-            op, f"multiplies {shape_text(left.shape)} by {shape_text(right.shape)}"
-        )
+    product_shape(op, left.shape, right.shape)
     return (narrowed(left @ right, op.results[0].type),)
+
+
+def product_shape(op: Operation, left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a product of stacks of matrices."""
+    if left[0] != right[0] or left[2] != right[1]:
+        raise OperationError(op, f"multiplies {shape_text(left)} by {shape_text(right)}")
+    return (*left[:2], right[2])
 
 
 def centred(op: Operation, operands: Sequence[Value], position: int, zero_point: int) -> Array:
     """An operand minus its zero point, in a type wide enough to accumulate products."""
     value = np.asarray(operands[position])
     width = integer_width(op.operands[position].type)
-    zero = np.asarray(operands[zero_point]) if len(operands) > zero_point else None
+    zero = one_element(op, operands, zero_point) if len(operands) > zero_point else None
     if width is None:
         dtype = np.dtype(np.float32) if is_narrow_float(value.dtype) else value.dtype
         return value.astype(dtype)
     wide = signed(value, width).astype(np.int64)
-    return wide if zero is None else wide - signed(zero, width).astype(np.int64).reshape(())
+    return wide if zero is None else wide - signed(zero, width).astype(np.int64)
 
 
 def narrowed(total: Array, result_type: Attribute) -> Array:

@@ -6,6 +6,7 @@ A shape (`!tosa.shape<n>`) is held as an array of n int64.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,20 +17,19 @@ from .attributes import integer, integers, operation_name
 from .loops import check_indices
 from .machine import Frame
 from .registry import Results, executes
+from .tensor import check_countable, concatenated_shape
+from .tosa import one_element
 from .values import Array, Value, shape_text
 
 
 @executes("tosa.concat")
 def _concat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     axis = integer(op, "axis")
-    rest = {np.shape(each)[:axis] + np.shape(each)[axis + 1 :] for each in operands}
-    if len(rest) > 1:
-        texts = ", ".join(shape_text(np.shape(each)) for each in operands)
-        raise OperationError(op, f"joins {texts} along dimension {axis}")
+    concatenated_shape(op, axis, [np.shape(each) for each in operands])
     return (np.concatenate(operands, axis=axis),)
 
 
-def _numbers(op: Operation, operands: Sequence[Value], position: int, name: str) -> list[int]:
+def numbers(op: Operation, operands: Sequence[Value], position: int, name: str) -> list[int]:
     """Numbers that are an operand in TOSA 1.0 and were an attribute before."""
     if len(operands) > position:
         return [int(number) for number in np.asarray(operands[position]).reshape(-1)]
@@ -39,30 +39,41 @@ def _numbers(op: Operation, operands: Sequence[Value], position: int, name: str)
 @executes("tosa.pad")
 def _pad(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     array = np.asarray(operands[0])
-    widths = np.asarray(operands[1]).reshape(-1, 2).astype(np.int64)
-    if len(operands) > 2:
-        filler: Any = np.asarray(operands[2]).reshape(())
-    else:
-        filler = array.dtype.type(0)
-    if len(widths) != array.ndim or np.any(widths < 0):
-        raise OperationError(op, f"pads {shape_text(array.shape)} by {widths.tolist()}")
-    shape = [n + int(low) + int(high) for n, (low, high) in zip(array.shape, widths, strict=True)]
+    widths = numbers(op, operands, 1, "padding")
+    shape = padded_shape(op, array.shape, widths)
+    filler: Any = one_element(op, operands, 2) if len(operands) > 2 else array.dtype.type(0)
     result = np.full(shape, filler, array.dtype)
-    result[
-        tuple(slice(int(w[0]), int(w[0]) + n) for w, n in zip(widths, array.shape, strict=True))
-    ] = array
+    inside = zip(widths[::2], array.shape, strict=True)
+    result[tuple(slice(low, low + extent) for low, extent in inside)] = array
     return (result,)
+
+
+def padded_shape(op: Operation, shape: tuple[int, ...], widths: Sequence[int]) -> tuple[int, ...]:
+    """The shape of a `tosa.pad` by widths before and behind each dimension."""
+    if len(widths) != 2 * len(shape) or min(widths, default=0) < 0:
+        raise OperationError(op, f"pads {shape_text(shape)} by {list(widths)}")
+    padded = tuple(
+        low + extent + high
+        for extent, low, high in zip(shape, widths[::2], widths[1::2], strict=True)
+    )
+    check_countable(op, padded)
+    return padded
 
 
 @executes("tosa.reshape")
 def _reshape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    array, shape = np.asarray(operands[0]), _numbers(op, operands, 1, "new_shape")
-    try:
-        return (array.reshape(shape),)
-    except ValueError as error:
-        raise OperationError(
-            op, f"reshapes {shape_text(array.shape)} to {shape_text(tuple(shape))}"
-        ) from error
+    array = np.asarray(operands[0])
+    return (array.reshape(reshaped(op, array.shape, numbers(op, operands, 1, "new_shape"))),)
+
+
+def reshaped(op: Operation, shape: tuple[int, ...], wanted: Sequence[int]) -> tuple[int, ...]:
+    """The shape of a `tosa.reshape`; one extent may be -1, for what is left."""
+    rest = prod(extent for extent in wanted if extent != -1)
+    found = [prod(shape) // rest if extent == -1 and rest else extent for extent in wanted]
+    if prod(found) != prod(shape) or min(found, default=0) < 0:
+        text = "x".join(map(str, wanted))
+        raise OperationError(op, f"reshapes {shape_text(shape)} to {text}")
+    return tuple(found)
 
 
 @executes("tosa.reverse")
@@ -73,31 +84,59 @@ def _reverse(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @executes("tosa.slice")
 def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     array = np.asarray(operands[0])
-    starts = _numbers(op, operands, 1, "start")
-    sizes = _numbers(op, operands, 2, "size")
-    sizes = [
+    starts = numbers(op, operands, 1, "start")
+    sizes = sliced_shape(op, array.shape, starts, numbers(op, operands, 2, "size"))
+    return (array[tuple(slice(s, s + n) for s, n in zip(starts, sizes, strict=True))],)
+
+
+def sliced_shape(
+    op: Operation, shape: tuple[int, ...], starts: Sequence[int], sizes: Sequence[int]
+) -> tuple[int, ...]:
+    """The shape of a `tosa.slice`; a size of -1 is all that is left."""
+    if not len(shape) == len(starts) == len(sizes):
+        raise OperationError(op, f"slices {len(starts)} dimensions of {shape_text(shape)}")
+    found = tuple(
         extent - start if size == -1 else size
-        for size, start, extent in zip(sizes, starts, array.shape, strict=True)
-    ]
-    for axis, (start, size, extent) in enumerate(zip(starts, sizes, array.shape, strict=True)):
+        for size, start, extent in zip(sizes, starts, shape, strict=True)
+    )
+    for axis, (start, size, extent) in enumerate(zip(starts, found, shape, strict=True)):
         if start < 0 or size < 0 or start + size > extent:
             raise OperationError(
                 op, f"takes {size} elements from {start} of dimension {axis} of extent {extent}"
             )
-    return (array[tuple(slice(s, s + n) for s, n in zip(starts, sizes, strict=True))],)
+    return found
 
 
 @executes("tosa.tile")
 def _tile(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (np.tile(operands[0], _numbers(op, operands, 1, "multiples")),)
+    multiples = numbers(op, operands, 1, "multiples")
+    tiled_shape(op, np.shape(operands[0]), multiples)
+    return (np.tile(operands[0], multiples),)
+
+
+def tiled_shape(op: Operation, shape: tuple[int, ...], multiples: Sequence[int]) -> tuple[int, ...]:
+    """The shape of a `tosa.tile`."""
+    if len(multiples) != len(shape) or min(multiples, default=0) < 0:
+        raise OperationError(op, f"repeats {shape_text(shape)} by {list(multiples)}")
+    tiled = tuple(extent * times for extent, times in zip(shape, multiples, strict=True))
+    check_countable(op, tiled)
+    return tiled
 
 
 @executes("tosa.transpose")
 def _transpose(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    order = _numbers(op, operands, 1, "perms")
-    if sorted(order) != list(range(np.ndim(operands[0]))):
-        raise OperationError(op, f"permutes {np.ndim(operands[0])} dimensions by {order}")
+    order = numbers(op, operands, 1, "perms")
+    transposed_shape(op, np.shape(operands[0]), order)
     return (np.transpose(operands[0], order),)
+
+
+def transposed_shape(
+    op: Operation, shape: tuple[int, ...], order: Sequence[int]
+) -> tuple[int, ...]:
+    """The shape of a `tosa.transpose`."""
+    if sorted(order) != list(range(len(shape))):
+        raise OperationError(op, f"permutes {len(shape)} dimensions by {list(order)}")
+    return tuple(shape[axis] for axis in order)
 
 
 @executes("tosa.gather")

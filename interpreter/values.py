@@ -141,6 +141,11 @@ def shape_phrase(shape: tuple[int, ...]) -> str:
     return f"shape {shape_text(shape)}" if shape else "rank 0"
 
 
+def index_message(index: int | str, axis: int, extent: int | str) -> str:
+    """What is wrong with an operation that uses this index."""
+    return f"has index {index} in dimension {axis}, which has extent {extent}"
+
+
 def integer_width(value_type: Attribute) -> int | None:
     """Bits of an integer type or of a tensor's elements (index: 64), `None` for other types."""
     scalar = element_type(value_type)

@@ -12,6 +12,9 @@ from .arena import ALIGNMENT
 
 Bytes = npt.NDArray[np.uint8]
 
+LARGEST_BUFFER = 1 << 62
+"""Bytes that nobody has, and that can still be counted in 64 bits."""
+
 
 class Storage(Enum):
     """Whose memory a buffer is."""
@@ -60,6 +63,8 @@ class Buffer:
 
 def allocate(size: int) -> Bytes:
     """Memory that begins at a cache line. Its contents are whatever was there."""
+    if size > LARGEST_BUFFER:
+        raise MemoryError(f"a buffer of {size} bytes")
     raw = np.empty(size + ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % ALIGNMENT
     return raw[start : start + size]

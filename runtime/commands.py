@@ -43,7 +43,9 @@ class Command:
     - `is_collective`: it meets other devices, so one worker runs it;
     - `source`: what to name where it fails;
     - `in_place`: pairs of a binding that is written and one that is read, which may be the same
-      memory: no element is read after the one in its place has been written.
+      memory: no element is read after the one in its place has been written;
+    - `failures`: what its checks are about; the function tells a failed one by its status, and
+      sets the last constant.
     """
 
     function: int
@@ -53,6 +55,7 @@ class Command:
     source: object
     is_collective: bool = False
     in_place: tuple[tuple[int, int], ...] = ()
+    failures: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +71,17 @@ AnyCommand = Command | HostCommand
 
 
 class CommandFailed(Exception):
-    """A command returned a status: whose, and whether it only gave up because of another device."""
+    """A command returned a status: whose, and whether it only gave up because of another device.
 
-    def __init__(self, source: object, status: int) -> None:
+    `constants` are the command's after it has failed.
+    """
+
+    def __init__(self, command: AnyCommand, status: int, constants: Sequence[int] = ()) -> None:
         super().__init__(f"a command returned status {status}")
-        self.source = source
+        self.source = command.source
+        self.failures = command.failures if isinstance(command, Command) else ()
         self.status = status
+        self.constants = tuple(constants)
         self.is_released = status == RELEASED
 
 
@@ -236,6 +244,7 @@ class CommandBuffer:
             Storage.OUTPUT: [],
         }
         rows: list[list[int]] = []
+        self._constants_at: dict[int, int] = {}
         self._segments: list[tuple[int, int] | HostCommand] = []
         for number, command in enumerate(self._commands):
             if isinstance(command, HostCommand):
@@ -249,7 +258,7 @@ class CommandBuffer:
             bindings_at = len(words)
             for binding in command.bindings:
                 words.append(self._address(binding, addresses, len(words), patches))
-            constants_at = len(words)
+            constants_at = self._constants_at[number] = len(words)
             words.extend(command.constants)
             collective = int(command.is_collective)
             rows.append(
@@ -307,7 +316,7 @@ class CommandBuffer:
                     memory, inputs[buffer.position]
                 )
                 if is_changed or not guards.is_intact(buffer, memory):
-                    raise CommandFailed(command.source, OVERWRITTEN)
+                    raise CommandFailed(command, OVERWRITTEN)
         guards.forget([*given, *outputs])
         return outputs
 
@@ -340,8 +349,16 @@ class CommandBuffer:
             )
         for worker, status in sorted(enumerate(statuses), key=lambda entry: entry[1] == RELEASED):
             if status:
-                source = self._commands[int(self._progress[8 * worker])].source
-                raise CommandFailed(source, status)
+                number = int(self._progress[8 * worker])
+                raise CommandFailed(self._commands[number], status, self._constants_of(number))
+
+    def _constants_of(self, number: int) -> list[int]:
+        """The constants of a command as they are now."""
+        command = self._commands[number]
+        if not isinstance(command, Command):
+            return []
+        start = self._constants_at[number]
+        return [int(word) for word in self._words[start : start + len(command.constants)]]
 
     def _view(
         self,

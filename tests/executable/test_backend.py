@@ -9,7 +9,6 @@ import pytest
 from backend_checks import check
 from mesh_opt import api
 from mesh_opt.backend.compile import compile_program
-from mesh_opt.dialects.diagnostics import OperationError
 
 MODELS = Path(__file__).parents[1] / "cases" / "models"
 
@@ -365,61 +364,3 @@ def test_workers_share_a_dispatch() -> None:
     (alone,) = compile_program(program.module).run("main", inputs)
     (shared,) = compile_program(program.module, workers=3).run("main", inputs)
     assert np.array_equal(alone, shared)
-
-
-FAILURES = {
-    "sizes_disagree": (
-        """
-func.func @main(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> {
-  %0 = arith.addf %a, %b : tensor<?xf32>
-  return %0 : tensor<?xf32>
-}""",
-        [np.zeros(3, np.float32), np.zeros(4, np.float32)],
-        "shapes",
-    ),
-    "loops_disagree": (
-        """
-func.func @main(%a: tensor<?x4xf32>, %b: tensor<?x5xf32>, %c: tensor<?x5xf32>)
-    -> tensor<?x5xf32> {
-  %0 = linalg.matmul ins(%a, %b : tensor<?x4xf32>, tensor<?x5xf32>)
-      outs(%c : tensor<?x5xf32>) -> tensor<?x5xf32>
-  return %0 : tensor<?x5xf32>
-}""",
-        [np.zeros((3, 4), np.float32), np.zeros((6, 5), np.float32), np.zeros((3, 5), np.float32)],
-        "iterations",
-    ),
-    "slice_beyond": (
-        """
-func.func @main(%a: tensor<4xf32>, %i: index) -> tensor<2xf32> {
-  %0 = tensor.extract_slice %a[%i] [2] [1] : tensor<4xf32> to tensor<2xf32>
-  %1 = math.exp %0 : tensor<2xf32>
-  return %1 : tensor<2xf32>
-}""",
-        [np.zeros(4, np.float32), np.int64(3)],
-        "takes 2 elements from 3",
-    ),
-    "index_beyond": (
-        """
-#id = affine_map<(d0) -> (d0)>
-func.func @main(%t: tensor<9xf32>, %k: tensor<5xindex>) -> tensor<5xf32> {
-  %e = tensor.empty() : tensor<5xf32>
-  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
-      ins(%k : tensor<5xindex>) outs(%e : tensor<5xf32>) {
-    ^bb0(%i: index, %o: f32):
-      %v = tensor.extract %t[%i] : tensor<9xf32>
-      linalg.yield %v : f32
-  } -> tensor<5xf32>
-  return %0 : tensor<5xf32>
-}""",
-        [np.zeros(9, np.float32), np.array([0, 1, -1, 3, 1 << 40])],
-        "not in the tensor",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", FAILURES)
-def test_what_would_leave_a_tensor_is_a_located_error(name: str) -> None:
-    text, inputs, message = FAILURES[name]
-    compiled = compile_program(api.compile(text, stages=False).module)
-    with pytest.raises(OperationError, match=message):
-        compiled.run("main", inputs)

@@ -11,8 +11,8 @@ from mesh_opt.backend import stream_rules
 from mesh_opt.backend.compile import GUARD_VARIABLE, compile_program
 from mesh_opt.backend.device_bytes import DeviceBytes, allocate
 from mesh_opt.dialects.diagnostics import OperationError
-from mesh_opt.runtime.buffers import Buffer, Storage
-from mesh_opt.runtime.commands import Place
+from mesh_opt.runtime.buffers import Buffer
+from mesh_opt.runtime.commands import CommandBuffer
 from mesh_opt.tools.mesh_run import main
 
 PROGRAM = """
@@ -33,18 +33,31 @@ func.func @main(%a: tensor<5x7xf32>, %b: tensor<7x3xf32>, %c: tensor<3x2xf32>) -
 INPUTS = [np.ones(shape, np.float32) for shape in ((5, 7), (7, 3), (3, 2))]
 
 
-def too_small(size: int, owner: str | None) -> DeviceBytes:
-    """A resource that claims to be larger than its buffer is."""
-    buffer = Buffer(size - 4, Storage.TRANSIENT, owner=owner)
-    buffer.references = 1
-    return DeviceBytes(Place(buffer), size, owner)
+def make_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take bytes from resources after the recording has placed tensors in them."""
+    resources: list[Buffer] = []
+
+    def remember(size: int, owner: str | None) -> DeviceBytes:
+        found = allocate(size, owner)
+        resources.append(found.place.buffer)
+        return found
+
+    def shrink(self: CommandBuffer, *arguments, **options) -> None:
+        for buffer in resources:
+            buffer.size -= 4
+        begin(self, *arguments, **options)
+
+    begin = CommandBuffer.__init__
+    monkeypatch.setattr(stream_rules, "allocate", remember)
+    monkeypatch.setattr(CommandBuffer, "__init__", shrink)
 
 
 @pytest.mark.parametrize("pipeline", ["data-tile", "data-tile{data-tiling=false}"])
 @pytest.mark.parametrize("is_broken", [False, True])
 def test_small_buffers(pipeline: str, is_broken: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     module = compile(PROGRAM, pipeline).module
-    monkeypatch.setattr(stream_rules, "allocate", too_small if is_broken else allocate)
+    if is_broken:
+        make_too_small(monkeypatch)
     monkeypatch.setenv(GUARD_VARIABLE, "1")
     program = compile_program(module)
     if is_broken:
@@ -56,7 +69,7 @@ def test_small_buffers(pipeline: str, is_broken: bool, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("flags", [[], ["--guard"]])
 def test_mesh_run_guards_when_asked(flags: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream_rules, "allocate", too_small)
+    make_too_small(monkeypatch)
     monkeypatch.delenv(GUARD_VARIABLE, raising=False)
     arguments = ["-", "-p", "data-tile", "--backend=numba", "--random-inputs=0", *flags]
     output, errors = StringIO(), StringIO()

@@ -1,0 +1,57 @@
+"""Checks of kernels: a kernel whose checks failed looks for the first wrong number again.
+
+A kernel only notes that a check failed somewhere. Then its loops run once more, and leave where
+the first check that failed fails first: so the error is the one of running operations one after the
+other, each on all of its elements.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from .code import Term, term_expression
+from .kernel_text import FIRST_FAILURE
+
+Checks = Mapping[ast.stmt, tuple[int, Term]]
+"""Statements that note a failure: the number of the check, and the number that is wrong."""
+
+
+def search_failure(
+    body: Sequence[ast.stmt], checks: Checks, count: int, place: int
+) -> list[ast.stmt]:
+    """What follows a kernel's body: it sets the constant at a place and returns a status."""
+    code = "wanted = -1\n"
+    # The first check that failed is the last to be set here.
+    for number in reversed(range(count)):
+        code += f"if failed{number}:\n  wanted = {number}\n"
+    code += f"if wanted >= 0:\n  pass\n  return {FIRST_FAILURE} + wanted\n"
+    statements = ast.parse(code).body
+    last = statements[-1]
+    assert isinstance(last, ast.If)
+    last.body[:1] = _again(body, checks, place)
+    return statements
+
+
+def _again(statements: Sequence[ast.stmt], checks: Checks, place: int) -> list[ast.stmt]:
+    found: list[ast.stmt] = []
+    for each in statements:
+        if isinstance(each, ast.For):
+            inner = _again(each.body, checks, place)
+            found.append(ast.For(each.target, each.iter, inner, []))
+        elif isinstance(each, ast.If):
+            branches = (_again(part, checks, place) for part in (each.body, each.orelse))
+            found.append(ast.If(each.test, *branches))
+        elif each in checks:
+            found.append(_leave(*checks[each], place))
+        else:
+            found.append(each)
+    return found
+
+
+def _leave(number: int, wrong: Term, place: int) -> ast.stmt:
+    leave = f"if wanted == {number}:\n  constants[{place}] = 0\n  return {FIRST_FAILURE + number}"
+    (statement,) = ast.parse(leave).body
+    assert isinstance(statement, ast.If) and isinstance(statement.body[0], ast.Assign)
+    statement.body[0].value = term_expression(wrong)
+    return statement

@@ -1,0 +1,205 @@
+"""Which indices in a kernel's body are surely inside: the ranges of the integers it computes.
+
+What is not proven here is checked as the kernel runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import AffineMapAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from ..dialects.structured import structured_view
+from ..interpreter.attributes import integer
+from ..interpreter.values import integer_width
+from . import intervals
+from .intervals import Interval, affine_interval
+from .known_values import constant_attribute, shape_of
+
+Rule = Callable[[Sequence[Interval]], Interval | None]
+
+LONGEST_LOOP = Interval(0, (1 << 62) - 1)
+"""The indices of a loop of unknown length."""
+
+
+def unproven(operation: Operation) -> frozenset[Operation]:
+    """The operations in an operation's body that may leave a tensor, or divide by no size."""
+    found: set[Operation] = set()
+    if not operation.regions:
+        return frozenset()
+    ranges = _Ranges(operation)
+    for region in operation.regions:
+        for inner in region.walk():
+            ranges.visit(inner)
+            if not ranges.is_safe(inner):
+                found.add(inner)
+    return frozenset(found)
+
+
+class _Ranges:
+    """The ranges of the integers in an operation's body, which is visited in its order."""
+
+    def __init__(self, operation: Operation) -> None:
+        self._known: dict[SSAValue, Interval] = {}
+        view = structured_view(operation)
+        sizes: Sequence[int | None] = (
+            view.loop_sizes() if view is not None else shape_of(operation.results[0])
+        )
+        self._loops = [
+            LONGEST_LOOP if size is None or size < 0 else Interval(0, max(size - 1, 0))
+            for size in sizes
+        ]
+        block = operation.regions[0].blocks.first
+        if view is None and block is not None:
+            # A `tensor.pad` or `generate` gives its body the indices of an element.
+            self._known.update(zip(block.args, self._loops, strict=False))
+
+    def of(self, value: SSAValue) -> Interval:
+        """The range of an integer or index."""
+        if value in self._known:
+            return self._known[value]
+        number = getattr(getattr(constant_attribute(value), "value", None), "data", None)
+        if isinstance(number, int):
+            found = Interval(number, number)
+            if found.fits(integer_width(value.type) or 64):
+                return found
+        return _all_of(value.type)
+
+    def visit(self, op: Operation) -> None:
+        """Note the ranges of an operation's results."""
+        width = integer_width(op.results[0].type) if len(op.results) == 1 else None
+        if width is None:
+            return
+        found = self._result(op)
+        if found is not None and found.fits(width):
+            self._known[op.results[0]] = found
+
+    def _result(self, op: Operation) -> Interval | None:
+        if op.name == "linalg.index":
+            loop = integer(op, "dim")
+            return self._loops[loop] if loop < len(self._loops) else None
+        if op.name == "affine.apply":
+            affine_map = _map_of(op)
+            return affine_interval(affine_map.results[0], *self._arguments(op, affine_map))
+        rule = _RULES.get(op.name)
+        return None if rule is None else rule([self.of(operand) for operand in op.operands])
+
+    def _arguments(
+        self, op: Operation, affine_map: AffineMap
+    ) -> tuple[Sequence[Interval], Sequence[Interval]]:
+        operands = [self.of(operand) for operand in op.operands]
+        return operands[: affine_map.num_dims], operands[affine_map.num_dims :]
+
+    def is_safe(self, op: Operation) -> bool:
+        """Whether an operation surely stays inside its operands."""
+        if op.name == "tensor.extract":
+            tensor, *indices = op.operands
+            pairs = zip(indices, shape_of(tensor), strict=True)
+            return all(size >= 0 and self.of(index).is_within(size) for index, size in pairs)
+        if op.name == "tensor.dim":
+            return self.of(op.operands[1]).is_within(len(shape_of(op.operands[0])))
+        if op.name == "affine.apply":
+            affine_map = _map_of(op)
+            return (
+                affine_interval(affine_map.results[0], *self._arguments(op, affine_map)) is not None
+            )
+        return True
+
+
+def _map_of(op: Operation) -> AffineMap:
+    found = op.get_attr_or_prop("map")
+    return found.data if isinstance(found, AffineMapAttr) else AffineMap.empty()
+
+
+def _all_of(kind: Attribute) -> Interval:
+    """All integers of a type; true is 1 or -1, as who reads it likes."""
+    width = integer_width(kind) or 64
+    if width == 1:
+        return Interval(-1, 1)
+    top = 1 << (width - 1)
+    return Interval(-top, top - 1)
+
+
+def _pair(function: Callable[[Interval, Interval], Interval | None]) -> Rule:
+    return lambda operands: function(operands[0], operands[1])
+
+
+def _natural(function: Callable[[Interval, Interval], Interval | None]) -> Rule:
+    """A rule for numbers that are not negative, where signs and directions make no difference."""
+
+    def rule(operands: Sequence[Interval]) -> Interval | None:
+        left, right = operands
+        return function(left, right) if left.low >= 0 and right.low >= 0 else None
+
+    return rule
+
+
+def _remainder(operands: Sequence[Interval]) -> Interval | None:
+    """Of a division that rounds to zero: it has the dividend's sign."""
+    left, right = operands
+    if left.low >= 0:
+        return intervals.modulo(left, right)
+    return Interval(1 - right.high, right.high - 1) if right.low > 0 else None
+
+
+def _unsigned_remainder(operands: Sequence[Interval]) -> Interval | None:
+    left, right = operands
+    if left.low >= 0:
+        return intervals.modulo(left, right)
+    return Interval(0, right.high - 1) if right.low > 0 else None
+
+
+def _least(operands: Sequence[Interval]) -> Interval:
+    left, right = operands
+    return Interval(min(left.low, right.low), min(left.high, right.high))
+
+
+def _greatest(operands: Sequence[Interval]) -> Interval:
+    left, right = operands
+    return Interval(max(left.low, right.low), max(left.high, right.high))
+
+
+def _least_unsigned(operands: Sequence[Interval]) -> Interval | None:
+    """At most each operand that is not negative: a negative one has the highest bit."""
+    natural = [each.high for each in operands if each.low >= 0]
+    return Interval(0, min(natural)) if natural else None
+
+
+def _same(operands: Sequence[Interval]) -> Interval:
+    return operands[0]
+
+
+def _same_natural(operands: Sequence[Interval]) -> Interval | None:
+    return operands[0] if operands[0].low >= 0 else None
+
+
+def _either(operands: Sequence[Interval]) -> Interval:
+    return operands[1].union(operands[2])
+
+
+_RULES: dict[str, Rule] = {
+    "arith.addi": _pair(intervals.add),
+    "arith.andi": _least_unsigned,
+    "arith.ceildivsi": _pair(intervals.ceiling_divide),
+    "arith.ceildivui": _natural(intervals.ceiling_divide),
+    "arith.divsi": _natural(intervals.floor_divide),
+    "arith.divui": _natural(intervals.floor_divide),
+    "arith.extsi": _same,
+    "arith.extui": _same_natural,
+    "arith.floordivsi": _pair(intervals.floor_divide),
+    "arith.index_cast": _same,
+    "arith.index_castui": _same_natural,
+    "arith.maxsi": _greatest,
+    "arith.maxui": _natural(lambda left, right: _greatest((left, right))),
+    "arith.minsi": _least,
+    "arith.minui": _least_unsigned,
+    "arith.muli": _pair(intervals.multiply),
+    "arith.remsi": _remainder,
+    "arith.remui": _unsigned_remainder,
+    "arith.select": _either,
+    "arith.subi": _pair(intervals.subtract),
+    "arith.trunci": _same,
+}
+"""The range of an operation's result from those of its operands, before it wraps."""
