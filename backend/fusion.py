@@ -18,6 +18,7 @@ from ..dialects.diagnostics import OperationError
 from ..dialects.structured import IteratorType, StructuredView, structured_view
 from ..interpreter.attributes import integers, operand_groups
 from ..interpreter.values import element_type
+from ..sharding.collective_matching import COLLECTIVES
 from .elements import element_of
 from .expressions import (
     FREE,
@@ -349,7 +350,8 @@ def _has_purpose(
     return any(result in demands or result in wanted for result in operation.results)
 
 
-IMPURE = frozenset(("shard.send", "shard.recv", "func.call", "util.call"))
+IMPURE = COLLECTIVES | {"func.call", "util.call"}
+"""Operations that are carried out even if nobody reads their results."""
 
 
 def _inline_roots(

@@ -15,6 +15,7 @@ from mesh_opt.dialects.diagnostics import OperationError
 from mesh_opt.runtime.collectives import Collective
 from mesh_opt.runtime.communicator import Communicator
 from mesh_opt.runtime.threads import ThreadGroup
+from mesh_opt.sharding.collective_matching import ENDED
 from mesh_opt.sharding.grid import Grid
 
 
@@ -36,7 +37,7 @@ def failing_on(process: int, then: Callable[[Communicator], object]) -> Callable
     "meeting",
     [
         total,
-        lambda communicator: communicator.exchange(communicator.world, (1,)),
+        lambda communicator: communicator.exchange(communicator.world, ENDED, (1,)),
     ],
     ids=["native", "exchange"],
 )
@@ -149,11 +150,11 @@ func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {{
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        ("%1 = math.absf %a : tensor<2xf32>", "never meet there"),
+        ("%1 = math.absf %a : tensor<2xf32>", "device 1 has ended"),
         (
             "%1 = shard.all_reduce %a on @g grid_axes = [0] reduction = max"
             " : tensor<2xf32> -> tensor<2xf32>",
-            "meets another collective",
+            "device 1 has all_reduce max of tensor<2xf32> here",
         ),
     ],
     ids=["nothing", "another kind"],
