@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from .console import fault_text, run_console
+from .ranks import MPI, run_on_ranks, runs_on_ranks
 from .run_options import RunOptions, help_text, parse_arguments, wants_help
 from .usage_error import UsageError
 
@@ -45,7 +46,7 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
 
 def main_console() -> None:
     """The console script: `main` on the process's own arguments and streams."""
-    sys.exit(run_console(main))
+    sys.exit(run_on_ranks(main) if runs_on_ranks(sys.argv[1:]) else run_console(main))
 
 
 def _describe(problem: Exception) -> str:
@@ -73,6 +74,11 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
         raise UsageError("--statistics needs --backend=numba")
     if options.guard and options.backend not in ("numba", "mpi"):
         raise UsageError("--guard needs --backend=numba or --backend=mpi")
+    if options.inputs_per_rank and options.backend != MPI:
+        raise UsageError("--inputs-per-rank needs --backend=mpi")
+    is_heard = True
+    if options.backend == MPI:
+        is_heard = _check_ranks(options)
     source = read_source(options.file, stdin)
     parameters = _parameters(options)
     program = compile(
@@ -91,8 +97,7 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
                 source, pipeline, backend=options.backend, stages=False, parameters=parameters
             )
         program.devices = options.devices
-    if options.backend == "mpi":
-        stdout = _output_of_first_rank(stdout)
+    program.inputs_per_rank = options.inputs_per_rank
     program.grid = _grid(options, program)
     function = _function(options, program)
     inputs = _inputs(options, function)
@@ -105,7 +110,8 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
     if options.per_device:
         return _run_per_device(function, inputs, options, stdout)
     results = function.run(inputs)
-    _write_results(function, results, options, stdout)
+    if is_heard:
+        _write_results(function, results, options, stdout)
     if options.statistics:
         _write_statistics(program, stdout)
     agrees = True
@@ -124,16 +130,25 @@ def _parameters(options: RunOptions) -> Parameters | None:
     return read_parameters(options.parameters) if options.parameters else None
 
 
-def _output_of_first_rank(stdout: TextIO) -> TextIO:
-    """Where to write: all ranks have the same results, so one of them is heard."""
-    import io
+def _check_ranks(options: RunOptions) -> bool:
+    """Look at what only one process can do; returns whether this rank writes the results.
+
+    All ranks have the same, so one of them is enough. Raises UsageError.
+    """
     from importlib.util import find_spec
 
+    if options.per_device:
+        raise UsageError("--per-device runs all devices in one process, not with --backend=mpi")
+    if options.inputs_per_rank and options.check is not None:
+        raise UsageError("--check runs on one set of inputs, not with --inputs-per-rank")
     if find_spec("mpi4py") is None:
-        return stdout
-    from ..runtime.mpi import world_communicator
+        return True
+    from ..runtime.mpi_supervisor import supervisor
 
-    return stdout if world_communicator().process == 0 else io.StringIO()
+    ranks = supervisor()
+    if ranks.size > 1 and options.file == "-":
+        raise UsageError("only one rank has standard input: name the file of the program")
+    return ranks.rank == 0
 
 
 def _printable(text: str) -> str:
