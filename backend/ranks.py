@@ -91,6 +91,7 @@ class _RankRun:
         """Run it; where one rank fails, all of them raise."""
         from ..runtime.mpi_supervisor import RanksFailed
 
+        self._communicator.begin()
         try:
             arguments, results = boundaries(self._target)
             running = self._grid(grid)

@@ -80,6 +80,12 @@ class MpiCommunicator(Communicator):
 
     # Failures ---------------------------------------------------------------------------------
 
+    def begin(self) -> None:
+        """A program is about to run. Raises RankError if one before it has failed."""
+        if not self._ranks.is_usable():
+            raise RankError("a run before this one failed: start the ranks again")
+        self._posted = self._taken = 0
+
     def report(self, content: object) -> None:
         """Tell all ranks that this one has failed: they raise RanksFailed with the content."""
         self._ranks.fail(Failure("report", content))

@@ -67,6 +67,10 @@ class Mailbox:
             self.received += arrival.is_complete
         self._incomplete = [each for each in self._incomplete if not each.is_complete]
 
+    def clear(self) -> None:
+        """Drop what has come and nobody has taken."""
+        self._boxes.clear()
+
     def take(self, senders: Iterable[int], channel: int) -> tuple[int, bytearray] | None:
         """The oldest message of the first of some senders who has one, and who that is."""
         for sender in senders:

@@ -85,8 +85,9 @@ class Supervisor:
         self._exit_code: int | None = None
         self._is_asked_to_flush = False
         self._failure: Failure | None = None
-        self._monitor = _Monitor(self, world, self._notes) if self.rank == 0 else None
-        if self._monitor is not None and MPI.Query_thread() == MPI.THREAD_MULTIPLE:
+        self._monitor = _Monitor(self, self._notes) if self.rank == 0 else None
+        has_threads = MPI.Query_thread() == MPI.THREAD_MULTIPLE and self.size > 1
+        if self._monitor is not None and has_threads:
             self._monitor.start()
         if self.size > 1:
             atexit.register(self._leave)
@@ -107,6 +108,18 @@ class Supervisor:
         self._serve()
         if self._failure is not None:
             raise RanksFailed(self._failure)
+
+    def is_usable(self) -> bool:
+        """Whether a run may begin: what one that failed has left behind is not cleaned up.
+
+        A rank that is alone starts afresh.
+        """
+        if self.size == 1:
+            self._failure = None
+            self.mailbox.clear()
+            if self._monitor is not None:
+                self._monitor.forget()
+        return self._failure is None
 
     def should_flush(self) -> bool:
         """Whether others wait for the commands that this rank puts off."""
@@ -149,9 +162,8 @@ class Supervisor:
             waited = time.monotonic() - start
             if code and waited > GRACE + 1:
                 # Rank 0 does not answer.
-                sys.stderr.write(text)
-                sys.stderr.flush()
-                MPI.COMM_WORLD.Abort(code)
+                _print_error(text)
+                _abort(code)
             if patience is not None and waited > patience:
                 return code
         if self._exit_code:
@@ -204,9 +216,8 @@ class Supervisor:
 class _Monitor:
     """What rank 0 does for all ranks."""
 
-    def __init__(self, supervisor: Supervisor, world: Any, notes: Notes) -> None:
+    def __init__(self, supervisor: Supervisor, notes: Notes) -> None:
         self._supervisor = supervisor
-        self._world = world
         self._notes = notes
         self._lock = threading.RLock()
         self._has_failed = False
@@ -235,6 +246,12 @@ class _Monitor:
         self._is_over = True
         if self._thread is not None:
             self._thread.join(GRACE)
+
+    def forget(self) -> None:
+        """Forget a failure."""
+        with self._lock:
+            self._has_failed = False
+            self._previous = None
 
     def _run(self) -> None:
         while not self._is_over:
@@ -319,15 +336,25 @@ class _Monitor:
         if self._first_failure and not self._has_printed and (is_complete or since > SETTLING):
             self._has_printed = True
             rank = min(rank for rank, (code, _) in self._exits.items() if code)
-            sys.stderr.write(self._exits[rank][1])
-            sys.stderr.flush()
+            _print_error(self._exits[rank][1])
         if is_complete and not self._is_over:
             self._is_over = True
             code = max(code for code, _ in self._exits.values())
             for rank in range(self._supervisor.size):
                 self._tell(rank, ("end", code))
         elif since > GRACE and not self._is_over:
-            self._world.Abort(1)
+            _abort(1)
+
+
+def _print_error(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+def _abort(code: int) -> None:
+    """End all ranks at once. What was wrong has been said: MPI need not add that it aborts."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    MPI.COMM_WORLD.Abort(code)
 
 
 def _is_standstill(before: dict[int, _Status], now: dict[int, _Status]) -> bool:

@@ -11,7 +11,7 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from .console import Main
 
@@ -24,9 +24,9 @@ _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
 _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 
 
-def default_backend(environment: Mapping[str, str] = os.environ) -> str:
+def default_backend() -> str:
     """What runs a program unless another backend is asked for: ranks, where there are several."""
-    sizes = [environment.get(name, "") for name in _SIZES]
+    sizes = [os.environ.get(name, "") for name in _SIZES]
     return MPI if any(size.isdecimal() and int(size) > 1 for size in sizes) else "interpreter"
 
 

@@ -137,7 +137,7 @@ def failures(tmp_path: Path) -> dict[str, tuple[tuple[str, ...], str]]:
     }
 
 
-SAMPLE = ("an operation of one rank", "an option of one rank", "different inputs")
+SAMPLE = ("an operation of one rank", "an option of one rank")
 """The others take a second each, and run with MESH_OPT_ALL_MISMATCHES=1."""
 
 

@@ -129,6 +129,52 @@ def test_a_recording_is_for_the_shapes_of_all_devices() -> None:
         assert all(np.array_equal(result, expected) for (result,) in results)
 
 
+READS_ON_ONE = """
+shard.grid @g(shape = 2)
+func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
+  %zero = arith.constant 0 : index
+  %p = shard.process_linear_index on @g : index
+  %first = arith.cmpi eq, %p, %zero : index
+  %y = shard.all_gather %a on @g grid_axes = [0] gather_axis = 0 : tensor<?xf32> -> tensor<?xf32>
+  %v = scf.if %first -> (tensor<?xf32>) {
+    %x = tensor.extract %y[%zero] : tensor<?xf32>
+    %z = arith.constant 0.0 : f32
+    %t = arith.cmpf ogt, %x, %z : f32
+    %k = scf.if %t -> (tensor<?xf32>) {
+      %n = arith.negf %y : tensor<?xf32>
+      scf.yield %n : tensor<?xf32>
+    } else {
+      scf.yield %y : tensor<?xf32>
+    }
+    scf.yield %k : tensor<?xf32>
+  } else {
+    scf.yield %y : tensor<?xf32>
+  }
+  %r = shard.all_gather %v on @g grid_axes = [0] gather_axis = 0 : tensor<?xf32> -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+"""
+
+
+def test_a_device_that_reads_what_it_has_gathered_is_waited_for() -> None:
+    """It runs its first collective when the other is about to record the second."""
+    program = compile_program(api.compile(READS_ON_ONE, stages=False).module)
+    inputs = [[np.full(size, size, np.float32)] for size in (1, 2)]
+    for _ in range(2):
+        results = program.run_spmd("main", inputs, Grid("g", (2,)))
+        assert all(result.tolist() == [-1, -2, -2, 1, 2, 2] for (result,) in results)
+
+
+def test_collectives_run_whose_results_nobody_reads() -> None:
+    other = """
+    %d = shard.all_reduce %a on @g grid_axes = [0] : tensor<2xf32> -> tensor<2xf32>
+    %1 = math.absf %a : tensor<2xf32>"""
+    program = compile_program(api.compile(DIVERGENT.format(other=other), stages=False).module)
+    inputs = [[np.ones(2, np.float32)]] * 2
+    results = program.run_spmd("main", inputs, Grid("g", (2,)))
+    assert [result.tolist() for (result,) in results] == [[2, 2], [1, 1]]
+
+
 DIVERGENT = """
 shard.grid @g(shape = 2)
 func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {{
