@@ -14,11 +14,17 @@ from ..interpreter.signatures import collective_signature, message_signature, re
 from ..interpreter.values import Value
 from ..runtime.collectives import Collective, Group, Shape, group_of, result_shape
 from ..runtime.communicator import Communicator
-from ..sharding.collective_matching import RECEIVE, SEND, CollectiveSignature, DeviceState
+from ..sharding.collective_matching import (
+    ANY_SIZE,
+    RECEIVE,
+    SEND,
+    CollectiveSignature,
+    DeviceState,
+)
 from ..sharding.grid import Grid
 from ..sharding.sharding import Axes, ReductionKind
 from .elements import Element, element_of
-from .known_values import shape_of, tensor_element
+from .known_values import tensor_element
 from .recording_frame import RecordingFrame
 from .reductions import combiner
 from .tensors import Tensor
@@ -52,11 +58,10 @@ def _elements(op: Operation) -> tuple[Element, Element]:
 def _shapes_of_group(
     frame: RecordingFrame, op: Operation, group: Group, signature: CollectiveSignature
 ) -> tuple[Shape, ...]:
-    """What the group brings, or nothing if all bring the same: as types say, or others tell."""
-    own = frame.tensor(op.operands[0]).shape
-    known = all(size >= 0 for value in (op.operands[0], op.results[0]) for size in shape_of(value))
-    if known or group.size == 1:
+    """What the group brings, where that may differ; nothing if all bring the same."""
+    if ANY_SIZE not in signature.sizes or group.size == 1:
         return ()
+    own = frame.tensor(op.operands[0]).shape
     state = DeviceState(signature, op)
     return tuple(_communicator(frame, op).exchange(group, state, own, frame.recorder.flush))
 
@@ -124,7 +129,7 @@ def _meet(
         if not 0 <= each < len(source.shape):
             raise OperationError(op, f"has no dimension {each}: its rank is {len(source.shape)}")
     signature = collective_signature(op, group.processes, source.shape, **numbers)
-    shapes = () if kind == "all_slice" else _shapes_of_group(frame, op, group, signature)
+    shapes = _shapes_of_group(frame, op, group, signature)
     source_element, result_element = _elements(op)
     reduction = _reduction(op, result_element) if "reduce" in kind else ReductionKind.SUM
     collective = Collective(

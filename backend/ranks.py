@@ -131,7 +131,7 @@ class _RankRun:
         Raises InputError where inputs differ that should not.
         """
         world = self._communicator.world
-        call = CollectiveSignature("call", world.processes, "a function", "a function")
+        call = CollectiveSignature("call", world.processes, "a function", "", "a function")
         asked = {
             "program": self._program.digest,
             "function": symbol_name(self._target),

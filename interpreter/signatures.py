@@ -21,7 +21,7 @@ from ..sharding.collective_matching import (
 )
 from ..sharding.sharding import ReductionKind
 from .attributes import attribute, flag, integer, integers, operation_name
-from .values import element_type
+from .values import element_type, static_shape
 
 _DIMENSIONS: dict[str, tuple[str, ...]] = {
     "all_gather": ("gather_axis",),
@@ -34,7 +34,7 @@ _DIMENSIONS: dict[str, tuple[str, ...]] = {
 """Integer attributes that must be equal on all devices, by kind."""
 
 _JOINED = {"all_gather": "gather_axis", "gather": "gather_axis", "all_to_all": "concat_axis"}
-"""The dimension along which pieces are joined, which may have different sizes."""
+"""The dimension along which pieces are joined."""
 
 _REDUCTIONS = frozenset(("all_reduce", "reduce", "reduce_scatter"))
 
@@ -67,18 +67,27 @@ def collective_signature(
     parameters |= {name: str(list(values)) for name, values in numbers.items()}
     if kind != "update_halo":
         parameters["grid_axes"] = str(list(integers(op, "grid_axes")))
-    joined = integer(op, _JOINED[kind]) if kind in _JOINED else None
-    if kind == "update_halo":
-        (joined,) = numbers["dimension"]
-    sizes = tuple(ANY_SIZE if d == joined else size for d, size in enumerate(shape))
+    free = free_dimension(op, **numbers)
+    sizes = tuple(ANY_SIZE if d == free else size for d, size in enumerate(shape))
+    source, result = op.operands[0].type, op.results[0].type
     return CollectiveSignature(
-        kind,
-        tuple(group),
-        op.operands[0].type,
-        op.results[0].type,
-        sizes,
-        tuple(parameters.items()),
+        kind, tuple(group), source, element_type(source), result, sizes, tuple(parameters.items())
     )
+
+
+def free_dimension(op: Operation, **numbers: Sequence[int]) -> int | None:
+    """The dimension along which devices may bring different sizes, if there is one.
+
+    It is the one along which pieces are joined, or that has halos, if the result's type leaves
+    sizes open. `numbers` are those of the signature.
+    """
+    shape = static_shape(op.results[0].type)
+    if shape is not None and all(size >= 0 for size in shape):
+        return None
+    kind = operation_name(op).partition(".")[2]
+    if kind == "update_halo":
+        return numbers["dimension"][0]
+    return integer(op, _JOINED[kind]) if kind in _JOINED else None
 
 
 def message_signature(
@@ -90,7 +99,7 @@ def message_signature(
     """
     value_type = op.results[0].type
     return CollectiveSignature(
-        kind, tuple(others), value_type, element_type(value_type), tuple(shape)
+        kind, tuple(others), value_type, element_type(value_type), value_type, tuple(shape)
     )
 
 

@@ -82,6 +82,7 @@ class Collective:
             self.kind,
             self.group.processes,
             self.source.name,
+            self.source.name,
             self.result.name,
             parameters=tuple(parameters.items()),
         )

@@ -143,7 +143,7 @@ class MpiCommunicator(Communicator):
             self._mail.send(receiver, channel, pickle.dumps((state, known)))
             _, message = self._take((sender,), channel, state, flush)
             theirs, told = pickle.loads(message)
-            if theirs[0] != state[0]:
+            if not _are_equal(state[0], theirs[0]):
                 self._mismatched({self.process: state, sender: theirs})
             known |= told
             distance *= 2
@@ -411,6 +411,11 @@ class MpiCommunicator(Communicator):
         for wanted, incoming in arrivals:
             result[wanted] = incoming
         return result
+
+
+def _are_equal(one: str, other: str) -> bool:
+    """Whether the signatures of two texts are."""
+    return one == other or CollectiveSignature.parse(one) == CollectiveSignature.parse(other)
 
 
 def _packed(head: bytes, data: Bytes) -> bytearray:

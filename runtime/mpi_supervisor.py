@@ -25,7 +25,7 @@ from .mpi_mail import Mailbox, Notes
 PERIOD = 0.02
 """Seconds between two looks of rank 0 at what it has been told."""
 
-WAVE = 0.1
+ROUND = 0.1
 """Seconds between two questions where ranks wait."""
 
 SETTLING = 0.1
@@ -175,7 +175,8 @@ class Supervisor:
 
     def _leave(self) -> None:
         """The process ends: well, or by an exception that nobody has caught."""
-        self.finish(int(getattr(sys, "last_value", None) is not None), "", GRACE)
+        if not MPI.Is_finalized():
+            self.finish(int(getattr(sys, "last_value", None) is not None), "", GRACE)
         if self._monitor is not None:
             self._monitor.stop()
 
@@ -188,8 +189,8 @@ class Supervisor:
     def told(self, note: tuple[Any, ...]) -> None:
         """What rank 0 says."""
         match note:
-            case ("status", wave):
-                self._tell(("status", wave, self.status()))
+            case ("status", number):
+                self._tell(("status", number, self.status()))
             case ("flush",):
                 self._is_asked_to_flush = True
             case ("failure", failure):
@@ -225,8 +226,8 @@ class _Monitor:
         self._first_failure = 0.0
         self._has_printed = False
         self._is_over = False
-        self._wave = 0
-        self._next_wave = 0.0
+        self._round = 0
+        self._next_round = 0.0
         self._replies: dict[int, _Status] = {}
         self._previous: dict[int, _Status] | None = None
         self._thread: threading.Thread | None = None
@@ -254,7 +255,7 @@ class _Monitor:
             self._previous = None
 
     def _run(self) -> None:
-        while not self._is_over:
+        while not self._is_over and not MPI.Is_finalized():
             self.step()
             time.sleep(PERIOD)
 
@@ -264,15 +265,15 @@ class _Monitor:
             for rank, note in self._notes.receive():
                 self.told(rank, note)
             if not self._has_failed:
-                self._look_for_standstill()
+                self._look_for_deadlock()
             self._end()
 
     def told(self, rank: int, note: tuple[Any, ...]) -> None:
         """What a rank says, this one included."""
         with self._lock:
             match note:
-                case ("status", wave, status):
-                    if wave == self._wave:
+                case ("status", number, status):
+                    if number == self._round:
                         self._replies[rank] = status
                 case ("failure", failure):
                     self._fail(failure)
@@ -296,28 +297,28 @@ class _Monitor:
             for rank in range(self._supervisor.size):
                 self._tell(rank, ("failure", failure))
 
-    # Standstill -------------------------------------------------------------------------------
+    # Deadlocks --------------------------------------------------------------------------------
 
-    def _look_for_standstill(self) -> None:
+    def _look_for_deadlock(self) -> None:
         """Ask all ranks where they wait, as long as rank 0 does; compare two answers of each."""
         if len(self._replies) == self._supervisor.size:
             previous, self._previous, self._replies = self._previous, self._replies, {}
-            if previous is not None and _is_standstill(previous, self._previous):
-                self._end_standstill(self._previous)
+            if previous is not None and _is_deadlock(previous, self._previous):
+                self._end_deadlock(self._previous)
                 return
-        if self._replies or time.monotonic() < self._next_wave:
+        if self._replies or time.monotonic() < self._next_round:
             return
-        self._next_wave = time.monotonic() + WAVE
+        self._next_round = time.monotonic() + ROUND
         status = self._supervisor.status()
         if status.wait is None:
             self._previous = None
             return
-        self._wave += 1
+        self._round += 1
         self._replies = {0: status}
         for rank in range(1, self._supervisor.size):
-            self._tell(rank, ("status", self._wave))
+            self._tell(rank, ("status", self._round))
 
-    def _end_standstill(self, found: dict[int, _Status]) -> None:
+    def _end_deadlock(self, found: dict[int, _Status]) -> None:
         """Let ranks run what they have put off, or tell all that they do not match."""
         waits = {rank: status.wait for rank, status in found.items() if status.wait is not None}
         deferring = [rank for rank, wait in waits.items() if wait.is_deferring]
@@ -357,7 +358,7 @@ def _abort(code: int) -> None:
     MPI.COMM_WORLD.Abort(code)
 
 
-def _is_standstill(before: dict[int, _Status], now: dict[int, _Status]) -> bool:
+def _is_deadlock(before: dict[int, _Status], now: dict[int, _Status]) -> bool:
     """Whether all ranks have waited between two answers, with no message on its way."""
     waits = [status.wait for status in now.values()]
     return (

@@ -27,7 +27,7 @@ from .native import MEETINGS, meeting_words, native_function
 T = TypeVar("T")
 
 STANDSTILL = 0.1
-"""Seconds between two looks at whether all devices wait for each other."""
+"""Seconds between two looks for a deadlock: whether all devices wait for each other."""
 
 
 class _Exchange:
@@ -120,11 +120,11 @@ class ThreadGroup:
                 last = -1
             except queue.Empty:
                 met = int(self.state[MEETINGS])
-                if self._stands_still(running) and met == last:
+                if self._is_deadlocked(running) and met == last:
                     self._release()
                 last = met
 
-    def _stands_still(self, running: int) -> bool:
+    def _is_deadlocked(self, running: int) -> bool:
         """Whether all devices that run wait, and none has been let go.
 
         A device that goes on counts that before it waits again. So if the count stays the same, all

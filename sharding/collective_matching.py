@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ast import literal_eval
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 COLLECTIVES = frozenset(
     f"shard.{name}"
@@ -36,7 +36,7 @@ ANY_SIZE = -1
 """A size in a signature along which devices may bring different amounts."""
 
 SEND = "send"
-"""The kind of a message: its group is the device that it is for, its result the element type."""
+"""The kind of a message: its group is the device that it is for."""
 
 RECEIVE = "recv"
 """The kind that waits for a message: its group are the devices that may send it."""
@@ -48,7 +48,10 @@ class CollectiveSignature:
 
     - `kind`: the name of the operation without its dialect;
     - `group`: the devices that take part, in their order;
-    - `source`, `result`: the types that are brought and given, compared and printed;
+    - `source`: the type of what is brought; it is printed and not compared, since it may say its
+      sizes on one device and leave them open on another;
+    - `element`: its element type;
+    - `result`: the type of what is given;
     - `sizes`: of what is brought, `ANY_SIZE` along a dimension that joins unequal pieces;
     - `parameters`: everything else by name: the reduction, dimensions, the root, ... Values are
       printed, lists as text.
@@ -56,7 +59,8 @@ class CollectiveSignature:
 
     kind: str
     group: tuple[int, ...]
-    source: object
+    source: object = field(compare=False)
+    element: object
     result: object
     sizes: tuple[int, ...] = ()
     parameters: tuple[tuple[str, object], ...] = ()
@@ -71,7 +75,7 @@ class CollectiveSignature:
         reduction = parameters.pop("reduction", None)
         source, result = str(self.source), str(self.result)
         words = [self.kind, *([str(reduction)] if reduction is not None else []), "of", source]
-        if result != source and self.kind not in (SEND, RECEIVE):
+        if result != source:
             words += ["to", result]
         different = [
             f"{name} = {value}"
@@ -90,9 +94,9 @@ class CollectiveSignature:
         return " ".join(words)
 
     def text(self) -> str:
-        """The signature as a literal of Python, equal for equal signatures."""
+        """The signature as a literal of Python, to send it to another process."""
         parameters = tuple((name, str(value)) for name, value in self.parameters)
-        types = (str(self.source), str(self.result))
+        types = (str(self.source), str(self.element), str(self.result))
         return repr((self.kind, self.group, *types, self.sizes, parameters))
 
     @staticmethod
@@ -103,7 +107,7 @@ class CollectiveSignature:
 
     def takes(self, sent: CollectiveSignature) -> bool:
         """Whether a message is what this one waits for: as many elements of the same type."""
-        return (self.result, self.sizes) == (sent.result, sent.sizes)
+        return (self.element, self.sizes) == (sent.element, sent.sizes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,6 +164,39 @@ def test_inputs_per_rank(tmp_path: Path) -> None:
     assert "4x3xf32=[1 1 1][1 1 1][2 2 2][2 2 2]" in done.stdout
 
 
+TOOL = """
+import sys
+from mesh_opt.tools.ranks import run_on_ranks
+
+def main(arguments, stdin, stdout, stderr):
+    from mesh_opt.runtime.mpi_supervisor import supervisor
+    if supervisor().rank == 1:
+        {end}
+    return 0
+
+sys.exit(run_on_ranks(main))
+"""
+
+
+@pytest.mark.skipif(not NIGHTLY, reason="takes seconds")
+@pytest.mark.parametrize(
+    ("end", "message"),
+    [
+        ("raise SystemExit('enough')", "enough\n"),
+        ("raise SystemExit(3)", ""),
+        ("raise KeyError('lost')", "KeyError: 'lost'\n"),
+        ("return 7", ""),
+    ],
+)
+def test_a_tool_whose_rank_ends_early(end: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "tool.py"
+    path.write_text(TOOL.format(end=end))
+    done = launch("-n", "3", sys.executable, str(path), timeout=60)
+    assert done.returncode != 0
+    assert done.stderr.endswith(message)
+    assert done.stderr.count("Traceback") == ("KeyError" in message)
+
+
 PROCESS = """
 import sys, time
 import numpy as np

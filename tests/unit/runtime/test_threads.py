@@ -165,6 +165,36 @@ def test_a_device_that_reads_what_it_has_gathered_is_waited_for() -> None:
         assert all(result.tolist() == [-1, -2, -2, 1, 2, 2] for (result,) in results)
 
 
+def test_pieces_of_known_and_different_sizes_are_joined() -> None:
+    text = """
+    shard.grid @g(shape = 2)
+    func.func @main(%a: tensor<8xf32>) -> tensor<?xf32> {
+      %zero = arith.constant 0 : index
+      %p = shard.process_linear_index on @g : index
+      %first = arith.cmpi eq, %p, %zero : index
+      %r = scf.if %first -> (tensor<?xf32>) {
+        %s = tensor.extract_slice %a[0] [2] [1] : tensor<8xf32> to tensor<2xf32>
+        %0 = shard.all_gather %s on @g grid_axes = [0] gather_axis = 0
+            : tensor<2xf32> -> tensor<?xf32>
+        scf.yield %0 : tensor<?xf32>
+      } else {
+        %n = arith.addi %p, %p : index
+        %s = tensor.extract_slice %a[0] [%n] [1] : tensor<8xf32> to tensor<?xf32>
+        %0 = shard.all_gather %s on @g grid_axes = [0] gather_axis = 0
+            : tensor<?xf32> -> tensor<?xf32>
+        scf.yield %0 : tensor<?xf32>
+      }
+      return %r : tensor<?xf32>
+    }"""
+    for sizes in ("%n = arith.addi %p, %p", "%n = arith.addi %p, %zero"):
+        changed = text.replace("%n = arith.addi %p, %p", sizes)
+        given = np.arange(8, dtype=np.float32)
+        expected = api.compile(changed, stages=False).main(given)
+        assert api.compile(changed, backend="numba", stages=False).main(given).tolist() == (
+            expected.tolist()
+        )
+
+
 def test_collectives_run_whose_results_nobody_reads() -> None:
     other = """
     %d = shard.all_reduce %a on @g grid_axes = [0] : tensor<2xf32> -> tensor<2xf32>
