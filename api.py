@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -117,10 +118,14 @@ def _run_with_mpi(
     inputs: Sequence[Array],
     grid: Grid | None,
     devices: Sequence[str] | None,
+    inputs_per_rank: bool = False,
 ) -> list[Array]:
-    from .backend.compile import run_on_ranks
+    from .backend.ranks import RankError, run_on_ranks
 
-    return run_on_ranks(module, function, inputs, grid, devices)
+    try:
+        return run_on_ranks(module, function, inputs, grid, devices, inputs_per_rank)
+    except RankError as problem:
+        raise ExecutionError(str(problem)) from problem
 
 
 BACKENDS: dict[str, Backend] = {
@@ -128,7 +133,7 @@ BACKENDS: dict[str, Backend] = {
     "numba": _run_with_numba,
     "mpi": _run_with_mpi,
 }
-"""What programs can be run with; `mpi` is for ranks of `mpiexec -n N python -m mpi4py ...`."""
+"""What programs can be run with; `mpi` is for the ranks of `mpiexec -n N python -m mpi4py ...`."""
 
 
 class Function:
@@ -227,6 +232,9 @@ class Program:
         """Extents for a grid that the program leaves open."""
         self.devices: tuple[str, ...] | None = None
         """The kinds of the devices at hand; `None`: whatever the program names exists."""
+        self.inputs_per_rank = False
+        """With the backend `mpi`: whether each rank takes its part of whole arrays of its own, of
+        the same shapes; else all must be given the same, which is looked at."""
         self._texts = tuple(texts)
         self._backend = backend
         self._functions: dict[str, Function] = {}
@@ -266,6 +274,8 @@ class Program:
             raise ValueError(
                 f"there is no backend '{name or self._backend}'; there are {', '.join(BACKENDS)}"
             )
+        if found is _run_with_mpi:
+            return partial(_run_with_mpi, inputs_per_rank=self.inputs_per_rank)
         return found
 
     def statistics(self) -> list[DeviceStatistics]:

@@ -10,13 +10,21 @@ from xdsl.ir import Operation
 from ..dialects.diagnostics import OperationError
 from ..interpreter.attributes import flag, integer, integer_lists, integers, mixed
 from ..interpreter.shard import resolve_grid
+from ..interpreter.signatures import collective_signature, message_signature, reduction_kind
 from ..interpreter.values import Value
-from ..runtime.collectives import Collective, Group, group_of, result_shape
+from ..runtime.collectives import Collective, Group, Shape, group_of, result_shape
 from ..runtime.communicator import Communicator
+from ..sharding.collective_matching import (
+    ANY_SIZE,
+    RECEIVE,
+    SEND,
+    CollectiveSignature,
+    DeviceState,
+)
 from ..sharding.grid import Grid
 from ..sharding.sharding import Axes, ReductionKind
 from .elements import Element, element_of
-from .known_values import shape_of, tensor_element
+from .known_values import tensor_element
 from .recording_frame import RecordingFrame
 from .reductions import combiner
 from .tensors import Tensor
@@ -48,12 +56,14 @@ def _elements(op: Operation) -> tuple[Element, Element]:
 
 
 def _shapes_of_group(
-    frame: RecordingFrame, op: Operation, group: Group, own: tuple[int, ...]
-) -> list[tuple[int, ...]]:
-    """What the group brings. Known shapes are the same everywhere; others are asked for."""
-    if all(size >= 0 for value in (op.operands[0], op.results[0]) for size in shape_of(value)):
-        return [own] * group.size
-    return _communicator(frame, op).exchange(group, own)
+    frame: RecordingFrame, op: Operation, group: Group, signature: CollectiveSignature
+) -> tuple[Shape, ...]:
+    """What the group brings, where that may differ; nothing if all bring the same."""
+    if ANY_SIZE not in signature.sizes or group.size == 1:
+        return ()
+    own = frame.tensor(op.operands[0]).shape
+    state = DeviceState(signature, op)
+    return tuple(_communicator(frame, op).exchange(group, state, own, frame.recorder.flush))
 
 
 def _record(frame: RecordingFrame, op: Operation, collective: Collective, source: Tensor) -> Tensor:
@@ -80,14 +90,16 @@ def _rooted(kind: str, axis_name: str | None = None) -> Rule:
 
     def rule(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
         grid, axes, group = _group(frame, op)
-        root = _rank(frame, op, grid, axes, "root")
-        return (_meet(frame, op, group, kind, axis_name, None, root),)
+        index, root = _rank(frame, op, grid, axes, "root")
+        return (_meet(frame, op, group, kind, axis_name, None, root, root=index),)
 
     return rule
 
 
-def _rank(frame: RecordingFrame, op: Operation, grid: Grid, axes: Axes, name: str) -> int:
-    """The rank in the group at which a multi-index points."""
+def _rank(
+    frame: RecordingFrame, op: Operation, grid: Grid, axes: Axes, name: str
+) -> tuple[tuple[int, ...], int]:
+    """A multi-index, and the rank in the group at which it points."""
     index = mixed(op, name, [frame.number(operand) for operand in op.operands[1:]])
     extents = [grid.shape[axis] or 0 for axis in axes]
     inside = len(index) == len(axes) and all(
@@ -97,7 +109,7 @@ def _rank(frame: RecordingFrame, op: Operation, grid: Grid, axes: Axes, name: st
         raise OperationError(
             op, f"has {name} {list(index)}, which is not in a group of shape {extents}"
         )
-    return int(np.ravel_multi_index(index, extents)) if axes else 0
+    return index, int(np.ravel_multi_index(index, extents)) if axes else 0
 
 
 def _meet(
@@ -107,7 +119,8 @@ def _meet(
     kind: str,
     axis_name: str | None,
     concat_name: str | None,
-    root: int | None,
+    root_rank: int | None,
+    **numbers: Sequence[int],
 ) -> Tensor:
     source = frame.tensor(op.operands[0])
     axis = integer(op, axis_name) if axis_name else 0
@@ -115,53 +128,31 @@ def _meet(
     for each in (axis, concat_axis) if axis_name else ():
         if not 0 <= each < len(source.shape):
             raise OperationError(op, f"has no dimension {each}: its rank is {len(source.shape)}")
-    shapes = _shapes_of_group(frame, op, group, source.shape)
-    _check_shapes(op, kind, shapes, axis if axis_name else None, concat_axis)
+    signature = collective_signature(op, group.processes, source.shape, **numbers)
+    shapes = _shapes_of_group(frame, op, group, signature)
     source_element, result_element = _elements(op)
     reduction = _reduction(op, result_element) if "reduce" in kind else ReductionKind.SUM
-    shape = result_shape(kind, group, shapes, axis, concat_axis)
     collective = Collective(
         kind,
         group,
         source.shape,
         source_element,
-        shape,
+        result_shape(kind, group, shapes or (source.shape,) * group.size, axis, concat_axis),
         result_element,
         axis,
         concat_axis,
-        root,
+        root_rank,
         reduction=reduction,
+        shapes=shapes,
+        meant=signature,
     )
     return _record(frame, op, collective, source)
 
 
-def _check_shapes(
-    op: Operation,
-    kind: str,
-    shapes: Sequence[tuple[int, ...]],
-    axis: int | None,
-    concat_axis: int,
-) -> None:
-    """Shapes may differ along the dimension that is joined only."""
-    free = {"all_gather": axis, "gather": axis, "all_to_all": concat_axis}.get(kind)
-    fixed = {
-        tuple(size for dimension, size in enumerate(shape) if dimension != free) for shape in shapes
-    }
-    if len(fixed) > 1:
-        texts = ", ".join("x".join(map(str, shape)) for shape in shapes)
-        raise OperationError(op, f"meets shapes that do not fit together: {texts}")
-
-
 def _reduction(op: Operation, element: Element) -> ReductionKind:
-    found = op.get_attr_or_prop("reduction")
-    kind = getattr(found, "kind", found)
-    name = str(getattr(kind, "data", ReductionKind.SUM))
-    try:
-        reduction = ReductionKind(name)
-    except ValueError as error:
-        raise OperationError(op, f"has the unknown reduction '{name}'") from error
+    reduction = reduction_kind(op)
     if combiner(reduction, element) is None:
-        raise OperationError(op, f"has reduction '{name}', which {element.name} does not have")
+        raise OperationError(op, f"has reduction '{reduction}', which {element.name} does not have")
     return reduction
 
 
@@ -200,30 +191,31 @@ def _permute(
         result_element,
         sender=sender,
         receiver=receiver,
+        meant=collective_signature(op, group.processes, source.shape),
     )
     return _record(frame, op, collective, source)
 
 
 def _send(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
     grid, axes, group = _group(frame, op)
-    receiver = group.processes[_rank(frame, op, grid, axes, "destination")]
+    _, receiver = _rank(frame, op, grid, axes, "destination")
     source = frame.tensor(op.operands[0])
-    frame.recorder.add(
-        _communicator(frame, op).send_command(source.place, source.nbytes, receiver, op)
-    )
+    signature = message_signature(op, SEND, [group.processes[receiver]], source.shape)
+    state = DeviceState(signature, op)
+    frame.recorder.add(_communicator(frame, op).send_command(source.place, source.nbytes, state))
     return (source,)
 
 
 def _receive(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
     grid, axes, group = _group(frame, op)
-    sender = None
+    senders = group.processes
     if op.get_attr_or_prop("source") is not None:
-        sender = group.processes[_rank(frame, op, grid, axes, "source")]
+        _, sender = _rank(frame, op, grid, axes, "source")
+        senders = (senders[sender],)
     shape = frame.resolver.shape(op.operands[0])
     target = frame.recorder.new_tensor(shape, _elements(op)[1].dtype)
-    frame.recorder.add(
-        _communicator(frame, op).receive_command(target.place, target.nbytes, sender, op)
-    )
+    state = DeviceState(message_signature(op, RECEIVE, senders, shape), op)
+    frame.recorder.add(_communicator(frame, op).receive_command(target.place, target.nbytes, state))
     return (target,)
 
 
@@ -246,9 +238,13 @@ def _update_halo(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
             raise OperationError(
                 op, f"has {tensor.shape[dimension]} elements to hold halos of {low} and {high}"
             )
+        group = group_of(grid, frame.recorder.process, lists[dimension])
+        signature = collective_signature(
+            op, group.processes, tensor.shape, dimension=(dimension,), halo_sizes=(low, high)
+        )
         collective = Collective(
             "halo",
-            group_of(grid, frame.recorder.process, lists[dimension]),
+            group,
             tensor.shape,
             element,
             tensor.shape,
@@ -256,6 +252,8 @@ def _update_halo(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
             dimension,
             low=low,
             high=high,
+            shapes=_shapes_of_group(frame, op, group, signature),
+            meant=signature,
         )
         tensor = _record(frame, op, collective, tensor)
     return (tensor,)

@@ -5,7 +5,7 @@
     outputs = program.run_partitioned("main", global_inputs)
 
 The first call with inputs of some shapes records command buffers and compiles what kernels are
-not in the cache; later calls with the same shapes replay them.
+not in the cache; later calls with the same shapes replay them. `ranks.py` runs a program on MPI.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
-from math import prod
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -39,17 +39,17 @@ from ..interpreter.run import (
     grid_of,
     scattered,
 )
+from ..interpreter.signatures import mismatch_error
 from ..interpreter.spmd import run_lockstep
 from ..interpreter.values import Value
-from ..runtime.collectives import Collective
 from ..runtime.commands import CommandBuffer, CommandFailed, DeviceMemory, Statistics
-from ..runtime.communicator import Communicator, DeviceFailed
+from ..runtime.communicator import Communicator
 from ..runtime.guards import OVERWRITTEN, Guards
-from ..runtime.native import MISMATCHED, TOO_NARROW
+from ..runtime.native import TOO_NARROW
 from ..runtime.threads import ThreadGroup
+from ..sharding.collective_matching import CollectiveMismatch
 from ..sharding.grid import Grid
 from .block_recorder import BlockRecorder
-from .elements import integer_element
 from .kernel_text import FIRST_FAILURE, Failure
 from .recorder import RecordedProgram, Recorder
 from .tensors import Array, Tensor
@@ -145,7 +145,6 @@ class CompiledProgram:
         self._recording_lock = threading.Lock()
         self._last: list[Statistics] = []
         self._last_devices: dict[int, list[DeviceStatistics]] = {}
-        self._is_shared = False
 
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
         """Run a function on one device; `shard` annotations are identities."""
@@ -165,7 +164,7 @@ class CompiledProgram:
         """
         target = find_function(self._program, function)
         arguments, results = boundaries(target)
-        grid = grid or self._grid_of(target)
+        grid = grid or self.grid_of(target)
         if grid is None:
             return self.run(function, inputs)
         if not grid.is_static:
@@ -199,46 +198,27 @@ class CompiledProgram:
                         target, local[communicator.process], grid, communicator, key
                     )
                 )
-            except DeviceFailed as failure:
-                # Nobody failed by itself: the devices wait for each other in vain.
-                source = failure.source if isinstance(failure.source, Operation) else target
-                message = "is waited at by a device, but the devices of its group never meet there"
-                raise OperationError(source, message) from failure
+            except CollectiveMismatch as mismatch:
+                raise mismatch_error(mismatch, target) from mismatch
 
-    def run_on(
+    def run_as_process(
         self,
         communicator: Communicator,
-        function: str,
+        target: Operation,
         inputs: Sequence[Array],
-        grid: Grid | None = None,
+        grid: Grid,
+        key: object,
     ) -> list[Array]:
-        """Run a partitioned function as one process of a grid, as all the others do, too.
+        """Run a function on local inputs as one process of a grid, as all the others do, too.
 
-        Inputs are global and the same everywhere; so are the results.
+        `key` tells calls apart for which different things must be recorded: by the shapes and the
+        scalars of all processes.
         """
         with self._lock:
-            target = find_function(self._program, function)
-            arguments, results = boundaries(target)
-            grid = grid or self._grid_of(target)
-            if grid is None:
-                raise InputError(f"@{function} is not partitioned")
-            world = communicator.world
-            if grid.device_count() != world.size:
-                raise InputError(
-                    f"grid @{grid.name} has {grid.device_count()} devices, but {world.size} run"
-                )
-            if not self._is_shared:
-                _check_same_program(communicator, self._module)
-                self._is_shared = True
-            local = scattered(target, arguments, inputs, grid)
-            key = tuple(_input_key(array) for each in local for array in each)
             self._last, self._last_devices = [], {}
-            own = self._run_on_device(target, local[communicator.process], grid, communicator, key)
-            everywhere = [_gather_everywhere(communicator, array) for array in own]
-            outputs = [list(each) for each in zip(*everywhere, strict=True)]
-            return gathered(target, results, outputs, grid)
+            return self._run_on_device(target, inputs, grid, communicator, key)
 
-    def _grid_of(self, target: Operation) -> Grid | None:
+    def grid_of(self, target: Operation) -> Grid | None:
         """The grid of a partitioned function, looked for once: a module does not change."""
         if target not in self._grids:
             self._grids[target] = grid_of(self._module, target)
@@ -248,6 +228,16 @@ class CompiledProgram:
     def symbols(self) -> Program:
         """The module as the interpreter reads it."""
         return self._program
+
+    @cached_property
+    def operations(self) -> Sequence[Operation]:
+        """All operations of the module: their numbers are the same wherever it is read."""
+        return list(self._module.walk())
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells the module from others."""
+        return sha256(str(self._module).encode()).hexdigest()[:16]
 
     def close(self) -> None:
         """End the devices' threads."""
@@ -288,15 +278,13 @@ class CompiledProgram:
             self._last.append(recording.buffer.statistics)
             self._last_devices[process] = recording.statistics
             results = recording.run(arrays)
-            if _is_true_everywhere(communicator, is_replayable):
+            if is_replayable if communicator is None else communicator.end(is_replayable):
                 # The oldest goes, on all devices alike: they have seen the same calls.
                 while len(recordings) >= MOST_RECORDINGS:
                     del recordings[next(iter(recordings))]
                 recordings[key] = recording
             return results
         except CommandFailed as failure:
-            if failure.is_released:
-                raise DeviceFailed(failure.source) from failure
             raise _located(failure, target, communicator) from failure
         except OperationError as error:
             raise _on_device(error, communicator) from error
@@ -332,7 +320,7 @@ class CompiledProgram:
             recorder.is_replayable = False
         routine = run_function(target, passed(target, arguments), BlockRecorder(recorder))
         try:
-            (returned,) = run_lockstep([recorder.run(routine)])
+            (returned,) = run_lockstep([recorder.run(routine)], target)
         except OperationError:
             # What comes before it may fail first.
             recorder.run_what_may_fail()
@@ -365,36 +353,6 @@ def _device_statistics(
     return found
 
 
-def _is_true_everywhere(communicator: Communicator | None, flag: bool) -> bool:
-    """Devices that record meet, so all of them must record again if one must."""
-    if communicator is None:
-        return flag
-    return all(each == (1,) for each in communicator.exchange(communicator.world, (int(flag),)))
-
-
-def _check_same_program(communicator: Communicator, module: ModuleOp) -> None:
-    """Processes of different programs would wait for each other in vain."""
-    digest = sha256(str(module).encode()).digest()
-    own = (int.from_bytes(digest[:7], "little"),)
-    if any(each != own for each in communicator.exchange(communicator.world, own)):
-        raise InputError("the processes of the grid hold different programs")
-
-
-def _gather_everywhere(communicator: Communicator, array: Array) -> list[Array]:
-    """Every process's array, of shapes that may differ."""
-    world = communicator.world
-    element = integer_element(8)
-    shapes = communicator.exchange(world, array.shape)
-    sizes = [prod(shape) * array.itemsize for shape in shapes]
-    flat = np.asarray(array, order="C").reshape(-1).view(np.int8)
-    gather = Collective("all_gather", world, flat.shape, element, (sum(sizes),), element)
-    parts = np.split(communicator.perform(gather, flat), np.cumsum(sizes)[:-1])
-    return [
-        part.copy().view(array.dtype).reshape(shape)
-        for part, shape in zip(parts, shapes, strict=True)
-    ]
-
-
 def _is_array(value: Value) -> bool:
     return isinstance(value, Tensor) or not np.asarray(value).dtype.hasobject
 
@@ -411,8 +369,6 @@ def _located(
     message = f"failed with status {failure.status}"
     if failure.status == TOO_NARROW:
         message = "has a halo that is wider than what the neighbour holds"
-    elif failure.status == MISMATCHED:
-        message = "meets another collective on other devices of its group"
     elif failure.status == OVERWRITTEN:
         message = "writes where it must not: outside of a buffer, or to an input or a constant"
     elif failure.status >= FIRST_FAILURE:
@@ -446,29 +402,6 @@ def compiled(
     if key not in programs:
         programs[key] = compile_program(module, devices=key, guard=guard)
     return programs[key]
-
-
-def run_on_ranks(
-    module: ModuleOp,
-    function: str,
-    inputs: Sequence[Array],
-    grid: Grid | None = None,
-    devices: Sequence[str] | None = None,
-) -> list[Array]:
-    """Run a function as one of the MPI ranks that all call this; inputs and results are global.
-
-    Raises InputError without mpi4py, and where ranks hold different programs.
-    """
-    try:
-        from ..runtime.mpi import world_communicator
-    except ImportError as error:
-        message = "running on MPI ranks needs mpi4py: pip install 'mesh-opt[mpi]'"
-        raise InputError(message) from error
-    program = compiled(module, devices)
-    target = find_function(program.symbols, function)
-    if grid is None and grid_of(module, target) is None:
-        return program.run(function, inputs)
-    return program.run_on(world_communicator(), function, inputs, grid)
 
 
 def run_partitioned(

@@ -154,9 +154,13 @@ class Recorder(Device):
         return part.view(tensor.dtype).reshape(tensor.shape).copy()
 
     def flush(self) -> None:
-        """Run what has been recorded; its buffers become resident."""
+        """Run what has been recorded; its buffers become resident.
+
+        What is recorded of the program then is for these inputs only.
+        """
         if not self.commands:
             return
+        self.is_replayable = False
         buffer = CommandBuffer(self.commands, [], self._state(), self._workers, True, self._guards)
         self.commands = []
         buffer.run([array.reshape(-1).view(np.uint8) for array in self.inputs])
@@ -189,7 +193,6 @@ class Recorder(Device):
         """Append a command."""
         self.commands.append(command)
         if len(self.commands) >= LARGEST_RECORDING:
-            self.is_replayable = False
             self.flush()
 
     def copy(self, source: Tensor, target: Tensor, operation: Operation | None) -> None:

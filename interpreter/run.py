@@ -23,6 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..dialects.boundary import Boundary, argument_boundary, result_boundary
 from ..dialects.diagnostics import OperationError
 from ..dialects.reading import symbol_name
+from ..sharding.collective_matching import COLLECTIVES
 from ..sharding.grid import Grid
 from ..sharding.sharding import Sharding
 from .attributes import attribute, integers, operation_name
@@ -76,7 +77,7 @@ def run(
     arguments = checked_inputs(argument_types(target), inputs)
     device = Device(program, memory=provide(module, devices))
     with np.errstate(all="ignore"):
-        (results,) = run_lockstep([_process(device, target, arguments)])
+        (results,) = run_lockstep([_process(device, target, arguments)], target)
     return [as_result(result) for result in results]
 
 
@@ -107,7 +108,7 @@ def run_spmd(
         for process, local in enumerate(inputs)
     ]
     with np.errstate(all="ignore"):
-        results = run_lockstep(processes)
+        results = run_lockstep(processes, target)
     return [[as_result(result) for result in local] for local in results]
 
 
@@ -296,26 +297,11 @@ def _called(program: Program, op: Operation) -> list[Operation]:
     return [found for root in roots if (found := program.lookup(op, root)) is not None]
 
 
-_ON_DEVICES = frozenset(
-    f"shard.{name}"
-    for name in (
-        "all_gather",
-        "all_reduce",
-        "all_slice",
-        "all_to_all",
-        "broadcast",
-        "gather",
-        "process_linear_index",
-        "process_multi_index",
-        "recv",
-        "reduce",
-        "reduce_scatter",
-        "scatter",
-        "send",
-        "shift",
-        "update_halo",
-    )
-)
+_ON_DEVICES = COLLECTIVES | {
+    "shard.all_slice",
+    "shard.process_linear_index",
+    "shard.process_multi_index",
+}
 """Operations that only mean something on the devices of a grid."""
 
 

@@ -15,9 +15,10 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
 from ..dialects.diagnostics import OperationError
+from ..sharding.collective_matching import RECEIVE, SEND
 from ..sharding.grid import Grid
 from ..sharding.local_shape import interval
-from ..sharding.sharding import Axes, ReductionKind
+from ..sharding.sharding import Axes
 from . import collectives
 from .attributes import (
     attribute,
@@ -27,11 +28,11 @@ from .attributes import (
     integers,
     mixed,
     operand_groups,
-    operation_name,
     symbol,
 )
 from .machine import Frame
 from .registry import Results, Routine, drives, executes
+from .signatures import collective_signature, message_signature, reduction_kind
 from .spmd import Combine, Receive, Rendezvous, Send
 from .values import Array, Value, shape_text, undefined
 
@@ -223,21 +224,30 @@ def _shard_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
 # Collectives
 
 
-def _signature(op: Operation) -> object:
-    """What two operations must have in common to be the same collective."""
-    attributes = {**op.attributes, **op.properties}
-    return operation_name(op), frozenset(attributes.items()), tuple(op.result_types)
-
-
 def _group(op: Operation, frame: Frame) -> tuple[Grid, Axes, tuple[int, ...]]:
     grid = _running_grid(op, frame)
     axes = _axes(op, grid, "grid_axes")
     return grid, axes, group_of(grid, axes, frame.device.process)
 
 
-def _meet(op: Operation, frame: Frame, payload: Value, combine: Combine) -> Routine:
-    """Bring a value to the group and receive what `combine` gives this device."""
+def _meet(
+    op: Operation,
+    frame: Frame,
+    payload: Value,
+    combine: Combine,
+    **numbers: Sequence[int],
+) -> Routine:
+    """Bring a value to the group and receive what `combine` gives this device.
+
+    `numbers` are parameters of the signature.
+    """
     _, _, group = _group(op, frame)
+    signature = collective_signature(op, group, np.shape(payload), **numbers)
+    return (yield Rendezvous(op, signature, payload, _located(op, combine)))
+
+
+def _located(op: Operation, combine: Combine) -> Combine:
+    """The same, with errors at the operation."""
 
     def combined(arrays: Sequence[Value]) -> Sequence[Value]:
         try:
@@ -245,22 +255,12 @@ def _meet(op: Operation, frame: Frame, payload: Value, combine: Combine) -> Rout
         except ValueError as error:
             raise OperationError(op, str(error)) from error
 
-    return (yield Rendezvous(op, group, _signature(op), payload, combined))
-
-
-def _kind(op: Operation) -> ReductionKind:
-    found = attribute(op, "reduction")
-    kind = getattr(found, "kind", found)
-    name = str(getattr(kind, "data", ReductionKind.SUM))
-    try:
-        return ReductionKind(name)
-    except ValueError as error:
-        raise OperationError(op, f"has the unknown reduction '{name}'") from error
+    return combined
 
 
 def _reduce(op: Operation) -> Callable[[Sequence[Value]], Array]:
     """Combine what the devices bring, converted to the result's element type."""
-    kind, source, target = _kind(op), op.operands[0].type, op.results[0].type
+    kind, source, target = reduction_kind(op), op.operands[0].type, op.results[0].type
 
     def combine(arrays: Sequence[Value]) -> Array:
         wide = [collectives.converted(np.asarray(a), source, target) for a in arrays]
@@ -324,8 +324,8 @@ def _reduce_scatter(op: Operation, operands: Sequence[Value], frame: Frame) -> R
 
 def _position(
     op: Operation, frame: Frame, name: str, dynamic: Sequence[Value]
-) -> tuple[int, tuple[int, ...]]:
-    """Where in this device's group the multi-index of attribute `name` points; the group."""
+) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    """The multi-index of attribute `name`: where in the group it points, itself, the group."""
     grid, axes, group = _group(op, frame)
     index = mixed(op, name, dynamic)
     inside = len(index) == len(axes) and all(
@@ -340,7 +340,7 @@ def _position(
     position = 0
     for coordinate, axis in zip(index, axes, strict=True):
         position = position * (grid.shape[axis] or 0) + coordinate
-    return position, group
+    return position, index, group
 
 
 def _only_at(op: Operation, root: int, result: Array, count: int) -> list[Array]:
@@ -351,76 +351,65 @@ def _only_at(op: Operation, root: int, result: Array, count: int) -> list[Array]
 
 @drives("shard.broadcast")
 def _broadcast(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    root, _ = _position(op, frame, "root", operands[1:])
-    payload = (root, operands[0])
-    result = yield _meet(op, frame, payload, lambda brought: [_root_value(brought)] * len(brought))
+    position, root, _ = _position(op, frame, "root", operands[1:])
+    result = yield _meet(
+        op, frame, operands[0], lambda arrays: [arrays[position]] * len(arrays), root=root
+    )
     return (result,)
-
-
-def _root_value(brought: Sequence[tuple[int, Value]]) -> Array:
-    """What the root brought, if all agree who that is."""
-    return np.asarray(brought[_agreed_root(brought)][1])
-
-
-def _agreed_root(brought: Sequence[tuple[int, Value]]) -> int:
-    roots = {root for root, _ in brought}
-    if len(roots) > 1:
-        raise ValueError(f"has different roots on the devices of one group: {sorted(roots)}")
-    return roots.pop()
 
 
 @drives("shard.gather")
 def _gather(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    root, _ = _position(op, frame, "root", operands[1:])
+    position, root, _ = _position(op, frame, "root", operands[1:])
     axis = integer(op, "gather_axis")
 
-    def combine(brought: Sequence[tuple[int, Value]]) -> list[Array]:
-        result = collectives.joined([value for _, value in brought], axis)
-        return _only_at(op, _agreed_root(brought), result, len(brought))
+    def combine(arrays: Sequence[Value]) -> list[Array]:
+        return _only_at(op, position, collectives.joined(arrays, axis), len(arrays))
 
-    return ((yield _meet(op, frame, (root, operands[0]), combine)),)
+    return ((yield _meet(op, frame, operands[0], combine, root=root)),)
 
 
 @drives("shard.reduce")
 def _reduce_to_root(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    root, _ = _position(op, frame, "root", operands[1:])
+    position, root, _ = _position(op, frame, "root", operands[1:])
     reduce = _reduce(op)
 
-    def combine(brought: Sequence[tuple[int, Value]]) -> list[Array]:
-        result = reduce([value for _, value in brought])
-        return _only_at(op, _agreed_root(brought), result, len(brought))
+    def combine(arrays: Sequence[Value]) -> list[Array]:
+        return _only_at(op, position, reduce(arrays), len(arrays))
 
-    return ((yield _meet(op, frame, (root, operands[0]), combine)),)
+    return ((yield _meet(op, frame, operands[0], combine, root=root)),)
 
 
 @drives("shard.scatter")
 def _scatter(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    root, _ = _position(op, frame, "root", operands[1:])
+    position, root, _ = _position(op, frame, "root", operands[1:])
     axis = integer(op, "scatter_axis")
     result = yield _meet(
         op,
         frame,
-        (root, operands[0]),
-        lambda brought: collectives.pieces(_root_value(brought), axis, len(brought)),
+        operands[0],
+        lambda arrays: collectives.pieces(np.asarray(arrays[position]), axis, len(arrays)),
+        root=root,
     )
     return (result,)
 
 
 @drives("shard.send")
 def _send(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    position, group = _position(op, frame, "destination", operands[1:])
-    yield Send(op, group, None, operands[0], _no_meeting, group[position])
+    position, _, group = _position(op, frame, "destination", operands[1:])
+    signature = message_signature(op, SEND, [group[position]], np.shape(operands[0]))
+    yield Send(op, signature, operands[0], _no_meeting)
     return (operands[0],)
 
 
 @drives("shard.recv")
 def _recv(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    sender: int | None = None
-    _, _, group = _group(op, frame)
+    _, _, senders = _group(op, frame)
     if attribute(op, "source") is not None:
-        position, group = _position(op, frame, "source", operands[1:])
-        sender = group[position]
-    result = yield Receive(op, group, None, operands[0], _no_meeting, sender)
+        position, _, group = _position(op, frame, "source", operands[1:])
+        senders = (group[position],)
+    signature = message_signature(op, RECEIVE, senders, np.shape(operands[0]))
+    result = yield Receive(op, signature, operands[0], _no_meeting)
     return (result,)
 
 
@@ -474,20 +463,16 @@ def _update_halo(op: Operation, operands: Sequence[Value], frame: Frame) -> Rout
         dimension = split[place]
         low, high = sizes[2 * place], sizes[2 * place + 1]
         group = group_of(grid, lists[dimension], frame.device.process)
-        combine = _halo_exchange(op, dimension, low, high)
-        signature = (_signature(op), dimension, low, high)
-        result = yield Rendezvous(op, group, signature, result, combine)
+        signature = collective_signature(
+            op, group, result.shape, dimension=(dimension,), halo_sizes=(low, high)
+        )
+        combine = _halo_exchange(dimension, low, high)
+        result = yield Rendezvous(op, signature, result, _located(op, combine))
     if isinstance(op.operands[0].type, MemRefType):
         target[...] = result
         return (target,)
     return (result,)
 
 
-def _halo_exchange(op: Operation, dimension: int, low: int, high: int) -> Combine:
-    def combine(arrays: Sequence[Value]) -> list[Array]:
-        try:
-            return collectives.exchanged_halos(arrays, dimension, low, high)
-        except ValueError as error:
-            raise OperationError(op, str(error)) from error
-
-    return combine
+def _halo_exchange(dimension: int, low: int, high: int) -> Combine:
+    return lambda arrays: collectives.exchanged_halos(arrays, dimension, low, high)

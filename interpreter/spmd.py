@@ -1,8 +1,8 @@
 """All devices of a grid in lockstep: run each to its next rendezvous, match, let them go on.
 
-Devices take turns. A collective happens as soon as every device of its group waits at one with
-the same name and attributes over the same group; anything else that stops everybody is
-reported as a deadlock with the place where each device waits.
+Devices take turns. A collective happens as soon as every device of its group waits at one of the
+same signature over the same group. Where signatures of one group differ, where everybody waits in
+vain, and where a message is left over, the error names two devices and their operations.
 """
 
 from __future__ import annotations
@@ -14,8 +14,13 @@ from typing import Any
 
 from xdsl.ir import Operation
 
-from ..dialects.diagnostics import Note, OperationError
-from .attributes import operation_name
+from ..sharding.collective_matching import (
+    ENDED,
+    CollectiveMismatch,
+    CollectiveSignature,
+    DeviceState,
+)
+from .signatures import mismatch_error
 from .values import Value
 
 Combine = Callable[[Sequence[Value]], Sequence[Value]]
@@ -24,31 +29,30 @@ Combine = Callable[[Sequence[Value]], Sequence[Value]]
 
 @dataclass(frozen=True, slots=True)
 class Rendezvous:
-    """A device waits at `operation` until the whole `group` (process numbers, ordered) does.
+    """A device waits at `operation` until the group of its signature does.
 
-    `signature` is what must be equal for two operations to be the same collective.
     `combine` is called once for the group.
     """
 
     operation: Operation
-    group: tuple[int, ...]
-    signature: object
+    signature: CollectiveSignature
     payload: Value
     combine: Combine
+
+    @property
+    def state(self) -> DeviceState:
+        """Where the device is."""
+        return DeviceState(self.signature, self.operation)
 
 
 @dataclass(frozen=True, slots=True)
 class Send(Rendezvous):
-    """A message to one device, which is not waited for."""
-
-    receiver: int
+    """A message to the one device of the group, which is not waited for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Receive(Rendezvous):
-    """Wait for a message from `sender`, or from anybody if it is `None`."""
-
-    sender: int | None
+    """Wait for a message from any device of the group."""
 
 
 Process = Generator[Rendezvous, Any, Any]
@@ -60,17 +64,24 @@ class _Board:
 
     waiting: dict[int, Rendezvous] = field(default_factory=dict[int, Rendezvous])
     results: dict[int, Any] = field(default_factory=dict[int, Any])
-    mail: dict[tuple[int, int], deque[Value]] = field(
-        default_factory=dict[tuple[int, int], deque[Value]]
+    mail: dict[tuple[int, int], deque[Send]] = field(
+        default_factory=dict[tuple[int, int], deque[Send]]
     )
 
 
-def run_lockstep(processes: Sequence[Process]) -> list[Any]:
-    """Run all devices to their end; returns what each returned.
+def run_lockstep(processes: Sequence[Process], function: Operation) -> list[Any]:
+    """Run all devices through a function to its end; returns what each returned.
 
-    Raises OperationError where devices wait for each other in vain.
+    Raises OperationError where devices do not match: in a collective, or in a message.
     """
     board = _Board()
+    try:
+        return _run(board, processes)
+    except CollectiveMismatch as mismatch:
+        raise mismatch_error(mismatch, function) from mismatch
+
+
+def _run(board: _Board, processes: Sequence[Process]) -> list[Any]:
     ready: deque[tuple[int, Any]] = deque((device, None) for device in range(len(processes)))
     while True:
         while ready:
@@ -78,11 +89,16 @@ def run_lockstep(processes: Sequence[Process]) -> list[Any]:
             _advance(board, processes[device], device, value)
             ready.extend(_release(board))
         if not board.waiting:
-            return [board.results[device] for device in range(len(processes))]
+            break
         anybody = _receive_from_anybody(board)
         if anybody is None:
-            raise _deadlock(board)
+            states = {device: request.state for device, request in board.waiting.items()}
+            raise CollectiveMismatch(states | dict.fromkeys(board.results, ENDED))
         ready.append(anybody)
+    for (sender, receiver), box in board.mail.items():
+        if box:
+            raise CollectiveMismatch({sender: box[0].state, receiver: ENDED})
+    return [board.results[device] for device in range(len(processes))]
 
 
 def _advance(board: _Board, process: Process, device: int, value: Any) -> None:
@@ -96,7 +112,8 @@ def _advance(board: _Board, process: Process, device: int, value: Any) -> None:
         if not isinstance(request, Send):
             board.waiting[device] = request
             return
-        board.mail.setdefault((device, request.receiver), deque()).append(request.payload)
+        (receiver,) = request.signature.group
+        board.mail.setdefault((device, receiver), deque()).append(request)
         value = request.payload
 
 
@@ -106,53 +123,48 @@ def _release(board: _Board) -> list[tuple[int, Any]]:
     for device in list(board.waiting):
         request = board.waiting.get(device)
         if isinstance(request, Receive):
-            box = board.mail.get((request.sender, device)) if request.sender is not None else None
-            if box:
-                del board.waiting[device]
-                released.append((device, box.popleft()))
+            if len(request.signature.group) == 1:
+                released += _delivered(board, device, request)
         elif request is not None and _is_complete(board, request):
-            meeting = [board.waiting.pop(member) for member in request.group]
+            group = request.signature.group
+            meeting = [board.waiting.pop(member) for member in group]
             received = request.combine([member.payload for member in meeting])
-            released.extend(zip(request.group, received, strict=True))
+            released.extend(zip(group, received, strict=True))
     return released
 
 
 def _is_complete(board: _Board, request: Rendezvous) -> bool:
-    for member in request.group:
+    """Whether a whole group waits. Raises CollectiveMismatch if not all for one collective."""
+    group = request.signature.group
+    for member in group:
         other = board.waiting.get(member)
-        if other is None or isinstance(other, Receive):
+        if other is None or isinstance(other, Receive) or other.signature.group != group:
             return False
-        if other.group != request.group or other.signature != request.signature:
-            return False
+    if any(board.waiting[member].signature != request.signature for member in group):
+        raise CollectiveMismatch({member: board.waiting[member].state for member in group})
     return True
 
 
+def _delivered(board: _Board, device: int, request: Receive) -> list[tuple[int, Any]]:
+    """A device that waits for a message with the first one for it, the lowest sender's, if any.
+
+    Raises CollectiveMismatch if that is not what the device waits for.
+    """
+    for sender in sorted(request.signature.group):
+        box = board.mail.get((sender, device))
+        if box:
+            message = box.popleft()
+            if not request.signature.takes(message.signature):
+                raise CollectiveMismatch({sender: message.state, device: request.state})
+            del board.waiting[device]
+            return [(device, message.payload)]
+    return []
+
+
 def _receive_from_anybody(board: _Board) -> tuple[int, Any] | None:
-    """The first device that would take any message and has one: the lowest sender's."""
-    for device in sorted(board.waiting):
-        request = board.waiting[device]
-        if not isinstance(request, Receive) or request.sender is not None:
-            continue
-        for (_, receiver), box in sorted(board.mail.items(), key=lambda entry: entry[0]):
-            if receiver == device and box:
-                del board.waiting[device]
-                return device, box.popleft()
+    """The first device that would take a message of several devices and has one."""
+    for device, request in sorted(board.waiting.items(), key=lambda entry: entry[0]):
+        if isinstance(request, Receive):
+            for delivered in _delivered(board, device, request):
+                return delivered
     return None
-
-
-def _deadlock(board: _Board) -> OperationError:
-    first = min(board.waiting)
-    request = board.waiting[first]
-    notes: list[Note] = []
-    for device, other in sorted(board.waiting.items()):
-        name = operation_name(other.operation)
-        group = ", ".join(map(str, other.group))
-        notes.append(Note(f"device {device} waits at {name} for [{group}]", other.operation))
-    finished = sorted(board.results)
-    if finished:
-        notes.append(Note(f"finished already: {', '.join(map(str, finished))}"))
-    return OperationError(
-        request.operation,
-        f"is waited at by device {first}, but the devices of its group never meet there",
-        notes,
-    )

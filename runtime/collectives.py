@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ..backend.elements import Element
+from ..sharding.collective_matching import CollectiveSignature
 from ..sharding.grid import Grid
 from ..sharding.local_shape import interval
 from ..sharding.sharding import ReductionKind
@@ -43,7 +44,9 @@ class Collective:
     - `concat_axis`: for `all_to_all`, where the pieces are joined;
     - `root`: the rank of the root, where there is one;
     - `sender`, `receiver`: for `permute`, the ranks to get from and to send to, `None` for nobody;
-    - `low`, `high`: for `halo`, how much of `axis` belongs to the neighbours.
+    - `low`, `high`: for `halo`, how much of `axis` belongs to the neighbours;
+    - `shapes`: what each of the group brings, in order; nothing if all bring the same;
+    - `meant`: the signature of the operation, if there is one.
     """
 
     kind: str
@@ -60,6 +63,34 @@ class Collective:
     low: int = 0
     high: int = 0
     reduction: ReductionKind = ReductionKind.SUM
+    shapes: tuple[Shape, ...] = ()
+    meant: CollectiveSignature | None = None
+
+    @property
+    def signature(self) -> CollectiveSignature:
+        """What all of the group must have in common."""
+        if self.meant is not None:
+            return self.meant
+        parameters = {
+            "reduction": self.reduction,
+            "axis": self.axis,
+            "concat_axis": self.concat_axis,
+            "root": self.root,
+            "halo_sizes": (self.low, self.high),
+        }
+        return CollectiveSignature(
+            self.kind,
+            self.group.processes,
+            self.source.name,
+            self.source.name,
+            self.result.name,
+            parameters=tuple(parameters.items()),
+        )
+
+    @property
+    def group_shapes(self) -> tuple[Shape, ...]:
+        """What each of the group brings, in order."""
+        return self.shapes or (self.source_shape,) * self.group.size
 
 
 def group_of(grid: Grid, process: int, axes: Sequence[int]) -> Group:

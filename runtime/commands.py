@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..sharding.collective_matching import DeviceState
 from .arena import Lifetime, place
 from .buffers import Buffer, Bytes, Storage, allocate
 from .guards import OVERWRITTEN, Guards
-from .native import COMMAND_WORDS, RELEASED, native_function
+from .native import COMMAND_WORDS, MISMATCHED, RELEASED, native_function
 from .sharing import Use, fill_results, lifetimes_of, merged, take_over
 
 Words = npt.NDArray[np.int64]
@@ -40,8 +41,8 @@ class Command:
     - `function`: its address, `f(bindings, constants, first_tile, last_tile) -> status`;
     - `bindings`: places, or numbers that are passed as they are;
     - `tiles`: how many there are; a device's workers share them;
-    - `is_collective`: it meets other devices, so one worker runs it;
     - `source`: what to name where it fails;
+    - `state`: of a collective, for what it waits; one worker runs it;
     - `in_place`: pairs of a binding that is written and one that is read, which may be the same
       memory: no element is read after the one in its place has been written;
     - `failures`: what its checks are about; the function tells a failed one by its status, and
@@ -53,7 +54,7 @@ class Command:
     constants: tuple[int, ...]
     tiles: int
     source: object
-    is_collective: bool = False
+    state: DeviceState | None = None
     in_place: tuple[tuple[int, int], ...] = ()
     failures: tuple[Any, ...] = ()
 
@@ -71,10 +72,7 @@ AnyCommand = Command | HostCommand
 
 
 class CommandFailed(Exception):
-    """A command returned a status: whose, and whether it only gave up because of another device.
-
-    `constants` are the command's after it has failed.
-    """
+    """A command of a device returned a status; `constants` are its constants afterwards."""
 
     def __init__(self, command: AnyCommand, status: int, constants: Sequence[int] = ()) -> None:
         super().__init__(f"a command returned status {status}")
@@ -82,7 +80,17 @@ class CommandFailed(Exception):
         self.failures = command.failures if isinstance(command, Command) else ()
         self.status = status
         self.constants = tuple(constants)
-        self.is_released = status == RELEASED
+
+
+class DeviceFailed(Exception):
+    """A device gave up where it waited for others: one failed, or they do not match.
+
+    `state` says where that was, `None` if it was computing.
+    """
+
+    def __init__(self, state: DeviceState | None = None) -> None:
+        super().__init__("another device failed")
+        self.state = state
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +268,7 @@ class CommandBuffer:
                 words.append(self._address(binding, addresses, len(words), patches))
             constants_at = self._constants_at[number] = len(words)
             words.extend(command.constants)
-            collective = int(command.is_collective)
+            collective = int(command.state is not None)
             rows.append(
                 [command.function, bindings_at, constants_at, command.tiles, collective, number]
             )
@@ -273,7 +281,8 @@ class CommandBuffer:
     def run(self, inputs: Sequence[Bytes]) -> list[Bytes]:
         """Run the commands; returns the outputs' memory, new at each call.
 
-        Inputs are only read. Raises CommandFailed where a command does.
+        Inputs are only read. Raises CommandFailed where a command does, DeviceFailed where one
+        waits in vain.
         """
         if self._guards is not None:
             return self._run_guarded(inputs, self._guards)
@@ -350,7 +359,10 @@ class CommandBuffer:
         for worker, status in sorted(enumerate(statuses), key=lambda entry: entry[1] == RELEASED):
             if status:
                 number = int(self._progress[8 * worker])
-                raise CommandFailed(self._commands[number], status, self._constants_of(number))
+                command = self._commands[number]
+                if status in (RELEASED, MISMATCHED):
+                    raise DeviceFailed(command.state if isinstance(command, Command) else None)
+                raise CommandFailed(command, status, self._constants_of(number))
 
     def _constants_of(self, number: int) -> list[int]:
         """The constants of a command as they are now."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..sharding.collective_matching import DeviceState
 from .buffers import Bytes
 from .collectives import Collective, Group, around, shard_range
 from .commands import Command, HostCommand, Place
@@ -17,21 +19,17 @@ from .native import native_function
 Words = npt.NDArray[np.int64]
 
 
-class DeviceFailed(Exception):
-    """Another device failed, so this one gave up at a meeting.
-
-    `source` says where it waited, if that is known.
-    """
-
-    def __init__(self, source: object = None) -> None:
-        super().__init__("another device failed")
-        self.source = source
+class RankError(RuntimeError):
+    """A rank of MPI failed for a reason that is not in the program; the text says which and why."""
 
 
 class Communicator(ABC):
     """How one process of a grid meets the others.
 
-    Every process of a group must ask for the same meetings in the same order.
+    Every process of a group must reach equal collectives in one order. Their signatures are
+    compared before any data move: where they differ, and where processes wait for each other in
+    vain, all give up. Threads then raise DeviceFailed, and who runs them CollectiveMismatch; ranks
+    raise RanksFailed (`mpi_supervisor.py`).
     """
 
     process: int
@@ -42,30 +40,45 @@ class Communicator(ABC):
         """All processes of the grid, in order."""
 
     @abstractmethod
-    def exchange(self, group: Group, numbers: tuple[int, ...]) -> list[tuple[int, ...]]:
-        """What each process of the group brings, in group order. Raises DeviceFailed."""
+    def exchange(
+        self,
+        group: Group,
+        state: DeviceState,
+        numbers: tuple[int, ...],
+        flush: Callable[[], None] | None = None,
+    ) -> list[tuple[int, ...]]:
+        """What each process of the group brings, in group order: as many numbers each.
+
+        `state` says what for, and must match on all. While a program is recorded, `flush` runs what
+        has been recorded so far: it is called if others cannot go on before that.
+        """
+
+    @abstractmethod
+    def end(self, flag: bool) -> bool:
+        """All processes have recorded and run a program: whether a flag is set on all.
+
+        Raises DeviceFailed if another waits for this one.
+        """
 
     @abstractmethod
     def meeting_commands(
-        self, collective: Collective, source: Place, result: Place, origin: object
+        self, collective: Collective, source: Place, result: Place, state: DeviceState
     ) -> list[Command | HostCommand]:
         """The commands of a collective that needs the others."""
 
     @abstractmethod
     def perform(self, collective: Collective, source: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Carry out a collective at once. What nobody sends is zero. Raises DeviceFailed."""
+        """Carry out a collective at once. What nobody sends is zero."""
 
     @abstractmethod
-    def send_command(
-        self, source: Place, size: int, receiver: int, origin: object
-    ) -> Command | HostCommand:
-        """Send bytes to a process, without waiting for it to take them."""
+    def send_command(self, source: Place, size: int, state: DeviceState) -> Command | HostCommand:
+        """Send bytes to the process of the state's signature, without waiting for it."""
 
     @abstractmethod
     def receive_command(
-        self, target: Place, size: int, sender: int | None, origin: object
+        self, target: Place, size: int, state: DeviceState
     ) -> Command | HostCommand:
-        """Wait for bytes from a process, or from any if it is `None`."""
+        """Wait for bytes from one of the processes of the state's signature."""
 
     @property
     def state(self) -> Words | None:
@@ -73,16 +86,17 @@ class Communicator(ABC):
         return None
 
     def commands(
-        self, collective: Collective, source: Place, result: Place, origin: object
+        self, collective: Collective, source: Place, result: Place, operation: object
     ) -> list[Command | HostCommand]:
-        """The commands of a collective; `origin` is named where one fails."""
+        """The commands of a collective; `operation` is named where one fails."""
         if collective.kind == "all_slice":
-            return [slice_command(collective, source, result, origin)]
+            return [slice_command(collective, source, result, operation)]
         alone = collective.group.size == 1 and collective.kind != "permute"
         if alone and collective.source == collective.result:
             count = prod(collective.source_shape) * collective.source.storage_bytes
-            return [copy_command(source, result, count, origin)]
-        return self.meeting_commands(collective, source, result, origin)
+            return [copy_command(source, result, count, operation)]
+        state = DeviceState(collective.signature, operation)
+        return self.meeting_commands(collective, source, result, state)
 
 
 def copy_command(source: Place, result: Place, size: int, origin: object) -> Command:

@@ -1,8 +1,10 @@
 """Devices as MPI ranks: one process each, through mpi4py.
 
-Start every rank with `mpiexec -n N python -m mpi4py ...`: only then does an exception on one rank
-end the others. All waiting has a deadline (`MESH_OPT_MPI_TIMEOUT`, seconds), after which the job
-is aborted with a message that names the rank and the meeting.
+Start them with `mpiexec -n N mesh-run --backend=mpi ...`, or a program of one's own with
+`mpiexec -n N python -m mpi4py ...`. Before the first run of a collective, and before every exchange
+that records a program, ranks compare signatures: point to point, so that nothing of one collective
+can be taken for a part of another. Afterwards the program is known to be the same on all ranks, and
+a replay only moves data. `mpi_supervisor.py` finds out whether ranks wait in vain.
 
 Reductions are our own, not MPI's: the terms are combined in the order of the group, by the same
 kernels as those of threads, so results have the same bits, and `bf16` is exact.
@@ -12,9 +14,9 @@ from __future__ import annotations
 
 import ctypes
 import os
-import sys
+import pickle
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from math import prod
 from typing import Any
@@ -24,109 +26,257 @@ import numpy.typing as npt
 from mpi4py import MPI
 
 from ..backend.reductions import reduction_kernel
+from ..sharding.collective_matching import (
+    ENDED,
+    CollectiveMismatch,
+    CollectiveSignature,
+    DeviceState,
+)
 from .buffers import Bytes
 from .collectives import Collective, Group, Shape, shard_range
-from .commands import Command, HostCommand, Place
-from .communicator import Communicator, as_bytes, empty_result
-from .native import REDUCTION_CHUNK
+from .commands import Command, CommandFailed, HostCommand, Place
+from .communicator import Communicator, RankError, as_bytes, empty_result
+from .mpi_supervisor import Failure, PlainState, Supervisor, supervisor
+from .native import REDUCTION_CHUNK, TOO_NARROW
 
 Array = npt.NDArray[Any]
 
 _TIMEOUT = float(os.environ.get("MESH_OPT_MPI_TIMEOUT", "300"))
-_MESSAGE_TAG = 1
 _MEETING_TAG = 2
 _KERNEL = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
 )
 
+_RUN, _RECORD, _MESSAGES = 1, 2, 3
+"""Channels: of what is compared while commands run, or are recorded, and of `shard.send`.
+
+Ranks may run commands sooner or later than they record the next ones, so the two are apart.
+"""
+
 
 class MpiCommunicator(Communicator):
-    """This rank of an MPI communicator, by default of the world."""
+    """This rank among all of MPI's world."""
 
-    def __init__(self, communicator: Any = None) -> None:
-        self._mpi: Any = MPI.COMM_WORLD if communicator is None else communicator
-        self.process = int(self._mpi.Get_rank())
+    def __init__(self, ranks: Supervisor | None = None) -> None:
+        self._mpi: Any = MPI.COMM_WORLD
+        self._ranks = ranks or supervisor()
+        self._mail = self._ranks.mailbox
+        self.process = self._ranks.rank
         self._groups: dict[tuple[int, ...], Any] = {}
-        self._sends: list[tuple[Any, Bytes]] = []
+        self._taken = self._posted = 0
+        self._pending: tuple[Any, ...] = ()
+        self._operations: Sequence[object] = ()
+        self._numbers: dict[object, int] = {}
 
     @property
     def world(self) -> Group:
-        return Group(tuple(range(self._mpi.Get_size())), self.process)
+        return Group(tuple(range(self._ranks.size)), self.process)
 
-    def exchange(self, group: Group, numbers: tuple[int, ...]) -> list[tuple[int, ...]]:
-        members = self._group(group)
-        own = np.array(numbers, np.int64)
-        brought = np.empty((group.size, len(own)), np.int64)
-        self._wait(members.Iallgather(own, brought), "exchange")
-        return [tuple(int(number) for number in row) for row in brought]
+    def use_operations(self, operations: Sequence[object]) -> None:
+        """The operations of the program to be run, the same and in the same order on all ranks."""
+        if self._operations is not operations:
+            self._operations = operations
+            self._numbers = {operation: number for number, operation in enumerate(operations)}
+
+    # Failures ---------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """A program is about to run. Raises RankError if one before it has failed."""
+        if not self._ranks.is_usable():
+            raise RankError("a run before this one failed: start the ranks again")
+        self._posted = self._taken = 0
+
+    def report(self, content: object) -> None:
+        """Tell all ranks that this one has failed: they raise RanksFailed with the content."""
+        self._ranks.fail(Failure("report", content))
+
+    def mismatch(self, states: Mapping[int, PlainState | None]) -> CollectiveMismatch:
+        """States that do not match, with this rank's own operations."""
+        return CollectiveMismatch({rank: self._state(state) for rank, state in states.items()})
+
+    def _state(self, plain: PlainState | None) -> DeviceState:
+        if plain is None:
+            return ENDED
+        text, number = plain
+        # A rank that runs another program than this one has other operations.
+        is_known = number is not None and number < len(self._operations)
+        operation = self._operations[number] if is_known and number is not None else None
+        return DeviceState(CollectiveSignature.parse(text), operation)
+
+    def _plain(self, state: DeviceState) -> PlainState:
+        text = "None" if state.signature is None else state.signature.text()
+        return text, self._numbers.get(state.operation)
+
+    def _mismatched(self, states: dict[int, PlainState]) -> None:
+        self._ranks.fail_together(Failure("mismatch", states))
+
+    # Comparing --------------------------------------------------------------------------------
+
+    def exchange(
+        self,
+        group: Group,
+        state: DeviceState,
+        numbers: tuple[int, ...],
+        flush: Callable[[], None] | None = None,
+    ) -> list[tuple[int, ...]]:
+        found = self._compare(group, self._plain(state), _RECORD if flush else _RUN, numbers, flush)
+        return [found[process] for process in group.processes]
+
+    def _compare(
+        self,
+        group: Group,
+        state: PlainState,
+        channel: int,
+        numbers: tuple[int, ...] = (),
+        flush: Callable[[], None] | None = None,
+    ) -> dict[int, tuple[int, ...]]:
+        """Make sure that a group has reached one collective; returns what each brings for it.
+
+        In round k everybody tells what they know to the one 2^k places behind them: after all
+        rounds everybody knows all, and nobody tells anything before what they have heard matches.
+        """
+        known = {self.process: numbers}
+        distance = 1
+        while distance < group.size:
+            receiver = group.processes[(group.rank + distance) % group.size]
+            sender = group.processes[(group.rank - distance) % group.size]
+            self._mail.send(receiver, channel, pickle.dumps((state, known)))
+            _, message = self._take((sender,), channel, state, flush)
+            theirs, told = pickle.loads(message)
+            if not _are_equal(state[0], theirs[0]):
+                self._mismatched({self.process: state, sender: theirs})
+            known |= told
+            distance *= 2
+        return known
+
+    def _take(
+        self,
+        senders: Sequence[int],
+        channel: int,
+        state: PlainState,
+        flush: Callable[[], None] | None = None,
+    ) -> tuple[int, bytearray]:
+        """Wait for a message of one of some ranks; returns from whom it is."""
+        deadline = time.monotonic() + _TIMEOUT
+        turns = 0
+        self._ranks.enter(state, flush is not None)
+        while True:
+            self._mail.poll()
+            found = self._mail.take(senders, channel)
+            if found is not None:
+                break
+            turns += 1
+            if turns % 64 == 0:
+                self._turn(deadline, state[0])
+            if flush is not None and self._ranks.should_flush():
+                self._ranks.leave()
+                flush()
+                flush = None
+                self._ranks.enter(state)
+        self._ranks.leave()
+        return found
+
+    def _turn(self, deadline: float, what: str) -> None:
+        """What is due from time to time while this rank waits. Raises RanksFailed."""
+        time.sleep(0)
+        self._ranks.check()
+        if time.monotonic() > deadline:
+            message = f"rank {self.process} waited {_TIMEOUT:g} s in {what}: giving up"
+            raise RankError(f"{message} (MESH_OPT_MPI_TIMEOUT is the number of seconds)")
+
+    def end(self, flag: bool) -> bool:
+        """All ranks have run the program: whether a flag is set on all.
+
+        Raises RanksFailed if a message is left that nobody has received.
+        """
+        state = self._plain(ENDED)
+        numbers = (int(flag), self._posted, self._taken)
+        found = self._compare(self.world, state, _RUN, numbers).values()
+        if sum(posted - taken for _, posted, taken in found):
+            sender, message = self._take(self.world.processes, _MESSAGES, state)
+            sent, _ = _unpacked(message)
+            self._mismatched({sender: sent, self.process: state})
+        return all(flag for flag, _, _ in found)
+
+    # Commands ---------------------------------------------------------------------------------
 
     def meeting_commands(
-        self, collective: Collective, source: Place, result: Place, origin: object
+        self, collective: Collective, source: Place, result: Place, state: DeviceState
     ) -> list[Command | HostCommand]:
-        shapes = self._shapes(collective)
         source_size = prod(collective.source_shape) * collective.source.storage_bytes
         result_size = prod(collective.result_shape) * collective.result.storage_bytes
+        plain = self._plain(state)
+        has_matched = False
 
         def meet(given: Bytes, wanted: Bytes) -> None:
+            nonlocal has_matched
+            if not has_matched:
+                self._compare(collective.group, plain, _RUN)
+                has_matched = True  # what is run again, all ranks run again
             array = given[:source_size].view(collective.source.dtype)
-            found = self._meet(collective, array.reshape(collective.source_shape), shapes)
+            found = self._meet(collective, array.reshape(collective.source_shape), state.operation)
             wanted[:result_size] = as_bytes(np.asarray(found, order="C"))
 
-        return [HostCommand(meet, (source, result), origin)]
+        return [HostCommand(meet, (source, result), state.operation)]
 
     def perform(self, collective: Collective, source: Array) -> Array:
         source = np.asarray(source, order="C")
         if collective.kind == "all_slice":
             return _piece(source, collective.axis, collective.group, collective.group.rank)
-        return self._meet(collective, source, self._shapes(collective))
+        self._compare(collective.group, (collective.signature.text(), None), _RUN)
+        return self._meet(collective, source, None)
 
-    def send_command(self, source: Place, size: int, receiver: int, origin: object) -> HostCommand:
+    def send_command(self, source: Place, size: int, state: DeviceState) -> HostCommand:
+        assert state.signature is not None
+        (receiver,) = state.signature.group
+        head = pickle.dumps(self._plain(state))
+
         def send(data: Bytes) -> None:
-            kept = data[:size].copy()
-            self._sends = [entry for entry in self._sends if not entry[0].Test()]
-            self._sends.append((self._mpi.Isend(kept, receiver, _MESSAGE_TAG), kept))
+            self._posted += 1
+            self._mail.send(receiver, _MESSAGES, _packed(head, data[:size]))
 
-        return HostCommand(send, (source,), origin)
+        return HostCommand(send, (source,), state.operation)
 
-    def receive_command(
-        self, target: Place, size: int, sender: int | None, origin: object
-    ) -> HostCommand:
-        origin_rank = MPI.ANY_SOURCE if sender is None else sender
+    def receive_command(self, target: Place, size: int, state: DeviceState) -> HostCommand:
+        own = self._plain(state)
+        wanted = CollectiveSignature.parse(own[0])
+        assert wanted is not None
 
         def receive(data: Bytes) -> None:
-            self._wait(self._mpi.Irecv(data[:size], origin_rank, _MESSAGE_TAG), "recv")
+            sender, message = self._take(wanted.group, _MESSAGES, own)
+            self._taken += 1
+            state, content = _unpacked(message)
+            sent = CollectiveSignature.parse(state[0])
+            if sent is None or not wanted.takes(sent):
+                self._mismatched({sender: state, self.process: own})
+            data[:size] = content
 
-        return HostCommand(receive, (target,), origin)
+        return HostCommand(receive, (target,), state.operation)
 
     # Meetings ---------------------------------------------------------------------------------
 
     def _group(self, group: Group) -> Any:
-        """The communicator of a group, made once."""
+        """The communicator of a group, all of which has come; made once."""
         found = self._groups.get(group.processes)
         if found is None:
             members = self._mpi.Get_group().Incl(group.processes)
             found = self._groups[group.processes] = self._mpi.Create_group(members)
         return found
 
-    def _wait(self, request: Any, what: str) -> None:
+    def _wait(self, what: str, *requests: Any) -> None:
+        """Wait until requests are complete. Raises RanksFailed."""
         deadline = time.monotonic() + _TIMEOUT
         turns = 0
-        while not request.Test():
+        # If waiting fails, MPI still uses the requests' memory.
+        self._pending = requests
+        while not MPI.Request.Testall(list(requests)):
             turns += 1
-            if turns % 256:
-                continue
-            time.sleep(0)
-            if time.monotonic() > deadline:
-                message = f"rank {self.process} waited {_TIMEOUT:g} s in {what}: giving up"
-                print(message, file=sys.stderr, flush=True)
-                self._mpi.Abort(1)
+            if turns % 256 == 0:
+                self._turn(deadline, what)
+        self._pending = ()
 
-    def _shapes(self, collective: Collective) -> list[Shape]:
-        """What each process of the group brings."""
-        return self.exchange(collective.group, collective.source_shape)
-
-    def _meet(self, collective: Collective, source: Array, shapes: Sequence[Shape]) -> Array:
-        group = collective.group
+    def _meet(self, collective: Collective, source: Array, operation: object) -> Array:
+        group, shapes = collective.group, collective.group_shapes
         match collective.kind:
             case "all_gather":
                 parts = self._to_all(group, [source] * group.size, shapes, "all_gather")
@@ -147,7 +297,7 @@ class MpiCommunicator(Communicator):
             case "permute":
                 return self._permute(collective, source)
             case "halo":
-                return self._halo(collective, source, shapes)
+                return self._halo(collective, source, operation)
             case _:
                 raise ValueError(f"there is no collective {collective.kind}")
 
@@ -163,7 +313,7 @@ class MpiCommunicator(Communicator):
         request = self._group(group).Ialltoallv(
             [sent, send_counts, MPI.BYTE], [received, counts, MPI.BYTE]
         )
-        self._wait(request, what)
+        self._wait(what, request)
         return _split(received, counts, dtype, shapes)
 
     def _all_to_all(self, collective: Collective, source: Array, shapes: Sequence[Shape]) -> Array:
@@ -200,7 +350,7 @@ class MpiCommunicator(Communicator):
         request = self._group(group).Iscatterv(
             [sent, counts, MPI.BYTE], [as_bytes(result), result.nbytes, MPI.BYTE], root
         )
-        self._wait(request, collective.kind)
+        self._wait(collective.kind, request)
         return result
 
     def _to_root(self, collective: Collective, source: Array, shapes: Sequence[Shape]) -> Array:
@@ -210,7 +360,7 @@ class MpiCommunicator(Communicator):
         request = self._group(group).Igatherv(
             [as_bytes(source), source.nbytes, MPI.BYTE], [received, counts, MPI.BYTE], root
         )
-        self._wait(request, collective.kind)
+        self._wait(collective.kind, request)
         if group.rank != root:
             return empty_result(collective)
         parts = _split(received, counts, source.dtype, shapes)
@@ -226,31 +376,26 @@ class MpiCommunicator(Communicator):
             requests.append(members.Irecv(as_bytes(result), collective.sender, _MEETING_TAG))
         if collective.receiver is not None:
             requests.append(members.Isend(as_bytes(source), collective.receiver, _MEETING_TAG))
-        for request in requests:
-            self._wait(request, "shift")
+        self._wait("shift", *requests)
         return result
 
-    def _halo(self, collective: Collective, source: Array, shapes: Sequence[Shape]) -> Array:
-        group, axis, low, high = (
-            collective.group,
-            collective.axis,
-            collective.low,
-            collective.high,
-        )
+    def _halo(self, collective: Collective, source: Array, operation: object) -> Array:
+        group, axis = collective.group, collective.axis
+        low, high = collective.low, collective.high
         members = self._group(group)
         result = source.copy()
         size = source.shape[axis]
         before, after = group.rank - 1, group.rank + 1
-        for other, needed in ((before, low), (after, high)):
-            if 0 <= other < group.size and shapes[other][axis] - low - high < needed:
-                raise ValueError("has a halo that is wider than what the neighbour holds")
+        held = [shape[axis] - low - high for shape in collective.group_shapes]
+        # Whoever has a neighbour behind it gives that one `low`, and one before it `high`.
+        if min(held[:-1], default=low) < low or min(held[1:], default=high) < high:
+            raise CommandFailed(operation, TOO_NARROW)
 
         def part(start: int, stop: int) -> tuple[slice, ...]:
             return (*(slice(None),) * axis, slice(start, stop))
 
         requests: list[Any] = []
         arrivals: list[tuple[tuple[slice, ...], Array]] = []
-        kept: list[Bytes] = []
         for other, own, wanted in (
             (before, part(low, low + high), part(0, low)),
             (after, part(size - high - low, size - high), part(size - high, size)),
@@ -258,16 +403,30 @@ class MpiCommunicator(Communicator):
             if not 0 <= other < group.size:
                 continue
             outgoing = as_bytes(np.array(source[own], order="C"))
-            kept.append(outgoing)
             requests.append(members.Isend(outgoing, other, _MEETING_TAG))
             incoming = np.empty(result[wanted].shape, source.dtype)
             requests.append(members.Irecv(as_bytes(incoming), other, _MEETING_TAG))
             arrivals.append((wanted, incoming))
-        for request in requests:
-            self._wait(request, "update_halo")
+        self._wait("update_halo", *requests)
         for wanted, incoming in arrivals:
             result[wanted] = incoming
         return result
+
+
+def _are_equal(one: str, other: str) -> bool:
+    """Whether the signatures of two texts are."""
+    return one == other or CollectiveSignature.parse(one) == CollectiveSignature.parse(other)
+
+
+def _packed(head: bytes, data: Bytes) -> bytearray:
+    """A message of two parts."""
+    return bytearray(len(head).to_bytes(4, "little") + head) + data.tobytes()
+
+
+def _unpacked(message: bytearray) -> tuple[PlainState, Bytes]:
+    """What a message holds, and the state of its sender."""
+    end = 4 + int.from_bytes(message[:4], "little")
+    return pickle.loads(message[4:end]), np.frombuffer(message, np.uint8, offset=end)
 
 
 @cache

@@ -50,14 +50,11 @@ FAILED = 1
 RELEASED = 2
 """Status of a command that gave up because another device failed."""
 
-WAITING = 8
-"""The word of a state that counts the devices that wait for others."""
-
 MEETINGS = 16
-"""The word of a state that counts how often a device has met the others."""
+"""The word of a state that counts how often a device has met the others and gone on."""
 
 MISMATCHED = 5
-"""Status of a collective that met another one."""
+"""Status of a collective that met another one, before it has moved any data."""
 
 TOO_NARROW = 3
 """Status of a halo exchange with a neighbour that has less than the halo."""
@@ -92,10 +89,8 @@ def wait(meeting: int, participants: int, state: int) -> int:
 
 @njit
 def wait_for_devices(meeting: int, participants: int, state: int) -> int:
-    """`wait`, and let the state tell how many devices wait and how often they have met."""
-    atomic_add(state + 8 * WAITING, 1)
+    """`wait`, and let the state tell how often devices have met."""
     status = wait(meeting, participants, state)
-    atomic_add(state + 8 * WAITING, -1)
     atomic_add(state + 8 * MEETINGS, 1)
     return status
 

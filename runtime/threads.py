@@ -9,32 +9,32 @@ from __future__ import annotations
 import queue
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any, TypeVar
-from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
 from ..backend.reductions import reduction_kernel
+from ..sharding.collective_matching import ENDED, CollectiveMismatch, DeviceState
 from .buffers import Buffer, Bytes, Storage
 from .collectives import Collective, Group, around, shard_range
-from .commands import Command, CommandBuffer, CommandFailed, HostCommand, Place
-from .communicator import Communicator, DeviceFailed, Words, as_bytes
-from .native import MEETINGS, WAITING, meeting_words, native_function
+from .commands import Command, CommandBuffer, DeviceFailed, HostCommand, Place
+from .communicator import Communicator, Words, as_bytes
+from .native import MEETINGS, meeting_words, native_function
 
 T = TypeVar("T")
 
-STANDSTILL = 2.0
-"""Seconds after which devices that all wait, and have not met, are looked at a second time."""
+STANDSTILL = 0.1
+"""Seconds between two looks for a deadlock: whether all devices wait for each other."""
 
 
 class _Exchange:
     """Where a group's threads leave numbers for each other while they record."""
 
     def __init__(self, size: int) -> None:
-        self.brought: list[tuple[int, ...] | None] = [None] * size
+        self.brought: list[tuple[DeviceState, tuple[int, ...]] | None] = [None] * size
         self.generation = 0
         self.result: list[tuple[int, ...]] = []
 
@@ -46,9 +46,12 @@ class ThreadGroup:
         self.count = count
         self.state: Words = np.zeros(32, np.int64)
         self._waiting = 0
+        self._deferring = 0
+        self._flushes = 0
         self._meetings: dict[tuple[int, ...], Words] = {}
+        self._signatures: dict[object, int] = {}
         self._exchanges: dict[tuple[int, ...], _Exchange] = {}
-        self._mail: dict[int, list[tuple[int, Bytes]]] = {}
+        self._mail: dict[tuple[int, int], list[tuple[DeviceState, Bytes]]] = {}
         self._condition = threading.Condition()
         self._submission = threading.Lock()
         self._queues: list[queue.SimpleQueue[Callable[[], None] | None]] = []
@@ -71,7 +74,7 @@ class ThreadGroup:
         """Run `work` on every device at once; returns what each returned.
 
         If some raise, the others are released, and the exception of the lowest device that failed
-        by itself is raised here.
+        by itself is raised here. Raises CollectiveMismatch where devices do not match.
         """
         results: list[Any] = [None] * self.count
         errors: list[BaseException | None] = [None] * self.count
@@ -95,9 +98,15 @@ class ThreadGroup:
             for process, tasks in enumerate(self._queues):
                 tasks.put(task(process))
         self._await(done)
-        failed = [error for error in errors if error is not None]
-        if failed:
-            raise min(failed, key=_is_secondary)
+        for error in errors:
+            if error is not None and not isinstance(error, DeviceFailed):
+                raise error
+        if any(errors):
+            raise CollectiveMismatch(dict(_states(errors)))
+        for (sender, receiver), messages in self._mail.items():
+            if messages:
+                self.fail()
+                raise CollectiveMismatch({sender: messages[0][0], receiver: ENDED})
         return results
 
     def _await(self, done: queue.SimpleQueue[int]) -> None:
@@ -110,17 +119,41 @@ class ThreadGroup:
                 running -= 1
                 last = -1
             except queue.Empty:
-                meetings = int(self.state[MEETINGS])
-                waiting = int(self.state[WAITING]) + self._waiting
-                if waiting == running and meetings == last:
-                    self.fail()
-                last = meetings if waiting == running else -1
+                met = int(self.state[MEETINGS])
+                if self._is_deadlocked(running) and met == last:
+                    self._release()
+                last = met
+
+    def _is_deadlocked(self, running: int) -> bool:
+        """Whether all devices that run wait, and none has been let go.
+
+        A device that goes on counts that before it waits again. So if the count stays the same, all
+        that were seen to wait still do.
+        """
+        with self._condition:
+            met = int(self.state[MEETINGS])
+            waiting = self._waiting
+            for group, words in self._meetings.items():
+                arrived = int(words[0])
+                if arrived == len(group):
+                    return False
+                waiting += arrived
+            return waiting == running and int(self.state[MEETINGS]) == met
+
+    def _release(self) -> None:
+        """Let devices run what they have put off, if others wait for that; else stop all."""
+        with self._condition:
+            if self._deferring:
+                self._flushes += 1
+                self._notify()
+                return
+        self.fail()
 
     def fail(self) -> None:
         """Release every device that waits for another."""
         with self._condition:
             self.state[0] = 1
-            self._condition.notify_all()
+            self._notify()
 
     def reset(self) -> None:
         """Forget a failure and every meeting that it interrupted; nobody may be running."""
@@ -130,6 +163,7 @@ class ThreadGroup:
                 meeting[:] = 0
             self._exchanges.clear()
             self._mail.clear()
+            self._waiting = self._deferring = 0
 
     def meeting(self, group: Group) -> Words:
         """The words in which a group meets."""
@@ -140,48 +174,90 @@ class ThreadGroup:
                 self._meetings[group.processes] = words
             return words
 
-    def post(self, sender: int, receiver: int, message: Bytes) -> None:
-        """Leave a message."""
+    def signature_number(self, signature: object) -> int:
+        """A number that stands for a signature: equal ones have equal numbers."""
         with self._condition:
-            self._mail.setdefault(receiver, []).append((sender, message))
-            self._condition.notify_all()
+            return self._signatures.setdefault(signature, len(self._signatures))
 
-    def take(self, receiver: int, sender: int | None) -> Bytes:
-        """The oldest message for a device, from a sender or from anybody; waits for one."""
+    def post(self, sender: int, state: DeviceState, message: Bytes) -> None:
+        """Leave a message for the device of the state's signature."""
+        assert state.signature is not None
+        (receiver,) = state.signature.group
+        with self._condition:
+            self._mail.setdefault((sender, receiver), []).append((state, message))
+            self._notify()
+
+    def take(self, receiver: int, state: DeviceState) -> Bytes:
+        """The oldest message for a device from one of the state's signature; waits for one.
+
+        Raises DeviceFailed, and CollectiveMismatch if it is not what the device waits for.
+        """
+        wanted = state.signature
+        assert wanted is not None
         with self._condition:
             while True:
-                box = self._mail.get(receiver, [])
-                for position, (origin, message) in enumerate(box):
-                    if sender in (None, origin):
-                        del box[position]
+                for sender in wanted.group:
+                    if box := self._mail.get((sender, receiver)):
+                        sent, message = box.pop(0)
+                        if sent.signature is None or not wanted.takes(sent.signature):
+                            raise CollectiveMismatch({sender: sent, receiver: state})
                         return message
-                if self.state[0]:
-                    raise DeviceFailed
-                self._wait()
+                self._wait(state)
 
-    def _wait(self) -> None:
-        self._waiting += 1
-        self._condition.wait()
-        self._waiting -= 1
-
-    def exchange(self, group: Group, numbers: tuple[int, ...]) -> list[tuple[int, ...]]:
+    def exchange(
+        self,
+        group: Group,
+        state: DeviceState,
+        numbers: tuple[int, ...],
+        flush: Callable[[], None] | None,
+    ) -> list[tuple[int, ...]]:
         """All of a group's numbers, once all have come."""
         with self._condition:
             board = self._exchanges.setdefault(group.processes, _Exchange(group.size))
             generation = board.generation
-            board.brought[group.rank] = numbers
+            board.brought[group.rank] = (state, numbers)
             present = [each for each in board.brought if each is not None]
             if len(present) == group.size:
-                board.result = present
+                if any(each.signature != state.signature for each, _ in present):
+                    self.fail()
+                    raise DeviceFailed(state)
+                board.result = [each for _, each in present]
                 board.brought = [None] * group.size
                 board.generation += 1
-                self._condition.notify_all()
-                return present
+                self._notify()
+            flushes = self._flushes
+            self._deferring += flush is not None
+            while board.generation == generation and (flush is None or self._flushes == flushes):
+                self._wait(state)
+            self._deferring -= flush is not None
+        if flush is not None and board.generation == generation:
+            flush()
+        with self._condition:
             while board.generation == generation:
-                if self.state[0]:
-                    raise DeviceFailed
-                self._wait()
+                self._wait(state)
             return board.result
+
+    def _wait(self, state: DeviceState) -> None:
+        """Wait until something has happened. Raises DeviceFailed if that is a failure."""
+        if not self.state[0]:
+            self._waiting += 1
+            self._condition.wait()
+        if self.state[0]:
+            raise DeviceFailed(state)
+
+    def _notify(self) -> None:
+        """Wake all that wait in Python; until they have looked around, none of them waits."""
+        self._waiting = 0
+        self._condition.notify_all()
+
+
+def _states(errors: Sequence[BaseException | None]) -> Iterator[tuple[int, DeviceState]]:
+    """Where devices were that gave up, or have ended."""
+    for process, error in enumerate(errors):
+        if error is None:
+            yield process, ENDED
+        elif isinstance(error, DeviceFailed) and error.state is not None:
+            yield process, error.state
 
 
 class _Run:
@@ -215,13 +291,6 @@ def _serve(tasks: queue.SimpleQueue[Callable[[], None] | None]) -> None:
         task()
 
 
-def _is_secondary(error: BaseException) -> bool:
-    """Whether a device only gave up because another had failed."""
-    return isinstance(error, DeviceFailed) or (
-        isinstance(error, CommandFailed) and error.is_released
-    )
-
-
 class ThreadCommunicator(Communicator):
     """One device's way to the others in shared memory."""
 
@@ -237,11 +306,20 @@ class ThreadCommunicator(Communicator):
     def world(self) -> Group:
         return Group(tuple(range(self._threads.count)), self.process)
 
-    def exchange(self, group: Group, numbers: tuple[int, ...]) -> list[tuple[int, ...]]:
-        return self._threads.exchange(group, numbers)
+    def exchange(
+        self,
+        group: Group,
+        state: DeviceState,
+        numbers: tuple[int, ...],
+        flush: Callable[[], None] | None = None,
+    ) -> list[tuple[int, ...]]:
+        return self._threads.exchange(group, state, numbers, flush)
+
+    def end(self, flag: bool) -> bool:
+        return all(found for (found,) in self.exchange(self.world, ENDED, (int(flag),)))
 
     def meeting_commands(
-        self, collective: Collective, source: Place, result: Place, origin: object
+        self, collective: Collective, source: Place, result: Place, state: DeviceState
     ) -> list[Command | HostCommand]:
         name, constants = _native_collective(collective)
         participants = collective.group.size
@@ -253,27 +331,22 @@ class ThreadCommunicator(Communicator):
             source,
             result,
             Place(scratch),
-            _signature(collective),
+            self._threads.signature_number((state.signature, collective.shapes)),
         )
         function = native_function(name).address
-        return [Command(function, bindings, constants, 1, origin, is_collective=True)]
+        return [Command(function, bindings, constants, 1, state.operation, state)]
 
-    def send_command(self, source: Place, size: int, receiver: int, origin: object) -> HostCommand:
+    def send_command(self, source: Place, size: int, state: DeviceState) -> HostCommand:
         def send(data: Bytes) -> None:
-            self._threads.post(self.process, receiver, data[:size].copy())
+            self._threads.post(self.process, state, data[:size].copy())
 
-        return HostCommand(send, (source,), origin)
+        return HostCommand(send, (source,), state.operation)
 
-    def receive_command(
-        self, target: Place, size: int, sender: int | None, origin: object
-    ) -> HostCommand:
+    def receive_command(self, target: Place, size: int, state: DeviceState) -> HostCommand:
         def receive(data: Bytes) -> None:
-            message = self._threads.take(self.process, sender)
-            if len(message) != size:
-                raise ValueError(f"received {len(message)} bytes, expected {size}")
-            data[:size] = message
+            data[:size] = self._threads.take(self.process, state)
 
-        return HostCommand(receive, (target,), origin)
+        return HostCommand(receive, (target,), state.operation)
 
     def perform(self, collective: Collective, source: npt.NDArray[Any]) -> npt.NDArray[Any]:
         target = Buffer(
@@ -281,27 +354,11 @@ class ThreadCommunicator(Communicator):
         )
         given = as_bytes(np.ascontiguousarray(source))
         commands = self.commands(
-            collective, Place(Buffer(given.nbytes, Storage.INPUT)), Place(target), collective.kind
+            collective, Place(Buffer(given.nbytes, Storage.INPUT)), Place(target), None
         )
         buffer = CommandBuffer(commands, [target.size], self.state)
         output = buffer.run([given])[0]
         return output.view(collective.result.dtype).reshape(collective.result_shape)
-
-
-def _signature(collective: Collective) -> int:
-    """What must be equal for two collectives to be the same."""
-    parts = (
-        collective.kind,
-        collective.source.name,
-        collective.result.name,
-        collective.axis,
-        collective.concat_axis,
-        collective.root,
-        collective.reduction,
-        collective.low,
-        collective.high,
-    )
-    return crc32(repr(parts).encode())
 
 
 def _native_collective(collective: Collective) -> tuple[str, tuple[int, ...]]:

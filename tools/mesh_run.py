@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from .console import fault_text, run_console
+from .ranks import MPI, run_on_ranks, runs_on_ranks
 from .remarks import wants
 from .run_options import RunOptions, help_text, parse_arguments, wants_help
 from .usage_error import UsageError
@@ -48,7 +49,7 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
 
 def main_console() -> None:
     """The console script: `main` on the process's own arguments and streams."""
-    sys.exit(run_console(main))
+    sys.exit(run_on_ranks(main) if runs_on_ranks(sys.argv[1:]) else run_console(main))
 
 
 def _describe(problem: Exception) -> str:
@@ -78,9 +79,12 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         raise UsageError("--guard needs --backend=numba or --backend=mpi")
     if "backend" in options.remarks and options.backend == "interpreter":
         raise UsageError("--remarks=backend needs --backend=numba or --backend=mpi")
+    if options.inputs_per_rank and options.backend != MPI:
+        raise UsageError("--inputs-per-rank needs --backend=mpi")
+    is_heard = options.backend != MPI or _check_ranks(options)
     source = read_source(options.file, stdin)
     if not options.remarks:
-        return _run_source(options, source, stdout)
+        return _run_source(options, source, stdout, is_heard)
     from ..dialects.diagnostics import remarks_to
     from .diagnostics import render
     from .remarks import remark_sink
@@ -89,10 +93,11 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         stderr.write(render(diagnostic, [source]))
 
     with remarks_to(remark_sink(options.remarks, report)):
-        return _run_source(options, source, stdout)
+        return _run_source(options, source, stdout, is_heard)
 
 
-def _run_source(options: RunOptions, source: Source, stdout: TextIO) -> int:
+def _run_source(options: RunOptions, source: Source, stdout: TextIO, is_heard: bool) -> int:
+    """Run a program; of ranks, the one that `is_heard` writes the results."""
     from ..api import compile
 
     parameters = _parameters(options)
@@ -116,8 +121,7 @@ def _run_source(options: RunOptions, source: Source, stdout: TextIO) -> int:
         from ..backend.explain import explain_kernels
 
         explain_kernels(program.module)
-    if options.backend == "mpi":
-        stdout = _output_of_first_rank(stdout)
+    program.inputs_per_rank = options.inputs_per_rank
     function = _function(options, program)
     if options.grid_shape is not None:
         program.grid = function.grid = _grid(options.grid_shape, function)
@@ -131,7 +135,8 @@ def _run_source(options: RunOptions, source: Source, stdout: TextIO) -> int:
     if options.per_device:
         return _run_per_device(function, inputs, options, stdout)
     results = function.run(inputs)
-    _write_results(function, results, options, stdout)
+    if is_heard:
+        _write_results(function, results, options, stdout)
     if options.statistics:
         _write_statistics(program, stdout)
     agrees = True
@@ -150,16 +155,25 @@ def _parameters(options: RunOptions) -> Parameters | None:
     return read_parameters(options.parameters) if options.parameters else None
 
 
-def _output_of_first_rank(stdout: TextIO) -> TextIO:
-    """Where to write: all ranks have the same results, so one of them is heard."""
-    import io
+def _check_ranks(options: RunOptions) -> bool:
+    """Look at what only one process can do; returns whether this rank writes the results.
+
+    All ranks have the same, so one of them is enough. Raises UsageError.
+    """
     from importlib.util import find_spec
 
+    if options.per_device:
+        raise UsageError("--per-device runs all devices in one process, not with --backend=mpi")
+    if options.inputs_per_rank and options.check is not None:
+        raise UsageError("--check runs on one set of inputs, not with --inputs-per-rank")
     if find_spec("mpi4py") is None:
-        return stdout
-    from ..runtime.mpi import world_communicator
+        return True
+    from ..runtime.mpi_supervisor import supervisor
 
-    return stdout if world_communicator().process == 0 else io.StringIO()
+    ranks = supervisor()
+    if ranks.size > 1 and options.file == "-":
+        raise UsageError("only one rank has standard input: name the file of the program")
+    return ranks.rank == 0
 
 
 def _printable(text: str) -> str:

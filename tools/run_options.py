@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from .ranks import default_backend
 from .remarks import REMARKS_HELP, check_categories
 from .usage_error import UsageError
 
@@ -29,7 +30,8 @@ examples:
   mesh-run mlp.mlir --random-inputs=0
   mesh-run mlp.mlir --pass-pipeline=spmd --random-inputs=0 --check
   mesh-opt mlp.mlir --spmd | mesh-run - --random-inputs=0 --check=mlp.mlir
-  mesh-run two_devices.mlir --random-inputs=0 --device=local-task --device=local-task --check"""
+  mesh-run two_devices.mlir --random-inputs=0 --device=local-task --device=local-task --check
+  mpiexec -n 4 mesh-run mlp.mlir --pass-pipeline=spmd --backend=mpi --random-inputs=0 --check"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class RunOptions:
     statistics: bool
     guard: bool
     remarks: tuple[str, ...]
+    inputs_per_rank: bool
     debug: bool
 
 
@@ -131,7 +134,13 @@ def _parser() -> argparse.ArgumentParser:
         help="the absolute and relative difference to allow for floats, in place of the one that"
         " goes with their type",
     )
-    add("--backend", metavar="NAME", default="interpreter", help="interpreter or numba")
+    add(
+        "--backend",
+        metavar="NAME",
+        default=default_backend(),
+        help="interpreter, numba, or mpi: as one of the ranks of mpiexec -n N mesh-run ..."
+        " (default: mpi among several ranks, else interpreter)",
+    )
     add(
         "--device",
         metavar="KIND",
@@ -170,6 +179,12 @@ def _parser() -> argparse.ArgumentParser:
         " outside of its buffers is an error (with --backend=numba or mpi)",
     )
     add("--remarks", metavar="A,B", action="append", default=[], help=REMARKS_HELP)
+    add(
+        "--inputs-per-rank",
+        action="store_true",
+        help="every rank takes its part of its own inputs, whole tensors of the same shapes; else"
+        " it is an error if they are not the same on all ranks (with --backend=mpi)",
+    )
     add("--debug", action="store_true", help="show Python's traceback with an error")
     return parser
 
@@ -215,6 +230,7 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
         statistics=known.statistics,
         guard=known.guard,
         remarks=remarks,
+        inputs_per_rank=known.inputs_per_rank,
         debug=known.debug,
     )
 

@@ -8,6 +8,9 @@ The numbers are counted from the program, not measured:
 - peak memory is that of tensors that are still to be read, at the moment when they are most. An
   operation writes into its destination if nobody else reads that; `tensor.empty` holds nothing.
 
+Where processes hold unequal shards, the numbers are those of the last process along all grid axes
+(`local_sizes.py`), and a halo is that of a process with two neighbours.
+
 Loops count as often as they turn if that is known, else once, and of branches the one that sends
 most, or works most. What has a size that is known only at run time is not counted, and the report
 says how many operations that were. A host program costs what the kernels that it dispatches cost;
@@ -16,7 +19,7 @@ its memory is the runtime's affair.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -29,6 +32,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr
 
 from ...dialects.boundary import find_grid
 from ...dialects.reading import integers
@@ -46,7 +50,11 @@ from .collectives import (
     grid_name,
 )
 from .import_annotations import import_mesh
+from .local_sizes import LocalSizes
 from .partitioner import constant_index
+
+Shapes = Callable[..., Sequence[int] | None]
+"""The shape of a value, on the first process along some grid axes or on the last one."""
 
 _FREE = frozenset(
     """
@@ -150,13 +158,19 @@ def function_cost(function: FuncOp) -> Cost:
     module = function
     while (parent := module.parent_op()) is not None:
         module = parent
-    return _Counter(module).function(function)
+    counter = _Counter(module.clone())
+    return counter.function(counter.functions[function.sym_name.data])
 
 
 class _Counter:
-    """Costs of the functions of a module, each counted once."""
+    """Costs of the functions of a module, each counted once.
+
+    The module gets operations that compute sizes, which cost nothing.
+    """
 
     def __init__(self, module: Operation) -> None:
+        self._operations = set(module.walk())
+        self._sizes = LocalSizes()
         self.functions: dict[str, Operation] = {}
         self._kernels: dict[tuple[str, str], Operation] = {}
         for operation in module.walk():
@@ -184,10 +198,10 @@ class _Counter:
 
     def _block(self, block: Block) -> Cost:
         total = Cost()
-        operations = list(block.ops)
+        operations = [operation for operation in block.ops if operation in self._operations]
         last_use = _last_uses(block, operations)
         # Whoever calls holds the arguments to the end.
-        live: dict[SSAValue, int] = {argument: _bytes(argument) for argument in block.args}
+        live: dict[SSAValue, int] = {argument: self._bytes(argument) for argument in block.args}
         total.peak = sum(live.values())
         for index, operation in enumerate(operations):
             inner = self._operation(operation)
@@ -204,7 +218,7 @@ class _Counter:
                     dying.remove(operand)
             for result in operation.results:
                 holds = operation.name not in _HOLDS_NOTHING
-                live[result] = _bytes(result) if holds else 0
+                live[result] = self._bytes(result) if holds else 0
             total.peak = max(total.peak, sum(live.values()) + inner.peak)
             for operand in dying:
                 del live[operand]
@@ -231,11 +245,11 @@ class _Counter:
             if callee is not None and callee.regions[0].blocks:
                 called = self.function(callee)
                 cost.add(called)
-                cost.peak = max(0, called.peak - sum(map(_bytes, operation.operands)))
+                cost.peak = max(0, called.peak - sum(map(self._bytes, operation.operands)))
             return cost
         view = structured_view(operation)
         if view is not None:
-            _count_loops(view, cost)
+            self._count_loops(view, cost)
             return cost
         if operation.regions:
             times = _turns(operation)
@@ -246,7 +260,7 @@ class _Counter:
             for part in parts:
                 cost.add(part, times)
             return cost
-        _count_elements(operation, cost)
+        self._count_elements(operation, cost)
         return cost
 
     def _region(self, region: Region) -> Cost:
@@ -257,10 +271,59 @@ class _Counter:
             total.peak = max(total.peak, cost.peak)
         return total
 
+    def _bytes(self, value: SSAValue) -> int:
+        """The size of a tensor, 0 if it is not known and for anything else."""
+        shape = self._sizes.shape(value)
+        return 0 if shape is None else prod(shape) * _element_bytes(value)
+
+    def _count_loops(self, view: StructuredView, cost: Cost) -> None:
+        sizes: dict[AffineExpr, int] = {}
+        for operand, affine_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
+            shape = self._sizes.shape(operand)
+            if shape is not None:
+                sizes.update(zip(affine_map.results, shape, strict=True))
+        loops = [sizes.get(AffineExpr.dimension(loop)) for loop in range(len(view.iterators))]
+        known = [size for size in loops if size is not None]
+        if len(known) != len(loops):
+            cost.uncounted += 1
+            return
+        scalar = sum(
+            1
+            for inner in view.body.walk()
+            if inner.name.startswith(("arith.", "math.")) and inner.name not in _FREE
+        )
+        cost.work += scalar * prod(known)
+
+    def _count_elements(self, operation: Operation, cost: Cost) -> None:
+        dialect, _, name = operation.name.partition(".")
+        if operation.name in _FREE or not operation.results:
+            return
+        result = operation.results[0]
+        if not isinstance(result.type, TensorType):
+            return
+        if dialect in ("arith", "math") or (dialect == "tosa" and name in _TOSA_WORK):
+            counted, factor = result, 1
+        elif dialect == "tosa" and name.startswith("reduce_"):
+            counted, factor = operation.operands[0], 1
+        elif operation.name == "tosa.matmul":
+            counted, factor = result, 2 * max(1, _extent(operation.operands[0], 2))
+        elif operation.name in ("tosa.conv2d", "tosa.conv3d"):
+            weight = operation.operands[1].type
+            inner = weight.get_shape()[1:] if isinstance(weight, TensorType) else ()
+            counted, factor = result, 2 * max(1, prod(inner))
+        else:
+            cost.uncounted += operation.name in _NOT_COUNTED
+            return
+        shape = self._sizes.shape(counted)
+        if shape is None:
+            cost.uncounted += 1
+            return
+        cost.work += factor * prod(shape)
+
     def _collective(self, operation: Operation, cost: Cost) -> None:
         grid = find_grid(operation, grid_name(operation))
         axes = _axes(operation)
-        sent = bytes_sent(operation)
+        sent = _sent(operation, self._sizes.shape)
         if sent is None:
             cost.uncounted += 1
             sent = 0.0
@@ -271,12 +334,13 @@ class _Counter:
 
 def bytes_sent(operation: Operation) -> float | None:
     """What each device sends in a collective by ring algorithms, `None` for unknown sizes."""
-    grid = find_grid(operation, grid_name(operation))
-    held = operation.operands[0]
-    group = None if grid is None else grid.size(_axes(operation))
-    if group is None or not _is_static(held):
-        return None
-    return _sent(operation, _bytes(held), group)
+
+    def shape(value: SSAValue, first_along: Sequence[int] = ()) -> Sequence[int] | None:
+        value_type = ranked(value)
+        static = value_type is not None and value_type.has_static_shape()
+        return value_type.get_shape() if value_type is not None and static else None
+
+    return _sent(operation, shape)
 
 
 def _axes(operation: Operation) -> Sequence[int]:
@@ -286,11 +350,24 @@ def _axes(operation: Operation) -> Sequence[int]:
     return axes_of(operation)
 
 
-def _sent(operation: Operation, size: int, group: int) -> float:
-    """The bytes that a device sends in a collective on operands of `size` bytes."""
+def _sent(operation: Operation, shape_of: Shapes) -> float | None:
+    """The bytes that a device sends in a collective, `None` if that is not known."""
+    source = operation.operands[0]
+    if operation.name == "shard.update_halo":
+        return _halo_bytes(operation, shape_of)
+    grid = find_grid(operation, grid_name(operation))
+    group = None if grid is None else grid.size(_axes(operation))
+    shape = shape_of(source)
+    if group is None or shape is None:
+        return None
+    size = prod(shape) * _element_bytes(source)
     match operation.name:
         case "shard.all_gather" | "shard.gather":
-            return size * gather_fraction(group)
+            whole, first = shape_of(operation.results[0]), shape_of(source, _axes(operation))
+            if whole is None or first is None:
+                return size * gather_fraction(group)
+            # All pieces but that of the next process in the ring, which is the first.
+            return float((prod(whole) - prod(first)) * _element_bytes(source))
         case "shard.all_reduce":
             return size * all_reduce_fraction(group)
         case "shard.reduce_scatter" | "shard.all_to_all" | "shard.reduce" | "shard.scatter":
@@ -299,44 +376,40 @@ def _sent(operation: Operation, size: int, group: int) -> float:
             return 2 * size * exchange_fraction(group)
         case "shard.send" | "shard.shift":
             return float(size)
-        case "shard.update_halo":
-            return _halo_bytes(operation, size)
         case _:
             return 0.0
 
 
-def _halo_bytes(operation: Operation, size: int) -> float:
-    held = operation.operands[0].type
+def _halo_bytes(operation: Operation, shape_of: Shapes) -> float | None:
+    """A process sends to each neighbour along a dimension what that has as a halo."""
     split = operation.get_attr_or_prop("split_axes")
     widths = operation.get_attr_or_prop("static_halo_sizes")
+    source = operation.operands[0]
+    value_type = ranked(source)
     if (
-        not isinstance(held, TensorType)
+        value_type is None
         or not isinstance(split, AxesArrayAttr)
         or not isinstance(widths, DenseArrayBase)
     ):
-        return 0.0
+        return None
     numbers = [int(width) for width in widths.get_values()]
+    if min(numbers, default=0) < 0:
+        return None
     dimensions = [d for d, axes in enumerate(split.lists()) if axes]
-    shape = held.get_shape()
-    return sum(
-        size * (numbers[2 * place] + numbers[2 * place + 1]) / shape[dimension]
-        for place, dimension in enumerate(dimensions)
-        if 2 * place + 1 < len(numbers) and shape[dimension]
-    )
+    shape = shape_of(source) or value_type.get_shape()
+    sent = 0
+    for dimension, low, high in zip(dimensions, numbers[::2], numbers[1::2], strict=True):
+        others = [size for index, size in enumerate(shape) if index != dimension]
+        if DYNAMIC_INDEX in others and low + high:
+            return None
+        sent += prod(others) * (low + high) * _element_bytes(source)
+    return float(sent)
 
 
-def _is_static(value: SSAValue) -> bool:
-    value_type = value.type
-    return isinstance(value_type, TensorType) and DYNAMIC_INDEX not in value_type.get_shape()
-
-
-def _bytes(value: SSAValue) -> int:
-    """The size of a tensor of known shape, 0 for anything else."""
+def _element_bytes(value: SSAValue) -> int:
     value_type = ranked(value)
-    if value_type is None or not value_type.has_static_shape():
-        return 0
-    shape, element = value_type.get_shape(), value_type.element_type
-    return prod(shape) * (element.size if isinstance(element, FixedBitwidthType) else 8)
+    element = None if value_type is None else value_type.element_type
+    return element.size if isinstance(element, FixedBitwidthType) else 8
 
 
 def _held(value: SSAValue) -> SSAValue:
@@ -381,47 +454,6 @@ def _turns(operation: Operation) -> int:
     if low is None or high is None or not step:
         return 1
     return max(0, -(-(high - low) // step))
-
-
-def _count_loops(view: StructuredView, cost: Cost) -> None:
-    sizes = [size for size in view.loop_sizes() if size is not None]
-    if len(sizes) != len(view.iterators):
-        cost.uncounted += 1
-        return
-    scalar = sum(
-        1
-        for inner in view.body.walk()
-        if inner.name.startswith(("arith.", "math.")) and inner.name not in _FREE
-    )
-    cost.work += scalar * prod(sizes)
-
-
-def _count_elements(operation: Operation, cost: Cost) -> None:
-    dialect, _, name = operation.name.partition(".")
-    if operation.name in _FREE or not operation.results:
-        return
-    result = operation.results[0]
-    if not isinstance(result.type, TensorType):
-        return
-    if dialect in ("arith", "math") or (dialect == "tosa" and name in _TOSA_WORK):
-        counted, factor = result, 1
-    elif dialect == "tosa" and name.startswith("reduce_"):
-        counted, factor = operation.operands[0], 1
-    elif operation.name == "tosa.matmul":
-        counted, factor = result, 2 * max(1, _extent(operation.operands[0], 2))
-    elif operation.name in ("tosa.conv2d", "tosa.conv3d"):
-        weight = operation.operands[1].type
-        inner = weight.get_shape()[1:] if isinstance(weight, TensorType) else ()
-        counted, factor = result, 2 * max(1, prod(inner))
-    else:
-        cost.uncounted += operation.name in _NOT_COUNTED
-        return
-    if not _is_static(counted):
-        cost.uncounted += 1
-        return
-    counted_type = counted.type
-    assert isinstance(counted_type, TensorType)
-    cost.work += factor * prod(counted_type.get_shape())
 
 
 def _extent(value: SSAValue, dimension: int) -> int:

@@ -69,7 +69,14 @@ class Checker:
             kind, group, shapes, options.get("axis", 0), options.get("concat_axis", 0)
         )
         collective = Collective(
-            kind, group, shapes[group.rank], element, own_shape, result or element, **options
+            kind,
+            group,
+            shapes[group.rank],
+            element,
+            own_shape,
+            result or element,
+            shapes=tuple(shapes),
+            **options,
         )
         found = self.communicator.perform(collective, arrays[group.rank])
         want = expected(arrays)[group.rank]

@@ -1,8 +1,7 @@
 // RUN: not mesh-run %s --input=2xf32=1 2>&1 | filecheck %s
 
-// CHECK: deadlock.mlir:[[LINE:.*]]:10: error: 'shard.all_reduce' op is waited at by device 0, but the devices of its group never meet there
-// CHECK: note: device 0 waits at shard.all_reduce for [0, 1]
-// CHECK: note: finished already: 1
+// CHECK: deadlock.mlir:13:10: error: 'shard.all_reduce' op must match on all devices of its group: device 0 has all_reduce sum of tensor<2xf32> here; device 1 has ended
+// CHECK: deadlock.mlir:18:3: note: device 1 has ended
 
 shard.grid @g(shape = 2)
 

@@ -120,6 +120,51 @@ func.func @main(%c: i1, %x: tensor<4x6xf32>) -> tensor<4x6xf32> {
 }
 """
 
+# The rows of four processes: 2, 2, 3, 3. The last one sends all but the first one's.
+UNEVEN = """
+shard.grid @g(shape = 4)
+func.func @main(%x: tensor<10x6xf32>) -> tensor<10x6xf32> {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %r = shard.sharding @g split_axes = [[]] : !shard.sharding
+  %0 = shard.shard %x to %s : tensor<10x6xf32>
+  %1 = math.tanh %0 : tensor<10x6xf32>
+  %2 = shard.shard %1 to %r : tensor<10x6xf32>
+  return %2 : tensor<10x6xf32>
+}
+"""
+
+# 18 numbers on four processes: 4, 4, 5, 5. Each has one of the process before it and two behind.
+WINDOWS = """
+shard.grid @g(shape = 4)
+func.func @main(%x: tensor<18xf32>, %w: tensor<3xf32>) -> tensor<16xf32> {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  %m = linalg.conv_1d ins(%x, %w : tensor<18xf32>, tensor<3xf32>)
+    outs(%f : tensor<16xf32>) -> tensor<16xf32>
+  %1 = shard.shard %m to %s : tensor<16xf32>
+  return %1 : tensor<16xf32>
+}
+"""
+
+# The same rows, passed on three times in a loop.
+ROUNDS = """
+shard.grid @g(shape = 4)
+func.func @main(%x: tensor<?x6xf32> {shard.boundary = {global_type = tensor<10x6xf32>, grid = @g,
+    split_axes = #shard<axisarray[[0], []]>}}) -> tensor<?x6xf32> {
+  %low = arith.constant 0 : index
+  %high = arith.constant 3 : index
+  %step = arith.constant 1 : index
+  %r = scf.for %i = %low to %high step %step iter_args(%y = %x) -> (tensor<?x6xf32>) {
+    %z = shard.shift %y on @g grid_axes = [0] shift_axis = 0 offset = 1 rotate
+      : tensor<?x6xf32> -> tensor<?x6xf32>
+    scf.yield %z : tensor<?x6xf32>
+  }
+  return %r : tensor<?x6xf32>
+}
+"""
+
 
 def test_branches_and_annotations() -> None:
     assert cost_of(BRANCHES).work == 24 + 2 * 24 + 4 * 6
@@ -167,6 +212,23 @@ def test_collectives_of_mesh() -> None:
     }
     """
     assert "1 x shard.all_gather over @g[0] (2): 16 bytes sent" in _reported(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (UNEVEN, f"1 x shard.all_gather over @g[0] (4): {(10 - 2) * 6 * 4} bytes sent"),
+        (WINDOWS, f"1 x shard.update_halo over @g[0] (4): {(1 + 2) * 4} bytes sent"),
+        (ROUNDS, f"3 x shard.shift over @g[0] (4): {3 * 3 * 6 * 4} bytes sent"),
+    ],
+    ids=["gather", "halo", "loop"],
+)
+def test_unequal_shards_are_counted(text: str, line: str) -> None:
+    output, errors = io.StringIO(), io.StringIO()
+    arguments = ["--shard-cost-report", *(["--spmd"] if text is not ROUNDS else [])]
+    assert main(arguments, io.StringIO(text), output, errors) == 0
+    assert line in errors.getvalue()
+    assert "not counted" not in errors.getvalue()
 
 
 def test_report_is_printed_on_standard_error() -> None:

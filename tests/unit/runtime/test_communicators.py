@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from conformance import check
 from mesh_opt.runtime.threads import ThreadGroup
+from mpi_ranks import launch, mesh_run, run_ranks
 
+NIGHTLY = os.environ.get("MESH_OPT_ALL_MISMATCHES") == "1"
 HELPERS = Path(__file__).parents[2] / "helpers"
 
 
@@ -23,28 +22,6 @@ def test_threads(count: int) -> None:
         group.run(check)
     finally:
         group.close()
-
-
-def find_launcher() -> str | None:
-    beside = Path(sys.prefix) / "bin" / "mpiexec"
-    return str(beside) if beside.exists() else shutil.which("mpiexec")
-
-
-def run_ranks(count: int, *command: str, timeout: float = 120) -> subprocess.CompletedProcess:
-    launcher = find_launcher()
-    if importlib.util.find_spec("mpi4py") is None or launcher is None:
-        missing = "needs mpi4py and mpiexec: pip install 'mesh-opt[mpi]'"
-        if os.environ.get("MESH_OPT_REQUIRE_PEERS") == "1":
-            pytest.fail(missing)
-        pytest.skip(missing)
-    return subprocess.run(
-        [launcher, "-n", str(count), sys.executable, "-m", "mpi4py", *command],
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        env={**os.environ, "MESH_OPT_MPI_TIMEOUT": "60"},
-        check=False,
-    )
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])
@@ -71,11 +48,14 @@ func.func @main(%a: tensor<4x3xf32>) -> tensor<4x3xf32> {
 def test_mesh_run_on_ranks(tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text(PROGRAM)
-    options = ["-p", "spmd", "--backend=mpi", "--random-inputs=3", "--check"]
-    done = run_ranks(2, "-m", "mesh_opt.tools.mesh_run", str(path), *options)
+    saved = tmp_path / "result.npy"
+    options = ["-p", "spmd", "--random-inputs=3", "--check", f"--output=+{saved}"]
+    done = launch(*mesh_run(2, str(path), *options))
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.count("EXEC @main") == 1
     assert "agrees with the reference" in done.stdout
+    # Appended by one rank only.
+    assert saved.stat().st_size == 128 + 4 * 3 * 4
 
 
 def test_ranks_on_different_targets(tmp_path: Path) -> None:
@@ -101,12 +81,144 @@ func.func @main(%a: tensor<1xf32>) -> tensor<1xf32> {
 """
 
 
-def test_a_failing_rank_ends_the_others(tmp_path: Path) -> None:
-    path = tmp_path / "program.mlir"
-    path.write_text(FAILS_ON_ONE)
-    done = run_ranks(
-        2, "-m", "mesh_opt.tools.mesh_run", str(path), "--backend=mpi", "--input=1xf32=1"
-    )
+def failures(tmp_path: Path) -> dict[str, tuple[tuple[str, ...], str]]:
+    """What is started, and the one message that must come of it."""
+    path, failing = tmp_path / "program.mlir", tmp_path / "failing.mlir"
+    path.write_text(PROGRAM)
+    failing.write_text(FAILS_ON_ONE)
+    run = (str(path), "-p", "spmd", "--backend=mpi")
+    inputs = [(*run, f"--input=4x3xf32={number}") for number in (1, 2)]
+    return {
+        "an operation of one rank": (
+            mesh_run(2, str(failing), "--backend=mpi", "--input=1xf32=1"),
+            "failing.mlir:5:8: error: 'tensor.extract' op",
+        ),
+        "an option": (mesh_run(2, *run, "--wrong"), "mesh-run: unrecognized arguments: --wrong"),
+        "an option of one rank": (
+            (*mesh_run(1, *inputs[0]), ":", *mesh_run(1, *inputs[1], "--wrong")),
+            "mesh-run: unrecognized arguments: --wrong",
+        ),
+        "a missing file": (
+            mesh_run(2, str(tmp_path / "none.mlir"), "--backend=mpi"),
+            "none.mlir': No such file or directory",
+        ),
+        "a shape": (
+            mesh_run(2, *run, "--input=5x3xf32=1"),
+            "mesh-run: input 0 (5x3xf32=1) has shape 5x3, expected 4x3xf32",
+        ),
+        "a refused program": (
+            mesh_run(2, str(path), "-p", "no-such-pass", "--backend=mpi"),
+            "no-such-pass",
+        ),
+        "how many ranks": (
+            mesh_run(3, *run, "--input=4x3xf32=1"),
+            "mesh-run: grid @g has 2 devices, but 3 ranks run: start it with mpiexec -n 2",
+        ),
+        "different inputs": (
+            (*mesh_run(1, *inputs[0]), ":", *mesh_run(1, *inputs[1])),
+            "mesh-run: input 0 holds something else on rank 1 than on rank 0",
+        ),
+        "different programs": (
+            (
+                *mesh_run(1, str(failing), *run[3:], "--input=1xf32=1"),
+                ":",
+                *mesh_run(1, *inputs[0]),
+            ),
+            "mesh-run: rank 1 has another program than rank 0",
+        ),
+        "what is read from standard input": (
+            mesh_run(2, "-", "--backend=mpi"),
+            "mesh-run: only one rank has standard input: name the file of the program",
+        ),
+        "a check of inputs per rank": (
+            mesh_run(2, *run, "--inputs-per-rank", "--check"),
+            "mesh-run: --check runs on one set of inputs, not with --inputs-per-rank",
+        ),
+    }
+
+
+SAMPLE = ("an operation of one rank", "an option of one rank")
+"""The others take a second each, and run with MESH_OPT_ALL_MISMATCHES=1."""
+
+
+@pytest.mark.parametrize("what", list(failures(Path("/tmp"))) if NIGHTLY else SAMPLE)
+def test_a_failure_ends_all_ranks_with_one_message(what: str, tmp_path: Path) -> None:
+    words, message = failures(tmp_path)[what]
+    done = launch(*words)
     assert done.returncode != 0
-    assert "tensor.extract" in done.stderr
-    assert "on device 1" in done.stderr
+    assert done.stderr.count(message) == 1, done.stderr
+    assert done.stderr.count("error:") + done.stderr.count("mesh-run:") == 1, done.stderr
+    assert "result" not in done.stdout
+
+
+def test_inputs_per_rank(tmp_path: Path) -> None:
+    """Each rank takes its rows of its own array."""
+    path = tmp_path / "program.mlir"
+    path.write_text(PROGRAM.replace("math.tanh", "math.absf"))
+    ranks = [
+        mesh_run(1, str(path), "-p", "spmd", "--inputs-per-rank", f"--input=4x3xf32={number}")
+        for number in (1, 2)
+    ]
+    done = launch(*ranks[0], ":", *ranks[1])
+    assert done.returncode == 0, done.stderr
+    assert "4x3xf32=[1 1 1][1 1 1][2 2 2][2 2 2]" in done.stdout
+
+
+TOOL = """
+import sys
+from mesh_opt.tools.ranks import run_on_ranks
+
+def main(arguments, stdin, stdout, stderr):
+    from mesh_opt.runtime.mpi_supervisor import supervisor
+    if supervisor().rank == 1:
+        {end}
+    return 0
+
+sys.exit(run_on_ranks(main))
+"""
+
+
+@pytest.mark.skipif(not NIGHTLY, reason="takes seconds")
+@pytest.mark.parametrize(
+    ("end", "message"),
+    [
+        ("raise SystemExit('enough')", "enough\n"),
+        ("raise SystemExit(3)", ""),
+        ("raise KeyError('lost')", "KeyError: 'lost'\n"),
+        ("return 7", ""),
+    ],
+)
+def test_a_tool_whose_rank_ends_early(end: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "tool.py"
+    path.write_text(TOOL.format(end=end))
+    done = launch("-n", "3", sys.executable, str(path), timeout=60)
+    assert done.returncode != 0
+    assert done.stderr.endswith(message)
+    assert done.stderr.count("Traceback") == ("KeyError" in message)
+
+
+PROCESS = """
+import sys, time
+import numpy as np
+from mesh_opt.api import compile
+
+program = compile({text!r}, "spmd", backend="mpi", stages=False)
+x = np.ones((4, 3), np.float32)
+for _ in range(3):
+    program["main"](x)
+from mpi4py import MPI
+if MPI.COMM_WORLD.rank == 1:
+    {end}
+program["main"](x)
+"""
+
+
+@pytest.mark.skipif(not NIGHTLY, reason="takes seconds")
+@pytest.mark.parametrize("module", [("-m", "mpi4py"), ()], ids=["with mpi4py", "plain"])
+@pytest.mark.parametrize("end", ["raise ValueError('no more')", "sys.exit(4)", "sys.exit(0)"])
+def test_a_script_whose_rank_ends_early(end: str, module: tuple[str, ...], tmp_path: Path) -> None:
+    path = tmp_path / "script.py"
+    path.write_text(PROCESS.format(text=PROGRAM, end=end))
+    done = launch("-n", "2", sys.executable, *module, str(path), timeout=60)
+    assert done.returncode != 0
+    assert "ValueError: no more" in done.stderr or "device 1 has ended" in done.stderr

@@ -15,6 +15,7 @@ from mesh_opt.dialects.diagnostics import OperationError
 from mesh_opt.runtime.collectives import Collective
 from mesh_opt.runtime.communicator import Communicator
 from mesh_opt.runtime.threads import ThreadGroup
+from mesh_opt.sharding.collective_matching import ENDED
 from mesh_opt.sharding.grid import Grid
 
 
@@ -36,7 +37,7 @@ def failing_on(process: int, then: Callable[[Communicator], object]) -> Callable
     "meeting",
     [
         total,
-        lambda communicator: communicator.exchange(communicator.world, (1,)),
+        lambda communicator: communicator.exchange(communicator.world, ENDED, (1,)),
     ],
     ids=["native", "exchange"],
 )
@@ -128,6 +129,82 @@ def test_a_recording_is_for_the_shapes_of_all_devices() -> None:
         assert all(np.array_equal(result, expected) for (result,) in results)
 
 
+READS_ON_ONE = """
+shard.grid @g(shape = 2)
+func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
+  %zero = arith.constant 0 : index
+  %p = shard.process_linear_index on @g : index
+  %first = arith.cmpi eq, %p, %zero : index
+  %y = shard.all_gather %a on @g grid_axes = [0] gather_axis = 0 : tensor<?xf32> -> tensor<?xf32>
+  %v = scf.if %first -> (tensor<?xf32>) {
+    %x = tensor.extract %y[%zero] : tensor<?xf32>
+    %z = arith.constant 0.0 : f32
+    %t = arith.cmpf ogt, %x, %z : f32
+    %k = scf.if %t -> (tensor<?xf32>) {
+      %n = arith.negf %y : tensor<?xf32>
+      scf.yield %n : tensor<?xf32>
+    } else {
+      scf.yield %y : tensor<?xf32>
+    }
+    scf.yield %k : tensor<?xf32>
+  } else {
+    scf.yield %y : tensor<?xf32>
+  }
+  %r = shard.all_gather %v on @g grid_axes = [0] gather_axis = 0 : tensor<?xf32> -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+"""
+
+
+def test_a_device_that_reads_what_it_has_gathered_is_waited_for() -> None:
+    """It runs its first collective when the other is about to record the second."""
+    program = compile_program(api.compile(READS_ON_ONE, stages=False).module)
+    inputs = [[np.full(size, size, np.float32)] for size in (1, 2)]
+    for _ in range(2):
+        results = program.run_spmd("main", inputs, Grid("g", (2,)))
+        assert all(result.tolist() == [-1, -2, -2, 1, 2, 2] for (result,) in results)
+
+
+def test_pieces_of_known_and_different_sizes_are_joined() -> None:
+    text = """
+    shard.grid @g(shape = 2)
+    func.func @main(%a: tensor<8xf32>) -> tensor<?xf32> {
+      %zero = arith.constant 0 : index
+      %p = shard.process_linear_index on @g : index
+      %first = arith.cmpi eq, %p, %zero : index
+      %r = scf.if %first -> (tensor<?xf32>) {
+        %s = tensor.extract_slice %a[0] [2] [1] : tensor<8xf32> to tensor<2xf32>
+        %0 = shard.all_gather %s on @g grid_axes = [0] gather_axis = 0
+            : tensor<2xf32> -> tensor<?xf32>
+        scf.yield %0 : tensor<?xf32>
+      } else {
+        %n = arith.addi %p, %p : index
+        %s = tensor.extract_slice %a[0] [%n] [1] : tensor<8xf32> to tensor<?xf32>
+        %0 = shard.all_gather %s on @g grid_axes = [0] gather_axis = 0
+            : tensor<?xf32> -> tensor<?xf32>
+        scf.yield %0 : tensor<?xf32>
+      }
+      return %r : tensor<?xf32>
+    }"""
+    for sizes in ("%n = arith.addi %p, %p", "%n = arith.addi %p, %zero"):
+        changed = text.replace("%n = arith.addi %p, %p", sizes)
+        given = np.arange(8, dtype=np.float32)
+        expected = api.compile(changed, stages=False).main(given)
+        assert api.compile(changed, backend="numba", stages=False).main(given).tolist() == (
+            expected.tolist()
+        )
+
+
+def test_collectives_run_whose_results_nobody_reads() -> None:
+    other = """
+    %d = shard.all_reduce %a on @g grid_axes = [0] : tensor<2xf32> -> tensor<2xf32>
+    %1 = math.absf %a : tensor<2xf32>"""
+    program = compile_program(api.compile(DIVERGENT.format(other=other), stages=False).module)
+    inputs = [[np.ones(2, np.float32)]] * 2
+    results = program.run_spmd("main", inputs, Grid("g", (2,)))
+    assert [result.tolist() for (result,) in results] == [[2, 2], [1, 1]]
+
+
 DIVERGENT = """
 shard.grid @g(shape = 2)
 func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {{
@@ -149,11 +226,11 @@ func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {{
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        ("%1 = math.absf %a : tensor<2xf32>", "never meet there"),
+        ("%1 = math.absf %a : tensor<2xf32>", "device 1 has ended"),
         (
             "%1 = shard.all_reduce %a on @g grid_axes = [0] reduction = max"
             " : tensor<2xf32> -> tensor<2xf32>",
-            "meets another collective",
+            "device 1 has all_reduce max of tensor<2xf32> here",
         ),
     ],
     ids=["nothing", "another kind"],

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from mesh_opt.tools import mesh_opt, mesh_run
 from mesh_opt.tools.console import run_console
+from mesh_opt.tools.ranks import runs_on_ranks
 
 PROGRAM = "func.func @f() -> i32 { %0 = arith.constant 7 : i32 func.return %0 : i32 }"
 
@@ -23,6 +24,25 @@ def test_a_broken_pipe_is_for_the_console(main: Callable[..., int]) -> None:
     with pytest.raises(BrokenPipeError):
         main(["-"], io.StringIO(PROGRAM), _Gone(), stderr)
     assert not stderr.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ranks", "expected"),
+    [
+        ("a.mlir --backend=mpi", "", True),
+        ("a.mlir --backend mpi --wrong", "", True),
+        ("a.mlir", "4", True),
+        ("a.mlir", "1", False),
+        ("a.mlir", "", False),
+        ("a.mlir --backend=numba", "4", False),
+        ("--backend=mpi --backend=interpreter", "", False),
+    ],
+)
+def test_who_runs_on_ranks(
+    arguments: str, ranks: str, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PMI_SIZE", ranks)
+    assert runs_on_ranks(arguments.split()) == expected
 
 
 def test_the_console_on_an_interruption() -> None:

@@ -1,0 +1,142 @@
+"""What devices compare before a collective: signatures of operations, and the error of a mismatch.
+
+The interpreter and the recorder both take signatures from here, so that all engines refuse the
+same programs in the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation
+
+from ..dialects.diagnostics import Note, OperationError
+from ..sharding.collective_matching import (
+    ANY_SIZE,
+    CollectiveMismatch,
+    CollectiveSignature,
+    DeviceState,
+    find_mismatch,
+    names,
+)
+from ..sharding.sharding import ReductionKind
+from .attributes import attribute, flag, integer, integers, operation_name
+from .values import element_type, static_shape
+
+_DIMENSIONS: dict[str, tuple[str, ...]] = {
+    "all_gather": ("gather_axis",),
+    "all_to_all": ("split_axis", "concat_axis"),
+    "gather": ("gather_axis",),
+    "reduce_scatter": ("scatter_axis",),
+    "scatter": ("scatter_axis",),
+    "shift": ("shift_axis", "offset"),
+}
+"""Integer attributes that must be equal on all devices, by kind."""
+
+_JOINED = {"all_gather": "gather_axis", "gather": "gather_axis", "all_to_all": "concat_axis"}
+"""The dimension along which pieces are joined."""
+
+_REDUCTIONS = frozenset(("all_reduce", "reduce", "reduce_scatter"))
+
+
+def reduction_kind(op: Operation) -> ReductionKind:
+    """The reduction of a collective. Raises OperationError if there is none of the name."""
+    found = attribute(op, "reduction")
+    kind = getattr(found, "kind", found)
+    name = str(getattr(kind, "data", ReductionKind.SUM))
+    try:
+        return ReductionKind(name)
+    except ValueError as error:
+        raise OperationError(op, f"has the unknown reduction '{name}'") from error
+
+
+def collective_signature(
+    op: Operation, group: Sequence[int], shape: Sequence[int], **numbers: Sequence[int]
+) -> CollectiveSignature:
+    """The signature of a collective to which a device brings a tensor of `shape`.
+
+    `numbers` are parameters whose values operands may give, such as the root's coordinates.
+    """
+    kind = operation_name(op).partition(".")[2]
+    parameters: dict[str, object] = {}
+    if kind in _REDUCTIONS:
+        parameters["reduction"] = reduction_kind(op)
+    parameters |= {name: integer(op, name) for name in _DIMENSIONS.get(kind, ())}
+    if kind == "shift" and flag(op, "rotate"):
+        parameters["rotate"] = "true"
+    parameters |= {name: str(list(values)) for name, values in numbers.items()}
+    if kind != "update_halo":
+        parameters["grid_axes"] = str(list(integers(op, "grid_axes")))
+    free = free_dimension(op, **numbers)
+    sizes = tuple(ANY_SIZE if d == free else size for d, size in enumerate(shape))
+    source, result = op.operands[0].type, op.results[0].type
+    return CollectiveSignature(
+        kind, tuple(group), source, element_type(source), result, sizes, tuple(parameters.items())
+    )
+
+
+def free_dimension(op: Operation, **numbers: Sequence[int]) -> int | None:
+    """The dimension along which devices may bring different sizes, if there is one.
+
+    It is the one along which pieces are joined, or that has halos, if the result's type leaves
+    sizes open. `numbers` are those of the signature.
+    """
+    shape = static_shape(op.results[0].type)
+    if shape is not None and all(size >= 0 for size in shape):
+        return None
+    kind = operation_name(op).partition(".")[2]
+    if kind == "update_halo":
+        return numbers["dimension"][0]
+    return integer(op, _JOINED[kind]) if kind in _JOINED else None
+
+
+def message_signature(
+    op: Operation, kind: str, others: Sequence[int], shape: Sequence[int]
+) -> CollectiveSignature:
+    """The signature of a tensor of `shape` that a device sends, or waits for.
+
+    `others` are the receiver, or all that may send it.
+    """
+    value_type = op.results[0].type
+    return CollectiveSignature(
+        kind, tuple(others), value_type, element_type(value_type), value_type, tuple(shape)
+    )
+
+
+def mismatch_error(mismatch: CollectiveMismatch, function: Operation) -> OperationError:
+    """The error at the first of two operations that do not match, with a note at the second.
+
+    Other devices are in notes as well, one for each place where some wait. A device that has ended
+    is at the return of `function`.
+    """
+    states = mismatch.states
+    pair = find_mismatch(states)
+    if pair is None:
+        return OperationError(function, "is run on devices that wait for each other in vain")
+    first, second = pair
+    here = _has((first,), states[first], states[second])
+    there = _has((second,), states[second], states[first])
+    notes = [Note(there, _place(states[second], function))]
+    others: dict[tuple[Operation, str], list[int]] = {}
+    for device in sorted(states.keys() - {first, second}):
+        state = states[device]
+        where = (_place(state, function), state.describe(states[first]))
+        others.setdefault(where, []).append(device)
+    for (operation, _), devices in others.items():
+        notes.append(Note(_has(devices, states[devices[0]], states[first]), operation))
+    message = f"must match on all devices of its group: {here}; {there}"
+    return OperationError(_place(states[first], function), message, notes)
+
+
+def _has(devices: Sequence[int], state: DeviceState, other: DeviceState) -> str:
+    """`device 0 has all_reduce sum of tensor<4xf32> here`, or `devices 0, 1 have ended`."""
+    verb = "has" if len(devices) == 1 else "have"
+    here = "" if state.signature is None else " here"
+    return f"{names(tuple(devices))} {verb} {state.describe(other)}{here}"
+
+
+def _place(state: DeviceState, function: Operation) -> Operation:
+    if isinstance(state.operation, Operation):
+        return state.operation
+    last = function.regions[0].blocks[-1].last_op if function.regions else None
+    return function if last is None else last

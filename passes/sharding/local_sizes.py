@@ -1,0 +1,186 @@
+"""The sizes of tensors on one process of a partitioned program, as numbers.
+
+Where shards are not of one size, types leave sizes open and the program computes them from where
+its process is. This computes them for one: the last along all grid axes, which by the rule of
+`shard.shard_shape` has the longest shards.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Collection
+from math import prod
+
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ...dialects.boundary import argument_boundary, find_grid
+from ...dialects.reading import attribute
+from ...dialects.tensor_shapes import ranked
+from ...sharding.grid import Grid
+from ...sharding.local_shape import halo, shard_intervals
+from ..dimension_sizes import DimensionSizes
+from .collectives import axes_of, grid_name
+
+Shape = tuple[int, ...]
+
+
+class LocalSizes:
+    """Sizes in the functions of a module, which gets new operations that compute sizes."""
+
+    def __init__(self) -> None:
+        self._sizes = DimensionSizes()
+        self._numbers: dict[tuple[SSAValue, frozenset[int]], int | None] = {}
+
+    def shape(self, value: SSAValue, first_along: Collection[int] = ()) -> Shape | None:
+        """The shape of a tensor on the last process, or the first one along some grid axes.
+
+        `None` if it depends on more than where the process is, or if the value is no tensor.
+        """
+        if ranked(value) is None:
+            return None
+        places = frozenset(first_along)
+        sizes = [self._size(size, places) for size in self._sizes.sizes(value)]
+        known = [size for size in sizes if size is not None]
+        return tuple(known) if len(known) == len(sizes) else None
+
+    def _size(self, size: SSAValue | int, first: frozenset[int]) -> int | None:
+        return size if isinstance(size, int) else self._number(size, first)
+
+    def _number(self, value: SSAValue, first: frozenset[int]) -> int | None:
+        key = value, first
+        if key not in self._numbers:
+            self._numbers[key] = None  # for what depends on itself
+            self._numbers[key] = self._compute(value, first)
+        return self._numbers[key]
+
+    def _compute(self, value: SSAValue, first: frozenset[int]) -> int | None:
+        if not isinstance(value, OpResult):
+            return None
+        op = value.op
+        if op.name == "arith.constant":
+            held = attribute(op, "value")
+            return held.value.data if isinstance(held, IntegerAttr) else None
+        if op.name == "tensor.dim":
+            return self._dimension(op, first)
+        if op.name in _PLACES:
+            return _PLACES[op.name](op, value.index, first)
+        numbers = [self._number(operand, first) for operand in op.operands]
+        known = tuple(number for number in numbers if number is not None)
+        if len(known) != len(numbers):
+            return None
+        if op.name == "arith.cmpi":
+            predicate = attribute(op, "predicate")
+            number = predicate.value.data if isinstance(predicate, IntegerAttr) else 0
+            return int(bool(_COMPARISONS[number](*known)))
+        function = _ARITHMETIC.get(op.name)
+        try:
+            return None if function is None else function(known)
+        except ZeroDivisionError:
+            return None
+
+    def _dimension(self, op: Operation, first: frozenset[int]) -> int | None:
+        """What `tensor.dim` gives: of an argument what its boundary says.
+
+        What a loop carries is as large as what it begins with.
+        """
+        source, index = _before_loop(op.operands[0]), self._number(op.operands[1], first)
+        if index is None:
+            return None
+        shape = _argument_shape(source, first)
+        if shape is None:
+            size = self._sizes.size(source, index)
+            return None if size is op.results[0] else self._size(size, first)
+        return shape[index] if 0 <= index < len(shape) else None
+
+
+def _before_loop(value: SSAValue) -> SSAValue:
+    """What a value that `scf.for` carries, or gives, is at the beginning."""
+    loop = value.op if isinstance(value, OpResult) else value.owner.parent_op()
+    if loop is None or loop.name != "scf.for" or not isinstance(value, OpResult | BlockArgument):
+        return value
+    position = value.index + (3 if isinstance(value, OpResult) else 2)
+    return _before_loop(loop.operands[position]) if position >= 3 else value
+
+
+def _argument_shape(value: SSAValue, first: frozenset[int]) -> Shape | None:
+    """The local shape of a function's argument that is a shard."""
+    function = value.owner.parent_op() if isinstance(value, BlockArgument) else None
+    if not isinstance(value, BlockArgument) or not isinstance(function, FuncOp):
+        return None
+    if value.owner is not function.body.blocks.first:
+        return None
+    try:
+        boundary = argument_boundary(function, value.index)
+    except VerifyException:
+        return None
+    if boundary is None or not boundary.global_type.has_static_shape():
+        return None
+    sharding = boundary.sharding
+    coordinates = _coordinates(sharding.grid, first)
+    if coordinates is None:
+        return None
+    process = sharding.grid.linear_index(coordinates, range(sharding.grid.rank))
+    intervals = shard_intervals(boundary.global_type.get_shape(), sharding, process)
+    return tuple(
+        end - start + sum(halo(sharding, dimension))
+        for dimension, (start, end) in enumerate(intervals)
+    )
+
+
+def _coordinates(grid: Grid, first: frozenset[int]) -> Shape | None:
+    """Where the process is; `None` on a grid whose extents are not all known."""
+    if not grid.is_static:
+        return None
+    return tuple(
+        0 if axis in first else max(0, (extent or 1) - 1) for axis, extent in enumerate(grid.shape)
+    )
+
+
+def _multi_index(op: Operation, index: int, first: frozenset[int]) -> int | None:
+    grid = find_grid(op, grid_name(op))
+    coordinates = None if grid is None else _coordinates(grid, first)
+    if grid is None or coordinates is None:
+        return None
+    return coordinates[(axes_of(op, "axes") or tuple(range(grid.rank)))[index]]
+
+
+def _linear_index(op: Operation, index: int, first: frozenset[int]) -> int | None:
+    grid = find_grid(op, grid_name(op))
+    coordinates = None if grid is None else _coordinates(grid, first)
+    if grid is None or coordinates is None:
+        return None
+    return grid.linear_index(coordinates, range(grid.rank))
+
+
+def _grid_shape(op: Operation, index: int, first: frozenset[int]) -> int | None:
+    grid = find_grid(op, grid_name(op))
+    return None if grid is None else grid.shape[(axes_of(op, "axes") or range(grid.rank))[index]]
+
+
+_PLACES: dict[str, Callable[[Operation, int, frozenset[int]], int | None]] = {
+    "shard.grid_shape": _grid_shape,
+    "shard.process_linear_index": _linear_index,
+    "shard.process_multi_index": _multi_index,
+}
+
+_ARITHMETIC: dict[str, Callable[[tuple[int, ...]], int]] = {
+    "arith.addi": sum,
+    "arith.ceildivsi": lambda given: -(-given[0] // given[1]),
+    "arith.divui": lambda given: given[0] // given[1],
+    "arith.floordivsi": lambda given: given[0] // given[1],
+    "arith.index_cast": lambda given: given[0],
+    "arith.maxsi": max,
+    "arith.maxui": max,
+    "arith.minsi": min,
+    "arith.minui": min,
+    "arith.muli": prod,
+    "arith.remui": lambda given: given[0] % given[1],
+    "arith.select": lambda given: given[1] if given[0] else given[2],
+    "arith.subi": lambda given: given[0] - given[1],
+}
+
+_COMPARISONS = (operator.eq, operator.ne, *(operator.lt, operator.le, operator.gt, operator.ge) * 2)
+"""By the number of a predicate of `arith.cmpi`; sizes and places are not negative."""

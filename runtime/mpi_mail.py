@@ -1,0 +1,104 @@
+"""Messages between MPI ranks, taken in as they come and kept until somebody asks for them.
+
+A rank that waits takes in whatever has arrived, so that no sender waits for a receiver, and so that
+messages that have been sent and not yet taken in can be counted (`mpi_supervisor.py`).
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+from mpi4py import MPI
+
+
+class _Arrival:
+    """A message on its way into this rank's memory."""
+
+    def __init__(self, data: bytearray, request: Any) -> None:
+        self.data = data
+        self.request = request
+        self.is_complete = False
+
+
+class Mailbox:
+    """Bytes for other ranks and from them, in order for each sender and channel.
+
+    `sent` and `received` count whole messages.
+    """
+
+    def __init__(self, mpi: Any) -> None:
+        self._mpi = mpi.Dup()
+        self._rank = int(mpi.Get_rank())
+        self._leaving: list[tuple[Any, bytes | bytearray]] = []
+        self._boxes: dict[tuple[int, int], deque[_Arrival]] = {}
+        self._incomplete: list[_Arrival] = []
+        self.sent = 0
+        self.received = 0
+
+    def send(self, receiver: int, channel: int, data: bytes | bytearray) -> None:
+        """Send bytes, which must not change any more, without waiting for the receiver."""
+        if receiver == self._rank:
+            arrival = _Arrival(bytearray(data), None)
+            arrival.is_complete = True
+            self._boxes.setdefault((receiver, channel), deque()).append(arrival)
+            return
+        self._leaving = [entry for entry in self._leaving if not entry[0].Test()]
+        request = self._mpi.Isend([data, MPI.BYTE], receiver, channel)
+        self._leaving.append((request, data))
+        self.sent += 1
+
+    def poll(self) -> None:
+        """Take in what has arrived."""
+        status = MPI.Status()
+        while True:
+            message = self._mpi.Improbe(MPI.ANY_SOURCE, MPI.ANY_TAG, status)
+            if message is None:
+                break
+            data = bytearray(status.Get_count(MPI.BYTE))
+            arrival = _Arrival(data, message.Irecv([data, MPI.BYTE]))
+            key = int(status.Get_source()), int(status.Get_tag())
+            self._boxes.setdefault(key, deque()).append(arrival)
+            self._incomplete.append(arrival)
+        for arrival in self._incomplete:
+            arrival.is_complete = bool(arrival.request.Test())
+            self.received += arrival.is_complete
+        self._incomplete = [each for each in self._incomplete if not each.is_complete]
+
+    def clear(self) -> None:
+        """Drop what has come and nobody has taken."""
+        self._boxes.clear()
+
+    def take(self, senders: Iterable[int], channel: int) -> tuple[int, bytearray] | None:
+        """The oldest message of the first of some senders who has one, and who that is."""
+        for sender in senders:
+            box = self._boxes.get((sender, channel))
+            if box and box[0].is_complete:
+                return sender, box.popleft().data
+        return None
+
+
+class Notes:
+    """Python objects from one rank to another, apart from all other messages."""
+
+    def __init__(self, mpi: Any) -> None:
+        self._mpi = mpi.Dup()
+        self._leaving: list[tuple[Any, bytes]] = []
+
+    def send(self, receiver: int, note: object) -> None:
+        """Send a note without waiting for the receiver."""
+        data = pickle.dumps(note)
+        self._leaving = [entry for entry in self._leaving if not entry[0].Test()]
+        self._leaving.append((self._mpi.Isend([data, MPI.BYTE], receiver), data))
+
+    def receive(self) -> list[tuple[int, Any]]:
+        """All notes that have come, with their senders."""
+        status = MPI.Status()
+        notes: list[tuple[int, Any]] = []
+        while (message := self._mpi.Improbe(MPI.ANY_SOURCE, MPI.ANY_TAG, status)) is not None:
+            data = bytearray(status.Get_count(MPI.BYTE))
+            message.Recv([data, MPI.BYTE])
+            notes.append((int(status.Get_source()), pickle.loads(data)))
+        return notes

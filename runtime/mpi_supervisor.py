@@ -1,0 +1,375 @@
+"""How MPI ranks fail together: one rank's failure ends the waiting of all, and is told once.
+
+Every rank tells rank 0 when it fails and when it ends; rank 0 tells all what has happened. It does
+so in a thread of its own, so that it answers while it computes. The same thread finds out whether
+ranks wait for each other in vain: it asks all of them twice where they wait and how many messages
+they have sent and received. If all waited both times, at the same places, and what was sent has
+been received, nothing can happen any more. No clock decides that, however slow a rank is.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, NamedTuple
+
+from mpi4py import MPI
+
+from .mpi_mail import Mailbox, Notes
+
+PERIOD = 0.02
+"""Seconds between two looks of rank 0 at what it has been told."""
+
+ROUND = 0.1
+"""Seconds between two questions where ranks wait."""
+
+SETTLING = 0.1
+"""Seconds in which other ranks may fail as well before the lowest one's message is printed."""
+
+GRACE = 2.0
+"""Seconds in which all ranks must end after one has failed."""
+
+PlainState = tuple[str, int | None]
+"""What a rank waits for: the text of a signature, and the number of an operation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a run has failed: states that do not match, or what a rank says of its own failure."""
+
+    kind: Literal["mismatch", "report", "exit"]
+    content: Any
+
+
+class RanksFailed(Exception):
+    """Another rank failed, or ranks do not match."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__("another rank failed")
+        self.failure = failure
+
+
+class _Wait(NamedTuple):
+    """A rank waits: for the how many-th time, where, and whether it puts off commands.
+
+    A rank without a state has finished.
+    """
+
+    number: int
+    state: PlainState | None
+    is_deferring: bool
+
+
+class _Status(NamedTuple):
+    wait: _Wait | None
+    sent: int
+    received: int
+
+
+class Supervisor:
+    """This rank among all of the world; its methods are for the main thread."""
+
+    def __init__(self, world: Any) -> None:
+        self.rank = int(world.Get_rank())
+        self.size = int(world.Get_size())
+        self.mailbox = Mailbox(world)
+        self._notes = Notes(world)
+        self._waits = 0
+        self._wait: _Wait | None = None
+        self._is_finished = False
+        self._exit_code: int | None = None
+        self._is_asked_to_flush = False
+        self._failure: Failure | None = None
+        self._monitor = _Monitor(self, self._notes) if self.rank == 0 else None
+        has_threads = MPI.Query_thread() == MPI.THREAD_MULTIPLE and self.size > 1
+        if self._monitor is not None and has_threads:
+            self._monitor.start()
+        if self.size > 1:
+            atexit.register(self._leave)
+
+    # Waiting ----------------------------------------------------------------------------------
+
+    def enter(self, state: PlainState, is_deferring: bool = False) -> None:
+        """This rank waits from now on."""
+        self._waits += 1
+        self._wait = _Wait(self._waits, state, is_deferring)
+
+    def leave(self) -> None:
+        """This rank goes on."""
+        self._wait = None
+
+    def check(self) -> None:
+        """Look at what rank 0 says. Raises RanksFailed if the run has failed."""
+        self._serve()
+        if self._failure is not None:
+            raise RanksFailed(self._failure)
+
+    def is_usable(self) -> bool:
+        """Whether a run may begin: what one that failed has left behind is not cleaned up.
+
+        A rank that is alone starts afresh.
+        """
+        if self.size == 1:
+            self._failure = None
+            self.mailbox.clear()
+            if self._monitor is not None:
+                self._monitor.forget()
+        return self._failure is None
+
+    def should_flush(self) -> bool:
+        """Whether others wait for the commands that this rank puts off."""
+        is_asked, self._is_asked_to_flush = self._is_asked_to_flush, False
+        return is_asked
+
+    # Failing and ending -----------------------------------------------------------------------
+
+    def fail(self, failure: Failure) -> None:
+        """Tell all ranks of a failure, of which they may know already."""
+        self._tell(("failure", failure))
+
+    def fail_together(self, failure: Failure) -> None:
+        """The same, and raise RanksFailed with what all others raise."""
+        self.fail(failure)
+        deadline = time.monotonic() + GRACE
+        while time.monotonic() < deadline:
+            self.check()
+            time.sleep(PERIOD / 4)
+        raise RanksFailed(failure)
+
+    def finish(self, code: int, text: str, patience: float | None = None) -> int:
+        """End together with all other ranks; returns the exit code of all of them.
+
+        With a code other than 0 rank 0 prints a text, that of the lowest rank that failed, and
+        ends ranks that do not come to their end. `patience` is how long to wait for those that
+        have not failed, in seconds.
+        """
+        if self._is_finished:
+            return code
+        self._is_finished = True
+        self._waits += 1
+        self._wait = _Wait(self._waits, None, False)
+        self._tell(("exit", code, text))
+        start = time.monotonic()
+        while self._exit_code is None:
+            self.mailbox.poll()
+            self._serve()
+            time.sleep(0.001)
+            waited = time.monotonic() - start
+            if code and waited > GRACE + 1:
+                # Rank 0 does not answer.
+                _print_error(text)
+                _abort(code)
+            if patience is not None and waited > patience:
+                return code
+        if self._exit_code:
+            # What was interrupted may keep MPI from coming to its end.
+            timer = threading.Timer(GRACE, os._exit, (self._exit_code,))
+            timer.daemon = True
+            timer.start()
+        return self._exit_code
+
+    def _leave(self) -> None:
+        """The process ends: well, or by an exception that nobody has caught."""
+        if not MPI.Is_finalized():
+            self.finish(int(getattr(sys, "last_value", None) is not None), "", GRACE)
+        if self._monitor is not None:
+            self._monitor.stop()
+
+    # What is said between ranks ---------------------------------------------------------------
+
+    def status(self) -> _Status:
+        """Where this rank waits, and what it has sent and received."""
+        return _Status(self._wait, self.mailbox.sent, self.mailbox.received)
+
+    def told(self, note: tuple[Any, ...]) -> None:
+        """What rank 0 says."""
+        match note:
+            case ("status", number):
+                self._tell(("status", number, self.status()))
+            case ("flush",):
+                self._is_asked_to_flush = True
+            case ("failure", failure):
+                self._failure = self._failure or failure
+            case ("end", code):
+                self._exit_code = code
+            case _:
+                raise ValueError(f"rank 0 says {note}")
+
+    def _tell(self, note: tuple[Any, ...]) -> None:
+        if self._monitor is None:
+            self._notes.send(0, note)
+        else:
+            self._monitor.told(0, note)
+
+    def _serve(self) -> None:
+        if self._monitor is None:
+            for _, note in self._notes.receive():
+                self.told(note)
+        elif not self._monitor.has_thread:
+            self._monitor.step()
+
+
+class _Monitor:
+    """What rank 0 does for all ranks."""
+
+    def __init__(self, supervisor: Supervisor, notes: Notes) -> None:
+        self._supervisor = supervisor
+        self._notes = notes
+        self._lock = threading.RLock()
+        self._has_failed = False
+        self._exits: dict[int, tuple[int, str]] = {}
+        self._first_failure = 0.0
+        self._has_printed = False
+        self._is_over = False
+        self._round = 0
+        self._next_round = 0.0
+        self._replies: dict[int, _Status] = {}
+        self._previous: dict[int, _Status] | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def has_thread(self) -> bool:
+        """Whether it looks after the ranks by itself."""
+        return self._thread is not None
+
+    def start(self) -> None:
+        """Look after the ranks in a thread."""
+        self._thread = threading.Thread(target=self._run, daemon=True, name="mesh-opt-ranks")
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look after the ranks no longer: MPI ends."""
+        self._is_over = True
+        if self._thread is not None:
+            self._thread.join(GRACE)
+
+    def forget(self) -> None:
+        """Forget a failure."""
+        with self._lock:
+            self._has_failed = False
+            self._previous = None
+
+    def _run(self) -> None:
+        while not self._is_over and not MPI.Is_finalized():
+            self.step()
+            time.sleep(PERIOD)
+
+    def step(self) -> None:
+        """Take in what ranks have said, and do what is due."""
+        with self._lock:
+            for rank, note in self._notes.receive():
+                self.told(rank, note)
+            if not self._has_failed:
+                self._look_for_deadlock()
+            self._end()
+
+    def told(self, rank: int, note: tuple[Any, ...]) -> None:
+        """What a rank says, this one included."""
+        with self._lock:
+            match note:
+                case ("status", number, status):
+                    if number == self._round:
+                        self._replies[rank] = status
+                case ("failure", failure):
+                    self._fail(failure)
+                case ("exit", code, text):
+                    self._exits[rank] = (code, text)
+                    if code and not self._first_failure:
+                        self._first_failure = time.monotonic()
+                        self._fail(Failure("exit", (rank, text)))
+                case _:
+                    raise ValueError(f"rank {rank} says {note}")
+
+    def _tell(self, rank: int, note: tuple[Any, ...]) -> None:
+        if rank == 0:
+            self._supervisor.told(note)
+        else:
+            self._notes.send(rank, note)
+
+    def _fail(self, failure: Failure) -> None:
+        if not self._has_failed:
+            self._has_failed = True
+            for rank in range(self._supervisor.size):
+                self._tell(rank, ("failure", failure))
+
+    # Deadlocks --------------------------------------------------------------------------------
+
+    def _look_for_deadlock(self) -> None:
+        """Ask all ranks where they wait, as long as rank 0 does; compare two answers of each."""
+        if len(self._replies) == self._supervisor.size:
+            previous, self._previous, self._replies = self._previous, self._replies, {}
+            if previous is not None and _is_deadlock(previous, self._previous):
+                self._end_deadlock(self._previous)
+                return
+        if self._replies or time.monotonic() < self._next_round:
+            return
+        self._next_round = time.monotonic() + ROUND
+        status = self._supervisor.status()
+        if status.wait is None:
+            self._previous = None
+            return
+        self._round += 1
+        self._replies = {0: status}
+        for rank in range(1, self._supervisor.size):
+            self._tell(rank, ("status", self._round))
+
+    def _end_deadlock(self, found: dict[int, _Status]) -> None:
+        """Let ranks run what they have put off, or tell all that they do not match."""
+        waits = {rank: status.wait for rank, status in found.items() if status.wait is not None}
+        deferring = [rank for rank, wait in waits.items() if wait.is_deferring]
+        self._previous = None
+        for rank in deferring:
+            self._tell(rank, ("flush",))
+        if not deferring:
+            self._fail(Failure("mismatch", {rank: wait.state for rank, wait in waits.items()}))
+
+    # The end ----------------------------------------------------------------------------------
+
+    def _end(self) -> None:
+        """Print the message of a failure once, and end all ranks."""
+        since = time.monotonic() - self._first_failure if self._first_failure else 0.0
+        is_complete = len(self._exits) == self._supervisor.size
+        if self._first_failure and not self._has_printed and (is_complete or since > SETTLING):
+            self._has_printed = True
+            rank = min(rank for rank, (code, _) in self._exits.items() if code)
+            _print_error(self._exits[rank][1])
+        if is_complete and not self._is_over:
+            self._is_over = True
+            code = max(code for code, _ in self._exits.values())
+            for rank in range(self._supervisor.size):
+                self._tell(rank, ("end", code))
+        elif since > GRACE and not self._is_over:
+            _abort(1)
+
+
+def _print_error(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+def _abort(code: int) -> None:
+    """End all ranks at once. What was wrong has been said: MPI need not add that it aborts."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    MPI.COMM_WORLD.Abort(code)
+
+
+def _is_deadlock(before: dict[int, _Status], now: dict[int, _Status]) -> bool:
+    """Whether all ranks have waited between two answers, with no message on its way."""
+    waits = [status.wait for status in now.values()]
+    return (
+        before == now
+        and None not in waits
+        and any(wait is not None and wait.state is not None for wait in waits)
+        and sum(status.sent - status.received for status in now.values()) == 0
+    )
+
+
+@cache
+def supervisor() -> Supervisor:
+    """This process among all ranks; the first call is made by all of them together."""
+    return Supervisor(MPI.COMM_WORLD)

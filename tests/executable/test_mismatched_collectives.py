@@ -1,0 +1,86 @@
+"""Devices that do not match in a collective compute nothing: every engine says so, at both places.
+
+A few of the programs run here with the interpreter and on threads. With MESH_OPT_ALL_MISMATCHES=1
+all of them do, and on MPI ranks as well.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mesh_opt import api
+from mismatches import mismatches
+from mpi_ranks import launch, mesh_run
+
+ALL = mismatches()
+SAMPLE = [
+    "all_reduce on device 0",
+    "shape of all_gather",
+    "root at run time",
+    "size of all_reduce",
+    "counts of loops",
+    "axes [0, 1] or [1, 0]",
+    "size of a message",
+    "second message",
+]
+IS_NIGHTLY = os.environ.get("MESH_OPT_ALL_MISMATCHES") == "1"
+NAMES = list(ALL) if IS_NIGHTLY else SAMPLE
+SECONDS = 60
+"""On a machine that does much else; alone it is a tenth of a second after the start."""
+
+
+def check_error(text: str) -> None:
+    """One error at one operation, and a note at another, that name a device and what it has."""
+    errors = re.findall(r":(\d+):\d+: error: 'shard\.\w+' op (.*)", text)
+    notes = re.findall(r":(\d+):\d+: note: (.*)", text)
+    assert len(errors) == 1, text
+    (line, message), (other, note) = errors[0], notes[0]
+    assert line != other, text
+    standing = r"device (\d) has (\w+ .*(?:f32|f64|i32)>.* here|ended)"
+    found = re.fullmatch(
+        rf"must match on all devices of its group: {standing}; {standing}", message
+    )
+    assert found, text
+    assert found[1] != found[3], text
+    assert message.endswith(f"; {note}"), text
+
+
+def inputs() -> list[np.ndarray]:
+    return [np.ones((8, 8), dtype) for dtype in (np.float32, np.float64, np.int32)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_in_one_process(name: str) -> None:
+    texts: list[str] = []
+    for backend in ("interpreter", "numba"):
+        program = api.compile(ALL[name].text, backend=backend, stages=False)
+        start = time.monotonic()
+        with pytest.raises(api.ExecutionError) as caught:
+            program["main"].run(inputs())
+        assert time.monotonic() - start < SECONDS
+        texts.append(str(caught.value))
+        check_error(texts[-1])
+    assert texts[0].splitlines()[0] == texts[1].splitlines()[0]
+
+
+@pytest.mark.skipif(not IS_NIGHTLY, reason="one program takes a second")
+@pytest.mark.parametrize("name", NAMES)
+def test_on_ranks(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(ALL[name].text)
+    start = time.monotonic()
+    done = launch(*mesh_run(ALL[name].devices, str(path), "--backend=mpi", "--random-inputs=0"))
+    assert time.monotonic() - start < SECONDS
+    assert done.returncode != 0
+    assert "result" not in done.stdout
+    check_error(done.stderr)
+    program = api.compile(path, stages=False)
+    with pytest.raises(api.ExecutionError) as caught:
+        program["main"].run(inputs())
+    if ALL[name].devices == 2:
+        assert done.stderr.splitlines()[0] == str(caught.value).splitlines()[0]

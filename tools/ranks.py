@@ -1,0 +1,79 @@
+"""A console script as one of many MPI ranks: all begin together, and end together.
+
+`mpiexec -n 4 mesh-run ...` starts the script four times. MPI is initialised before anything can go
+wrong, rank 0 alone is heard, and whatever fails on any rank, be it a wrong option, ends all of
+them with one message.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+from .console import Main
+
+MPI = "mpi"
+"""The backend that runs on ranks."""
+
+_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
+"""Where launchers tell processes how many they are: MPICH and Intel MPI, Open MPI, Slurm."""
+
+_RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
+
+
+def default_backend() -> str:
+    """What runs a program unless another backend is asked for: ranks, where there are several."""
+    sizes = [os.environ.get(name, "") for name in _SIZES]
+    return MPI if any(size.isdecimal() and int(size) > 1 for size in sizes) else "interpreter"
+
+
+def runs_on_ranks(argv: Sequence[str]) -> bool:
+    """Whether arguments, right or wrong ones, ask for the ranks of MPI."""
+    backend = default_backend()
+    for word, after in zip(argv, [*argv[1:], ""], strict=True):
+        if word == "--backend":
+            backend = after
+        elif word.startswith("--backend="):
+            backend = word.partition("=")[2]
+    return backend == MPI
+
+
+def run_on_ranks(main: Main) -> int:
+    """Run a tool on the process's own arguments and streams, together with all other ranks.
+
+    Returns the exit code, which is 0 only if it is on all of them.
+    """
+    try:
+        from ..runtime.mpi_supervisor import supervisor
+
+        ranks = supervisor()
+    except (ImportError, RuntimeError) as problem:
+        if all(os.environ.get(name, "0") == "0" for name in _RANKS):
+            sys.stderr.write(
+                f"mesh-run: --backend=mpi needs mpi4py and MPI: {str(problem).splitlines()[0]};"
+                " pip install 'mesh-opt[mpi]' installs both\n"
+            )
+        return 1
+    output = sys.stdout if ranks.rank == 0 else io.StringIO()
+    errors = io.StringIO()
+    try:
+        code = main(sys.argv[1:], sys.stdin, output, errors)
+        output.flush()
+    except BrokenPipeError:
+        # Whoever reads the output has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        errors.write(end.code + "\n" if isinstance(end.code, str) else "")
+    except KeyboardInterrupt:
+        code = 130
+    except BaseException:
+        code = 1
+        errors.write(traceback.format_exc())
+    if not code and ranks.rank == 0:
+        sys.stderr.write(errors.getvalue())
+    return ranks.finish(code, errors.getvalue())
