@@ -63,6 +63,7 @@ nightly: .venv/test ## the tests that take too long for every change
 	MESH_OPT_RANDOM_PROGRAMS=1000 MESH_OPT_FAILING_PROGRAM=failing_program.mlir \
 	  $(BIN)/python -m pytest tests/executable/test_random_programs.py
 	MESH_OPT_RANDOM_CHAINS=500 $(BIN)/python -m pytest tests/executable/test_random_chains.py
+	MESH_OPT_DROPPED_PROGRAMS=1000 $(BIN)/python -m pytest tests/unit/api/test_lifetime.py
 
 fuzz: .venv/test ## read 20,000 mutated programs
 	MESH_OPT_FUZZ_INPUTS=20000 $(BIN)/python -m pytest -n auto tests/unit/tools/test_fuzz*.py

@@ -59,7 +59,7 @@ from .tools.source import Source
 from .tools.verification import verification_errors
 
 if TYPE_CHECKING:
-    from .backend.compile import DeviceStatistics
+    from .backend.compile import CompiledProgram, DeviceStatistics
 
 __all__ = [
     "BACKENDS",
@@ -74,12 +74,8 @@ __all__ = [
 ]
 
 Array = npt.NDArray[Any]
-Backend = Callable[[ModuleOp, str, Sequence[Array], Grid | None, Sequence[str] | None], list[Array]]
-"""Runs a function of a module on global inputs.
-
-The grid fills extents that are left open; the kinds of devices at hand (`local-task`) are bound to
-those that the module names, `None` for as many as it needs.
-"""
+Backend = Callable[["Program", str, Sequence[Array]], list[Array]]
+"""Runs a function of a program, by its name, on global inputs."""
 
 
 class CompilationError(Exception):
@@ -98,53 +94,53 @@ class Stage:
     text: str
 
 
-def _run_with_numba(
-    module: ModuleOp,
-    function: str,
-    inputs: Sequence[Array],
-    grid: Grid | None,
-    devices: Sequence[str] | None,
-) -> list[Array]:
-    # Numba takes half a second to import: only for who wants it.
-    from .backend.compile import run_partitioned
-
-    return run_partitioned(module, function, inputs, grid, devices)
+def _run_with_interpreter(program: Program, function: str, inputs: Sequence[Array]) -> list[Array]:
+    return interpreter.run_partitioned(
+        program.module, function, inputs, program.grid, program.devices
+    )
 
 
-def _run_with_mpi(
-    module: ModuleOp,
-    function: str,
-    inputs: Sequence[Array],
-    grid: Grid | None,
-    devices: Sequence[str] | None,
-) -> list[Array]:
+def _run_with_numba(program: Program, function: str, inputs: Sequence[Array]) -> list[Array]:
+    return program.native().run_partitioned(function, inputs, program.grid)
+
+
+def _run_with_mpi(program: Program, function: str, inputs: Sequence[Array]) -> list[Array]:
     from .backend.compile import run_on_ranks
 
-    return run_on_ranks(module, function, inputs, grid, devices)
+    return run_on_ranks(program.native(), function, inputs, program.grid)
 
 
 BACKENDS: dict[str, Backend] = {
-    "interpreter": interpreter.run_partitioned,
+    "interpreter": _run_with_interpreter,
     "numba": _run_with_numba,
     "mpi": _run_with_mpi,
 }
 """What programs can be run with; `mpi` is for ranks of `mpiexec -n N python -m mpi4py ...`."""
 
 
-class Function:
-    """A function of a compiled program: call it with global NumPy arrays."""
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """What is looked up once of a function: its operation, its grid and its global types."""
 
-    def __init__(self, program: Program, name: str) -> None:
+    operation: Operation
+    grid: Grid | None
+    arguments: list[Attribute]
+    results: list[Attribute]
+
+
+class Function:
+    """A function of a compiled program: call it with global NumPy arrays.
+
+    It keeps its program alive, as a bound method keeps its object.
+    """
+
+    def __init__(self, program: Program, name: str, signature: _Signature) -> None:
         self.program = program
         self.name = name
-        self.operation = interpreter.find_function(_Symbols(program.module), name)
-        with program.located():
-            arguments, results = interpreter.boundaries(self.operation)
-            self.grid = program.grid or interpreter.grid_of(program.module, self.operation)
-        types = interpreter.argument_types(self.operation)
-        self.argument_types: list[Attribute] = interpreter.global_types(types, arguments)
-        types = interpreter.result_types(self.operation)
-        self.result_types: list[Attribute] = interpreter.global_types(types, results)
+        self.operation = signature.operation
+        self.grid = signature.grid
+        self.argument_types = signature.arguments
+        self.result_types = signature.results
 
     def __call__(self, *inputs: npt.ArrayLike) -> Any:
         """Run the function; returns an array, a tuple of arrays for several results, or None.
@@ -162,8 +158,7 @@ class Function:
         run = self.program.backend(backend)
         arrays = self.arrays(inputs)
         with self.program.located():
-            program = self.program
-            return run(program.module, self.name, arrays, program.grid, program.devices)
+            return run(self.program, self.name, arrays)
 
     def reference(self, inputs: Sequence[npt.ArrayLike]) -> list[Array]:
         """What the interpreter makes of the program as it was before all passes."""
@@ -227,9 +222,12 @@ class Program:
         """Extents for a grid that the program leaves open."""
         self.devices: tuple[str, ...] | None = None
         """The kinds of the devices at hand; `None`: whatever the program names exists."""
+        self.guard: bool | None = None
+        """Whether native code runs with guards around its buffers; as in `compile_program`."""
         self._texts = tuple(texts)
         self._backend = backend
-        self._functions: dict[str, Function] = {}
+        self._signatures: dict[str, _Signature] = {}
+        self._native: dict[object, CompiledProgram] = {}
         self.backend()
 
     @property
@@ -239,14 +237,23 @@ class Program:
 
     def __getitem__(self, name: str) -> Function:
         """A function by name. Raises KeyError."""
-        function = self._functions.get(name)
-        if function is None:
+        signature = self._signatures.get(name)
+        if signature is None:
             try:
-                function = Function(self, name)
+                signature = self._signatures[name] = self._signature(name)
             except InputError as problem:
                 raise KeyError(str(problem)) from problem
-            self._functions[name] = function
-        return function
+        # Not kept: a function knows its program, which would then only end in a search for cycles.
+        return Function(self, name, signature)
+
+    def _signature(self, name: str) -> _Signature:
+        operation = interpreter.find_function(_Symbols(self.module), name)
+        with self.located():
+            arguments, results = interpreter.boundaries(operation)
+            grid = self.grid or interpreter.grid_of(self.module, operation)
+        taken = interpreter.global_types(interpreter.argument_types(operation), arguments)
+        given = interpreter.global_types(interpreter.result_types(operation), results)
+        return _Signature(operation, grid, taken, given)
 
     def __getattr__(self, name: str) -> Function:
         if name.startswith("_"):
@@ -270,9 +277,17 @@ class Program:
 
     def statistics(self) -> list[DeviceStatistics]:
         """What each device that the program names did and held in the last run with numba."""
-        from .backend.compile import compiled
+        return self.native().device_statistics
 
-        return compiled(self.module, self.devices).device_statistics
+    def native(self) -> CompiledProgram:
+        """The program as native code for the devices at hand, made when it is first asked for."""
+        # Numba takes half a second to import: only for who wants it.
+        from .backend.compile import compile_program
+
+        key = (self.devices, self.guard)
+        if key not in self._native:
+            self._native[key] = compile_program(self.module, devices=self.devices, guard=self.guard)
+        return self._native[key]
 
     def located(self) -> _Located:
         """A `with` block in which errors of operations become ExecutionErrors."""

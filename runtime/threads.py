@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import queue
 import threading
-import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import prod
 from typing import Any, TypeVar
 from zlib import crc32
@@ -23,6 +22,7 @@ from .collectives import Collective, Group, around, shard_range
 from .commands import Command, CommandBuffer, CommandFailed, HostCommand, Place
 from .communicator import Communicator, DeviceFailed, Words, as_bytes
 from .native import MEETINGS, WAITING, meeting_words, native_function
+from .workers import Threads
 
 T = TypeVar("T")
 
@@ -51,27 +51,18 @@ class ThreadGroup:
         self._mail: dict[int, list[tuple[int, Bytes]]] = {}
         self._condition = threading.Condition()
         self._submission = threading.Lock()
-        self._queues: list[queue.SimpleQueue[Callable[[], None] | None]] = []
+        self._threads = Threads(count, "device")
         self.communicators = [ThreadCommunicator(self, process) for process in range(count)]
-        for process in range(count):
-            tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-            self._queues.append(tasks)
-            threading.Thread(
-                target=_serve, args=(tasks,), daemon=True, name=f"mesh-opt-device-{process}"
-            ).start()
-
-        # The threads know only their queues, so they end with the last who knows the group.
-        self._finish = weakref.finalize(self, _stop, self._queues)
 
     def close(self) -> None:
         """End the threads, after what is queued."""
-        self._finish()
+        self._threads.close()
 
     def run(self, work: Callable[[ThreadCommunicator], T]) -> list[T]:
         """Run `work` on every device at once; returns what each returned.
 
         If some raise, the others are released, and the exception of the lowest device that failed
-        by itself is raised here.
+        by itself is raised here. So are they if the caller is interrupted (Ctrl-C) while it waits.
         """
         results: list[Any] = [None] * self.count
         errors: list[BaseException | None] = [None] * self.count
@@ -92,9 +83,13 @@ class ThreadGroup:
 
         state.expected = self.count
         with self._submission:
-            for process, tasks in enumerate(self._queues):
-                tasks.put(task(process))
-        self._await(done)
+            for process in range(self.count):
+                self._threads.submit(process, task(process))
+        try:
+            self._await(done)
+        except BaseException:
+            self.fail()
+            raise
         failed = [error for error in errors if error is not None]
         if failed:
             raise min(failed, key=_is_secondary)
@@ -205,16 +200,6 @@ class _Run:
                     self._condition.wait()
 
 
-def _stop(queues: Sequence[queue.SimpleQueue[Callable[[], None] | None]]) -> None:
-    for tasks in queues:
-        tasks.put(None)
-
-
-def _serve(tasks: queue.SimpleQueue[Callable[[], None] | None]) -> None:
-    while (task := tasks.get()) is not None:
-        task()
-
-
 def _is_secondary(error: BaseException) -> bool:
     """Whether a device only gave up because another had failed."""
     return isinstance(error, DeviceFailed) or (
@@ -255,7 +240,7 @@ class ThreadCommunicator(Communicator):
             Place(scratch),
             _signature(collective),
         )
-        function = native_function(name).address
+        function = native_function(name)
         return [Command(function, bindings, constants, 1, origin, is_collective=True)]
 
     def send_command(self, source: Place, size: int, receiver: int, origin: object) -> HostCommand:

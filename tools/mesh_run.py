@@ -97,10 +97,7 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
     function = _function(options, program)
     inputs = _inputs(options, function)
     reference = _reference(options, function, bool(pipeline)) if options.check is not None else None
-    if options.guard:
-        from ..backend.compile import compiled
-
-        compiled(program.module, program.devices, guard=True)
+    program.guard = options.guard or None
     stdout.write(f"EXEC @{_printable(function.name)}\n")
     if options.per_device:
         return _run_per_device(function, inputs, options, stdout)
