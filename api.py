@@ -32,7 +32,7 @@ from .interpreter.compare import Difference, compare
 from .interpreter.machine import Program as _Symbols
 from .interpreter.parameters import Parameter, Parameters, provide_parameters
 from .interpreter.run import InputError
-from .interpreter.values import UnsupportedType, dtype_of
+from .interpreter.values import UnsupportedType, dtype_of, integer_width, is_unsigned
 from .passes.registry import all_passes
 from .sharding.grid import Grid
 from .tools.diagnostics import (
@@ -180,25 +180,36 @@ class Function:
         if len(inputs) != count:
             plural = "" if count == 1 else "s"
             raise InputError(f"@{self.name} takes {count} input{plural}, got {len(inputs)}")
-        arrays: list[Array] = []
-        for value, value_type in zip(inputs, self.argument_types, strict=True):
-            array: Array = np.asarray(value)
-            if not isinstance(value, np.ndarray | np.generic):
-                array = _converted(array, value_type)
-            arrays.append(array)
+        arrays: list[Any] = []
+        for index, (value, kind) in enumerate(zip(inputs, self.argument_types, strict=True)):
+            is_array = isinstance(value, np.ndarray | np.generic)
+            arrays.append(value if is_array else _converted(index, value, kind))
         return interpreter.checked_inputs(self.argument_types, arrays)
 
 
-def _converted(array: Array, value_type: Attribute) -> Array:
-    """Python numbers as an array of a type, if they are numbers of that kind."""
+def _converted(index: int, value: npt.ArrayLike, value_type: Attribute) -> Array:
+    """Python numbers as an array of a type, if they are numbers of that kind. Raises InputError."""
+    try:
+        array: Array = np.asarray(value)
+    except (OverflowError, TypeError, ValueError) as problem:
+        # Rows of different lengths, or an object that does not become the array that it promises.
+        raise InputError(f"input {index} is no array: {problem}") from problem
     try:
         dtype = dtype_of(value_type)
     except UnsupportedType:
         return array
-    integers = dtype.kind in "iu"
-    if integers and array.dtype.kind not in "iub":
+    width = integer_width(value_type)
+    if array.dtype.kind not in ("biuf" if width is None else "biu") + dtype.kind:
         return array
-    return array.astype(dtype)
+    if width is not None and array.size and array.dtype.kind != "b":
+        low = 0 if is_unsigned(value_type) else -(1 << (width - 1))
+        least, most = int(array.min()), int(array.max())
+        # i1 is 0 or 1, though its only bit is a sign.
+        if least < low or most >= 1 << (width if low == 0 or width == 1 else width - 1):
+            number = least if least < low else most
+            raise InputError(f"input {index} holds {number}, which does not fit {value_type}")
+    with np.errstate(over="ignore"):
+        return array.astype(dtype)
 
 
 class Program:

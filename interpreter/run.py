@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
@@ -40,10 +40,13 @@ from .values import (
     Value,
     dtype_of,
     holds_numbers,
+    integer_width,
     is_number,
+    is_unsigned,
     shape_fits,
     shape_phrase,
     static_shape,
+    wrap,
 )
 
 load_own_dialects()
@@ -203,20 +206,46 @@ def checked_inputs(types: Sequence[Attribute], inputs: Sequence[Array]) -> list[
         raise InputError(f"expected {len(types)} inputs, got {len(inputs)}")
     arrays: list[Array] = []
     for index, (value, value_type) in enumerate(zip(inputs, types, strict=True)):
+        if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+            raise InputError(f"input {index} has masked elements, expected numbers alone")
         array = np.asarray(value)
-        try:
-            dtype = dtype_of(value_type)
-        except UnsupportedType as error:
-            raise InputError(f"input {index}: {error}") from error
-        if array.dtype != dtype:
-            raise InputError(f"input {index} is of {array.dtype}, expected {value_type} ({dtype})")
-        shape = static_shape(value_type)
-        if shape is None or not shape_fits(array.shape, shape):
-            raise InputError(
-                f"input {index} has {shape_phrase(array.shape)}, expected {value_type}"
-            )
-        arrays.append(array)
+        check_kind(f"input {index}", array.dtype, array.shape, value_type)
+        arrays.append(_native(f"input {index}", array, value_type))
     return arrays
+
+
+def check_kind(
+    role: str, dtype: np.dtype[Any], shape: tuple[int, ...], value_type: Attribute
+) -> None:
+    """Raise InputError unless arrays of `dtype` (in any byte order) and `shape` fit a type."""
+    try:
+        expected = dtype_of(value_type)
+    except UnsupportedType as error:
+        raise InputError(f"{role}: {error}") from error
+    if dtype.newbyteorder("=") != expected:
+        raise InputError(f"{role} is of {dtype}, expected {value_type} ({expected})")
+    declared = static_shape(value_type)
+    if declared is None or not shape_fits(shape, declared):
+        raise InputError(f"{role} has {shape_phrase(shape)}, expected {value_type}")
+
+
+def _native(role: str, array: Array, value_type: Attribute) -> Array:
+    """An array in the machine's byte order, whose elements are values of the type.
+
+    What holds an integer may hold more: `100` is no i4, and a byte of 2 no i1. Raises InputError.
+    """
+    array = array.astype(dtype_of(value_type), copy=not array.flags.aligned)
+    width = integer_width(value_type)
+    if width == 1:
+        return np.asarray(array.view(np.uint8) != 0)
+    if width in (None, 8, 16, 32, 64):
+        return array
+    stray = array != wrap(array, width, to_unsigned=is_unsigned(value_type))
+    if stray.any():
+        place = tuple(int(number) for number in np.argwhere(stray)[0])
+        where = f" at {list(place)}" if place else ""
+        raise InputError(f"{role} holds {array[place]}{where}, which does not fit {value_type}")
+    return array
 
 
 # --------------------------------------------------------------------------------------------
