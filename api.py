@@ -31,6 +31,7 @@ from .interpreter import run as interpreter
 from .interpreter.compare import Difference, compare
 from .interpreter.machine import Program as _Symbols
 from .interpreter.parameters import Parameter, Parameters, provide_parameters
+from .interpreter.rounding import roughest_types
 from .interpreter.run import InputError
 from .interpreter.values import UnsupportedType, dtype_of, integer_width, is_unsigned
 from .passes.registry import all_passes
@@ -172,7 +173,17 @@ class Function:
         """How far each result is from that of the program before all passes."""
         expected = self.reference(inputs)
         results = self.run(inputs, backend)
-        return [compare(*pair) for pair in zip(results, expected, strict=True)]
+        return [
+            compare(actual, wanted, through=through)
+            for actual, wanted, through in zip(results, expected, self.rounding(), strict=True)
+        ]
+
+    def rounding(self) -> list[np.dtype[Any] | None]:
+        """For each result, the least precise float type that the program before all passes
+        computes on its way, which says how far it may differ; `None` for none.
+        """
+        symbols = _Symbols(self.program.source)
+        return roughest_types(symbols, interpreter.find_function(symbols, self.name))
 
     def arrays(self, inputs: Sequence[npt.ArrayLike]) -> list[Array]:
         """Inputs as arrays of the arguments' types. Raises InputError."""

@@ -292,14 +292,14 @@ def grid_of(module: ModuleOp, function: Operation) -> Grid | None:
                     extents = integers(found, "shape")
                     shape = tuple(None if extent < 0 else extent for extent in extents)
                     return Grid(_symbol(op, "grid"), shape)
-            for callee in _called(program, op):
+            for callee in called(program, op):
                 if callee not in seen:
                     seen.add(callee)
                     pending.append(callee)
     return None
 
 
-def _called(program: Program, op: Operation) -> list[Operation]:
+def called(program: Program, op: Operation) -> list[Operation]:
     """The functions, or executables, that an operation runs."""
     entries = attribute(op, "entry_points")
     names: list[Attribute] = []

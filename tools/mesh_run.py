@@ -9,13 +9,15 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from .console import fault_text, run_console
 from .run_options import RunOptions, help_text, parse_arguments, wants_help
 from .usage_error import UsageError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ..api import Function, Program
     from ..interpreter.parameters import Parameters
     from ..interpreter.values import Array
@@ -110,7 +112,8 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO) -> int:
         agrees = _compare_expected(function, results, options, stdout)
     if reference is not None:
         expected = reference.reference(inputs)
-        agrees = _check(function, results, expected, options, stdout) and agrees
+        rounding = reference.rounding()
+        agrees = _check(function, results, expected, rounding, options, stdout) and agrees
     return 0 if agrees else 1
 
 
@@ -231,6 +234,7 @@ def _compare_expected(
     from .value_text import format_array
 
     agrees = True
+    rounding = function.rounding()
     for index, expected in enumerate(
         read_values(options.expected_outputs, function.result_types, EXPECTED)
     ):
@@ -238,7 +242,7 @@ def _compare_expected(
             continue
         value_type = function.result_types[index]
         try:
-            difference = compare(results[index], expected, options.tolerance)
+            difference = compare(results[index], expected, options.tolerance, rounding[index])
             if difference.agrees:
                 continue
             place = list(difference.index)
@@ -262,6 +266,7 @@ def _check(
     function: Function,
     results: Sequence[Array],
     expected: Sequence[Array],
+    rounding: Sequence[np.dtype[Any] | None],
     options: RunOptions,
     stdout: TextIO,
 ) -> bool:
@@ -270,16 +275,18 @@ def _check(
     from ..interpreter.values import count_undefined, is_number
 
     agrees = True
-    for index, (actual, wanted) in enumerate(zip(results, expected, strict=True)):
+    for index, (actual, wanted, through) in enumerate(
+        zip(results, expected, rounding, strict=True)
+    ):
         try:
-            difference = compare(actual, wanted, options.tolerance)
+            difference = compare(actual, wanted, options.tolerance, through)
         except ValueError as problem:
             stdout.write(f"CHECK result[{index}]: DISAGREE: {problem}\n")
             agrees = False
             continue
         absolute, relative = 0.0, 0.0
         if is_number(actual):
-            absolute, relative = tolerance(actual.dtype, options.tolerance)
+            absolute, relative = tolerance(actual.dtype, options.tolerance, through)
         bound = f"{absolute:g} + {relative:g} relative" if absolute or relative else "none"
         verdict = "agree" if difference.agrees else f"DISAGREE at {list(difference.index)}"
         unknown = count_undefined(wanted) if is_number(wanted) else 0
