@@ -32,8 +32,9 @@ from .interpreter import run as interpreter
 from .interpreter.compare import Difference, compare
 from .interpreter.machine import Program as _Symbols
 from .interpreter.parameters import Parameter, Parameters, provide_parameters
+from .interpreter.rounding import roughest_types
 from .interpreter.run import InputError
-from .interpreter.values import UnsupportedType, dtype_of
+from .interpreter.values import UnsupportedType, dtype_of, integer_width, is_unsigned
 from .passes.registry import all_passes
 from .sharding.grid import Grid
 from .tools.diagnostics import (
@@ -60,7 +61,7 @@ from .tools.source import Source
 from .tools.verification import verification_errors
 
 if TYPE_CHECKING:
-    from .backend.compile import DeviceStatistics
+    from .backend.compile import CompiledProgram, DeviceStatistics
 
 __all__ = [
     "BACKENDS",
@@ -75,12 +76,8 @@ __all__ = [
 ]
 
 Array = npt.NDArray[Any]
-Backend = Callable[[ModuleOp, str, Sequence[Array], Grid | None, Sequence[str] | None], list[Array]]
-"""Runs a function of a module on global inputs.
-
-The grid fills extents that are left open; the kinds of devices at hand (`local-task`) are bound to
-those that the module names, `None` for as many as it needs.
-"""
+Backend = Callable[["Program", str, Sequence[Array]], list[Array]]
+"""Runs a function of a program, by its name, on global inputs."""
 
 
 class CompilationError(Exception):
@@ -99,57 +96,58 @@ class Stage:
     text: str
 
 
-def _run_with_numba(
-    module: ModuleOp,
-    function: str,
-    inputs: Sequence[Array],
-    grid: Grid | None,
-    devices: Sequence[str] | None,
-) -> list[Array]:
-    # Numba takes half a second to import: only for who wants it.
-    from .backend.compile import run_partitioned
-
-    return run_partitioned(module, function, inputs, grid, devices)
+def _run_with_interpreter(program: Program, function: str, inputs: Sequence[Array]) -> list[Array]:
+    return interpreter.run_partitioned(
+        program.module, function, inputs, program.grid, program.devices
+    )
 
 
-def _run_with_mpi(
-    module: ModuleOp,
-    function: str,
-    inputs: Sequence[Array],
-    grid: Grid | None,
-    devices: Sequence[str] | None,
-    inputs_per_rank: bool = False,
-) -> list[Array]:
+def _run_with_numba(program: Program, function: str, inputs: Sequence[Array]) -> list[Array]:
+    return program.native().run_partitioned(function, inputs, program.grid)
+
+
+def _run_with_mpi(program: Program, function: str, inputs: Sequence[Array]) -> list[Array]:
     from .backend.ranks import RankError, run_on_ranks
 
     try:
-        return run_on_ranks(module, function, inputs, grid, devices, inputs_per_rank)
+        return run_on_ranks(
+            program.native(), function, inputs, program.grid, program.inputs_per_rank
+        )
     except RankError as problem:
         raise ExecutionError(str(problem)) from problem
 
 
 BACKENDS: dict[str, Backend] = {
-    "interpreter": interpreter.run_partitioned,
+    "interpreter": _run_with_interpreter,
     "numba": _run_with_numba,
     "mpi": _run_with_mpi,
 }
 """What programs can be run with; `mpi` is for the ranks of `mpiexec -n N python -m mpi4py ...`."""
 
 
-class Function:
-    """A function of a compiled program: call it with global NumPy arrays."""
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """What is looked up once of a function: its operation, its grid and its global types."""
 
-    def __init__(self, program: Program, name: str) -> None:
+    operation: Operation
+    grid: Grid | None
+    arguments: list[Attribute]
+    results: list[Attribute]
+
+
+class Function:
+    """A function of a compiled program: call it with global NumPy arrays.
+
+    It keeps its program alive, as a bound method keeps its object.
+    """
+
+    def __init__(self, program: Program, name: str, signature: _Signature) -> None:
         self.program = program
         self.name = name
-        self.operation = interpreter.find_function(_Symbols(program.module), name)
-        with program.located():
-            arguments, results = interpreter.boundaries(self.operation)
-            self.grid = program.grid or interpreter.grid_of(program.module, self.operation)
-        types = interpreter.argument_types(self.operation)
-        self.argument_types: list[Attribute] = interpreter.global_types(types, arguments)
-        types = interpreter.result_types(self.operation)
-        self.result_types: list[Attribute] = interpreter.global_types(types, results)
+        self.operation = signature.operation
+        self.grid = signature.grid
+        self.argument_types = signature.arguments
+        self.result_types = signature.results
 
     def __call__(self, *inputs: npt.ArrayLike) -> Any:
         """Run the function; returns an array, a tuple of arrays for several results, or None.
@@ -167,8 +165,7 @@ class Function:
         run = self.program.backend(backend)
         arrays = self.arrays(inputs)
         with self.program.located():
-            program = self.program
-            return run(program.module, self.name, arrays, program.grid, program.devices)
+            return run(self.program, self.name, arrays)
 
     def reference(self, inputs: Sequence[npt.ArrayLike]) -> list[Array]:
         """What the interpreter makes of the program as it was before all passes."""
@@ -182,7 +179,17 @@ class Function:
         """How far each result is from that of the program before all passes."""
         expected = self.reference(inputs)
         results = self.run(inputs, backend)
-        return [compare(*pair) for pair in zip(results, expected, strict=True)]
+        return [
+            compare(actual, wanted, through=through)
+            for actual, wanted, through in zip(results, expected, self.rounding(), strict=True)
+        ]
+
+    def rounding(self) -> list[np.dtype[Any] | None]:
+        """For each result, the least precise float type that the program before all passes
+        computes on its way, which says how far it may differ; `None` for none.
+        """
+        symbols = _Symbols(self.program.source)
+        return roughest_types(symbols, interpreter.find_function(symbols, self.name))
 
     def arrays(self, inputs: Sequence[npt.ArrayLike]) -> list[Array]:
         """Inputs as arrays of the arguments' types. Raises InputError."""
@@ -190,25 +197,36 @@ class Function:
         if len(inputs) != count:
             plural = "" if count == 1 else "s"
             raise InputError(f"@{self.name} takes {count} input{plural}, got {len(inputs)}")
-        arrays: list[Array] = []
-        for value, value_type in zip(inputs, self.argument_types, strict=True):
-            array: Array = np.asarray(value)
-            if not isinstance(value, np.ndarray | np.generic):
-                array = _converted(array, value_type)
-            arrays.append(array)
+        arrays: list[Any] = []
+        for index, (value, kind) in enumerate(zip(inputs, self.argument_types, strict=True)):
+            is_array = isinstance(value, np.ndarray | np.generic)
+            arrays.append(value if is_array else _converted(index, value, kind))
         return interpreter.checked_inputs(self.argument_types, arrays)
 
 
-def _converted(array: Array, value_type: Attribute) -> Array:
-    """Python numbers as an array of a type, if they are numbers of that kind."""
+def _converted(index: int, value: npt.ArrayLike, value_type: Attribute) -> Array:
+    """Python numbers as an array of a type, if they are numbers of that kind. Raises InputError."""
+    try:
+        array: Array = np.asarray(value)
+    except (OverflowError, TypeError, ValueError) as problem:
+        # Rows of different lengths, or an object that does not become the array that it promises.
+        raise InputError(f"input {index} is no array: {problem}") from problem
     try:
         dtype = dtype_of(value_type)
     except UnsupportedType:
         return array
-    integers = dtype.kind in "iu"
-    if integers and array.dtype.kind not in "iub":
+    width = integer_width(value_type)
+    if array.dtype.kind not in ("biuf" if width is None else "biu") + dtype.kind:
         return array
-    return array.astype(dtype)
+    if width is not None and array.size and array.dtype.kind != "b":
+        low = 0 if is_unsigned(value_type) else -(1 << (width - 1))
+        least, most = int(array.min()), int(array.max())
+        # i1 is 0 or 1, though its only bit is a sign.
+        if least < low or most >= 1 << (width if low == 0 or width == 1 else width - 1):
+            number = least if least < low else most
+            raise InputError(f"input {index} holds {number}, which does not fit {value_type}")
+    with np.errstate(over="ignore"):
+        return array.astype(dtype)
 
 
 class Program:
@@ -235,9 +253,12 @@ class Program:
         self.inputs_per_rank = False
         """With the backend `mpi`: whether each rank takes its part of whole arrays of its own, of
         the same shapes; else all must be given the same, which is looked at."""
+        self.guard: bool | None = None
+        """Whether native code runs with guards around its buffers; as in `compile_program`."""
         self._texts = tuple(texts)
         self._backend = backend
-        self._functions: dict[str, Function] = {}
+        self._signatures: dict[str, _Signature] = {}
+        self._native: dict[object, CompiledProgram] = {}
         self.backend()
 
     @property
@@ -247,14 +268,23 @@ class Program:
 
     def __getitem__(self, name: str) -> Function:
         """A function by name. Raises KeyError."""
-        function = self._functions.get(name)
-        if function is None:
+        signature = self._signatures.get(name)
+        if signature is None:
             try:
-                function = Function(self, name)
+                signature = self._signatures[name] = self._signature(name)
             except InputError as problem:
                 raise KeyError(str(problem)) from problem
-            self._functions[name] = function
-        return function
+        # Not kept: a function knows its program, which would then only end in a search for cycles.
+        return Function(self, name, signature)
+
+    def _signature(self, name: str) -> _Signature:
+        operation = interpreter.find_function(_Symbols(self.module), name)
+        with self.located():
+            arguments, results = interpreter.boundaries(operation)
+            grid = self.grid or interpreter.grid_of(self.module, operation)
+        taken = interpreter.global_types(interpreter.argument_types(operation), arguments)
+        given = interpreter.global_types(interpreter.result_types(operation), results)
+        return _Signature(operation, grid, taken, given)
 
     def __getattr__(self, name: str) -> Function:
         if name.startswith("_"):
@@ -280,9 +310,17 @@ class Program:
 
     def statistics(self) -> list[DeviceStatistics]:
         """What each device that the program names did and held in the last run with numba."""
-        from .backend.compile import compiled
+        return self.native().device_statistics
 
-        return compiled(self.module, self.devices).device_statistics
+    def native(self) -> CompiledProgram:
+        """The program as native code for the devices at hand, made when it is first asked for."""
+        # Numba takes half a second to import: only for who wants it.
+        from .backend.compile import compile_program
+
+        key = (self.devices, self.guard)
+        if key not in self._native:
+            self._native[key] = compile_program(self.module, devices=self.devices, guard=self.guard)
+        return self._native[key]
 
     def located(self) -> _Located:
         """A `with` block in which errors of operations become ExecutionErrors."""

@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from weakref import WeakKeyDictionary
+from typing import Any
+from weakref import finalize
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType, UnrankedMemRefType
@@ -47,6 +48,7 @@ from ..runtime.communicator import Communicator
 from ..runtime.guards import OVERWRITTEN, Guards
 from ..runtime.native import TOO_NARROW
 from ..runtime.threads import ThreadGroup
+from ..runtime.workers import Team
 from ..sharding.collective_matching import CollectiveMismatch
 from ..sharding.grid import Grid
 from .block_recorder import BlockRecorder
@@ -86,11 +88,19 @@ class DeviceStatistics:
 
 
 @dataclass(frozen=True, slots=True)
+class _ArrayType:
+    """What a result of a recording is."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+@dataclass(frozen=True, slots=True)
 class _Recording:
     """Commands for inputs of one kind, and what the results are made of."""
 
     buffer: CommandBuffer
-    results: tuple[Tensor | Value, ...]
+    results: tuple[_ArrayType | Value, ...]
     statistics: list[DeviceStatistics]
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
@@ -98,7 +108,7 @@ class _Recording:
         outputs = iter(self.buffer.run([array.reshape(-1).view(np.uint8) for array in inputs]))
         return [
             next(outputs).view(result.dtype).reshape(result.shape)
-            if isinstance(result, Tensor)
+            if isinstance(result, _ArrayType)
             else result
             for result in self.results
         ]
@@ -124,6 +134,8 @@ class CompiledProgram:
 
     Everything raises OperationError, located where it failed, and InputError for inputs that a
     function does not take. A program may be called from several threads, one call at a time.
+
+    The threads of its devices end with it; so does its memory, without a search for cycles.
     """
 
     def __init__(
@@ -137,6 +149,7 @@ class CompiledProgram:
         self._program = RecordedProgram(module)
         self._module = module
         self._workers = workers
+        self._teams: dict[int, Team] = {}
         self._guards = guard if guard is not None else bool(os.environ.get(GUARD_VARIABLE))
         self._recordings: dict[int, dict[object, _Recording]] = {}
         self._groups: dict[int, ThreadGroup] = {}
@@ -145,6 +158,7 @@ class CompiledProgram:
         self._recording_lock = threading.Lock()
         self._last: list[Statistics] = []
         self._last_devices: dict[int, list[DeviceStatistics]] = {}
+        self._finish = finalize(self, _release, self._groups, self._teams, self._recordings)
 
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
         """Run a function on one device; `shard` annotations are identities."""
@@ -225,6 +239,16 @@ class CompiledProgram:
         return self._grids[target]
 
     @property
+    def devices(self) -> Sequence[str] | None:
+        """The kinds of the devices at hand, as in `compile_program`."""
+        return self._devices
+
+    @property
+    def module(self) -> ModuleOp:
+        """The module, which does not change between calls."""
+        return self._module
+
+    @property
     def symbols(self) -> Program:
         """The module as the interpreter reads it."""
         return self._program
@@ -240,10 +264,8 @@ class CompiledProgram:
         return sha256(str(self._module).encode()).hexdigest()[:16]
 
     def close(self) -> None:
-        """End the devices' threads."""
-        for group in self._groups.values():
-            group.close()
-        self._groups.clear()
+        """End the devices' threads and drop what is kept between calls."""
+        _release(self._groups, self._teams, self._recordings)
 
     @property
     def statistics(self) -> list[Statistics]:
@@ -302,7 +324,7 @@ class CompiledProgram:
             grid,
             communicator,
             self._recording_lock,
-            self._workers,
+            self._team(communicator.process if communicator else 0),
             {
                 **provide(
                     self._module, self._devices, grid, communicator.process if communicator else 0
@@ -332,8 +354,34 @@ class CompiledProgram:
         buffer = recorder.finish([each for each in results if isinstance(each, Tensor)])
         process = communicator.process if communicator else None
         statistics = _device_statistics(buffer, recorder, process)
-        recording = _Recording(buffer, results, statistics)
-        return recording, recorder.is_replayable
+        # Tensors know the recorder, and that knows this call's inputs.
+        kinds = tuple(
+            _ArrayType(each.shape, each.dtype) if isinstance(each, Tensor) else each
+            for each in results
+        )
+        return _Recording(buffer, kinds, statistics), recorder.is_replayable
+
+    def _team(self, process: int) -> Team | None:
+        """The workers of a process's device, which live as long as the program."""
+        if self._workers == 1:
+            return None
+        with self._recording_lock:
+            if process not in self._teams:
+                self._teams[process] = Team(self._workers)
+            return self._teams[process]
+
+
+def _release(
+    groups: dict[int, ThreadGroup],
+    teams: dict[int, Team],
+    recordings: dict[int, dict[object, _Recording]],
+) -> None:
+    """End the threads of a program, after what they run, and forget its recordings."""
+    for each in (*groups.values(), *teams.values()):
+        each.close()
+    groups.clear()
+    teams.clear()
+    recordings.clear()
 
 
 def _device_statistics(
@@ -383,33 +431,3 @@ def _on_device(error: OperationError, communicator: Communicator | None) -> Oper
         return error
     note = Note(f"on device {communicator.process}")
     return OperationError(error.operation, error.message, (*error.notes, note))
-
-
-_Programs = dict[tuple[str, ...] | None, CompiledProgram]
-
-_compiled: WeakKeyDictionary[ModuleOp, _Programs] = WeakKeyDictionary()
-
-
-def compiled(
-    module: ModuleOp, devices: Sequence[str] | None = None, guard: bool | None = None
-) -> CompiledProgram:
-    """A module that does not change between calls, compiled once for the devices at hand.
-
-    `guard` is as for `compile_program`; who asks first decides.
-    """
-    programs = _compiled.setdefault(module, {})
-    key = None if devices is None else tuple(devices)
-    if key not in programs:
-        programs[key] = compile_program(module, devices=key, guard=guard)
-    return programs[key]
-
-
-def run_partitioned(
-    module: ModuleOp,
-    function: str,
-    inputs: Sequence[Array],
-    grid: Grid | None = None,
-    devices: Sequence[str] | None = None,
-) -> list[Array]:
-    """Run a function of a module that does not change between calls; see `CompiledProgram`."""
-    return compiled(module, devices).run_partitioned(function, inputs, grid)

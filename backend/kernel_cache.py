@@ -3,7 +3,9 @@
 The name of a cached file is the hash of everything that the code is generated from: the function's
 text, the primitives' own source, the versions of Numba and llvmlite, and the CPU. Object code is
 executed unseen, so the folder must belong to the user and to nobody else; if it does not, or is a
-link, there is no cache.
+link, there is no cache. A cache that cannot be written costs time at the next start, nothing else.
+
+In memory, equal functions are one, and the code of those that nothing uses is unloaded.
 """
 
 from __future__ import annotations
@@ -13,11 +15,14 @@ import os
 import stat
 import struct
 import tempfile
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import FunctionType
 from typing import Any
+from weakref import WeakValueDictionary
 
 import llvmlite
 import llvmlite.binding
@@ -31,18 +36,56 @@ CACHE_VARIABLE = "MESH_OPT_CACHE"
 """Environment variable: another folder for the cache, or empty for none."""
 
 
+RECENT = 256
+"""Functions that stay loaded though nothing uses them: the next program may be like the last."""
+
+FORMAT = "2"
+"""Of the files in the cache."""
+
+
 class Native:
     """A native function: its address, and what keeps its code in memory."""
 
-    __slots__ = ("_library", "address", "name")
+    __slots__ = ("__weakref__", "_code", "address", "name")
 
-    def __init__(self, name: str, address: int, library: Any) -> None:
+    def __init__(self, name: str, address: int, code: _Code) -> None:
         self.name = name
         self.address = address
-        self._library = library
+        self._code = code
 
 
-_loaded: dict[str, Native] = {}
+class _Code:
+    """Memory with the code of a few functions, which is unloaded when all of them are dropped.
+
+    Numba's own engine never unloads anything. An engine for each function would be four times as
+    large.
+    """
+
+    CAPACITY = 16
+
+    def __init__(self) -> None:
+        llvm: Any = llvmlite.binding
+        machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        self._room = self.CAPACITY
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next function needs memory of its own."""
+        return self._room == 0
+
+    def load(self, symbol: str, code: bytes) -> Native:
+        """Load the object code of a function."""
+        llvm: Any = llvmlite.binding
+        self._room -= 1
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        return Native(symbol, self._engine.get_function_address(symbol), self)
+
+
+_loaded: WeakValueDictionary[str, Native] = WeakValueDictionary()
+_recent: OrderedDict[str, Native] = OrderedDict()
+_newest: list[_Code] = []
+"""What the next function is loaded into, if it has room."""
 
 
 def compile_native(
@@ -59,60 +102,69 @@ def compile_native(
     with global_compiler_lock:
         native = _loaded.get(digest)
         if native is None:
-            name = f"mesh_{digest[:32]}"
-            native = _load(digest, name) or _compile(digest, make(name), arguments, result)
-            _loaded[digest] = native
+            symbol, code = _read(digest) or _compile(
+                digest, make(f"mesh_{digest[:32]}"), arguments, result
+            )
+            native = _loaded[digest] = _code_with_room().load(symbol, code)
+        _recent[digest] = native
+        _recent.move_to_end(digest)
+        while len(_recent) > RECENT:
+            _recent.popitem(last=False)
         return native
 
 
-def _compile(digest: str, function: FunctionType, arguments: Sequence[Any], result: Any) -> Native:
+def _code_with_room() -> _Code:
+    if not _newest or _newest[0].is_full:
+        _newest[:] = [_Code()]
+    return _newest[0]
+
+
+def _compile(
+    digest: str, function: FunctionType, arguments: Sequence[Any], result: Any
+) -> tuple[str, bytes]:
+    """The name and the object code of a function, which are put into the cache, too."""
     compile_function: Any = numba.cfunc
     compiled: Any = compile_function(result(*arguments), error_model="numpy")(function)
-    library = compiled._library
-    symbol = compiled.native_name
+    symbol: str = compiled.native_name
+    _, _, (code, _) = compiled._library.serialize_using_object_code()
     folder = _folder()
     if folder is not None:
-        _, _, (code, interface) = library.serialize_using_object_code()
-        _write(folder / digest, _pack(symbol.encode(), code, interface))
-    return Native(symbol, compiled.address, library)
+        _write(folder / digest, _pack(symbol.encode(), code))
+    return symbol, code
 
 
-def _load(digest: str, name: str) -> Native | None:
+def _read(digest: str) -> tuple[str, bytes] | None:
+    """The same from the cache, `None` if it is not there or damaged."""
     folder = _folder()
     if folder is None:
         return None
     try:
-        symbol, code, interface = _unpack(_read(folder / digest))
+        symbol, code = _unpack(_bytes(folder / digest))
     except (OSError, ValueError):
         return None
     target: Any = registry.cpu_target
     # The code may call Numba's own runtime, which must be there before it is linked.
     target.target_context.refresh()
-    library = target.target_context.codegen().unserialize_library(
-        (name, "object", (code, interface))
-    )
-    address = library.get_pointer_to_function(symbol.decode())
-    return Native(symbol.decode(), address, library) if address else None
+    return symbol.decode(), code
 
 
-# The file: a checksum, then three lengths and the three parts.
+# The file: a checksum, then the lengths of the two parts, and the parts.
 
 
 def _pack(*parts: bytes) -> bytes:
-    body = struct.pack("<3Q", *(len(part) for part in parts)) + b"".join(parts)
+    body = struct.pack("<2Q", *(len(part) for part in parts)) + b"".join(parts)
     return hashlib.sha256(body).digest() + body
 
 
-def _unpack(data: bytes) -> tuple[bytes, bytes, bytes]:
+def _unpack(data: bytes) -> tuple[bytes, bytes]:
     digest, body = data[:32], data[32:]
-    if hashlib.sha256(body).digest() != digest:
+    if hashlib.sha256(body).digest() != digest or len(body) < 16:
         raise ValueError("a damaged file")
-    lengths = struct.unpack_from("<3Q", body)
-    first, second = 24 + lengths[0], 24 + lengths[0] + lengths[1]
-    return body[24:first], body[first:second], body[second:]
+    first, _ = struct.unpack_from("<2Q", body)
+    return body[16 : 16 + first], body[16 + first :]
 
 
-def _read(path: Path) -> bytes:
+def _bytes(path: Path) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         if not _is_private(os.fstat(descriptor)):
@@ -122,14 +174,20 @@ def _read(path: Path) -> bytes:
 
 def _write(path: Path, data: bytes) -> None:
     """Put a file in place whole, or not at all: others may be reading and writing the same."""
+    temporary = ""
     try:
         descriptor, temporary = tempfile.mkstemp(dir=path.parent)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
         os.replace(temporary, path)
+        temporary = ""
     except OSError:
         # A full or read-only disk costs time at the next start, not the result of this one.
-        return
+        pass
+    finally:
+        if temporary:
+            with suppress(OSError):
+                os.unlink(temporary)
 
 
 def _is_private(status: os.stat_result) -> bool:
@@ -182,6 +240,7 @@ def _platform() -> str:
         digest.update((folder / f"{name}.py").read_bytes())
     return "|".join(
         (
+            FORMAT,
             numba.__version__,
             llvmlite.__version__,
             llvmlite.binding.get_process_triple(),

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, cast
 from zlib import crc32
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ..dialects.diagnostics import Note, OperationError
@@ -34,7 +33,7 @@ from ..runtime.collectives import Collective
 from ..runtime.communicator import Communicator, RankError, as_bytes
 from ..sharding.collective_matching import ENDED, CollectiveSignature, DeviceState
 from ..sharding.grid import Grid
-from .compile import CompiledProgram, compiled
+from .compile import CompiledProgram
 from .elements import integer_element
 from .tensors import Array
 
@@ -44,11 +43,10 @@ if TYPE_CHECKING:
 
 
 def run_on_ranks(
-    module: ModuleOp,
+    program: CompiledProgram,
     function: str,
     inputs: Sequence[Array],
     grid: Grid | None = None,
-    devices: Sequence[str] | None = None,
     inputs_per_rank: bool = False,
 ) -> list[Array]:
     """Run a function as one of the MPI ranks that all call this; inputs and results are global.
@@ -63,11 +61,10 @@ def run_on_ranks(
     except (ImportError, RuntimeError) as error:
         message = "running on MPI ranks needs mpi4py and MPI: pip install 'mesh-opt[mpi]'"
         raise InputError(message) from error
-    program = compiled(module, devices)
     target = find_function(program.symbols, function)
-    if grid is None and grid_of(module, target) is None:
+    if grid is None and grid_of(program.module, target) is None:
         return program.run(function, inputs)
-    run = _RankRun(program, world_communicator(), target, devices)
+    run = _RankRun(program, world_communicator(), target)
     return run.run(inputs, grid, inputs_per_rank)
 
 
@@ -79,12 +76,10 @@ class _RankRun:
         program: CompiledProgram,
         communicator: MpiCommunicator,
         target: Operation,
-        devices: Sequence[str] | None,
     ) -> None:
         self._program = program
         self._communicator = communicator
         self._target = target
-        self._devices = devices
         communicator.use_operations(program.operations)
 
     def run(self, inputs: Sequence[Array], grid: Grid | None, inputs_per_rank: bool) -> list[Array]:
@@ -136,7 +131,7 @@ class _RankRun:
             "program": self._program.digest,
             "function": symbol_name(self._target),
             "grid": grid,
-            "choice of devices": self._devices,
+            "choice of devices": self._program.devices,
             "choice of --inputs-per-rank": inputs_per_rank,
         }
         sizes = tuple(size for array in inputs for size in array.shape)

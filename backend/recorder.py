@@ -24,6 +24,7 @@ from ..runtime.buffers import Buffer, Storage
 from ..runtime.commands import AnyCommand, Command, CommandBuffer, Place
 from ..runtime.communicator import Communicator, copy_command
 from ..runtime.guards import Guards
+from ..runtime.workers import Team
 from ..sharding.grid import Grid
 from .device_bytes import DeviceBytes
 from .kernel_text import KernelText
@@ -92,7 +93,7 @@ class Recorder(Device):
         grid: Grid | None = None,
         communicator: Communicator | None = None,
         lock: threading.Lock | None = None,
-        workers: int = 1,
+        team: Team | None = None,
         memory: dict[str, Any] | None = None,
         guards: Guards | None = None,
     ) -> None:
@@ -104,7 +105,7 @@ class Recorder(Device):
         self.inputs = inputs
         self.commands: list[AnyCommand] = []
         self.is_replayable = True
-        self._workers = workers
+        self._team = team
         self._guards = guards
         self._resident: dict[int, tuple[Array, Buffer]] = {}
         self.owner: str | None = None
@@ -161,7 +162,7 @@ class Recorder(Device):
         if not self.commands:
             return
         self.is_replayable = False
-        buffer = CommandBuffer(self.commands, [], self._state(), self._workers, True, self._guards)
+        buffer = CommandBuffer(self.commands, [], self._state(), self._team, True, self._guards)
         self.commands = []
         buffer.run([array.reshape(-1).view(np.uint8) for array in self.inputs])
 
@@ -180,9 +181,7 @@ class Recorder(Device):
             self.copy(tensor, Tensor(tensor.shape, tensor.dtype, Place(target), self.read), None)
             sizes.append(tensor.nbytes)
         _write_outputs_in_place(self.commands, results, sizes)
-        return CommandBuffer(
-            self.commands, sizes, self._state(), self._workers, guards=self._guards
-        )
+        return CommandBuffer(self.commands, sizes, self._state(), self._team, guards=self._guards)
 
     def _state(self) -> Any:
         return self.communicator.state if self.communicator else None
@@ -225,10 +224,9 @@ class Recorder(Device):
             # The other sizes of an empty tensor may be of any length.
             return
         tiles = kernel.tiles.evaluate(constants)
-        native = compile_kernel(kernel)
         bindings = tuple(tensor.place for tensor in (*writes, *reads))
         command = Command(
-            native.address,
+            compile_kernel(kernel),
             bindings,
             tuple(constants),
             tiles,

@@ -32,12 +32,17 @@ _TYPICAL = 0.9
 """The quantile of the magnitudes in an array that counts as its typical magnitude."""
 
 
-def tolerance(dtype: np.dtype[Any], override: float | None = None) -> tuple[float, float]:
+def tolerance(
+    dtype: np.dtype[Any], override: float | None = None, through: np.dtype[Any] | None = None
+) -> tuple[float, float]:
     """The (absolute, relative) difference that rounding explains, (0, 0) for integers.
 
-    `override` stands in for both on float types. An element may be off by the absolute figure,
-    and by the relative one of its own magnitude or of what is typical in its array: where sums
-    cancel, the small elements bear the rounding errors of the large ones.
+    `through` is the least precise float type that the numbers were rounded to before
+    (`rounding.py`). `override` stands in for both figures on float types.
+
+    An element may be off by the absolute figure, and by the relative one of its own magnitude or
+    of what is typical in its array: where sums cancel, the small elements bear the rounding errors
+    of the large ones.
 
     Sums in another order differ by a few units in the last place times the terms of the sum;
     the figures leave room for some thousand terms.
@@ -46,7 +51,8 @@ def tolerance(dtype: np.dtype[Any], override: float | None = None) -> tuple[floa
         return (0.0, 0.0)
     if override is not None:
         return (override, override)
-    return _TOLERANCES.get(dtype.name, _NARROWEST)
+    own = _TOLERANCES.get(dtype.name, _NARROWEST)
+    return own if through is None else max(own, _TOLERANCES.get(through.name, _NARROWEST))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +67,18 @@ class Difference:
     agrees: bool
 
 
-def compare(actual: Value, expected: Value, allowed: float | None = None) -> Difference:
+def compare(
+    actual: Value,
+    expected: Value,
+    allowed: float | None = None,
+    through: np.dtype[Any] | None = None,
+) -> Difference:
     """Compare two arrays; NaN equals NaN, and an infinity only itself.
 
     Results that are no arrays, such as shardings, must be equal.
 
-    `allowed` is the tolerance for floats in place of that of their type.
+    `allowed` is the tolerance for floats in place of that of their type; `through` is as for
+    `tolerance`.
 
     Raises ValueError if shapes or types differ.
     """
@@ -86,7 +98,7 @@ def compare(actual: Value, expected: Value, allowed: float | None = None) -> Dif
         distance = np.where(np.isnan(distance), np.inf, distance)
         finite = np.abs(right[np.isfinite(right)])
         scale = float(finite.max()) if finite.size else 0.0
-        absolute_bound, relative_bound = tolerance(actual.dtype, allowed)
+        absolute_bound, relative_bound = tolerance(actual.dtype, allowed, through)
         typical = float(np.quantile(finite, _TYPICAL, method="lower")) if finite.size else 0.0
         bound = absolute_bound + relative_bound * np.maximum(np.abs(right), typical)
         agrees = bool(np.all(same | (distance <= bound)))

@@ -78,8 +78,13 @@ def _resource(op: Operation, value: DenseResourceAttr) -> Array:
     found = storage.lookup(key) if storage is not None else None
     if not found:
         raise OperationError(op, f"refers to the resource '{key}', whose data is not there")
-    # MLIR puts the alignment of the data into its first four bytes.
-    data = bytes.fromhex(found.removeprefix("0x"))[4:]
+    try:
+        # MLIR puts the alignment of the data into its first four bytes.
+        data = bytes.fromhex(found.removeprefix("0x"))[4:]
+    except ValueError as error:
+        raise OperationError(
+            op, f"refers to the resource '{key}', which is damaged: {error}"
+        ) from error
     resource_type = cast(Attribute, value.type)
     shape = static_shape(resource_type) or ()
     element_type = cast(Attribute, getattr(resource_type, "element_type", resource_type))

@@ -7,7 +7,7 @@ compiled is packed when it is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any, cast
@@ -35,10 +35,18 @@ PARAMETERS = frozenset({"flow.parameter.named", "stream.parameter.named"})
 
 
 @dataclass(frozen=True, slots=True)
+class Deferred:
+    """Bytes that are only read, or made, if they are as many as the program wants."""
+
+    size: int
+    read: Callable[[], bytes]
+
+
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """The contents of a parameter, and what its file says of them."""
 
-    contents: bytes
+    contents: bytes | Deferred
     shape: tuple[int, ...] | None = None
     """`None` if the file knows bytes only."""
     dtype: np.dtype[Any] | None = None
@@ -49,6 +57,17 @@ class Parameter:
         """An array as a parameter. NumPy stores types that it does not know as raw bytes."""
         known = None if array.dtype.kind == "V" else array.dtype
         return Parameter(np.ascontiguousarray(array).tobytes(), array.shape, known)
+
+    @property
+    def size(self) -> int:
+        """The bytes of the contents."""
+        contents = self.contents
+        return contents.size if isinstance(contents, Deferred) else len(contents)
+
+    def read(self) -> bytes:
+        """The contents. Raises ValueError if a file does not hold what it said."""
+        contents = self.contents
+        return contents.read() if isinstance(contents, Deferred) else contents
 
 
 Parameters = Mapping[tuple[str, str], Parameter]
@@ -112,16 +131,17 @@ def _array(found: Parameter, type_: Tensor, shape: tuple[int, ...]) -> Array:
         raise ValueError(f"expected {type_}, found a shape of {shape_text(found.shape)}")
     if found.dtype is not None and not _holds(found.dtype, dtype):
         raise ValueError(f"expected {type_}, found elements of {found.dtype}")
-    if found.dtype is not None and len(found.contents) == prod(shape) * dtype.itemsize:
-        return np.frombuffer(found.contents, found.dtype).astype(dtype)
+    if found.dtype is not None and found.size == prod(shape) * dtype.itemsize:
+        return np.frombuffer(found.read(), found.dtype).astype(dtype)
     stored = -(-prod(shape) * element.storage_bits // 8)
-    if len(found.contents) != stored:
-        raise ValueError(f"expected {stored} bytes for {type_}, found {len(found.contents)}")
-    data = np.frombuffer(found.contents, np.uint8)
+    if found.size != stored:
+        raise ValueError(f"expected {stored} bytes for {type_}, found {found.size}")
+    data = np.frombuffer(found.read(), np.uint8)
     return from_bytes(data, element, dtype, prod(shape), element.storage_bits)
 
 
 def _holds(stored: np.dtype[Any], dtype: np.dtype[Any]) -> bool:
     """Whether elements of a file may be read as values: integers have no sign in the IR."""
     integral = stored.kind in "iub" and dtype.kind in "iub"
-    return stored == dtype or (integral and stored.itemsize == dtype.itemsize)
+    same_size = stored.itemsize == dtype.itemsize
+    return stored.newbyteorder("=") == dtype or (integral and same_size)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
@@ -47,6 +47,7 @@ from .values import (
     shape_fits,
     shape_phrase,
     static_shape,
+    wrap,
 )
 
 load_own_dialects()
@@ -206,32 +207,46 @@ def checked_inputs(types: Sequence[Attribute], inputs: Sequence[Array]) -> list[
         raise InputError(f"expected {len(types)} inputs, got {len(inputs)}")
     arrays: list[Array] = []
     for index, (value, value_type) in enumerate(zip(inputs, types, strict=True)):
+        if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+            raise InputError(f"input {index} has masked elements, expected numbers alone")
         array = np.asarray(value)
-        try:
-            dtype = dtype_of(value_type)
-        except UnsupportedType as error:
-            raise InputError(f"input {index}: {error}") from error
-        if array.dtype != dtype:
-            raise InputError(f"input {index} is of {array.dtype}, expected {value_type} ({dtype})")
-        shape = static_shape(value_type)
-        if shape is None or not shape_fits(array.shape, shape):
-            raise InputError(
-                f"input {index} has {shape_phrase(array.shape)}, expected {value_type}"
-            )
-        if (number := _misfit(array, value_type)) is not None:
-            raise InputError(f"input {index} holds {number}, which does not fit {value_type}")
-        arrays.append(array)
+        check_kind(f"input {index}", array.dtype, array.shape, value_type)
+        arrays.append(_native(f"input {index}", array, value_type))
     return arrays
 
 
-def _misfit(array: Array, value_type: Attribute) -> int | None:
-    """An integer that is wider than its type: arrays hold `i4` in bytes, and `i12` in two."""
+def check_kind(
+    role: str, dtype: np.dtype[Any], shape: tuple[int, ...], value_type: Attribute
+) -> None:
+    """Raise InputError unless arrays of `dtype` (in any byte order) and `shape` fit a type."""
+    try:
+        expected = dtype_of(value_type)
+    except UnsupportedType as error:
+        raise InputError(f"{role}: {error}") from error
+    if dtype.newbyteorder("=") != expected:
+        raise InputError(f"{role} is of {dtype}, expected {value_type} ({expected})")
+    declared = static_shape(value_type)
+    if declared is None or not shape_fits(shape, declared):
+        raise InputError(f"{role} has {shape_phrase(shape)}, expected {value_type}")
+
+
+def _native(role: str, array: Array, value_type: Attribute) -> Array:
+    """An array in the machine's byte order, whose elements are values of the type.
+
+    What holds an integer may hold more: `100` is no i4, and a byte of 2 no i1. Raises InputError.
+    """
+    array = array.astype(dtype_of(value_type), copy=not array.flags.aligned)
     width = integer_width(value_type)
-    if width is None or width in (1, array.dtype.itemsize * 8) or array.size == 0:
-        return None
-    low, high = (0, 1 << width) if is_unsigned(value_type) else (-(1 << width - 1), 1 << width - 1)
-    ends = int(array.min()), int(array.max())
-    return next((number for number in ends if not low <= number < high), None)
+    if width == 1:
+        return np.asarray(array.view(np.uint8) != 0)
+    if width in (None, 8, 16, 32, 64):
+        return array
+    stray = array != wrap(array, width, to_unsigned=is_unsigned(value_type))
+    if stray.any():
+        place = tuple(int(number) for number in np.argwhere(stray)[0])
+        where = f" at {list(place)}" if place else ""
+        raise InputError(f"{role} holds {array[place]}{where}, which does not fit {value_type}")
+    return array
 
 
 # --------------------------------------------------------------------------------------------
@@ -278,14 +293,14 @@ def grid_of(module: ModuleOp, function: Operation) -> Grid | None:
                     extents = integers(found, "shape")
                     shape = tuple(None if extent < 0 else extent for extent in extents)
                     return Grid(_symbol(op, "grid"), shape)
-            for callee in _called(program, op):
+            for callee in called(program, op):
                 if callee not in seen:
                     seen.add(callee)
                     pending.append(callee)
     return None
 
 
-def _called(program: Program, op: Operation) -> list[Operation]:
+def called(program: Program, op: Operation) -> list[Operation]:
     """The functions, or executables, that an operation runs."""
     entries = attribute(op, "entry_points")
     names: list[Attribute] = []

@@ -16,12 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..backend.kernel_cache import Native
 from ..sharding.collective_matching import DeviceState
 from .arena import Lifetime, place
 from .buffers import Buffer, Bytes, Storage, allocate
 from .guards import OVERWRITTEN, Guards
 from .native import COMMAND_WORDS, MISMATCHED, RELEASED, native_function
 from .sharing import Use, fill_results, lifetimes_of, merged, take_over
+from .workers import Team
 
 Words = npt.NDArray[np.int64]
 
@@ -38,7 +40,8 @@ class Place:
 class Command:
     """A call of a native function.
 
-    - `function`: its address, `f(bindings, constants, first_tile, last_tile) -> status`;
+    - `function`: `f(bindings, constants, first_tile, last_tile) -> status`; its code stays in
+      memory as long as the command does;
     - `bindings`: places, or numbers that are passed as they are;
     - `tiles`: how many there are; a device's workers share them;
     - `source`: what to name where it fails;
@@ -49,7 +52,7 @@ class Command:
       sets the last constant.
     """
 
-    function: int
+    function: Native
     bindings: tuple[Place | int, ...]
     constants: tuple[int, ...]
     tiles: int
@@ -145,11 +148,12 @@ class CommandBuffer:
         commands: Sequence[AnyCommand],
         output_sizes: Sequence[int],
         state: Words | None = None,
-        workers: int = 1,
+        team: Team | None = None,
         resident: bool = False,
         guards: Guards | None = None,
     ) -> None:
-        """`resident` makes every transient buffer a resident one, with memory of its own.
+        """`team` shares the dispatches; without one, the calling thread runs them alone.
+        `resident` makes every transient buffer a resident one, with memory of its own.
 
         With `guards` every buffer lies between bytes that nothing may write to, which are looked
         at after each command.
@@ -160,9 +164,10 @@ class CommandBuffer:
         self._output_sizes = tuple(output_sizes)
         self._owns_state = state is None
         self._state = np.zeros(8, np.int64) if state is None else state
-        self._workers = workers
-        self._team = np.zeros(16, np.int64)
-        self._progress = np.zeros(8 * workers, np.int64)
+        self._team = team
+        self._workers = 1 if team is None else team.workers
+        self._meeting = np.zeros(16, np.int64)
+        self._progress = np.zeros(8 * self._workers, np.int64)
         self._run_native = _replay_function()
         uses = [_use(command) for command in self._commands]
         if resident:
@@ -270,7 +275,14 @@ class CommandBuffer:
             words.extend(command.constants)
             collective = int(command.state is not None)
             rows.append(
-                [command.function, bindings_at, constants_at, command.tiles, collective, number]
+                [
+                    command.function.address,
+                    bindings_at,
+                    constants_at,
+                    command.tiles,
+                    collective,
+                    number,
+                ]
             )
         self._words = np.array(words or [0], np.int64)
         self._table = np.array(rows or [[0] * COMMAND_WORDS], np.int64)
@@ -293,7 +305,7 @@ class CommandBuffer:
         return outputs
 
     def _begin(self, inputs: Sequence[Bytes], outputs: Sequence[Bytes]) -> None:
-        self._team[:] = 0
+        self._meeting[:] = 0
         if self._owns_state:
             self._state[:] = 0
         self._apply(Storage.INPUT, inputs)
@@ -337,25 +349,21 @@ class CommandBuffer:
 
     def _run_segment(self, start: int, stop: int) -> None:
         commands = self._table.ctypes.data + start * COMMAND_WORDS * 8
-        team, state = self._team.ctypes.data, self._state.ctypes.data
+        meeting, state = self._meeting.ctypes.data, self._state.ctypes.data
         progress = self._progress.ctypes.data
-        if self._workers == 1:
-            statuses = [self._run_native(commands, stop - start, 0, 1, team, state, progress)]
-        else:
-            from .workers import run_together
 
-            statuses = run_together(
+        def work(worker: int) -> int:
+            return self._run_native(
+                commands,
+                stop - start,
+                worker,
                 self._workers,
-                lambda worker: self._run_native(
-                    commands,
-                    stop - start,
-                    worker,
-                    self._workers,
-                    team,
-                    state,
-                    progress + 64 * worker,
-                ),
+                meeting,
+                state,
+                progress + 64 * worker,
             )
+
+        statuses = [work(0)] if self._team is None else self._team.run(work)
         for worker, status in sorted(enumerate(statuses), key=lambda entry: entry[1] == RELEASED):
             if status:
                 number = int(self._progress[8 * worker])

@@ -101,7 +101,7 @@ class Communicator(ABC):
 
 def copy_command(source: Place, result: Place, size: int, origin: object) -> Command:
     """Copy bytes within a device."""
-    return Command(native_function("copy").address, (result, source), (size,), 1, origin)
+    return Command(native_function("copy"), (result, source), (size,), 1, origin)
 
 
 def slice_command(collective: Collective, source: Place, result: Place, origin: object) -> Command:
@@ -110,7 +110,7 @@ def slice_command(collective: Collective, source: Place, result: Place, origin: 
     start, length = shard_range(size, collective.group.size, collective.group.rank)
     item = inner * collective.source.storage_bytes
     constants = (outer, length * item, length * item, size * item, 0, start * item)
-    function = native_function("copy_rows").address
+    function = native_function("copy_rows")
     return Command(function, (result, source), constants, 1, origin)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import queue
 import threading
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any, TypeVar
@@ -23,6 +22,7 @@ from .collectives import Collective, Group, around, shard_range
 from .commands import Command, CommandBuffer, DeviceFailed, HostCommand, Place
 from .communicator import Communicator, Words, as_bytes
 from .native import MEETINGS, meeting_words, native_function
+from .workers import Threads
 
 T = TypeVar("T")
 
@@ -54,27 +54,19 @@ class ThreadGroup:
         self._mail: dict[tuple[int, int], list[tuple[DeviceState, Bytes]]] = {}
         self._condition = threading.Condition()
         self._submission = threading.Lock()
-        self._queues: list[queue.SimpleQueue[Callable[[], None] | None]] = []
+        self._threads = Threads(count, "device")
         self.communicators = [ThreadCommunicator(self, process) for process in range(count)]
-        for process in range(count):
-            tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-            self._queues.append(tasks)
-            threading.Thread(
-                target=_serve, args=(tasks,), daemon=True, name=f"mesh-opt-device-{process}"
-            ).start()
-
-        # The threads know only their queues, so they end with the last who knows the group.
-        self._finish = weakref.finalize(self, _stop, self._queues)
 
     def close(self) -> None:
         """End the threads, after what is queued."""
-        self._finish()
+        self._threads.close()
 
     def run(self, work: Callable[[ThreadCommunicator], T]) -> list[T]:
         """Run `work` on every device at once; returns what each returned.
 
         If some raise, the others are released, and the exception of the lowest device that failed
-        by itself is raised here. Raises CollectiveMismatch where devices do not match.
+        by itself is raised here. So are they if the caller is interrupted (Ctrl-C) while it waits.
+        Raises CollectiveMismatch where devices do not match.
         """
         results: list[Any] = [None] * self.count
         errors: list[BaseException | None] = [None] * self.count
@@ -95,9 +87,13 @@ class ThreadGroup:
 
         state.expected = self.count
         with self._submission:
-            for process, tasks in enumerate(self._queues):
-                tasks.put(task(process))
-        self._await(done)
+            for process in range(self.count):
+                self._threads.submit(process, task(process))
+        try:
+            self._await(done)
+        except BaseException:
+            self.fail()
+            raise
         for error in errors:
             if error is not None and not isinstance(error, DeviceFailed):
                 raise error
@@ -281,16 +277,6 @@ class _Run:
                     self._condition.wait()
 
 
-def _stop(queues: Sequence[queue.SimpleQueue[Callable[[], None] | None]]) -> None:
-    for tasks in queues:
-        tasks.put(None)
-
-
-def _serve(tasks: queue.SimpleQueue[Callable[[], None] | None]) -> None:
-    while (task := tasks.get()) is not None:
-        task()
-
-
 class ThreadCommunicator(Communicator):
     """One device's way to the others in shared memory."""
 
@@ -333,7 +319,7 @@ class ThreadCommunicator(Communicator):
             Place(scratch),
             self._threads.signature_number((state.signature, collective.shapes)),
         )
-        function = native_function(name).address
+        function = native_function(name)
         return [Command(function, bindings, constants, 1, state.operation, state)]
 
     def send_command(self, source: Place, size: int, state: DeviceState) -> HostCommand:

@@ -1,61 +1,78 @@
-"""The threads that share a device's dispatches: they live as long as the process."""
+"""Threads that run what is put into their queues: of devices, and of the workers of a device."""
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
-from functools import cache
+import weakref
+from collections.abc import Callable, Sequence
 
-Work = Callable[[int], int]
-
-
-class _Worker:
-    """A thread that runs what is put into its queue."""
-
-    def __init__(self) -> None:
-        self._tasks: queue.SimpleQueue[tuple[Work, int, queue.SimpleQueue[tuple[int, int]]]]
-        self._tasks = queue.SimpleQueue()
-        threading.Thread(target=self._serve, daemon=True, name="mesh-opt-worker").start()
-
-    def submit(self, work: Work, number: int, done: queue.SimpleQueue[tuple[int, int]]) -> None:
-        self._tasks.put((work, number, done))
-
-    def _serve(self) -> None:
-        while True:
-            work, number, done = self._tasks.get()
-            done.put((number, work(number)))
+Task = Callable[[], None]
+_Queue = queue.SimpleQueue[Task | None]
 
 
-class _Team:
-    """Workers of one calling thread."""
+class Threads:
+    """Threads with a queue each, which end with the last who knows this object.
 
-    def __init__(self) -> None:
-        self.workers: list[_Worker] = []
-
-    def run(self, count: int, work: Work) -> list[int]:
-        while len(self.workers) < count - 1:
-            self.workers.append(_Worker())
-        done: queue.SimpleQueue[tuple[int, int]] = queue.SimpleQueue()
-        for number in range(1, count):
-            self.workers[number - 1].submit(work, number, done)
-        results = {0: work(0)}
-        results |= dict(done.get() for _ in range(1, count))
-        return [results[number] for number in range(count)]
-
-
-@cache
-def _local() -> threading.local:
-    return threading.local()
-
-
-def run_together(count: int, work: Work) -> list[int]:
-    """Run `work(0)` to `work(count - 1)` at the same time; returns what each returned.
-
-    `work` must not raise. The calling thread is number 0 and has a team of its own.
+    The threads themselves know only their queues. They are daemons: none keeps the interpreter
+    from exiting.
     """
-    team: _Team | None = getattr(_local(), "team", None)
-    if team is None:
-        team = _Team()
-        _local().team = team
-    return team.run(count, work)
+
+    def __init__(self, count: int, name: str) -> None:
+        self._queues: list[_Queue] = [queue.SimpleQueue() for _ in range(count)]
+        for number, tasks in enumerate(self._queues):
+            threading.Thread(
+                target=_serve, args=(tasks,), daemon=True, name=f"mesh-opt-{name}-{number}"
+            ).start()
+        self._finish = weakref.finalize(self, _stop, self._queues)
+
+    def __len__(self) -> int:
+        return len(self._queues)
+
+    def submit(self, number: int, task: Task) -> None:
+        """Let a thread run a task, after those that it has been given. A task must not raise."""
+        self._queues[number].put(task)
+
+    def close(self) -> None:
+        """End the threads, after what is queued."""
+        self._finish()
+
+
+def _stop(queues: Sequence[_Queue]) -> None:
+    for tasks in queues:
+        tasks.put(None)
+
+
+def _serve(tasks: _Queue) -> None:
+    while (task := tasks.get()) is not None:
+        task()
+        # A task may hold the last reference to a program, which must not wait for the next task.
+        del task
+
+
+class Team:
+    """The workers that share a device's dispatches: its own thread, and others beside it."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self._others = Threads(workers - 1, "worker")
+
+    def run(self, work: Callable[[int], int]) -> list[int]:
+        """Run `work(0)`, ..., `work(workers - 1)` at the same time; returns what each returned.
+
+        The calling thread is number 0. `work` must not raise, and one caller at a time may run.
+        """
+        done: queue.SimpleQueue[tuple[int, int]] = queue.SimpleQueue()
+
+        def task(number: int) -> Task:
+            return lambda: done.put((number, work(number)))
+
+        for number in range(1, self.workers):
+            self._others.submit(number - 1, task(number))
+        results = {0: work(0)}
+        results |= dict(done.get() for _ in range(1, self.workers))
+        return [results[number] for number in range(self.workers)]
+
+    def close(self) -> None:
+        """End the other threads, after what is queued."""
+        self._others.close()

@@ -7,6 +7,7 @@ somewhere later.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -23,8 +24,17 @@ Each may name the one before it twice, so that sixty lines would stand for 2^60 
 MAXIMUM_CONSTANT_ELEMENTS = 1 << 27
 """The largest constant. xDSL keeps every element, also where all are the same."""
 
+MAXIMUM_STREAM = 1 << 30
+"""Bytes of text from what is no regular file, such as a pipe, and may never end."""
+
 MAXIMUM_INTEGER_WIDTH = (1 << 24) - 1
 """The width of the widest integer type, as in MLIR."""
+
+
+def exceeds_memory(size: int) -> bool:
+    """Whether bytes are more than the machine has: asking for them may end other processes, too."""
+    return size > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
 
 _FRAMES_PER_LEVEL = 24
 """More Python frames than any of the stages needs for one level of nesting."""

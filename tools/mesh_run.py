@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from .console import fault_text, run_console
 from .ranks import MPI, run_on_ranks, runs_on_ranks
@@ -18,6 +18,8 @@ from .run_options import RunOptions, help_text, parse_arguments, wants_help
 from .usage_error import UsageError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ..api import Function, Program
     from ..interpreter.parameters import Parameters
     from ..interpreter.values import Array
@@ -127,10 +129,7 @@ def _run_source(options: RunOptions, source: Source, stdout: TextIO, is_heard: b
         program.grid = function.grid = _grid(options.grid_shape, function)
     inputs = _inputs(options, function)
     reference = _reference(options, function, bool(pipeline)) if options.check is not None else None
-    if options.guard:
-        from ..backend.compile import compiled
-
-        compiled(program.module, program.devices, guard=True)
+    program.guard = options.guard or None
     stdout.write(f"EXEC @{_printable(function.name)}\n")
     if options.per_device:
         return _run_per_device(function, inputs, options, stdout)
@@ -144,7 +143,8 @@ def _run_source(options: RunOptions, source: Source, stdout: TextIO, is_heard: b
         agrees = _compare_expected(function, results, options, stdout)
     if reference is not None:
         expected = reference.reference(inputs)
-        agrees = _check(function, results, expected, options, stdout) and agrees
+        rounding = reference.rounding()
+        agrees = _check(function, results, expected, rounding, options, stdout) and agrees
     return 0 if agrees else 1
 
 
@@ -291,6 +291,7 @@ def _compare_expected(
     from .value_text import format_array
 
     agrees = True
+    rounding = function.rounding()
     for index, expected in enumerate(
         read_values(options.expected_outputs, function.result_types, EXPECTED)
     ):
@@ -298,7 +299,7 @@ def _compare_expected(
             continue
         value_type = function.result_types[index]
         try:
-            difference = compare(results[index], expected, options.tolerance)
+            difference = compare(results[index], expected, options.tolerance, rounding[index])
             if difference.agrees:
                 continue
             place = list(difference.index)
@@ -322,6 +323,7 @@ def _check(
     function: Function,
     results: Sequence[Array],
     expected: Sequence[Array],
+    rounding: Sequence[np.dtype[Any] | None],
     options: RunOptions,
     stdout: TextIO,
 ) -> bool:
@@ -330,16 +332,18 @@ def _check(
     from ..interpreter.values import count_undefined, is_number
 
     agrees = True
-    for index, (actual, wanted) in enumerate(zip(results, expected, strict=True)):
+    for index, (actual, wanted, through) in enumerate(
+        zip(results, expected, rounding, strict=True)
+    ):
         try:
-            difference = compare(actual, wanted, options.tolerance)
+            difference = compare(actual, wanted, options.tolerance, through)
         except ValueError as problem:
             stdout.write(f"CHECK result[{index}]: DISAGREE: {problem}\n")
             agrees = False
             continue
         absolute, relative = 0.0, 0.0
         if is_number(actual):
-            absolute, relative = tolerance(actual.dtype, options.tolerance)
+            absolute, relative = tolerance(actual.dtype, options.tolerance, through)
         bound = f"{absolute:g} + {relative:g} relative" if absolute or relative else "none"
         verdict = "agree" if difference.agrees else f"DISAGREE at {list(difference.index)}"
         unknown = count_undefined(wanted) if is_number(wanted) else 0

@@ -1,21 +1,29 @@
 """Files of parameters: IREE's archives (`.irpa`), `.safetensors`, and NumPy's `.npz`.
 
+Only what describes the parameters is read here; their contents are, one by one, when a program
+asks for them by a type that they fit. What a file says of itself is believed nowhere: places must
+lie in the file, and reading takes time in proportion to its size.
+
 An archive is read as `iree/schemas/parameter_archive.h` of IREE describes version 0 of it: headers
 that are linked, each with a table of entries, their names, and their contents.
 """
 
 from __future__ import annotations
 
-import io
+import json
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from ..interpreter.parameters import Parameter
+from ..interpreter.parameters import Deferred, Parameter
 from ..interpreter.values import FLOAT_TYPES
+from .array_files import FileProblem, StoredArray, archived_arrays, file_size, read_part
+from .limits import exceeds_memory
 from .usage_error import UsageError
 
 Read = Iterator[tuple[str, Parameter]]
@@ -33,29 +41,57 @@ def read_parameters(options: Sequence[str]) -> dict[tuple[str, str], Parameter]:
             known = ", ".join(sorted(READERS))
             raise UsageError(f"--parameters={option}: files of parameters are {known}")
         try:
-            data = Path(path).read_bytes()
-        except OSError as problem:
-            raise UsageError(f"cannot read '{path}': {problem.strerror}") from problem
-        try:
-            found |= {(scope, key): parameter for key, parameter in reader(data)}
-        except (UsageError, MemoryError):
-            raise
-        except Exception as problem:
-            # The libraries that read the formats raise what they like about damaged files.
-            reason = str(problem).strip() or type(problem).__name__
-            raise UsageError(f"'{path}' is no file of parameters: {reason}") from problem
+            own: dict[tuple[str, str], Parameter] = {}
+            for key, parameter in reader(path):
+                if (scope, key) in own:
+                    raise FileProblem(f"names '{key}' twice")
+                own[scope, key] = parameter
+        except FileProblem as problem:
+            raise UsageError(f"'{path}' is no file of parameters: it {problem}") from problem
+        found |= own
     return found
+
+
+class _File:
+    """A regular file of which parts are read."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.size = file_size(path)
+
+    def read(self, start: int, size: int) -> bytes:
+        """Some bytes. Raises FileProblem if the file ends before them."""
+        self.check(start, size)
+        return read_part(self.path, start, size)
+
+    def later(self, start: int, size: int) -> Deferred:
+        """Bytes that are in the file, to be read when they are wanted. Raises FileProblem."""
+        self.check(start, size)
+        return Deferred(size, lambda: read_part(self.path, start, size))
+
+    def check(self, start: int, size: int) -> None:
+        """Raise FileProblem unless bytes are in the file."""
+        if start + size > self.size:
+            raise FileProblem(f"ends at byte {self.size}, before byte {start + size}")
 
 
 # NumPy ----------------------------------------------------------------------------------------
 
 
-def _numpy(data: bytes) -> Read:
-    archive: Any = np.load(io.BytesIO(data), allow_pickle=False)
-    if not hasattr(archive, "files"):
-        raise ValueError("it holds one array without a name")
-    for name in archive.files:
-        yield name, Parameter.of_array(archive[name])
+def _numpy(path: str) -> Read:
+    if not _File(path).read(0, 2) == b"PK":
+        raise FileProblem("is no archive of arrays with names")
+    for name, stored in archived_arrays(path).items():
+        dtype = None if stored.dtype is None else stored.dtype.newbyteorder("=")
+        yield name, Parameter(Deferred(stored.size, _reader(stored, dtype)), stored.shape, dtype)
+
+
+def _reader(stored: StoredArray, dtype: np.dtype[Any] | None) -> Callable[[], bytes]:
+    def read() -> bytes:
+        array = stored.load()
+        return (array if dtype is None else array.astype(dtype, copy=False)).tobytes()
+
+    return read
 
 
 # safetensors ----------------------------------------------------------------------------------
@@ -73,23 +109,56 @@ SAFETENSORS: dict[str, np.dtype[Any]] = {
 }
 """Element types by their name in such files."""
 
+LONGEST_DESCRIPTION = 100_000_000
+"""Bytes of the description at the beginning of such a file, as in its own library."""
 
-def _safetensors(data: bytes) -> Read:
+
+def _safetensors(path: str) -> Read:
+    file = _File(path)
+    length = int.from_bytes(file.read(0, 8), "little")
+    if length > LONGEST_DESCRIPTION:
+        raise FileProblem(f"has a description of {length} bytes")
+    text = file.read(8, length)
     try:
-        import safetensors
-    except ImportError as problem:
-        raise UsageError(
-            "reading .safetensors needs a library: pip install 'mesh-opt[safetensors]'"
-        ) from problem
-    # The library's own types say nothing of what it returns.
-    library: Any = safetensors
-    try:
-        entries: list[tuple[str, Any]] = library.deserialize(data)
-    except library.SafetensorError as problem:
-        raise ValueError(str(problem)) from problem
-    for name, entry in entries:
-        dtype = SAFETENSORS.get(entry["dtype"])
-        yield name, Parameter(bytes(entry["data"]), tuple(entry["shape"]), dtype)
+        found: object = json.loads(text, object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as problem:
+        raise FileProblem(f"has a description that is no JSON: {problem}") from problem
+    if not isinstance(found, dict):
+        raise FileProblem("has a description that names no tensors")
+    for name, entry in cast("dict[str, object]", found).items():
+        if name != "__metadata__":
+            yield name, _tensor(file, 8 + length, name, entry)
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name is there twice")
+    return found
+
+
+def _tensor(file: _File, start: int, name: str, entry: object) -> Parameter:
+    """A tensor by its description: `{"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}`."""
+    fields = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
+    kind, shape = fields.get("dtype"), _sizes(fields.get("shape"))
+    place = _sizes(fields.get("data_offsets"))
+    if not isinstance(kind, str) or shape is None or place is None or len(place) != 2:
+        raise FileProblem(f"describes '{name}' without a dtype, a shape and two offsets")
+    begin, end = place
+    dtype = SAFETENSORS.get(kind)
+    if end < begin or (dtype is not None and end - begin != prod(shape) * dtype.itemsize):
+        raise FileProblem(
+            f"has '{name}' of {kind} and shape {list(shape)} at bytes {begin} to {end}"
+        )
+    return Parameter(file.later(start + begin, end - begin), shape, dtype)
+
+
+def _sizes(value: object) -> tuple[int, ...] | None:
+    if not isinstance(value, list):
+        return None
+    numbers = cast("list[object]", value)
+    sizes = tuple(each for each in numbers if type(each) is int and 0 <= each < 1 << 64)
+    return sizes if len(sizes) == len(numbers) else None
 
 
 # Archives -------------------------------------------------------------------------------------
@@ -109,48 +178,84 @@ SKIPPED, SPLATTED, EMBEDDED = 0, 1, 2
 """Kinds of entries."""
 
 
-def _archive(data: bytes) -> Read:
+def _archive(path: str) -> Read:
+    file = _File(path)
     start = 0
+    room = file.size
     while True:
-        header = HEADER.unpack_from(data, start)
-        magic, major, _, _, following, _, count, *segments = header
+        magic, major, _, _, following, _, count, *segments = HEADER.unpack(
+            file.read(start, HEADER.size)
+        )
         if magic != MAGIC or major != 0:
-            raise ValueError(f"it has no archive of version 0 at byte {start}")
-        yield from _entries(data, start, count, segments)
+            raise FileProblem(f"has no archive of version 0 at byte {start}")
+        entries, table_size, names, names_size, contents, _ = segments
+        # Archives that share entries or names would take longer to read than they are long.
+        room -= HEADER.size + table_size + names_size
+        if room < 0:
+            raise FileProblem(f"has an archive at byte {start} that is longer than the file")
+        yield from _entries(
+            _Archive(file, start + contents),
+            count,
+            file.read(start + entries, table_size),
+            file.read(start + names, names_size),
+        )
         if not following:
             return
         start += following
 
 
-def _entries(data: bytes, start: int, count: int, segments: Sequence[int]) -> Read:
-    entries, _, metadata, _, storage, _ = segments
-    position = start + entries
+@dataclass(frozen=True, slots=True)
+class _Archive:
+    """Where an archive has its contents."""
+
+    file: _File
+    contents: int
+
+
+def _entries(archive: _Archive, count: int, table: bytes, names: bytes) -> Read:
+    position = 0
+    left = len(names)
     for _ in range(count):
-        size, kind, _, name, length, *_ = ENTRY.unpack_from(data, position)
-        key = _bytes(data, start + metadata + name, length).decode()
+        size, kind, _, name, length, *_ = _unpack(ENTRY, table, position)
+        left -= length
+        if left < 0 or name + length > len(names):
+            raise FileProblem(f"has an entry whose name is at byte {name} of {len(names)}")
+        try:
+            key = names[name : name + length].decode()
+        except UnicodeDecodeError as problem:
+            raise FileProblem(f"has a name that is not UTF-8: {problem}") from problem
         body = position + ENTRY.size
         if kind == SPLATTED:
-            total, pattern, width = SPLAT.unpack_from(data, body)
+            total, pattern, width = _unpack(SPLAT, table, body)
             if not 0 < width <= 16 or total % width:
-                raise ValueError(f"'{key}' is {total} bytes of a pattern of {width}")
-            yield key, Parameter(pattern[:width] * (total // width))
+                raise FileProblem(f"has '{key}' of {total} bytes of a pattern of {width}")
+            yield key, Parameter(_splat(pattern[:width], total))
         elif kind == EMBEDDED:
-            offset, stored = RANGE.unpack_from(data, body)
-            yield key, Parameter(_bytes(data, start + storage + offset, stored))
+            offset, stored = _unpack(RANGE, table, body)
+            yield key, Parameter(archive.file.later(archive.contents + offset, stored))
         elif kind != SKIPPED:
-            raise ValueError(f"the contents of '{key}' are in another file")
+            raise FileProblem(f"has the contents of '{key}' in another file")
         if size < ENTRY.size:
-            raise ValueError(f"an entry of {size} bytes at byte {position}")
+            raise FileProblem(f"has an entry of {size} bytes")
         position += -(-size // ALIGNMENT) * ALIGNMENT
 
 
-def _bytes(data: bytes, start: int, length: int) -> bytes:
-    if start + length > len(data):
-        raise ValueError(f"it ends at byte {len(data)}, before byte {start + length}")
-    return data[start : start + length]
+def _unpack(form: struct.Struct, data: bytes, position: int) -> tuple[Any, ...]:
+    if position + form.size > len(data):
+        raise FileProblem(f"has an entry at byte {position} of a table of {len(data)}")
+    return form.unpack_from(data, position)
 
 
-READERS: dict[str, Callable[[bytes], Read]] = {
+def _splat(pattern: bytes, total: int) -> Deferred:
+    def read() -> bytes:
+        if exceeds_memory(total):
+            raise FileProblem(f"fills {total} bytes, more than this machine has")
+        return pattern * (total // len(pattern))
+
+    return Deferred(total, read)
+
+
+READERS: dict[str, Callable[[str], Read]] = {
     ".irpa": _archive,
     ".npz": _numpy,
     ".safetensors": _safetensors,

@@ -5,15 +5,21 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from itertools import chain, count
+from weakref import WeakValueDictionary, finalize
 
 from xdsl.context import Context
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
+from xdsl.dialects.builtin import DenseResourceAttr, StringAttr
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from .quick_parser import QuickParser
 from .source import Source
 
 _RESOURCE = re.compile(r'([\w$.-]++)\s*+:\s*+"(0x[^"]*+)"')
+
+
+_handles: WeakValueDictionary[tuple[str, str], StringAttr] = WeakValueDictionary()
+"""The names of resources by dialect and key: all attributes of one have the same object."""
 
 
 class ResourceParser(QuickParser):
@@ -25,6 +31,7 @@ class ResourceParser(QuickParser):
         super().__init__(context, content, name)
         self.external_resources: dict[str, dict[str, str]] = {}
         self._resource_keys: dict[tuple[str, str], str] = {}
+        self._kept_handles: list[StringAttr | None] = []
 
     def _parse_dialect_resource_handle(
         self, dialect_name: str, interface: OpAsmDialectInterface
@@ -32,7 +39,8 @@ class ResourceParser(QuickParser):
         """The key under which a resource that the text names is stored.
 
         The store is one for the whole process: another file's resource of this name keeps its
-        data, and the same data keeps its name.
+        data, and the same data keeps its name. What is read here is dropped with the parser and
+        the last attribute that has the name.
         """
         name = self.parse_identifier(" for resource handle")
         key = self._resource_keys.get((dialect_name, name))
@@ -44,8 +52,16 @@ class ResourceParser(QuickParser):
                 interface.declare_resource(key)
                 if data:
                     interface.parse_resource(key, data)
+                handle = _handles[dialect_name, key] = StringAttr(key)
+                finalize(handle, interface._blob_storage.pop, key, None)  # pyright: ignore[reportPrivateUsage]
+            self._kept_handles.append(_handles.get((dialect_name, key)))
             self._resource_keys[dialect_name, name] = key
         return key
+
+    def _parse_builtin_dense_resource_attr(self) -> DenseResourceAttr:
+        parsed = super()._parse_builtin_dense_resource_attr()
+        handle = _handles.get(("builtin", parsed.resource_handle.data), parsed.resource_handle)
+        return DenseResourceAttr(handle, parsed.type)
 
     @cached_property
     def _resource_texts(self) -> dict[str, str]:

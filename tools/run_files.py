@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import numpy as np
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute
 
+from ..interpreter.run import InputError, check_kind
 from ..interpreter.values import (
     Array,
     dtype_of,
@@ -22,6 +22,16 @@ from ..interpreter.values import (
     static_shape,
     wrap,
 )
+from .array_files import (
+    FileProblem,
+    StoredArray,
+    archived_arrays,
+    file_size,
+    is_archive,
+    read_part,
+    stored_arrays,
+)
+from .limits import exceeds_memory
 from .usage_error import UsageError
 from .value_text import MAXIMAL_INPUT, MAXIMAL_RANK, TextError, parse_raw, parse_value
 
@@ -49,8 +59,7 @@ def read_values(
     arrays: list[Array | None] = []
     for text in texts:
         if text.startswith("@"):
-            for array in _read_file(text[1:], len(types) - len(arrays), role):
-                arrays.append(_as_expected(text, array, types, len(arrays), role))
+            _read_file(text, types, arrays, role)
             continue
         if len(arrays) >= len(types):
             raise UsageError(
@@ -73,7 +82,8 @@ def read_value(text: str, expected: Attribute, role: str) -> Array:
     try:
         head, at, path = text.partition("=@")
         if at:
-            return parse_raw(head, _bytes(path), expected)
+            size = file_size(path)
+            return parse_raw(head, expected, size, lambda: read_part(path, 0, size))
         return parse_value(text, expected)
     except TextError as problem:
         raise UsageError(f"{role} ({_short(text)}) {problem}") from problem
@@ -83,54 +93,43 @@ def _short(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _bytes(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError as problem:
-        raise UsageError(f"cannot read '{path}': {problem.strerror}") from problem
-
-
-_NPY_MAGIC = b"\x93NUMPY"
 _NUMBERED = re.compile(r"(in|input|arg|arr)_?(\d+)")
 
 
-def _read_file(text: str, wanted: int, role: Role) -> list[Array]:
-    """The arrays of an .npy file, however many there are one after another, or of an .npz."""
-    path, _, key = text.partition(".npz:")
+def _read_file(
+    text: str, types: Sequence[Attribute], arrays: list[Array | None], role: Role
+) -> None:
+    """Append the arrays of an .npy file, however many there are, or of an .npz."""
+    path, _, key = text[1:].partition(".npz:")
     if key:
         path += ".npz"
-    data = _bytes(path)
+    wanted = len(types) - len(arrays)
     try:
-        if data.startswith(b"PK"):
-            return _from_archive(path, data, key, wanted, role)
-        if key:
+        if is_archive(path):
+            found = _from_archive(path, key, wanted, role)
+        elif key:
             raise UsageError(f"'{path}' is no .npz file, so it has no '{key}'")
-        stream = io.BytesIO(data)
-        arrays: list[Array] = []
-        if not data:
-            raise UsageError(f"'{path}' is empty")
-        if not data.startswith(_NPY_MAGIC):
-            # NumPy would take it for a pickle, and advise to load that.
-            raise UsageError(f"'{path}' is no file of NumPy arrays")
-        while stream.tell() < len(data):
-            arrays.append(np.load(stream, allow_pickle=False))
-        return arrays
-    except (UsageError, MemoryError):
-        raise
-    except Exception as problem:
-        # Damaged headers and archives make NumPy, zipfile, zlib and tokenize raise what they like.
-        reason = str(problem).strip() or type(problem).__name__
-        raise UsageError(f"'{path}' is no file of NumPy arrays: {reason}") from problem
+        else:
+            found = stored_arrays(path, wanted)
+        if len(found) > wanted:
+            raise UsageError(
+                f"expected {len(types)} {role.noun}s, but {role.option}={text} holds more"
+            )
+        for stored in found:
+            arrays.append(_loaded(stored, types[len(arrays)], f"{role.noun} {len(arrays)}"))
+    except FileProblem as problem:
+        raise UsageError(f"'{path}' is no file of NumPy arrays: it {problem}") from problem
+    except InputError as problem:
+        raise UsageError(f"{problem} ({_short(text)})") from problem
 
 
-def _from_archive(path: str, data: bytes, key: str, wanted: int, role: Role) -> list[Array]:
-    archive: Any = np.load(io.BytesIO(data), allow_pickle=False)
-    names: list[str] = list(archive.files)
+def _from_archive(path: str, key: str, wanted: int, role: Role) -> list[StoredArray]:
+    found = archived_arrays(path)
+    names = list(found)
     if key:
-        if key not in names:
+        if key not in found:
             raise UsageError(f"'{path}' has no array '{key}', but {', '.join(names)}")
-        return [archive[key]]
+        return [found[key]]
     numbered = [(match, name) for name in names if (match := _NUMBERED.fullmatch(name))]
     if numbered:
         names = [name for _, name in sorted(numbered, key=lambda entry: int(entry[0][2]))]
@@ -138,19 +137,18 @@ def _from_archive(path: str, data: bytes, key: str, wanted: int, role: Role) -> 
         raise UsageError(
             f"'{path}' has {len(names)} arrays, but {wanted} {role.noun}s are expected"
         )
-    return [archive[name] for name in names]
+    return [found[name] for name in names]
 
 
-def _as_expected(
-    text: str, array: Array, types: Sequence[Attribute], position: int, role: Role
-) -> Array:
-    if position >= len(types):
-        raise UsageError(f"expected {len(types)} {role.noun}s, but {role.option}={text} holds more")
-    dtype = dtype_of(types[position])
-    if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
-        # NumPy stores types that it does not know, such as bf16, as raw bytes.
-        return array.view(dtype)
-    return array
+def _loaded(stored: StoredArray, expected: Attribute, role: str) -> Array:
+    """An array of a file, which is only read if it is of the type. Raises InputError."""
+    own = dtype_of(expected)
+    # NumPy stores types that it does not know, such as bf16, as raw bytes.
+    is_raw = stored.dtype is None and own.isbuiltin != 1 and own.itemsize == stored.item_size
+    if stored.dtype is None and not is_raw:
+        raise InputError(f"{role} is of raw bytes ('{stored.element}'), expected {expected}")
+    check_kind(role, stored.dtype or own, stored.shape, expected)
+    return stored.load(own)
 
 
 def random_inputs(seed: int, types: Sequence[Attribute], given: int, extent: int) -> list[Array]:
@@ -163,7 +161,8 @@ def random_inputs(seed: int, types: Sequence[Attribute], given: int, extent: int
     for position in range(given, len(types)):
         value_type = types[position]
         shape = tuple(extent if n < 0 else n for n in static_shape(value_type) or ())
-        if prod(shape) > MAXIMAL_INPUT:
+        size = prod(shape) * dtype_of(value_type).itemsize
+        if prod(shape) > MAXIMAL_INPUT or exceeds_memory(size):
             raise UsageError(
                 f"argument {position} has {prod(shape)} elements, more than can be held"
             )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +12,7 @@ from typing import TextIO
 
 from xdsl.utils.lexer import Input
 
+from .limits import MAXIMUM_STREAM
 from .usage_error import UsageError
 
 
@@ -52,7 +55,11 @@ def read_source(path: str, stdin: TextIO | None = None) -> Source:
         if path == "-" and stdin is not None:
             return Source(stdin.read(), "<stdin>")
         with open(path, "rb") as file:
-            return Source(file.read().decode("utf-8"), path)
+            is_regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            data = file.read(-1 if is_regular else MAXIMUM_STREAM + 1)
+        if not is_regular and len(data) > MAXIMUM_STREAM:
+            raise UsageError(f"cannot read '{path}': more than {MAXIMUM_STREAM} bytes come from it")
+        return Source(data.decode("utf-8"), path)
     except OSError as problem:
         raise UsageError(f"cannot read '{path}': {problem.strerror}") from problem
     except UnicodeDecodeError as problem:

@@ -7,6 +7,7 @@ shows the bytes, are written as numbers. What is read is more: `f32=2` for scala
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -26,6 +27,7 @@ from ..interpreter.values import (
     shape_phrase,
     static_shape,
 )
+from .limits import exceeds_memory
 
 MAXIMAL_RANK = 64
 """Dimensions of a NumPy array."""
@@ -129,6 +131,35 @@ def parse_value(text: str, expected: Attribute) -> Array:
     One element stands for all; none mean zeros. Raises TextError if the text is malformed or
     does not mean a value of the expected type.
     """
+    shape, values = _parse_type(text, expected)
+    words = [word for word in _SEPARATORS.split(values) if word]
+    count, wanted = prod(shape), element_type(expected)
+    if len(words) not in (0, 1, count):
+        raise TextError(f"has {len(words)} elements, expected {count} (or one for all)")
+    dtype = dtype_of(expected)
+    if not words:
+        return np.zeros(shape, dtype)
+    elements = [_parse_element(word, wanted) for word in words]
+    array = np.array(elements, dtype=dtype)
+    return np.full(shape, array[0]) if len(words) == 1 else array.reshape(shape)
+
+
+def parse_raw(head: str, expected: Attribute, size: int, read: Callable[[], bytes]) -> Array:
+    """The array of a type such as `2x3xf32` whose elements are raw little-endian bytes.
+
+    There are `size` of them, which are only read if they are as many as the type takes.
+    """
+    shape, values = _parse_type(head, expected)
+    dtype = dtype_of(expected)
+    if values:
+        raise TextError("has elements, expected a type alone")
+    if size != prod(shape) * dtype.itemsize:
+        raise TextError(f"has {size} bytes, expected {prod(shape) * dtype.itemsize}")
+    return np.frombuffer(read(), dtype).reshape(shape)
+
+
+def _parse_type(text: str, expected: Attribute) -> tuple[tuple[int, ...], str]:
+    """The shape that a text says its value has, which must fit the type, and its elements."""
     shape, name, values = _parts(text)
     wanted = element_type(expected)
     if name not in (None, type_name(wanted), str(wanted)):
@@ -141,23 +172,9 @@ def parse_value(text: str, expected: Attribute) -> Array:
         raise TextError(f"has {count} elements, more than can be held")
     if len(shape) > MAXIMAL_RANK:
         raise TextError(f"has more than {MAXIMAL_RANK} dimensions")
-    words = [word for word in _SEPARATORS.split(values) if word]
-    if len(words) not in (0, 1, count):
-        raise TextError(f"has {len(words)} elements, expected {count} (or one for all)")
-    dtype = dtype_of(expected)
-    if not words:
-        return np.zeros(shape, dtype)
-    elements = [_parse_element(word, wanted) for word in words]
-    array = np.array(elements, dtype=dtype)
-    return np.full(shape, array[0]) if len(words) == 1 else array.reshape(shape)
-
-
-def parse_raw(head: str, data: bytes, expected: Attribute) -> Array:
-    """The array of a type such as `2x3xf32` whose elements are raw little-endian bytes."""
-    zeros = parse_value(head, expected)
-    if len(data) != zeros.nbytes:
-        raise TextError(f"has {len(data)} bytes, expected {zeros.nbytes}")
-    return np.frombuffer(data, zeros.dtype).reshape(zeros.shape)
+    if exceeds_memory(count * dtype_of(expected).itemsize):
+        raise TextError(f"has {count} elements, more than this machine can hold")
+    return shape, values
 
 
 def _parts(text: str) -> tuple[tuple[int, ...], str | None, str]:

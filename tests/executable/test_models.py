@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mesh_opt.backend.compile import run_partitioned as run_compiled
+from mesh_opt.backend.compile import compile_program
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.run import run, run_partitioned
 from mesh_opt.passes.data_tile import DataTilePass
@@ -111,7 +111,7 @@ def test_transformer_block_in_tiles(targets: tuple[str, ...]) -> None:
         one.apply(context, module)
         module.verify()
         check(run(module, "main", inputs)[0], f"after {one.name}")
-    check(run_compiled(module, "main", inputs)[0], "compiled")
+    check(compile_program(module).run_partitioned("main", inputs)[0], "compiled")
     names = Counter(operation.name for operation in module.walk())
     # The eight contractions, and three of them are one kernel; no other adds up products.
     assert names["linalg.mmt4d"] + names["linalg.batch_mmt4d"] == 6

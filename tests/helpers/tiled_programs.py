@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from mesh_opt.backend.compile import run_partitioned as run_compiled
+from mesh_opt.backend.compile import compile_program
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
@@ -65,7 +65,9 @@ def check(
         for found, wanted in zip(run(module, "main", inputs), expected, strict=True):
             assert found.dtype == wanted.dtype
             np.testing.assert_array_equal(found, wanted, err_msg=f"after {one.name}")
-    for found, wanted in zip(run_compiled(module, "main", inputs), expected, strict=True):
+    for found, wanted in zip(
+        compile_program(module).run_partitioned("main", inputs), expected, strict=True
+    ):
         np.testing.assert_array_equal(found, wanted, err_msg="compiled")
     if products is not None:
         found_products = [op.name for op in module.walk() if op.name in PRODUCTS]

@@ -133,6 +133,110 @@ def test_inputs_that_do_not_fit() -> None:
         program.both(1.5)
 
 
+class Odd(np.ndarray):
+    """A subclass that overrides what arithmetic does."""
+
+    def __array_ufunc__(self, *_: object, **__: object) -> Any:
+        raise AssertionError("an operation on the caller's class")
+
+
+F32 = np.arange(6, dtype=np.float32)
+MATRIX = """
+func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %r = arith.negf %x : tensor<2x3xf32>
+  return %r : tensor<2x3xf32>
+}
+func.func @scalar(%x: f32) -> f32 {
+  %r = arith.negf %x : f32
+  return %r : f32
+}
+func.func @select(%c: tensor<4xi1>, %x: tensor<4xi4>) -> (tensor<4xi32>, tensor<4xi32>) {
+  %0 = arith.extui %c : tensor<4xi1> to tensor<4xi32>
+  %1 = arith.extsi %x : tensor<4xi4> to tensor<4xi32>
+  return %0, %1 : tensor<4xi32>, tensor<4xi32>
+}
+"""
+
+
+@pytest.fixture(scope="module", params=["interpreter", "numba"])
+def matrix(request: pytest.FixtureRequest) -> Program:
+    return compile(MATRIX, backend=request.param, stages=False)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        F32.reshape(2, 3),
+        np.asfortranarray(F32.reshape(2, 3)),
+        np.arange(12, dtype=np.float32)[::2].reshape(2, 3) / 2,
+        F32[::-1].reshape(2, 3)[::-1, ::-1],
+        F32.reshape(2, 3).astype(">f4"),
+        np.broadcast_to(np.float32(3), (2, 3)),
+        np.frombuffer(b"x" + F32.tobytes(), np.float32, offset=1).reshape(2, 3),
+        F32.reshape(2, 3).view(Odd),
+        np.ma.MaskedArray(F32.reshape(2, 3)),
+        F32.reshape(2, 3).tolist(),
+    ],
+    ids="rows columns strided reversed swapped zero-strided misaligned subclass unmasked"
+    " list".split(),
+)
+def test_forms_of_arrays(matrix: Program, given: Any) -> None:
+    expected = -np.array(given, np.float32, subok=False)
+    if isinstance(given, np.ndarray) and not isinstance(given, np.ma.MaskedArray):
+        given.flags.writeable = False
+    found = matrix.main(given)
+    assert type(found) is np.ndarray
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("given", [2, 2.0, np.float32(2), np.array(2, ">f4"), [2][0]])
+def test_forms_of_scalars(matrix: Program, given: Any) -> None:
+    assert matrix.scalar(given) == -2
+
+
+def test_bits_beyond_the_elements(matrix: Program) -> None:
+    flags = np.frombuffer(b"\x00\x01\x02\xff", np.bool_)
+    bits, numbers = matrix.select(flags, np.int8([-8, 7, 0, 1]))
+    assert (bits.tolist(), numbers.tolist()) == ([0, 1, 1, 1], [-8, 7, 0, 1])
+    with pytest.raises(InputError, match=r"input 1 holds 8 at \[2\], which does not fit"):
+        matrix.select(flags, np.int8([0, 0, 8, 1]))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (F32.reshape(2, 3).astype("f8"), "is of float64, expected"),
+        (F32.reshape(2, 3).astype(object), "is of object, expected"),
+        (F32.view([("a", "<f4")]).reshape(2, 3), "is of .*'a'.*, expected"),
+        (F32.view("V4").reshape(2, 3), r"is of \|V4, expected"),
+        (F32.view("<M8[s]").reshape(1, 3), r"is of datetime64\[s\], expected"),
+        (np.ma.MaskedArray(F32.reshape(2, 3), mask=True), "has masked elements"),
+        (F32, "has shape 6, expected"),
+        (np.float32(1), "has rank 0, expected"),
+        ([[1, 2, 3], [4, 5]], "is no array: .*inhomogeneous"),
+        ([["1", "2", "3"]] * 2, "is of <U1, expected"),
+        ([[1, 2, None]] * 2, "is of object, expected"),
+        ([[1, 2, 3j]] * 2, "is of complex128, expected"),
+    ],
+    ids="wide object structured void dates masked flat scalar ragged text none complex".split(),
+)
+def test_arrays_that_are_refused(given: Any, message: str) -> None:
+    with pytest.raises(InputError, match=f"input 0 {message}"):
+        compile(MATRIX, stages=False).main(given)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fits", "does_not"),
+    [("i8", [-128, 127], [128]), ("i1", [0, 1], [2]), ("i4", [-8, 7], [8]), ("ui8", [255], [-1])],
+)
+def test_numbers_that_do_not_fit(kind: str, fits: list[int], does_not: list[int]) -> None:
+    text = "func.func @f(%x: tensor<KIND>) -> tensor<KIND> { return %x : tensor<KIND> }"
+    program = compile(text.replace("KIND", f"?x{kind}"), stages=False)
+    assert program.f(fits).tolist() == fits
+    with pytest.raises(InputError, match=f"input 0 holds {does_not[0]}, which does not fit"):
+        program.f(does_not)
+
+
 def test_functions_that_there_are_not() -> None:
     program = compile(PROGRAM)
     with pytest.raises(KeyError, match="there is no function @nope; the module has @scale"):

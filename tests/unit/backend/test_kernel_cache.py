@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import errno
+import gc
+import hashlib
 import os
+import resource
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from types import FunctionType
 
@@ -21,9 +26,15 @@ def make(name: str) -> FunctionType:
 
 
 def call(text: str = "plus 41") -> int:
-    kernel_cache._loaded.clear()
+    forget()
     native = kernel_cache.compile_native(text, make, [types.int64], types.int64)
     return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(native.address)(1)
+
+
+def forget() -> None:
+    """Drop what is kept in memory."""
+    kernel_cache._loaded.clear()
+    kernel_cache._recent.clear()
 
 
 @pytest.fixture
@@ -56,16 +67,80 @@ def test_another_process_finds_the_code(folder: Path) -> None:
     assert file.stat().st_mtime_ns == before
 
 
-def test_a_damaged_file_is_made_anew(folder: Path) -> None:
-    call("another")
+@pytest.mark.parametrize("damage", ["empty", "cut", "changed", "no parts"])
+def test_a_damaged_file_is_made_anew(folder: Path, damage: str) -> None:
+    assert call("another") == 42
     (file,) = folder.iterdir()
     good = file.read_bytes()
-    file.write_bytes(good[:-5] + b"wrong")
-    with pytest.raises(ValueError, match="damaged"):
-        kernel_cache._unpack(file.read_bytes())
-    file.write_bytes(b"")
-    with pytest.raises(ValueError, match="damaged"):
-        kernel_cache._unpack(file.read_bytes())
+    damaged = {
+        "empty": b"",
+        "cut": good[:-5],
+        "changed": good[:-5] + b"wrong",
+        "no parts": hashlib.sha256(b"").digest(),
+    }
+    file.write_bytes(damaged[damage])
+    assert call("another") == 42
+    assert kernel_cache._unpack(file.read_bytes())
+    assert list(folder.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("failing", ["write", "rename"])
+def test_a_full_disk_leaves_nothing_behind(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    if failing == "rename":
+        monkeypatch.setattr(os, "replace", fail)
+        assert call("rename") == 42
+    else:
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+        try:
+            assert call("write") == 42
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs to mount a file system")
+def test_a_full_file_system_leaves_nothing_behind(folder: Path) -> None:
+    folder.mkdir(mode=0o700)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4k,mode=700", "tmpfs", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("may not mount a file system")
+    try:
+        (folder / "ballast").write_bytes(bytes(3000))
+        assert call("full") == 42
+        assert [each.name for each in folder.iterdir()] == ["ballast"]
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs to give a folder away")
+def test_a_folder_of_somebody_else_is_not_used(folder: Path) -> None:
+    folder.mkdir(mode=0o700)
+    os.chown(folder, 12345, 12345)
+    assert call("foreign") == 42
+    assert not list(folder.iterdir())
+
+
+def test_code_is_unloaded_and_loaded_again(folder: Path) -> None:
+    natives = [
+        kernel_cache.compile_native(f"plus 41, {number}", make, [types.int64], types.int64)
+        for number in range(2)
+    ]
+    code = weakref.ref(natives[0]._code)
+    # The others that were loaded together are in use, or not; these two are the last.
+    kernel_cache._newest.clear()
+    forget()
+    assert natives.pop(0).name != natives[0].name
+    assert code() is not None
+    natives.clear()
+    gc.collect()
+    assert code() is None
+    assert call("plus 41, 0") == 42
 
 
 def test_a_folder_that_others_may_write_is_not_used(folder: Path) -> None:
@@ -88,7 +163,7 @@ def test_a_file_of_another_mode_is_not_read(folder: Path) -> None:
     (file,) = folder.iterdir()
     file.chmod(0o666)
     with pytest.raises(OSError, match="own file"):
-        kernel_cache._read(file)
+        kernel_cache._bytes(file)
 
 
 def test_no_cache_at_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,6 +164,26 @@ def test_resources() -> None:
     assert result.tolist() == [1.0, -2.0]
 
 
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("0x04000000zz", "which is damaged: non-hexadecimal number"),
+        ("0x0400000", "which is damaged: non-hexadecimal number"),
+        ("0x04", "of 0 bytes, but needs 8"),
+        ("0x040000000000803F000000C000", "of 9 bytes, but needs 8"),
+    ],
+)
+def test_damaged_resources(data: str, message: str) -> None:
+    text = f"""
+    func.func @f() -> tensor<2xf32> {{
+      %0 = arith.constant dense_resource<damaged> : tensor<2xf32>
+      return %0 : tensor<2xf32>
+    }}
+    {{-# dialect_resources: {{ builtin: {{ damaged: "{data}" }} }} #-}}"""
+    with pytest.raises(OperationError, match=f"refers to the resource 'damaged.* {message}"):
+        run(_module(text), "f", [])
+
+
 def test_annotations_are_identities() -> None:
     text = """
     shard.grid @g(shape = 2)

@@ -152,7 +152,7 @@ def test_no_placement_needs_less_than_the_peak(buffers: list[Lifetime]) -> None:
 def test_guards_catch_who_writes_outside(place_of_error: int) -> None:
     given_, wanted = Buffer(16, Storage.INPUT, 0), Buffer(16, Storage.OUTPUT, 0)
     middle = Buffer(16, Storage.TRANSIENT)
-    spoilt = native_function("copy").address
+    spoilt = native_function("copy")
     commands = [
         copy_command(Place(given_), Place(middle), 16, "good"),
         # The command says one place more or less than it has.

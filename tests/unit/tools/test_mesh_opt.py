@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import mesh_opt.tools.mesh_opt as tool
 import pytest
 from mesh_opt.dialects.diagnostics import OperationError, remark
 from mesh_opt.passes import registry
-from mesh_opt.tools import remarks
+from mesh_opt.tools import remarks, source
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -94,6 +95,22 @@ def test_reads_standard_input() -> None:
 def test_bad_usage(arguments: list[str], message: str) -> None:
     code, output, errors = run(*arguments)
     assert code == 1 and not output and message in errors
+
+
+def test_a_device_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "MAXIMUM_STREAM", 1 << 16)
+    code, output, errors = run("/dev/zero")
+    assert (code, output) == (1, "")
+    assert errors == "mesh-opt: cannot read '/dev/zero': more than 65536 bytes come from it\n"
+
+
+def test_a_pipe_is_a_file(tmp_path: Path) -> None:
+    pipe = tmp_path / "program"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("func.func private @f()",))
+    writer.start()
+    assert "@f" in run(str(pipe))[1]
+    writer.join()
 
 
 def test_input_that_is_not_text(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import struct
 from pathlib import Path
 
@@ -12,8 +13,9 @@ import pytest
 from mesh_opt import api
 from mesh_opt.interpreter.parameters import Parameter
 from mesh_opt.tools.mesh_run import main
-from mesh_opt.tools.parameter_files import read_parameters
+from mesh_opt.tools.parameter_files import SAFETENSORS, read_parameters
 from mesh_opt.tools.usage_error import UsageError
+from stored_parameters import archive, tensors
 
 CASE = Path(__file__).parents[2] / "cases" / "encoding" / "c18b_param_two_uses.mlir"
 WEIGHT = (np.arange(40 * 33, dtype=np.float32) % 7 - 3).reshape(40, 33)
@@ -27,32 +29,6 @@ func.func @f() -> {type} {{
 """
 
 
-def archive(entries: dict[str, bytes], splats: dict[str, tuple[bytes, int]]) -> bytes:
-    """An archive as IREE writes it: a header, its entries, names, contents."""
-    names, table, contents = b"", b"", b""
-    for key, data in [*entries.items(), *splats.items()]:
-        if isinstance(data, bytes):
-            kind, body = 2, struct.pack("<QQ", len(contents), len(data))
-            contents += data
-        else:
-            pattern, count = data
-            kind = 1
-            body = struct.pack("<Q16sB", len(pattern) * count, pattern, len(pattern))
-        size = 60 + len(body)
-        table += struct.pack("<QIQQQQQQ", size, kind, 0, len(names), len(key), 0, 0, 16) + body
-        table += bytes(-len(table) % 16)
-        names += key.encode()
-    header = 96
-    segments = (
-        *(header, len(table)),
-        *(header + len(table), len(names)),
-        *(header + len(table) + len(names), len(contents)),
-    )
-    count = len(entries) + len(splats)
-    start = struct.pack("<IHHQQQQQQQQQQ", 0x41505249, 0, 0, 88, 0, 0, count, *segments)
-    return start + bytes(header - len(start)) + table + names + contents
-
-
 @pytest.fixture(params=["irpa", "npz", "safetensors"])
 def weight_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     path = tmp_path / f"w.{request.param}"
@@ -61,8 +37,12 @@ def weight_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     elif request.param == "irpa":
         path.write_bytes(archive({"v": b"123", "w": WEIGHT.tobytes()}, {}))
     else:
-        library = pytest.importorskip("safetensors.numpy")
-        library.save_file({"w": WEIGHT}, path)
+        path.write_bytes(
+            tensors(
+                {"w": {"dtype": "F32", "shape": [40, 33], "data_offsets": [0, WEIGHT.nbytes]}},
+                WEIGHT.tobytes(),
+            )
+        )
     return path
 
 
@@ -158,9 +138,24 @@ def test_archives(tmp_path: Path) -> None:
     first = first[:16] + struct.pack("<Q", len(first)) + first[24:]
     path.write_bytes(first + archive({"b": b"xy"}, {}))
     found = read_parameters([f"m={path}", str(path)])
-    contents = {key: parameter.contents for key, parameter in found.items()}
+    contents = {key: parameter.read() for key, parameter in found.items()}
     one = {"a": b"abcd", "s": b"\x01\x02" * 3, "b": b"xy"}
     assert contents == {(scope, key): data for scope in ("m", "") for key, data in one.items()}
+
+
+def test_safetensors_as_its_library_writes_them(tmp_path: Path) -> None:
+    library = pytest.importorskip("safetensors.numpy")
+    arrays = {
+        name: np.arange(6).reshape(2, 3).astype(dtype)
+        for name, dtype in SAFETENSORS.items()
+        if name in ("BOOL", "I8", "U16", "F16", "F64", "BF16")
+    }
+    library.save_file(arrays, tmp_path / "w.safetensors", metadata={"by": "a test"})
+    found = read_parameters([str(tmp_path / "w.safetensors")])
+    assert {key for _, key in found} == set(arrays)
+    for (_, key), parameter in found.items():
+        assert (parameter.shape, parameter.dtype) == ((2, 3), arrays[key].dtype)
+        assert parameter.read() == arrays[key].tobytes()
 
 
 def test_numpy_files_know_no_bf16(tmp_path: Path) -> None:
@@ -169,14 +164,56 @@ def test_numpy_files_know_no_bf16(tmp_path: Path) -> None:
     assert list(provided("s", "k", "tensor<2xbf16>", found["", "k"])) == [1.5, -2]
 
 
+def tensor(**changes: object) -> bytes:
+    entry = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8], **changes}
+    return tensors({"__metadata__": {}, "w": entry}, bytes(8))
+
+
+def changed(data: bytes, at: int, value: int) -> bytes:
+    """Data with another 64-bit number somewhere."""
+    return data[:at] + struct.pack("<Q", value) + data[at + 8 :]
+
+
+ONE = archive({"a": b"abcd"}, {})
+"""The header's fields from byte 16 on: distance to the next, flags, count, three segments."""
+
+
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("w.irpa", b"junk", "is no file of parameters"),
+        ("w.irpa", b"junk", "ends at byte 4, before byte"),
         ("w.irpa", b"J" * 200, "has no archive of version 0 at byte 0"),
-        ("w.irpa", archive({"a": b"abcd"}, {})[:-2], "it ends at byte"),
-        ("w.npz", b"junk", "is no file of parameters"),
-        ("w.safetensors", b"junk", "is no file of parameters"),
+        ("w.irpa", ONE[:-2], "it ends at byte"),
+        ("w.irpa", changed(ONE, 16, 1 << 62), "it ends at byte"),
+        ("w.irpa", changed(ONE, 32, 1 << 62), "has an entry at byte"),
+        ("w.irpa", changed(ONE, 40, 1 << 62), "it ends at byte"),
+        ("w.irpa", changed(ONE, 48, 1 << 62), "is longer than the file"),
+        ("w.irpa", changed(ONE, 64, 1 << 62), "is longer than the file"),
+        ("w.irpa", changed(ONE, 72, 1 << 62), "it ends at byte"),
+        ("w.irpa", changed(ONE, 96, 1), "has an entry of 1 bytes"),
+        ("w.irpa", changed(ONE, 116, 1 << 62), "has an entry whose name is at byte"),
+        ("w.irpa", changed(ONE, 124, 1 << 62), "has an entry whose name is at byte"),
+        ("w.irpa", changed(ONE, 156, 1 << 62), "it ends at byte"),
+        ("w.irpa", changed(ONE, 164, 1 << 62), "it ends at byte"),
+        ("w.irpa", ONE.replace(b"aabcd", b"\xffabcd"), "a name that is not UTF-8"),
+        ("w.irpa", archive({"a": b"1"}, {"a": (b"1", 1)}), "names 'a' twice"),
+        ("w.irpa", archive({}, {"a": (b"", 1)}), "of a pattern of 0"),
+        ("w.npz", b"junk", "is no archive of arrays with names"),
+        ("w.npz", b"PK junk", "is a damaged archive"),
+        ("w.safetensors", b"junk", "ends at byte 4, before byte 8"),
+        ("w.safetensors", struct.pack("<Q", 1 << 62), "has a description of"),
+        ("w.safetensors", struct.pack("<Q", 1 << 20), "ends at byte 8, before byte"),
+        ("w.safetensors", tensors(b"[" * 100000), "has a description that is no JSON"),
+        ("w.safetensors", tensors(b'{"a": 1, "a": 1}'), "a name is there twice"),
+        ("w.safetensors", tensors([1]), "has a description that names no tensors"),
+        ("w.safetensors", tensors({"w": 1}), "describes 'w' without"),
+        ("w.safetensors", tensor(dtype=1), "describes 'w' without"),
+        ("w.safetensors", tensor(shape=[-2]), "describes 'w' without"),
+        ("w.safetensors", tensor(shape=[True, 2]), "describes 'w' without"),
+        ("w.safetensors", tensor(data_offsets=[0]), "describes 'w' without"),
+        ("w.safetensors", tensor(data_offsets=[8, 0]), "at bytes 8 to 0"),
+        ("w.safetensors", tensor(shape=[3]), "has 'w' of F32 and shape"),
+        ("w.safetensors", tensor(shape=[1 << 60], data_offsets=[0, 1 << 62]), "it ends at byte"),
         ("w.gguf", b"", r"files of parameters are .irpa, .npz, .safetensors"),
         ("w.npz", None, "cannot read"),
     ],
@@ -184,9 +221,57 @@ def test_numpy_files_know_no_bf16(tmp_path: Path) -> None:
 def test_files_that_cannot_be_read(
     tmp_path: Path, name: str, data: bytes | None, message: str
 ) -> None:
-    if name.endswith("safetensors"):
-        pytest.importorskip("safetensors")
     if data is not None:
         (tmp_path / name).write_bytes(data)
     with pytest.raises(UsageError, match=message):
         read_parameters([str(tmp_path / name)])
+
+
+@pytest.mark.parametrize("suffix", ["irpa", "npz", "safetensors"])
+def test_files_that_may_never_end(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"w.{suffix}"
+    os.mkfifo(path)
+    with pytest.raises(UsageError, match="it is a pipe, expected a regular file"):
+        read_parameters([str(path)])
+
+
+def test_archives_that_share_their_names_are_not_read_again_and_again(tmp_path: Path) -> None:
+    """Many headers, each with the same long table of names."""
+    header, names = ONE[:96], bytes(1 << 16)
+    path = tmp_path / "w.irpa"
+    chain = b"".join(
+        struct.pack(
+            *("<IHHQQQQQQQQQQ", 0x41505249, 0, 0, 88, 96 if left else 0, 0, 0),
+            *(0, 0, 96 * left, len(names), 0, 0),
+        ).ljust(len(header), b"\0")
+        for left in reversed(range(4))
+    )
+    path.write_bytes(chain + names)
+    with pytest.raises(UsageError, match="is longer than the file"):
+        read_parameters([str(path)])
+
+
+def test_nothing_is_filled_that_no_type_asks_for(tmp_path: Path) -> None:
+    path = tmp_path / "w.irpa"
+    path.write_bytes(changed(archive({}, {"k": (b"1234", 1)}), 156, 1 << 62))
+    found = read_parameters([f"s={path}"])
+    with pytest.raises(api.CompilationError, match="expected 8 bytes for tensor<2xf32>, found 46"):
+        provided("s", "k", "tensor<2xf32>", found["s", "k"])
+    with pytest.raises(api.CompilationError, match="fills 4611686018427387904 bytes, more than"):
+        provided("s", "k", "tensor<1152921504606846976xf32>", found["s", "k"])
+
+
+def test_contents_are_those_of_the_file_when_they_are_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "w.safetensors"
+    path.write_bytes(tensor())
+    found = read_parameters([f"s={path}"])
+    path.write_bytes(b"")
+    with pytest.raises(UsageError, match="it ends before byte"):
+        provided("s", "k", "tensor<2xf32>", found["s", "w"])
+
+
+def test_arrays_of_other_orders(tmp_path: Path) -> None:
+    wanted = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.savez(tmp_path / "w.npz", k=np.asfortranarray(wanted).astype(">f4"))
+    found = read_parameters([f"s={tmp_path / 'w.npz'}"])
+    np.testing.assert_array_equal(provided("s", "k", "tensor<2x3xf32>", found["s", "k"]), wanted)

@@ -146,9 +146,9 @@ def test_text_that_is_no_such_value(text: str, kind: Any, message: str) -> None:
 def test_raw_bytes() -> None:
     kind = TensorType(f32, [-1])
     data = np.float32([1, 2]).tobytes()
-    assert parse_raw("2xf32", data, kind).tolist() == [1, 2]
+    assert parse_raw("2xf32", kind, len(data), lambda: data).tolist() == [1, 2]
     with pytest.raises(TextError, match="has 8 bytes, expected 12"):
-        parse_raw("3xf32", data, kind)
+        parse_raw("3xf32", kind, len(data), lambda: pytest.fail("is read"))
 
 
 @given(st.lists(st.integers(-(1 << 31), (1 << 31) - 1), min_size=1, max_size=8))

@@ -1,0 +1,94 @@
+"""Which float types a function's results have been rounded to on their way.
+
+A sum of f32 that is widened to f64 is no more precise than f32, and must be compared as such.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from .attributes import operation_name
+from .compare import tolerance
+from .entry_points import result_types
+from .machine import Program
+from .run import called
+from .values import UnsupportedType, dtype_of
+
+Float = np.dtype[Any]
+
+
+def roughest_types(program: Program, function: Operation) -> list[Float | None]:
+    """For each result, the least precise float type that an operation on its way computes.
+
+    `None` if there is none. What an operation computes in its regions, and what it calls, counts
+    for all its results. Arguments and constants do not count: they are the same for all who are
+    compared.
+    """
+    blocks = function.regions[0].blocks
+    count = len(result_types(function))
+    end = blocks[0].last_op
+    by_function = _types_of_functions(program, function)
+    if len(blocks) > 1 or end is None or len(end.operands) != count:
+        return [by_function[function]] * count
+    known: dict[SSAValue, Float | None] = {}
+    for op in blocks[0].ops:
+        found = _roughest(
+            each
+            for inner in op.walk()
+            for each in (
+                _own_type(inner),
+                *map(known.get, inner.operands),
+                *map(by_function.get, called(program, inner)),
+            )
+        )
+        known |= dict.fromkeys(op.results, found)
+    return [known.get(operand) for operand in end.operands]
+
+
+def _types_of_functions(program: Program, function: Operation) -> dict[Operation, Float | None]:
+    """The roughest type that each function computes, itself or in what it calls."""
+    found: dict[Operation, Float | None] = {}
+    callers: defaultdict[Operation, list[Operation]] = defaultdict(list)
+    pending = [function]
+    while pending:
+        current = pending.pop()
+        if current in found:
+            continue
+        found[current] = _roughest(map(_own_type, current.walk()))
+        for op in current.walk():
+            for callee in called(program, op):
+                callers[callee].append(current)
+                pending.append(callee)
+    changed = list(found)
+    while changed:
+        callee = changed.pop()
+        for caller in callers[callee]:
+            rougher = _roughest((found[caller], found[callee]))
+            if rougher != found[caller]:
+                found[caller] = rougher
+                changed.append(caller)
+    return found
+
+
+def _own_type(op: Operation) -> Float | None:
+    """The roughest type of an operation's results."""
+    if operation_name(op) == "arith.constant":
+        return None
+    return _roughest(map(_float_type, op.results))
+
+
+def _float_type(value: SSAValue) -> Float | None:
+    try:
+        dtype = dtype_of(value.type)
+    except UnsupportedType:
+        return None
+    return dtype if any(tolerance(dtype)) else None
+
+
+def _roughest(types: Iterable[Float | None]) -> Float | None:
+    return max((each for each in types if each is not None), key=tolerance, default=None)
