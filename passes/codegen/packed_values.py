@@ -13,20 +13,14 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.arith import CeilDivSIOp, ConstantOp
+from xdsl.dialects.arith import CeilDivSIOp
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    AnyFloat,
     ArrayAttr,
-    ComplexType,
-    FloatAttr,
-    IndexType,
     IntegerAttr,
-    IntegerType,
     TensorType,
     i64,
 )
-from xdsl.dialects.complex import ConstantOp as ComplexConstantOp
 from xdsl.dialects.tensor import CastOp, CollapseShapeOp, EmptyOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -40,6 +34,7 @@ from ...dialects.tensor_shapes import ranked, shape_of
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
 from ..dimension_sizes import DimensionSizes, Size
 from ..located import builder_before
+from ..stream.stored_tensors import zero_of
 
 Maker = Callable[[PackedLayout], SSAValue]
 """Makes a tensor in a layout from nothing, as `tensor.empty` can."""
@@ -176,7 +171,7 @@ class PackedValues:
         empty = self.empty(held.tensor, held.sizes, layout)
         padding = None
         if leaves_padding(held.sizes, layout):
-            padding = self.zero(held.tensor.element_type)
+            padding = zero_of(held.tensor.element_type, self.builder)
         pack = PackOp(
             value,
             empty,
@@ -202,18 +197,6 @@ class PackedValues:
         """The same tensor under a type that knows other sizes of it."""
         operation = CastOp.create(operands=[value], result_types=[tensor])
         return self.builder.insert(operation).results[0]
-
-    def zero(self, element: Attribute) -> SSAValue:
-        """The zero of an element type, which fills up tiles."""
-        builder = self.builder
-        if isinstance(element, ComplexType):
-            part = cast(AnyFloat, element.parameters[0])
-            zeros = ArrayAttr([FloatAttr(0.0, part), FloatAttr(0.0, part)])
-            return builder.insert(ComplexConstantOp(zeros, cast(ComplexType, element))).results[0]
-        if isinstance(element, IntegerType | IndexType):
-            integer = cast(IntegerType[int] | IndexType, element)
-            return builder.insert(ConstantOp(IntegerAttr(0, integer))).result
-        return builder.insert(ConstantOp(FloatAttr(0.0, cast(AnyFloat, element)))).result
 
     # Swizzles: only in memory
 

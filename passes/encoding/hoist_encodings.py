@@ -60,6 +60,13 @@ class Hoisting:
     def __init__(self, module: ModuleOp) -> None:
         self._globals = {symbol(o, "sym_name"): o for o in module.body.block.ops}
         self._hoisted: dict[tuple[object, ...], GlobalOp] = {}
+        self._set_last_by: dict[str, Operation] = {}
+        """The initializers behind which globals hold what they are set to."""
+        for initializer in module.body.block.ops:
+            if initializer.name == "util.initializer":
+                for operation in initializer.walk():
+                    if operation.name == "util.global.store":
+                        self._set_last_by[symbol(operation, "global")] = initializer
 
     def hoist(self, operation: Operation) -> None:
         """Move one encode as far as it may go."""
@@ -146,7 +153,12 @@ class Hoisting:
             properties={"function_type": FunctionType.from_lists([], [])},
             regions=[Region(block)],
         )
-        builder = located_builder(InsertPoint.before(_function_of(operation)), operation)
+        function = _function_of(operation)
+        setter = self._set_last_by.get(symbol(origin, "global"))
+        point = InsertPoint.before(function)
+        if setter is not None and not setter.is_before_in_block(function):
+            point = InsertPoint.after(setter)
+        builder = located_builder(point, operation)
         builder.insert((variable, initializer))
         self._globals[name] = variable
         return variable

@@ -27,7 +27,7 @@ from ...dialects.util import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerO
 from ...dialects.util_functions import ReturnOp
 from ..host_programs import host_operations
 from ..located import builder_before
-from .device_placement import DevicePlacement
+from .device_placement import LOAD, STORE, DevicePlacement
 from .stored_tensors import (
     CONSTANT,
     INDEX,
@@ -38,6 +38,7 @@ from .stored_tensors import (
     constant,
     size_of,
     transfer,
+    zeros,
 )
 
 
@@ -54,9 +55,10 @@ class StoredGlobals:
             and isinstance(operation.properties.get("type"), TensorType)
         }
         self._copies: dict[str, dict[Attribute | None, str]] = {}
+        self._set_at_once = set_at_once(module)
         for operation in host_operations(module):
             name = symbol(operation, "global")
-            if operation.name == "util.global.load" and name in self._globals:
+            if operation.name == LOAD and name in self._globals:
                 self._add_copy(name, self._place(operation))
         for name, operation in self._globals.items():
             self._define(name, operation)
@@ -144,7 +146,8 @@ class StoredGlobals:
                 made = GlobalOp.create(properties=properties, attributes=attributes)
                 made.location = variable.location
                 builder.insert(made)
-            if (value := variable.properties.get("initial_value")) is not None:
+            value = variable.properties.get("initial_value")
+            if value is not None or name not in self._set_at_once:
                 initializer = self._initializer(value, tensor, copy, held[copy], place)
                 for operation in initializer.walk():
                     operation.location = variable.location
@@ -153,17 +156,21 @@ class StoredGlobals:
 
     def _initializer(
         self,
-        value: Attribute,
+        value: Attribute | None,
         tensor: Tensor,
         copy: str,
         type_: Attribute,
         place: Attribute | None,
     ) -> Operation:
+        """What sets a copy to an initial value; to zero, if it has none."""
         block = Block()
         builder = Builder(InsertPoint.at_end(block))
-        resource = constant(value, tensor, place, builder)
         size = size_of(tensor, (), place, builder)
-        if type_ != CONSTANT and isinstance(type_, ResourceType):
+        if value is None:
+            resource = zeros(tensor, size, place, builder)
+        else:
+            resource = constant(value, tensor, place, builder)
+        if type_ != resource.type and isinstance(type_, ResourceType):
             resource = cast_resource(resource, size, type_, place, builder)
         for name, held in ((copy, resource), (size_name(copy), size)):
             store = GlobalStoreOp.create(
@@ -175,6 +182,20 @@ class StoredGlobals:
             properties={"function_type": FunctionType.from_lists([], [])},
             regions=[Region(block)],
         )
+
+
+def set_at_once(module: ModuleOp) -> set[str]:
+    """The globals that an initializer sets, whatever happens, before any reads them."""
+    is_set: dict[str, bool] = {}
+    for initializer in module.body.block.ops:
+        if initializer.name == "util.initializer":
+            for operation in initializer.walk():
+                if operation.name in (LOAD, STORE):
+                    first = operation.parent is initializer.regions[0].blocks.first
+                    is_set.setdefault(
+                        symbol(operation, "global"), operation.name == STORE and first
+                    )
+    return {name for name, at_once in is_set.items() if at_once}
 
 
 def size_name(name: str) -> str:

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, StringAttr
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    ArrayAttr,
+    ComplexType,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+)
+from xdsl.dialects.complex import ConstantOp as ComplexConstantOp
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.encoding_interfaces import Tensor
 from ...dialects.named_parameters import NamedParameter
 from ...dialects.stream_async import AsyncCastOp, AsyncTransferOp
-from ...dialects.stream_tensor import TensorConstantOp, TensorSizeOfOp
+from ...dialects.stream_tensor import TensorConstantOp, TensorSizeOfOp, TensorSplatOp
 from ...dialects.stream_types import NamedParameterAttr, ResourceType
 
 INDEX = IndexType()
@@ -89,6 +102,28 @@ def constant(
         properties={"value": value, "result_encoding": tensor, **at(place)},
     )
     return builder.insert(operation).result
+
+
+def zeros(tensor: Tensor, size: SSAValue, place: Attribute | None, builder: Builder) -> SSAValue:
+    """A resource of `size` bytes that holds a tensor of static shape with a zero everywhere."""
+    splat = TensorSplatOp.build(
+        operands=[zero_of(tensor.element_type, builder), (), size],
+        result_types=[UNKNOWN],
+        properties={"result_encoding": tensor, **at(place)},
+    )
+    return builder.insert(splat).result
+
+
+def zero_of(element: Attribute, builder: Builder) -> SSAValue:
+    """The zero of an element type."""
+    if isinstance(element, ComplexType):
+        part = cast(AnyFloat, element.parameters[0])
+        parts = ArrayAttr([FloatAttr(0.0, part), FloatAttr(0.0, part)])
+        return builder.insert(ComplexConstantOp(parts, cast(ComplexType, element))).results[0]
+    if isinstance(element, IntegerType | IndexType):
+        integer = cast(IntegerType[int] | IndexType, element)
+        return builder.insert(ConstantOp(IntegerAttr(0, integer))).result
+    return builder.insert(ConstantOp(FloatAttr(0.0, cast(AnyFloat, element)))).result
 
 
 def transfer(
