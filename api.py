@@ -27,7 +27,6 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import ParseError
 
-from .dialects.diagnostics import OperationError
 from .interpreter import run as interpreter
 from .interpreter.compare import Difference, compare
 from .interpreter.machine import Program as _Symbols
@@ -35,6 +34,11 @@ from .interpreter.parameters import Parameter, Parameters, provide_parameters
 from .interpreter.rounding import roughest_types
 from .interpreter.run import InputError
 from .interpreter.values import UnsupportedType, dtype_of, integer_width, is_unsigned
+from .ir.diagnostics import OperationError
+from .ir.text.parser import parse_module
+from .ir.text.printer import print_operation
+from .ir.text.source import Source
+from .ir.verification import verification_errors
 from .passes.registry import all_passes
 from .sharding.grid import Grid
 from .tools.diagnostics import (
@@ -46,7 +50,6 @@ from .tools.diagnostics import (
     render,
 )
 from .tools.driver import new_context
-from .tools.parsing import parse_module
 from .tools.pass_manager import (
     InternalFault,
     Observer,
@@ -56,9 +59,6 @@ from .tools.pass_manager import (
     run_steps,
 )
 from .tools.pipeline import PipelineError, parse_pipeline
-from .tools.printing import print_operation
-from .tools.source import Source
-from .tools.verification import verification_errors
 
 if TYPE_CHECKING:
     from .backend.compile import CompiledProgram, DeviceStatistics

@@ -12,12 +12,12 @@ from math import prod
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
-from ..dialects.diagnostics import OperationError
-from ..interpreter.attributes import operation_name, symbol
 from ..interpreter.func import check_depth
 from ..interpreter.machine import Exit, Frame, executed
 from ..interpreter.registry import Routine, find_entry
 from ..interpreter.values import Value, dtype_of
+from ..ir.attribute_access import operation_name, symbol
+from ..ir.diagnostics import OperationError
 from .contractions import SMALLEST_PRODUCT, PackedProduct
 from .fusion import captured
 from .host_rules import HOST_RULES

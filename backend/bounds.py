@@ -13,7 +13,6 @@ import numpy as np
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, AffineMap
 
-from ..dialects.diagnostics import OperationError
 from ..dialects.structured import StructuredView
 from ..interpreter.loops import (
     Extents,
@@ -24,6 +23,7 @@ from ..interpreter.loops import (
 )
 from ..interpreter.structured import check_output_map
 from ..interpreter.values import index_message
+from ..ir.diagnostics import OperationError
 from .intervals import Interval, affine_interval
 
 Shape = tuple[int, ...]

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from xdsl.ir import Operation
 
-from ..dialects.diagnostics import OperationError
-from ..interpreter.attributes import flag, integer, integer_lists, integers, mixed
 from ..interpreter.shard import resolve_grid
 from ..interpreter.signatures import collective_signature, message_signature, reduction_kind
 from ..interpreter.values import Value
+from ..ir.attribute_access import flag, integer, integer_lists, integers, mixed
+from ..ir.diagnostics import OperationError
 from ..runtime.collectives import Collective, Group, Shape, group_of, result_shape
 from ..runtime.communicator import Communicator
 from ..sharding.collective_matching import (

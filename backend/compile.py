@@ -24,7 +24,6 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType, UnrankedMemRefType
 from xdsl.ir import Operation
 
-from ..dialects.diagnostics import Note, OperationError
 from ..interpreter.devices import provide
 from ..interpreter.entry_points import passed
 from ..interpreter.func import run_function
@@ -43,6 +42,7 @@ from ..interpreter.run import (
 from ..interpreter.signatures import mismatch_error
 from ..interpreter.spmd import run_lockstep
 from ..interpreter.values import Value
+from ..ir.diagnostics import Note, OperationError
 from ..runtime.commands import CommandBuffer, CommandFailed, DeviceMemory, Statistics
 from ..runtime.communicator import Communicator
 from ..runtime.guards import OVERWRITTEN, Guards

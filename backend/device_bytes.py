@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from xdsl.ir import Operation
 
-from ..dialects.diagnostics import OperationError
 from ..interpreter.devices import reach
 from ..interpreter.storage import Resource
+from ..ir.diagnostics import OperationError
 from ..runtime.buffers import Buffer, Storage
 from ..runtime.commands import Place
 

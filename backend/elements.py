@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.diagnostics import OperationError
+from ..ir.diagnostics import OperationError
 
 NATIVE_WIDTHS = (8, 16, 32, 64)
 

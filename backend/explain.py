@@ -10,10 +10,7 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..dialects.diagnostics import OperationError, remark
 from ..dialects.structured import structured_view
-from ..dialects.tensor_shapes import tensor_shape
-from ..interpreter.attributes import operation_name
 from ..interpreter.registry import (
     find_brancher,
     find_entry,
@@ -21,6 +18,9 @@ from ..interpreter.registry import (
     load_own_dialects,
 )
 from ..interpreter.values import element_type
+from ..ir.attribute_access import operation_name
+from ..ir.diagnostics import OperationError, remark
+from ..ir.tensor_types import tensor_shape
 from .block_recorder import CONTROL_FLOW
 from .elements import element_of
 from .expressions import RULES

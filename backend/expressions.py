@@ -15,9 +15,9 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
-from ..dialects.diagnostics import OperationError
 from ..dialects.structured import StructuredView, structured_view
-from ..interpreter.attributes import integer, integers, operand_groups
+from ..ir.attribute_access import integer, integers, operand_groups
+from ..ir.diagnostics import OperationError
 from .choices import inside, write_concatenation
 from .code import Term
 from .known_values import dimensions_of_part, shape_of

@@ -16,10 +16,10 @@ from xdsl.dialects.builtin import AnyFloat, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from ..dialects.diagnostics import OperationError
 from ..dialects.structured import IteratorType, StructuredView, structured_view
-from ..interpreter.attributes import integers, operand_groups
 from ..interpreter.values import element_type
+from ..ir.attribute_access import integers, operand_groups
+from ..ir.diagnostics import OperationError
 from .elements import element_of
 from .expressions import (
     FREE,

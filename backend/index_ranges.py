@@ -12,8 +12,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ..dialects.structured import structured_view
-from ..interpreter.attributes import integer
 from ..interpreter.values import integer_width
+from ..ir.attribute_access import integer
 from . import intervals
 from .intervals import Interval, affine_interval
 from .known_values import constant_attribute, shape_of

@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, AffineMap
 
-from ..dialects.diagnostics import OperationError
 from ..dialects.structured import StructuredView, structured_view
-from ..interpreter.attributes import integer, operand_groups
+from ..ir.attribute_access import integer, operand_groups
+from ..ir.diagnostics import OperationError
 from .code import Term
 from .emission import REDUCTION_FORMS
 from .expressions import RULES, expand_indices, slice_geometry, write_element, written_loops

@@ -15,11 +15,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ..dialects.diagnostics import OperationError
-from ..dialects.rank_reduction import kept_dimensions
-from ..dialects.reading import is_splat
-from ..interpreter.attributes import integer_list, integers
 from ..interpreter.values import element_type
+from ..ir.attribute_access import integer_list, integers, is_splat, kept_dimensions
+from ..ir.diagnostics import OperationError
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:

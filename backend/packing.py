@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from ..interpreter.attributes import integers, operand_groups
+from ..ir.attribute_access import integers, operand_groups
 from ..tiling.packed_layouts import PackedLayout
 from .code import Code, Term
 from .elements import Element

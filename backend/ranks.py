@@ -14,8 +14,6 @@ from zlib import crc32
 import numpy as np
 from xdsl.ir import Operation
 
-from ..dialects.diagnostics import Note, OperationError
-from ..dialects.reading import symbol_name
 from ..interpreter.entry_points import argument_types
 from ..interpreter.run import (
     InputError,
@@ -29,6 +27,8 @@ from ..interpreter.run import (
 )
 from ..interpreter.signatures import mismatch_error
 from ..interpreter.values import shape_phrase
+from ..ir.attribute_access import symbol_name
+from ..ir.diagnostics import Note, OperationError
 from ..runtime.collectives import Collective
 from ..runtime.communicator import Communicator, RankError, as_bytes
 from ..sharding.collective_matching import ENDED, CollectiveSignature, DeviceState

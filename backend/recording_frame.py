@@ -10,11 +10,11 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
-from ..dialects.diagnostics import OperationError
 from ..interpreter.hal_buffers import BufferView
 from ..interpreter.machine import Frame, check_result
 from ..interpreter.registry import Routine
 from ..interpreter.values import Value, is_number, shape_fits, shape_phrase
+from ..ir.diagnostics import OperationError
 from ..runtime.buffers import Buffer, Storage
 from .device_bytes import DeviceBytes
 from .kernel_text import Found, KernelText, Number, Portion

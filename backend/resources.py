@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation
 
-from ..dialects.diagnostics import OperationError
 from ..dialects.encoding_interfaces import Tensor as TensorType
 from ..interpreter.storage import (
     Resource,
@@ -22,6 +21,7 @@ from ..interpreter.storage import (
     write_tensor,
 )
 from ..interpreter.values import dtype_of, integer_width
+from ..ir.diagnostics import OperationError
 from ..runtime.buffers import Bytes
 from ..runtime.commands import HostCommand
 from ..tiling.packed_arrays import packed_extents, settled_tiles

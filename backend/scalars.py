@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.arith_flags import rounding_mode, rounds_to_nearest_even
-from ..dialects.diagnostics import OperationError
 from ..interpreter.values import element_type
+from ..ir.diagnostics import OperationError
 from .code import Code, Term
 from .elements import Element, element_of, integer_element
 

@@ -12,14 +12,14 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
-from ..dialects.diagnostics import OperationError
 from ..dialects.structured import structured_view
 from ..interpreter import tensor, tosa, tosa_data
-from ..interpreter.attributes import integer, integers, mixed, operand_groups
 from ..interpreter.linalg import packed_shape, packing_groups, tile_sizes, unpacked_shape
 from ..interpreter.loops import check_indices
 from ..interpreter.machine import check_alike, check_result, result_check
 from ..interpreter.values import Value
+from ..ir.attribute_access import integer, integers, mixed, operand_groups
+from ..ir.diagnostics import OperationError
 from .bounds import check_accesses
 from .known_values import has_fixed_shapes, shape_of
 from .scalars import is_scalar_operation

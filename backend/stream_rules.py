@@ -15,10 +15,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
-from ..dialects.diagnostics import OperationError
 from ..dialects.dispatch_tensors import DispatchTensor
-from ..dialects.tensor_shapes import element_named
-from ..interpreter.attributes import attribute, mixed, operand_groups, operation_name, required
 from ..interpreter.bindings import check_stored_shape
 from ..interpreter.devices import place as device_of
 from ..interpreter.hal_buffers import BufferView
@@ -36,6 +33,9 @@ from ..interpreter.storage import Resource, ranked, resource_size
 from ..interpreter.stream_async import check_filled, expect_size
 from ..interpreter.tensor import filled_shape, kept_axes, slice_of
 from ..interpreter.values import Value, element_type
+from ..ir.attribute_access import attribute, mixed, operand_groups, operation_name, required
+from ..ir.diagnostics import OperationError
+from ..ir.tensor_types import element_named
 from ..tiling.packed_arrays import to_bytes
 from .device_bytes import DeviceBytes, allocate, resident, touch
 from .elements import integer_element

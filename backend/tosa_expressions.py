@@ -11,7 +11,7 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import AnyFloat, TensorType
 from xdsl.ir import Operation, SSAValue
 
-from ..interpreter.attributes import flag, integer, text
+from ..ir.attribute_access import flag, integer, text
 from .choices import inside, write_concatenation
 from .code import Code, Term
 from .elements import Element

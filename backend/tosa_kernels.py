@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from xdsl.ir import Operation
 
-from ..interpreter.attributes import integer, text
+from ..ir.attribute_access import integer, text
 from .code import Code, Term
 from .elements import Element, element_by_name
 from .kernel_text import TileCount

@@ -27,9 +27,9 @@ from xdsl.ir.affine import (
     AffineMap,
 )
 
-from ..dialects.diagnostics import OperationError
-from ..dialects.index_lists import mixed_list
 from ..interpreter.values import element_type, index_message
+from ..ir.diagnostics import OperationError
+from ..ir.index_lists import mixed_list
 from .code import Code, Term
 from .elements import Element, element_of
 from .failures import search_failure

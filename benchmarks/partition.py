@@ -17,18 +17,17 @@ import time
 from dataclasses import dataclass
 from itertools import permutations, product
 
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.printer import print_operation
+from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.registry import all_passes
 from mesh_opt.passes.sharding.shard_partition import ShardPartitionPass
 from mesh_opt.passes.sharding.shard_simplify import ShardSimplifyPass
+from mesh_opt.programs import mlp_chain
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.reshard import plan_reshard
 from mesh_opt.sharding.sharding import Sharding
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.printing import print_operation
-from mesh_opt.tools.source import Source
-
-from .programs import mlp_chain
 
 RATIO_TARGET = 0.7
 LINEAR_TARGET = 1.3

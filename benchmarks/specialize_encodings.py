@@ -10,11 +10,11 @@ from __future__ import annotations
 import argparse
 import time
 
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.stream.encode_host_tensors import EncodeHostTensorsPass
 from mesh_opt.passes.stream.specialize_encodings import SpecializeEncodingsPass
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 
 DEVICES = 8
 EXECUTABLES = 10

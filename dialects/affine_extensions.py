@@ -35,9 +35,9 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .extension import extended
+from ..ir.attribute_access import number_list
+from ..ir.dialect_extension import extended
 from .linalg_base import segment_sizes
-from .reading import integers
 
 _INDEX = IndexType()
 _FALSE = IntegerAttr(0, i1)
@@ -54,12 +54,12 @@ def _parse_basis(parser: Parser) -> tuple[Sequence[SSAValue], DenseArrayBase]:
 
 def _print_basis(printer: Printer, dynamic: Sequence[SSAValue], static: Attribute) -> None:
     print_dynamic_index_list(
-        printer, DYNAMIC_INDEX, dynamic, integers(static), delimiter=Parser.Delimiter.PAREN
+        printer, DYNAMIC_INDEX, dynamic, number_list(static), delimiter=Parser.Delimiter.PAREN
     )
 
 
 def _verify_basis(dynamic: Sequence[SSAValue], static: Attribute, count: int) -> None:
-    basis = integers(static)
+    basis = number_list(static)
     if basis.count(DYNAMIC_INDEX) != len(dynamic):
         raise VerifyException(
             f"mismatch between dynamic ({len(dynamic)}) and static "

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import OpTrait
 
-from .diagnostics import OperationError
+from ..ir.diagnostics import OperationError
 from .encoding_interfaces import EncodingSolverInterface
 
 DEFAULT_AFFINITY = "stream.affinity.default"

@@ -26,7 +26,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .reading import with_element
+from ..ir.attribute_access import with_element
 
 _NONE = arith.FastMathFlagsAttr("none")
 

@@ -26,11 +26,11 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..ir.attribute_access import element_type, with_element
+from ..ir.dialect_extension import extended, variant
+from ..ir.syntax.rows import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
 from .arith_comparisons import CmpfOp, CmpiOp, SelectOp
 from .arith_flags import FastMath, Overflow, Rounding
-from .extension import extended, variant
-from .reading import element_type, with_element
-from .syntax import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
 
 # Conversions -------------------------------------------------------------------------------------
 

@@ -29,9 +29,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
+from ..ir.attribute_access import symbol_name
 from ..sharding.grid import Grid
 from ..sharding.sharding import Axes, Sharding
-from .reading import symbol_name
 from .shard_attributes import AxesArrayAttr, ShardAxesArrayAttr
 
 BOUNDARY_ATTRIBUTE = "shard.boundary"

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, traits_def
 from xdsl.traits import MemoryFreeEffect
 
-from .extension import extended
-from .syntax import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
+from ..ir.dialect_extension import extended
+from ..ir.syntax.rows import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
 
 
 @irdl_op_definition

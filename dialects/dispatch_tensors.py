@@ -38,12 +38,10 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .encoding_interfaces import EncodingTypeInterface, Tensor, with_encoding
-from .index_lists import parse_index_list, print_index_list
-from .printing import Spelling
-from .reading import integers
-from .resource_syntax import dynamic_dimensions
-from .syntax import (
+from ..ir.attribute_access import number_list
+from ..ir.index_lists import parse_index_list, print_index_list
+from ..ir.syntax.resource_directives import dynamic_dimensions
+from ..ir.syntax.rows import (
     ATTRIBUTES,
     Dimensions,
     Operand,
@@ -54,7 +52,9 @@ from .syntax import (
     Type,
     values,
 )
-from .tensor_shapes import Shape, shape_of
+from ..ir.tensor_types import Shape, shape_of
+from .encoding_interfaces import EncodingTypeInterface, Tensor, with_encoding
+from .printing import Spelling
 
 ACCESSES = ("readonly", "readwrite", "writeonly")
 
@@ -134,7 +134,7 @@ class IndexList:
         parsed.attributes[f"static_{self.name}"] = DenseArrayBase.from_list(i64, numbers)
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        numbers = integers(operation.get_attr_or_prop(f"static_{self.name}"))
+        numbers = number_list(operation.get_attr_or_prop(f"static_{self.name}"))
         print_index_list(printer, numbers, values(operation, self.name))
 
     def verify(self, operation: Operation) -> None:
@@ -160,7 +160,7 @@ OFFSETS_SIZES_STRIDES: Syntax = (
 
 def static_list(operation: Operation, name: str) -> tuple[int | None, ...]:
     """The offsets, sizes or strides of a load or store, `None` where an operand says."""
-    numbers = integers(operation.get_attr_or_prop(f"static_{name}"))
+    numbers = number_list(operation.get_attr_or_prop(f"static_{name}"))
     return tuple(None if number == DYNAMIC_INDEX else number for number in numbers)
 
 

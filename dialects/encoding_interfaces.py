@@ -15,13 +15,13 @@ from xdsl.builder import Builder
 from xdsl.dialects.builtin import DictionaryAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 
+from ..ir.index import emit_size
+from ..ir.tensor_types import element_of, shape_of
 from ..tiling.contractions import ContractionOperand
 from ..tiling.convolutions import ConvolutionOperand
 from ..tiling.packed_layouts import PackedLayout
 from ..tiling.storage_sizes import StorageFormula, dense_formula, storage_formula
 from .printing import Spelling
-from .size_arithmetic import emit_size
-from .tensor_shapes import element_of, shape_of
 
 Tensor = TensorType[Attribute]
 

@@ -10,9 +10,8 @@ from xdsl.ir import Block, Operation, Region
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from .region_syntax import RegionBody, WorkgroupCountRegion
-from .symbol_syntax import Symbol, Visibility
-from .syntax import ATTRIBUTES_WITH_KEYWORD, Parsed, Syntax
+from ..ir.syntax.directives import RegionBody, Symbol, Visibility, WorkgroupCountRegion
+from ..ir.syntax.rows import ATTRIBUTES_WITH_KEYWORD, Parsed, Syntax
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,13 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..ir.syntax.rows import (
+    ATTRIBUTES_WITH_KEYWORD,
+    AttributeValue,
+    Operand,
+    Syntax,
+    SyntaxOperation,
+)
 from .dispatch_tensors import (
     FlowDispatchTensorLoadOp,
     FlowDispatchTensorStoreOp,
@@ -30,13 +37,6 @@ from .encoding_interfaces import Tensor, plain, tensor_encoding
 from .flow_dispatches import FLOW_DISPATCH_OPERATIONS
 from .flow_tensors import FLOW_TENSOR_OPERATIONS, same_tensor, shaped
 from .named_parameters import NamedParameter
-from .syntax import (
-    ATTRIBUTES_WITH_KEYWORD,
-    AttributeValue,
-    Operand,
-    Syntax,
-    SyntaxOperation,
-)
 
 
 class PlacedTensor(SyntaxOperation):

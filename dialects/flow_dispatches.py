@@ -24,11 +24,9 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from .executable_syntax import EXECUTABLE_SYNTAX, EXPORT_SYNTAX, ExecutableBody
-from .region_syntax import RegionBody, WorkgroupCountRegion
-from .resource_syntax import TiedFunctionType, TiedResultTypes, ValueForm
-from .symbol_syntax import EntryPoints
-from .syntax import (
+from ..ir.syntax.directives import EntryPoints, RegionBody, WorkgroupCountRegion
+from ..ir.syntax.resource_directives import TiedFunctionType, TiedResultTypes, ValueForm
+from ..ir.syntax.rows import (
     ATTRIBUTES,
     ATTRIBUTES_WITH_KEYWORD,
     Dimensions,
@@ -41,6 +39,7 @@ from .syntax import (
     Type,
     ValuesAndTypes,
 )
+from .executable_syntax import EXECUTABLE_SYNTAX, EXPORT_SYNTAX, ExecutableBody
 from .workgroup_numbers import FLOW_WORKGROUP_NUMBERS
 
 WORKLOAD = Optional(("[", Operands("workload"), "]"), anchor="workload")

@@ -21,9 +21,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .encoding_interfaces import Tensor
-from .resource_syntax import operand_key
-from .syntax import (
+from ..ir.syntax.resource_directives import operand_key
+from ..ir.syntax.rows import (
     ATTRIBUTES,
     Dimensions,
     Operand,
@@ -38,6 +37,7 @@ from .syntax import (
     same_types,
     type_of,
 )
+from .encoding_interfaces import Tensor
 
 INDEX = IndexType()
 

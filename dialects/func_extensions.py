@@ -23,8 +23,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .extension import extended, variant
-from .symbol_lookup import find_symbol
+from ..ir.dialect_extension import extended, variant
+from ..ir.symbols import find_symbol
 
 
 @irdl_op_definition

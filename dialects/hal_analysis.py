@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 
+from ..ir.diagnostics import Note, OperationError
 from ..tiling.packed_layouts import PackedLayout
 from .affinity import (
     AffinityAnalysisDialectInterface,
@@ -24,7 +25,6 @@ from .affinity import (
     TargetSolver,
     TargetsUnknownError,
 )
-from .diagnostics import Note, OperationError
 from .encoding_interfaces import (
     EncodingError,
     EncodingSolverInterface,

@@ -25,10 +25,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from .affinity import AffinityOpInterface
-from .dispatch_tensors import Ordinal
-from .resource_syntax import ON_AFFINITY, TypeProperty, verify_type
-from .syntax import (
+from ..ir.syntax.resource_directives import ON_AFFINITY, TypeProperty, verify_type
+from ..ir.syntax.rows import (
     ATTRIBUTES,
     Dimensions,
     Operand,
@@ -40,6 +38,8 @@ from .syntax import (
     Type,
     Types,
 )
+from .affinity import AffinityOpInterface
+from .dispatch_tensors import Ordinal
 
 
 @irdl_attr_definition

@@ -23,9 +23,8 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from .dispatch_tensors import Ordinal
-from .struct_syntax import parse_struct, print_struct
-from .syntax import (
+from ..ir.syntax.directives import parse_struct, print_struct
+from ..ir.syntax.rows import (
     ATTRIBUTES,
     Dimensions,
     Operand,
@@ -35,7 +34,8 @@ from .syntax import (
     SyntaxOperation,
     Type,
 )
-from .syntax import AttributeValue as Value
+from ..ir.syntax.rows import AttributeValue as Value
+from .dispatch_tensors import Ordinal
 
 
 @irdl_attr_definition

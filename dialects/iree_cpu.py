@@ -17,6 +17,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ..ir.syntax.directives import parse_struct, print_struct
 from ..tiling.convolutions import convolution_layout
 from ..tiling.packed_layouts import IDENTITY, PackedLayout
 from ..tiling.solve import packed_layout
@@ -30,7 +31,6 @@ from .encoding_interfaces import (
     Tensor,
 )
 from .printing import Spelling
-from .struct_syntax import parse_struct, print_struct
 
 ENCODING_ATTRIBUTE = "encoding_attr"
 """Under this key today's VMVX resolver keeps the encoding that it has laid out."""

@@ -17,6 +17,16 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..ir.syntax.resource_directives import dynamic_dimensions
+from ..ir.syntax.rows import (
+    ATTRIBUTES,
+    Dimensions,
+    Operand,
+    Optional,
+    Syntax,
+    SyntaxOperation,
+    Type,
+)
 from .encoding_interfaces import Tensor, tensor_encoding
 from .iree_encoding_attributes import EncodingAttr
 from .iree_encoding_layouts import (
@@ -31,8 +41,6 @@ from .iree_encoding_layouts import (
     UnknownAttr,
     UnsupportedResolverAttr,
 )
-from .resource_syntax import dynamic_dimensions
-from .syntax import ATTRIBUTES, Dimensions, Operand, Optional, Syntax, SyntaxOperation, Type
 
 ENCODING_DIMENSIONS = Optional(
     (" encoding_dims", Dimensions("encoding_dims")), anchor="encoding_dims"

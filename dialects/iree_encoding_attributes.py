@@ -26,6 +26,9 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ..ir.index_lists import known_sizes, parse_sizes, print_sizes
+from ..ir.syntax.directives import parse_struct, print_struct
+from ..ir.tensor_types import element_named, element_of, shape_of
 from ..tiling.contractions import RESULT, ContractionOperand, DimensionMap, Role
 from ..tiling.convolutions import ConvolutionOperand, LinearMap
 from ..tiling.packed_layouts import PackedLayout
@@ -42,9 +45,6 @@ from .encoding_interfaces import (
 )
 from .iree_encoding_layouts import IdentityResolverAttr, resolve_to_layout
 from .printing import Spelling
-from .size_lists import known_sizes, parse_sizes, print_sizes
-from .struct_syntax import parse_struct, print_struct
-from .tensor_shapes import element_named, element_of, shape_of
 
 OPERATION_TYPES = ("matmul", "scaled_matmul", "conv")
 

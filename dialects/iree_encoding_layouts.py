@@ -13,6 +13,9 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ..ir.index_lists import known_sizes, parse_sizes, print_sizes
+from ..ir.syntax.directives import parse_struct, print_struct
+from ..ir.tensor_types import element_of, shape_of
 from ..tiling.packed_layouts import IDENTITY, PackedLayout
 from ..tiling.storage_sizes import (
     StorageFormula,
@@ -30,9 +33,6 @@ from .encoding_interfaces import (
     TensorEncoding,
 )
 from .printing import Spelling
-from .size_lists import known_sizes, parse_sizes, print_sizes
-from .struct_syntax import parse_struct, print_struct
-from .tensor_shapes import element_of, shape_of
 
 
 class SettledEncoding(TensorEncoding, ABC):

@@ -16,6 +16,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
+from ..ir.syntax.rows import ATTRIBUTES, Dimensions, Operand, Syntax, SyntaxOperation, Type
 from .dispatch_tensors import (
     DispatchTensorLoadOp,
     DispatchTensorStoreOp,
@@ -23,7 +24,6 @@ from .dispatch_tensors import (
     DispatchWorkgroupCountFromSliceOp,
     DispatchWorkloadOrdinalOp,
 )
-from .syntax import ATTRIBUTES, Dimensions, Operand, Syntax, SyntaxOperation, Type
 
 
 class ComputeBarrier(SyntaxOperation):

@@ -26,7 +26,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from .extension import variant
+from ..ir.attribute_access import element_type, number_list
+from ..ir.dialect_extension import variant
 from .linalg_base import (
     ElementwiseKind,
     ElementwiseKindAttr,
@@ -46,7 +47,6 @@ from .linalg_body_ops import IndexOp, YieldOp
 from .linalg_named_ops import NAMED_OPS, BodyKind, IteratorType, NamedOp
 from .linalg_packing import PackOp, SoftmaxOp, UnpackOp
 from .linalg_region_ops import BroadcastOp, MapOp, ReduceOp, TransposeOp
-from .reading import element_type, integers
 from .structured import given_maps
 
 IndexingMaps = ArrayAttr[AffineMapAttr]
@@ -301,7 +301,7 @@ class NamedStructuredOp(StructuredOp):
         values = self.properties.get(name)
         if values is None:
             return
-        count, numbers = self.row_for(self.properties).windows, integers(values)
+        count, numbers = self.row_for(self.properties).windows, number_list(values)
         value_type = getattr(values, "type", None)
         if len(numbers) != count or getattr(value_type, "element_type", None) != i64:
             raise VerifyException(

@@ -34,8 +34,8 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, get_effe
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from ..ir.attribute_access import element_type, number_list
 from .linalg_named_ops import IteratorType
-from .reading import element_type, integers
 from .structured import StructuredView, given_maps, structured_view
 
 # Attributes --------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ def parse_numbers(parser: Parser) -> DenseArrayBase:
 
 def print_numbers(printer: Printer, keyword: str, numbers: Attribute | None) -> None:
     """Print ` keyword = [1, 0]`."""
-    printer.print_string(f" {keyword} = [{', '.join(map(str, integers(numbers)))}]")
+    printer.print_string(f" {keyword} = [{', '.join(map(str, number_list(numbers)))}]")
 
 
 # Verification ------------------------------------------------------------------------------------

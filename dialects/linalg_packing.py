@@ -43,6 +43,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..ir.attribute_access import number_list
+from ..ir.tensor_types import ranked_type
 from .linalg_base import (
     DestinationEffects,
     parse_numbers,
@@ -56,8 +58,6 @@ from .linalg_base import (
     tensor_types,
     verify_destinations,
 )
-from .reading import integers
-from .shape_checks import ranked_type
 
 
 class _PackingOp(IRDLOperation):
@@ -73,18 +73,18 @@ class _PackingOp(IRDLOperation):
     @property
     def tiled_dimensions(self) -> tuple[int, ...]:
         """The dimensions of the unpacked tensor that are tiled, in the order of the tiles."""
-        return integers(self.inner_dims_pos)
+        return number_list(self.inner_dims_pos)
 
     @property
     def dynamic_tiles(self) -> Sequence[SSAValue]:
         """The tile sizes that are values: the last operands, after source and destination."""
-        count = integers(self.static_inner_tiles).count(DYNAMIC_INDEX)
+        count = number_list(self.static_inner_tiles).count(DYNAMIC_INDEX)
         return self.operands[len(self.operands) - count :] if count else ()
 
     @property
     def outer_permutation(self) -> tuple[int, ...]:
         """Where outer dimension i of the packed tensor comes from; empty for identity."""
-        return integers(self.outer_dims_perm)
+        return number_list(self.outer_dims_perm)
 
     @property
     @abstractmethod
@@ -140,7 +140,7 @@ class _PackingOp(IRDLOperation):
         print_numbers(printer, "inner_dims_pos", self.inner_dims_pos)
         printer.print_string(" inner_tiles = ")
         print_dynamic_index_list(
-            printer, DYNAMIC_INDEX, self.dynamic_tiles, integers(self.static_inner_tiles)
+            printer, DYNAMIC_INDEX, self.dynamic_tiles, number_list(self.static_inner_tiles)
         )
         printer.print_string(" into ")
         printer.print_ssa_value(self.operands[1])
@@ -153,7 +153,7 @@ class _PackingOp(IRDLOperation):
     def verify_(self) -> None:
         verify_destinations(self, 1, 1)
         tile_operands = [each for each in self.operands[2:] if isinstance(each.type, IndexType)]
-        markers = integers(self.static_inner_tiles).count(DYNAMIC_INDEX)
+        markers = number_list(self.static_inner_tiles).count(DYNAMIC_INDEX)
         if markers != len(tile_operands):
             raise VerifyException(
                 f"expected {markers} dynamic tile sizes, found {len(tile_operands)}"
@@ -162,7 +162,7 @@ class _PackingOp(IRDLOperation):
 
     def _verify_layout(self) -> None:
         unpacked, packed = self.unpacked_type.get_shape(), self.packed_type.get_shape()
-        positions, tiles = self.tiled_dimensions, integers(self.static_inner_tiles)
+        positions, tiles = self.tiled_dimensions, number_list(self.static_inner_tiles)
         rank = len(unpacked)
         if any(not 0 <= p < rank for p in positions) or len(set(positions)) < len(positions):
             raise VerifyException(
@@ -301,7 +301,7 @@ class PackOp(_PackingOp):
             return
         shape = self.unpacked_type.get_shape()
         for position, tile in zip(
-            self.tiled_dimensions, integers(self.static_inner_tiles), strict=True
+            self.tiled_dimensions, number_list(self.static_inner_tiles), strict=True
         ):
             size = shape[position]
             if DYNAMIC_INDEX not in (size, tile) and size % tile:

@@ -28,6 +28,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ..ir.attribute_access import element_type, number_list
+from ..ir.tensor_types import shape_text, shapes_agree, sizes_agree
 from .linalg_base import (
     DestinationEffects,
     only_block,
@@ -42,8 +44,6 @@ from .linalg_base import (
 from .linalg_bodies import clone_body
 from .linalg_body_ops import YieldOp
 from .linalg_named_ops import BodyKind, NamedOp
-from .reading import element_type, integers
-from .shape_checks import shape_text, shapes_agree, sizes_agree
 
 # The short form ----------------------------------------------------------------------------------
 
@@ -298,7 +298,7 @@ class ReduceOp(IRDLOperation):
         only_block(self.combiner)
         if not self.inputs:
             raise VerifyException("expected at least one input")
-        dimensions = integers(self.dimensions)
+        dimensions = number_list(self.dimensions)
         if any(a >= b for a, b in pairwise(dimensions)):
             raise VerifyException("expected 'dimensions' to be in increasing order")
         input_shape = _shape(self.inputs[0])
@@ -400,7 +400,7 @@ class BroadcastOp(_RelayoutOp):
     dimensions = prop_def(DenseArrayBase.constr(i64))
 
     def verify_(self) -> None:
-        dimensions = integers(self.dimensions)
+        dimensions = number_list(self.dimensions)
         input_shape, init_shape = _shape(self.input), _shape(self.init)
         if len(input_shape) + len(dimensions) != len(init_shape):
             raise VerifyException(
@@ -434,7 +434,7 @@ class TransposeOp(_RelayoutOp):
     permutation = prop_def(DenseArrayBase.constr(i64))
 
     def verify_(self) -> None:
-        permutation = integers(self.permutation)
+        permutation = number_list(self.permutation)
         input_shape, init_shape = _shape(self.input), _shape(self.init)
         rank = len(input_shape)
         if sorted(permutation) != list(range(len(permutation))):

@@ -20,9 +20,9 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .extension import extended
-from .reading import with_element
-from .syntax import ATTRIBUTES, Operand, Parsed, Syntax, SyntaxOperation, Type
+from ..ir.attribute_access import with_element
+from ..ir.dialect_extension import extended
+from ..ir.syntax.rows import ATTRIBUTES, Operand, Parsed, Syntax, SyntaxOperation, Type
 
 _NONE = FastMathFlagsAttr("none")
 

@@ -32,9 +32,9 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from .extension import extended
+from ..ir.attribute_access import number_list
+from ..ir.dialect_extension import extended
 from .linalg_base import segment_sizes
-from .reading import integers
 
 _INDEX = IndexType()
 _PARALLEL_INSERT = "tensor.parallel_insert_slice"
@@ -100,7 +100,7 @@ class ForallOp(IRDLOperation):
     @property
     def rank(self) -> int:
         """How many loops there are."""
-        return len(integers(self.static_upper_bound))
+        return len(number_list(self.static_upper_bound))
 
     @property
     def shared_arguments(self) -> Sequence[BlockArgument]:
@@ -163,7 +163,7 @@ class ForallOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         def group(dynamic: Sequence[SSAValue], static: Attribute) -> None:
             print_dynamic_index_list(
-                printer, DYNAMIC_INDEX, dynamic, integers(static), delimiter=parens
+                printer, DYNAMIC_INDEX, dynamic, number_list(static), delimiter=parens
             )
 
         parens = Parser.Delimiter.PAREN
@@ -171,7 +171,7 @@ class ForallOp(IRDLOperation):
         with printer.in_parens():
             printer.print_list(self.body.block.args[: self.rank], printer.print_ssa_value)
         zeros, ones = (0,) * self.rank, (1,) * self.rank
-        if (integers(self.static_lower_bound), integers(self.static_step)) == (zeros, ones):
+        if (number_list(self.static_lower_bound), number_list(self.static_step)) == (zeros, ones):
             printer.print_string(" in ")
             group(self.dynamic_upper_bound, self.static_upper_bound)
         else:
@@ -209,7 +209,7 @@ class ForallOp(IRDLOperation):
             ("upper bound", self.static_upper_bound, self.dynamic_upper_bound),
             ("step", self.static_step, self.dynamic_step),
         ):
-            numbers = integers(static)
+            numbers = number_list(static)
             if len(numbers) != rank or numbers.count(DYNAMIC_INDEX) != len(dynamic):
                 raise VerifyException(
                     f"expected {rank} {what} values, {numbers.count(DYNAMIC_INDEX)} of them "

@@ -34,6 +34,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from ..ir.tensor_types import shapes_agree
 from .sdy_attributes import (
     ManualAxesAttr,
     Mesh,
@@ -48,7 +49,6 @@ from .sdy_attributes import (
     parse_shardings,
     shardings_text,
 )
-from .shape_checks import shapes_agree
 
 # Looking up --------------------------------------------------------------------------------------
 

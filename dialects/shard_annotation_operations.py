@@ -36,9 +36,9 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..ir.index_lists import mixed_list, parse_index_list, print_index_list, split_list
 from ..sharding.grid import Grid
 from ..sharding.sharding import Axes, ReductionKind
-from .index_lists import mixed_list, parse_index_list, print_index_list, split_list
 from .shard_attributes import (
     SHARD_SPELLING,
     AxesArrayAttr,

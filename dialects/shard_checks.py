@@ -27,6 +27,8 @@ from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
+from ..ir.tensor_types import Shape
+from ..ir.tensor_types import shape_of as shape_of_tensor
 from ..sharding.grid import Grid
 from ..sharding.sharding import ReductionKind
 from .shard_attributes import (
@@ -36,8 +38,6 @@ from .shard_attributes import (
     ShardingType,
     Spelling,
 )
-from .tensor_shapes import Shape
-from .tensor_shapes import shape_of as shape_of_tensor
 
 DEVICES = "devices"
 """On a grid: where each process runs."""

@@ -28,9 +28,9 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..ir.index_lists import mixed_list, split_list
 from ..sharding.grid import Grid
 from ..sharding.sharding import Axes
-from .index_lists import mixed_list, split_list
 from .shard_attributes import (
     AxesArrayAttr,
     IndicesAttr,

@@ -31,8 +31,8 @@ from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
+from ..ir.index_lists import parse_index_list, print_index_list, split_list
 from ..sharding.sharding import ReductionKind
-from .index_lists import parse_index_list, print_index_list, split_list
 from .shard_attributes import (
     AxesArrayAttr,
     AxesAttr,

@@ -31,9 +31,10 @@ from xdsl.dialects.tensor import DimOp
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ..ir.diagnostics import OperationError
+from ..ir.index import constant_index
 from ..tiling.contractions import Role
 from ..tiling.element_types import next_power_of_two
-from .diagnostics import OperationError
 from .dispatch_tensors import (
     DispatchTensor,
     DispatchTensorLoadOp,
@@ -58,7 +59,6 @@ from .iree_encoding import SetEncodingOp, UnsetEncodingOp
 from .iree_encoding_attributes import EncodingAttr
 from .iree_encoding_layouts import LayoutAttr
 from .printing import Spelling
-from .size_arithmetic import constant_index
 
 ATTRIBUTES: tuple[tuple[type[ParametrizedAttribute], type[ParametrizedAttribute]], ...] = (
     (CpuEncodingSolverAttr, CpuEncodingResolverAttr),

@@ -20,8 +20,8 @@ from xdsl.irdl import (
     var_result_def,
 )
 
-from .affinity import AffinityOpInterface
-from .resource_syntax import (
+from ..ir.syntax.directives import EntryPoints
+from ..ir.syntax.resource_directives import (
     ON_AFFINITY,
     Sized,
     SizedTied,
@@ -31,11 +31,7 @@ from .resource_syntax import (
     offset_to_end,
     placed,
 )
-from .stream_dispatch_syntax import DispatchOperands
-from .stream_regions import ResourceRegion, YieldOp
-from .stream_types import ResourceType, TimepointType
-from .symbol_syntax import EntryPoints
-from .syntax import (
+from ..ir.syntax.rows import (
     ATTRIBUTES,
     ATTRIBUTES_WITH_KEYWORD,
     AttributeValue,
@@ -46,6 +42,10 @@ from .syntax import (
     SyntaxOperation,
     Type,
 )
+from .affinity import AffinityOpInterface
+from .stream_dispatch_syntax import DispatchOperands
+from .stream_regions import ResourceRegion, YieldOp
+from .stream_types import ResourceType, TimepointType
 
 INDEX = IndexType()
 TIMEPOINT = TimepointType()

@@ -22,19 +22,15 @@ from xdsl.irdl import (
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
-from .resource_syntax import (
+from ..ir.syntax.directives import EntryPoints
+from ..ir.syntax.resource_directives import (
     ON_AFFINITY,
     Sized,
     at_offset,
     offset_for_length,
     verify_columns,
 )
-from .stream_async import AWAIT, INDEX, TIMEPOINT, PlacedOperation
-from .stream_dispatch_syntax import DispatchResources
-from .stream_regions import Captures, CommandBody
-from .stream_types import ResourceType, TimepointType
-from .symbol_syntax import EntryPoints
-from .syntax import (
+from ..ir.syntax.rows import (
     ATTRIBUTES_WITH_KEYWORD,
     AttributeValue,
     Operand,
@@ -48,6 +44,10 @@ from .syntax import (
     print_dimensions,
     values,
 )
+from .stream_async import AWAIT, INDEX, TIMEPOINT, PlacedOperation
+from .stream_dispatch_syntax import DispatchResources
+from .stream_regions import Captures, CommandBody
+from .stream_types import ResourceType, TimepointType
 from .util_types import BufferType
 
 

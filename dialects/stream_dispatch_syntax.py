@@ -11,8 +11,8 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from .resource_syntax import RESOURCE, verify_columns
-from .syntax import Parsed, print_dimensions, values
+from ..ir.syntax.resource_directives import RESOURCE, verify_columns
+from ..ir.syntax.rows import Parsed, print_dimensions, values
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,8 @@ from xdsl.irdl import (
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from .executable_syntax import EXECUTABLE_SYNTAX, EXPORT_SYNTAX, ExecutableBody
-from .resource_syntax import dynamic_dimensions
-from .stream_types import BindingType
-from .syntax import (
+from ..ir.syntax.resource_directives import dynamic_dimensions
+from ..ir.syntax.rows import (
     ATTRIBUTES,
     Dimensions,
     Operand,
@@ -31,6 +29,8 @@ from .syntax import (
     Type,
     ValuesAndTypes,
 )
+from .executable_syntax import EXECUTABLE_SYNTAX, EXPORT_SYNTAX, ExecutableBody
+from .stream_types import BindingType
 from .workgroup_numbers import STREAM_WORKGROUP_NUMBERS
 
 

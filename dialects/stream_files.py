@@ -8,11 +8,11 @@ from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Operation
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def
 
-from .resource_syntax import ON_AFFINITY, Sized, at_offset, offset_for_length, placed
+from ..ir.syntax.resource_directives import ON_AFFINITY, Sized, at_offset, offset_for_length, placed
+from ..ir.syntax.rows import ATTRIBUTES_WITH_KEYWORD, Operand, Syntax, Type
 from .stream_async import INDEX, TIMEPOINT, PlacedOperation
 from .stream_resources import AwaitOrColon
 from .stream_types import FileType, ResourceType, TimepointType
-from .syntax import ATTRIBUTES_WITH_KEYWORD, Operand, Syntax, Type
 from .util_types import BufferType
 
 

@@ -18,14 +18,8 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from .resource_syntax import (
-    SizedTypes,
-    TiedResultTypes,
-    ValueForm,
-    verify_columns,
-)
-from .stream_types import ResourceType
-from .syntax import (
+from ..ir.syntax.resource_directives import SizedTypes, TiedResultTypes, ValueForm, verify_columns
+from ..ir.syntax.rows import (
     ATTRIBUTES,
     Operands,
     Parsed,
@@ -36,6 +30,7 @@ from .syntax import (
     print_pieces,
     values,
 )
+from .stream_types import ResourceType
 
 INDEX = IndexType()
 

@@ -24,11 +24,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .dispatch_tensors import FixedResults
-from .resource_syntax import ON_AFFINITY, Sized
-from .stream_async import AWAIT, INDEX, TIMEPOINT, PlacedOperation
-from .stream_types import ResourceType, TimepointType
-from .syntax import (
+from ..ir.syntax.resource_directives import ON_AFFINITY, Sized
+from ..ir.syntax.rows import (
     ATTRIBUTES,
     ATTRIBUTES_WITH_KEYWORD,
     Operand,
@@ -39,6 +36,9 @@ from .syntax import (
     Type,
     values,
 )
+from .dispatch_tensors import FixedResults
+from .stream_async import AWAIT, INDEX, TIMEPOINT, PlacedOperation
+from .stream_types import ResourceType, TimepointType
 
 
 @irdl_op_definition

@@ -24,12 +24,16 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .affinity import AffinityOpInterface, TensorPhase
-from .encoding_interfaces import plain
-from .resource_syntax import ON_AFFINITY, Sized, SizedTied, TypeProperty, dynamic_dimensions, placed
-from .stream_types import ResourceType
-from .symbol_syntax import EntryPoints
-from .syntax import (
+from ..ir.syntax.directives import EntryPoints
+from ..ir.syntax.resource_directives import (
+    ON_AFFINITY,
+    Sized,
+    SizedTied,
+    TypeProperty,
+    dynamic_dimensions,
+    placed,
+)
+from ..ir.syntax.rows import (
     ATTRIBUTES,
     ATTRIBUTES_WITH_KEYWORD,
     AttributeValue,
@@ -42,6 +46,9 @@ from .syntax import (
     Type,
     values,
 )
+from .affinity import AffinityOpInterface, TensorPhase
+from .encoding_interfaces import plain
+from .stream_types import ResourceType
 from .tensor_dispatch_syntax import EncodedFunctionType
 
 INDEX = IndexType()

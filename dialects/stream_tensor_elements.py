@@ -17,10 +17,8 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from .resource_syntax import SizedTied
-from .stream_tensor import INDEX, TensorOperation, tensor_in, tensor_type
-from .stream_types import ResourceType
-from .syntax import (
+from ..ir.syntax.resource_directives import SizedTied
+from ..ir.syntax.rows import (
     ATTRIBUTES_WITH_KEYWORD,
     AttributeValue,
     Operand,
@@ -29,6 +27,8 @@ from .syntax import (
     Syntax,
     Type,
 )
+from .stream_tensor import INDEX, TensorOperation, tensor_in, tensor_type
+from .stream_types import ResourceType
 from .tensor_dispatch_syntax import TracedTensors
 
 

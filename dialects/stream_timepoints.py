@@ -19,10 +19,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .affinity import AffinityOpInterface
-from .resource_syntax import Sized, SizedTypes, placed
-from .stream_types import ResourceType, TimepointType
-from .syntax import (
+from ..ir.syntax.resource_directives import Sized, SizedTypes, placed
+from ..ir.syntax.rows import (
     ATTRIBUTES,
     ATTRIBUTES_WITH_KEYWORD,
     Operand,
@@ -33,6 +31,8 @@ from .syntax import (
     Type,
     Types,
 )
+from .affinity import AffinityOpInterface
+from .stream_types import ResourceType, TimepointType
 
 INDEX = IndexType()
 

@@ -19,9 +19,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from ..ir.attribute_access import attribute, element_type, number_list
 from .linalg_bodies import BodyError, body_template
 from .linalg_named_ops import NAMED_OPS, BodyKind, IteratorType, NamedOp
-from .reading import attribute, element_type, integers
 
 __all__ = ["STRUCTURED_OPERATIONS", "IteratorType", "StructuredView", "structured_view"]
 
@@ -161,8 +161,8 @@ def _read_named(operation: Operation) -> StructuredView | None:
     if maps is not None:
         return _view(operation, row.input_count, maps, row.iterators, body)
     rank = _rank(operation.operands[-1])
-    strides = integers(attribute(operation, "strides")) if row.windows else ()
-    dilations = integers(attribute(operation, "dilations")) if row.windows else ()
+    strides = number_list(attribute(operation, "strides")) if row.windows else ()
+    dilations = number_list(attribute(operation, "dilations")) if row.windows else ()
     maps = row.maps(rank, strides, dilations)
     iterators = (IteratorType.PARALLEL,) * rank if row.loops is None else row.iterators
     return _view(operation, row.input_count, maps, iterators, body)
@@ -197,7 +197,7 @@ def _read_elementwise(operation: Operation) -> StructuredView | None:
 
 
 def _read_generic(operation: Operation) -> StructuredView | None:
-    sizes = integers(attribute(operation, "operandSegmentSizes"))
+    sizes = number_list(attribute(operation, "operandSegmentSizes"))
     types = attribute(operation, "iterator_types")
     if len(sizes) != 2 or not isinstance(types, ArrayAttr):
         return None
@@ -215,7 +215,7 @@ def _read_map(operation: Operation) -> StructuredView | None:
 
 def _kept_dimensions(operation: Operation, rank: int) -> AffineMap:
     """The map to the dimensions that `dimensions` does not name."""
-    dropped = integers(attribute(operation, "dimensions"))
+    dropped = number_list(attribute(operation, "dimensions"))
     kept = (AffineExpr.dimension(i) for i in range(rank) if i not in dropped)
     return AffineMap(rank, 0, tuple(kept))
 
@@ -241,7 +241,7 @@ def _read_broadcast(operation: Operation) -> StructuredView | None:
 
 def _read_transpose(operation: Operation) -> StructuredView | None:
     # Output dimension i is input dimension permutation[i], so the input is read at the inverse.
-    permutation = integers(attribute(operation, "permutation"))
+    permutation = number_list(attribute(operation, "permutation"))
     rank = len(permutation)
     inverse = sorted(range(rank), key=permutation.__getitem__)
     input_map = AffineMap(rank, 0, tuple(AffineExpr.dimension(i) for i in inverse))

@@ -19,9 +19,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from .rank_reduction import kept_dimensions
-from .reading import element_type, integers
-from .shape_checks import shape_of, shape_text
+from ..ir.attribute_access import element_type, kept_dimensions, number_list
+from ..ir.tensor_types import shape_text, static_shape
 
 
 def require_same_elements(left: SSAValue, right: SSAValue) -> None:
@@ -36,9 +35,9 @@ def require_same_elements(left: SSAValue, right: SSAValue) -> None:
 def check_slice(operation: Operation, whole: SSAValue, part: SSAValue) -> None:
     """Check static offsets, sizes and strides of a slice `part` of `whole`."""
     require_same_elements(whole, part)
-    shape = shape_of(whole)
+    shape = static_shape(whole)
     offsets, sizes, strides = (
-        integers(operation.properties[name])
+        number_list(operation.properties[name])
         for name in ("static_offsets", "static_sizes", "static_strides")
     )
     if not len(offsets) == len(sizes) == len(strides) == len(shape):
@@ -46,7 +45,7 @@ def check_slice(operation: Operation, whole: SSAValue, part: SSAValue) -> None:
             f"expected {len(shape)} offsets, sizes and strides, found {len(offsets)}, "
             f"{len(sizes)} and {len(strides)}"
         )
-    found = shape_of(part)
+    found = static_shape(part)
     if kept_dimensions(sizes, found) is None:
         raise VerifyException(
             f"expected type to be of shape ({shape_text(sizes)}) or a rank-reduced version, "
@@ -94,7 +93,7 @@ def _insert(operation: Operation) -> None:
 
 
 def _require_indices(operation: Operation, tensor: SSAValue, count: int) -> None:
-    rank = len(shape_of(tensor))
+    rank = len(static_shape(tensor))
     if count != rank:
         raise VerifyException(
             f"incorrect number of indices for {operation.name.partition('.')[2]}: has {count}, "
@@ -104,7 +103,7 @@ def _require_indices(operation: Operation, tensor: SSAValue, count: int) -> None
 
 def _from_elements(operation: Operation) -> None:
     count = 1
-    for size in shape_of(operation.results[0]):
+    for size in static_shape(operation.results[0]):
         count *= size
     if count != len(operation.operands):
         raise VerifyException(
@@ -116,11 +115,11 @@ def _from_elements(operation: Operation) -> None:
 def _dynamic_sizes(operation: Operation) -> None:
     """One operand for each dynamic size of the result, unless a source gives them."""
     if operation.name == "bufferization.alloc_tensor":
-        segments = integers(operation.properties.get("operandSegmentSizes"))
+        segments = number_list(operation.properties.get("operandSegmentSizes"))
         given, has_source = segments[0], segments[1] > 0
     else:
         given, has_source = len(operation.operands), False
-    wanted = sum(size < 0 for size in shape_of(operation.results[0]))
+    wanted = sum(size < 0 for size in static_shape(operation.results[0]))
     if given != (0 if has_source else wanted):
         raise VerifyException(
             f"incorrect number of dynamic sizes, has {given}, expected "
@@ -154,7 +153,7 @@ def _reassociation(operation: Operation) -> None:
         if not isinstance(group, ArrayAttr) or len(numbers) != len(indices):
             raise VerifyException(f"expected reassociation maps of i64 numbers, but got {group}")
         groups.append(numbers)
-    small, large = shape_of(collapsed), shape_of(expanded)
+    small, large = static_shape(collapsed), static_shape(expanded)
     if len(groups) != len(small):
         raise VerifyException(
             f"expected collapsed rank ({len(small)}) to equal the number of reassociation maps "

@@ -15,7 +15,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from .resource_syntax import (
+from ..ir.syntax.resource_directives import (
     RESOURCE,
     UNTIED,
     dynamic_dimensions,
@@ -29,12 +29,7 @@ from .resource_syntax import (
     verify_ties,
     verify_type,
 )
-from .syntax import (
-    Parsed,
-    parse_dimensions,
-    print_dimensions,
-    values,
-)
+from ..ir.syntax.rows import Parsed, parse_dimensions, print_dimensions, values
 from .util_types import UnusedType
 
 UNUSED = UnusedType()

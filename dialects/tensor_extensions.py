@@ -36,11 +36,11 @@ from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, IsTerminator, MemoryEffect, Pure, get_effects
 from xdsl.utils.exceptions import VerifyException
 
-from .extension import extended
+from ..ir.attribute_access import element_type, number_list
+from ..ir.dialect_extension import extended
+from ..ir.syntax.rows import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
+from ..ir.tensor_types import shape_text, shapes_agree, static_shape
 from .linalg_base import segment_sizes
-from .reading import element_type, integers
-from .shape_checks import shape_of, shape_text, shapes_agree
-from .syntax import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
 from .tensor_checks import check_slice, require_same_elements
 from .tensor_gather import GatherOp, ScatterOp
 from .tensor_reshapes import ExpandShapeOp, ReshapeOp
@@ -57,7 +57,7 @@ def _parse_mixed(parser: Parser) -> tuple[list[SSAValue], DenseArrayBase]:
 
 
 def _print_mixed(printer: Printer, dynamic: Sequence[SSAValue], static: Attribute) -> None:
-    print_dynamic_index_list(printer, DYNAMIC_INDEX, dynamic, integers(static))
+    print_dynamic_index_list(printer, DYNAMIC_INDEX, dynamic, number_list(static))
 
 
 # Element by element ------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ class BitcastOp(SyntaxOperation):
         source, dest = self.source.type, self.dest.type
         widths = [getattr(element_type(each), "bitwidth", None) for each in (source, dest)]
         ranked = isinstance(source, TensorType) and isinstance(dest, TensorType)
-        same_shape = not ranked or shapes_agree(shape_of(self.source), shape_of(self.dest))
+        same_shape = not ranked or shapes_agree(static_shape(self.source), static_shape(self.dest))
         if widths[0] != widths[1] or not same_shape:
             raise VerifyException(
                 f"operand type '{source}' and result type '{dest}' are cast incompatible"
@@ -184,7 +184,7 @@ class GenerateOp(IRDLOperation):
         printer.print_attribute(self.result.type)
 
     def verify_(self) -> None:
-        shape = shape_of(self.result)
+        shape = static_shape(self.result)
         dynamic = sum(size < 0 for size in shape)
         if dynamic != len(self.dynamic_extents):
             raise VerifyException(
@@ -279,8 +279,8 @@ class PadOp(IRDLOperation):
 
     def verify_(self) -> None:
         require_same_elements(self.source, self.result)
-        shape, result = shape_of(self.source), shape_of(self.result)
-        low, high = integers(self.static_low), integers(self.static_high)
+        shape, result = static_shape(self.source), static_shape(self.result)
+        low, high = number_list(self.static_low), number_list(self.static_high)
         if not len(shape) == len(low) == len(high) == len(result):
             raise VerifyException(
                 f"expected amounts and a result for the {len(shape)} dimensions of the source, "

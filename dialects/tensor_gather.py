@@ -20,8 +20,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .reading import integers
-from .shape_checks import shape_of, shape_text, shapes_agree
+from ..ir.attribute_access import number_list
+from ..ir.tensor_types import shape_text, shapes_agree, static_shape
 from .tensor_checks import require_same_elements
 
 
@@ -43,7 +43,7 @@ class _IndexedOp(IRDLOperation):
 
     def print_dimensions(self, printer: Printer, keyword: str) -> None:
         """Print what `parse_dimensions` reads, the attributes and the type."""
-        numbers = ", ".join(map(str, integers(self.properties[keyword])))
+        numbers = ", ".join(map(str, number_list(self.properties[keyword])))
         printer.print_string(f" {keyword}([{numbers}])")
         if "unique" in self.properties:
             printer.print_string(" unique")
@@ -54,8 +54,8 @@ class _IndexedOp(IRDLOperation):
     def verify_indexed(self, whole: SSAValue, indices: SSAValue, part: SSAValue, key: str) -> None:
         """Check that `part` has the slices of `whole` that `indices` name."""
         require_same_elements(whole, part)
-        dimensions = integers(self.properties[key])
-        shape, index_shape = shape_of(whole), shape_of(indices)
+        dimensions = number_list(self.properties[key])
+        shape, index_shape = static_shape(whole), static_shape(indices)
         if not dimensions:
             raise VerifyException(f"{key} must be non-empty")
         if list(dimensions) != sorted(set(dimensions)) or not all(
@@ -73,11 +73,11 @@ class _IndexedOp(IRDLOperation):
         ones = [1 if i in dimensions else size for i, size in enumerate(shape)]
         dropped = [size for i, size in enumerate(shape) if i not in dimensions]
         expected = ((*index_shape[:-1], *ones), (*index_shape[:-1], *dropped))
-        if not any(shapes_agree(shape_of(part), each) for each in expected):
+        if not any(shapes_agree(static_shape(part), each) for each in expected):
             raise VerifyException(
                 f"result type mismatch: expected shape ({shape_text(expected[0])}) or its "
                 f"rank-reduced variant ({shape_text(expected[1])}), found "
-                f"({shape_text(shape_of(part))})"
+                f"({shape_text(static_shape(part))})"
             )
 
 

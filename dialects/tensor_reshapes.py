@@ -36,9 +36,9 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .reading import element_type, integers
-from .shape_checks import shape_of
-from .syntax import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
+from ..ir.attribute_access import element_type, number_list
+from ..ir.syntax.rows import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
+from ..ir.tensor_types import static_shape
 
 
 @irdl_op_definition
@@ -116,7 +116,7 @@ class ExpandShapeOp(IRDLOperation):
             printer,
             DYNAMIC_INDEX,
             self.dynamic_output_shape,
-            integers(self.static_output_shape),
+            number_list(self.static_output_shape),
         )
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
@@ -125,7 +125,7 @@ class ExpandShapeOp(IRDLOperation):
         printer.print_attribute(self.result.type)
 
     def verify_(self) -> None:
-        sizes, shape = integers(self.static_output_shape), shape_of(self.result)
+        sizes, shape = number_list(self.static_output_shape), static_shape(self.result)
         if len(sizes) != len(shape):
             raise VerifyException(
                 "expected number of static shape dims to be equal to the output rank "
@@ -145,7 +145,7 @@ class ExpandShapeOp(IRDLOperation):
 
     def _verify_dynamic_dimensions(self) -> None:
         """Verify that a dimension is dynamic just where one of its parts is."""
-        source, shape = shape_of(self.src), shape_of(self.result)
+        source, shape = static_shape(self.src), static_shape(self.result)
         groups = cast(Sequence[ArrayAttr[IntegerAttr[IndexType]]], self.reassociation.data)
         for dimension, group in enumerate(groups):
             parts = [shape[part.value.data] for part in group.data]
@@ -180,12 +180,12 @@ class ReshapeOp(SyntaxOperation):
             raise VerifyException(
                 "element types of source and destination tensor types should be the same"
             )
-        lengths = shape_of(self.shape)
+        lengths = static_shape(self.shape)
         if len(lengths) != 1:
             raise VerifyException("expected the shape to be a tensor of rank 1")
         if not isinstance(result, TensorType):
             return
-        extents = shape_of(self.result)
+        extents = static_shape(self.result)
         if lengths[0] < 0:
             raise VerifyException(
                 "cannot use shape operand with dynamic length to reshape to statically-ranked "
@@ -196,7 +196,7 @@ class ReshapeOp(SyntaxOperation):
                 "length of shape operand differs from the result's tensor rank: "
                 f"{lengths[0]} and {len(extents)}"
             )
-        before = shape_of(self.source) if isinstance(source, TensorType) else (-1,)
+        before = static_shape(self.source) if isinstance(source, TensorType) else (-1,)
         if min((*before, *extents), default=0) >= 0 and prod(before) != prod(extents):
             raise VerifyException(
                 "source and destination tensor should have the same number of elements: "

@@ -38,9 +38,9 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from ..ir.dialect_extension import variant
 from . import tosa_checks as checks
 from . import tosa_window_checks as windows
-from .extension import variant
 from .tosa_attributes import (
     NanMode,
     NanModeAttr,

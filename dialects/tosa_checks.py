@@ -22,14 +22,14 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from .reading import integers
-from .shape_checks import (
-    Shape,
+from ..ir.attribute_access import number_list
+from ..ir.tensor_types import (
+    StaticShape,
     ranked_type,
-    shape_of,
     shape_text,
     shapes_agree,
     sizes_agree,
+    static_shape,
 )
 from .tosa_attributes import ShapeType
 
@@ -40,15 +40,15 @@ def _element(value: SSAValue) -> Attribute:
     return ranked_type(value).element_type
 
 
-def constant_shape(value: SSAValue) -> Shape | None:
+def constant_shape(value: SSAValue) -> StaticShape | None:
     """The numbers of a `!tosa.shape` that comes from `tosa.const_shape`, else `None`."""
     owner = value.owner
     if isinstance(owner, Operation) and owner.name == "tosa.const_shape":
-        return integers(owner.properties.get("values"))
+        return number_list(owner.properties.get("values"))
     return None
 
 
-def _shape_operand(operation: Operation, index: int) -> Shape | None:
+def _shape_operand(operation: Operation, index: int) -> StaticShape | None:
     """The numbers of the operand that is a `!tosa.shape`, if they are known."""
     value = operation.operands[index]
     if not isinstance(value.type, ShapeType):
@@ -63,7 +63,7 @@ def _axis(operation: Operation) -> int:
 
 def require_shape(value: SSAValue, expected: Sequence[int], what: str) -> None:
     """Raise `VerifyException` unless a tensor may have a shape."""
-    shape = shape_of(value)
+    shape = static_shape(value)
     if not shapes_agree(shape, expected):
         raise VerifyException(
             f"expected {what} shape '{shape_text(expected)}', got '{shape_text(shape)}'"
@@ -82,7 +82,7 @@ def _require_element(value: SSAValue, expected: Attribute, what: str) -> None:
 
 def same_shape(operation: Operation) -> None:
     """The result has the input's shape and maybe other elements."""
-    if not shapes_agree(shape_of(operation.operands[0]), shape_of(operation.results[0])):
+    if not shapes_agree(static_shape(operation.operands[0]), static_shape(operation.results[0])):
         raise VerifyException("requires the same shape for all operands and results")
 
 
@@ -98,7 +98,7 @@ def unary(operation: Operation) -> None:
 
 
 def _broadcast(operands: Sequence[SSAValue], result: SSAValue) -> None:
-    shapes = [shape_of(operand) for operand in operands]
+    shapes = [static_shape(operand) for operand in operands]
     if len({len(shape) for shape in shapes}) > 1:
         raise VerifyException(
             "operands don't have matching ranks: "
@@ -116,9 +116,9 @@ def _broadcast(operands: Sequence[SSAValue], result: SSAValue) -> None:
             )
         unknown = any(size < 0 for size in sizes)
         common.append(wide.pop() if wide else -1 if unknown else 1)
-    if not shapes_agree(tuple(common), shape_of(result)):
+    if not shapes_agree(tuple(common), static_shape(result)):
         raise VerifyException(
-            f"result type '{shape_text(shape_of(result), 'x')}' not broadcast compatible with "
+            f"result type '{shape_text(static_shape(result), 'x')}' not broadcast compatible with "
             f"broadcasted operands's shapes '{shape_text(common, 'x')}'"
         )
 
@@ -155,7 +155,7 @@ def selection(operation: Operation) -> None:
 def zero_points(operation: Operation, first: int) -> None:
     """The operands from `first` on have one element each."""
     for index, value in enumerate(operation.operands[first:], start=first):
-        if shape_of(value) not in ((), (1,), (-1,)):
+        if static_shape(value) not in ((), (1,), (-1,)):
             raise VerifyException(
                 f"operand #{index} must be a tensor of one element, but got '{value.type}'"
             )
@@ -188,7 +188,7 @@ def clamping(operation: Operation) -> None:
 
 
 def _valid_axis(operation: Operation, what: str) -> int:
-    axis, rank = _axis(operation), len(shape_of(operation.operands[0]))
+    axis, rank = _axis(operation), len(static_shape(operation.operands[0]))
     if axis < 0:
         raise VerifyException(f"{what} axis must not be negative")
     if axis >= max(rank, 1):
@@ -202,7 +202,7 @@ def reduction(operation: Operation) -> None:
     """The result is the input with size 1 along the axis."""
     axis = _valid_axis(operation, "reduce")
     _same_elements((operation.operands[0], operation.results[0]))
-    expected, shape = list(shape_of(operation.operands[0])), shape_of(operation.results[0])
+    expected, shape = list(static_shape(operation.operands[0])), static_shape(operation.results[0])
     if len(shape) != len(expected):
         raise VerifyException("expect output tensor rank to be equal to input tensor rank")
     if expected:
@@ -215,7 +215,7 @@ def reduction(operation: Operation) -> None:
 def argument_of_maximum(operation: Operation) -> None:
     """The result is the input without the axis, integers."""
     axis = _valid_axis(operation, "argmax")
-    expected = list(shape_of(operation.operands[0]))
+    expected = list(static_shape(operation.operands[0]))
     del expected[axis : axis + 1]
     if not isinstance(_element(operation.results[0]), IntegerType):
         raise VerifyException(f"result must be integers, but got '{operation.results[0].type}'")
@@ -234,10 +234,10 @@ def concatenation(operation: Operation) -> None:
         raise VerifyException("expected at least one operand")
     axis = _valid_axis(operation, "concat")
     _same_elements((*operation.operands, *operation.results))
-    first = shape_of(operation.operands[0])
+    first = static_shape(operation.operands[0])
     total = 0
     for index, operand in enumerate(operation.operands):
-        shape = shape_of(operand)
+        shape = static_shape(operand)
         for position, (size, wanted) in enumerate(zip_longest(shape, first)):
             if size is None or wanted is None:
                 raise VerifyException(
@@ -250,7 +250,7 @@ def concatenation(operation: Operation) -> None:
                     f"but got {size} vs {wanted} at index {position} on operands 0 and {index}"
                 )
         total = -1 if total < 0 or shape[axis] < 0 else total + shape[axis]
-    result = shape_of(operation.results[0])
+    result = static_shape(operation.results[0])
     if len(result) == len(first) and not sizes_agree(result[axis], total):
         raise VerifyException(
             "requires sum of axis dimensions of input1 equal to output axis dimension, got "
@@ -265,7 +265,10 @@ def concatenation(operation: Operation) -> None:
 def transposition(operation: Operation) -> None:
     """Output dimension i is input dimension perms[i]."""
     _same_elements((operation.operands[0], operation.results[0]))
-    shape, permutation = shape_of(operation.operands[0]), integers(operation.properties["perms"])
+    shape, permutation = (
+        static_shape(operation.operands[0]),
+        number_list(operation.properties["perms"]),
+    )
     if len(permutation) != len(shape):
         raise VerifyException(
             f"expected perms attribute to have size {len(shape)} (input rank) but got size "
@@ -273,7 +276,7 @@ def transposition(operation: Operation) -> None:
         )
     if sorted(permutation) != list(range(len(shape))):
         raise VerifyException(f"expected valid permutation indices, got {list(permutation)}")
-    result = shape_of(operation.results[0])
+    result = static_shape(operation.results[0])
     if len(result) != len(shape):
         raise VerifyException(f"expected output rank {len(shape)}, got {len(result)}")
     for index, source in enumerate(permutation):
@@ -284,7 +287,7 @@ def transposition(operation: Operation) -> None:
             )
 
 
-def _count(shape: Shape) -> int:
+def _count(shape: StaticShape) -> int:
     count = 1
     for size in shape:
         if size < 0:
@@ -296,14 +299,17 @@ def _count(shape: Shape) -> int:
 def reshaping(operation: Operation) -> None:
     """As many elements as before; the shape operand says the result's shape."""
     _same_elements((operation.operands[0], operation.results[0]))
-    before, after = _count(shape_of(operation.operands[0])), _count(shape_of(operation.results[0]))
+    before, after = (
+        _count(static_shape(operation.operands[0])),
+        _count(static_shape(operation.results[0])),
+    )
     if not sizes_agree(before, after):
         raise VerifyException(f"cannot reshape {before} elements into {after}")
     wanted = _shape_operand(operation, 1)
-    if wanted is not None and not shapes_agree(wanted, shape_of(operation.results[0])):
+    if wanted is not None and not shapes_agree(wanted, static_shape(operation.results[0])):
         raise VerifyException(
             f"new shape is inconsistent with result shape: '{shape_text(wanted)}' and "
-            f"'{shape_text(shape_of(operation.results[0]))}'"
+            f"'{shape_text(static_shape(operation.results[0]))}'"
         )
 
 
@@ -312,7 +318,7 @@ def padding(operation: Operation) -> None:
     source, amounts, value = operation.operands
     _same_elements((source, value, operation.results[0]))
     zero_points(operation, 2)
-    shape = shape_of(source)
+    shape = static_shape(source)
     amounts_type = amounts.type
     if isinstance(amounts_type, ShapeType) and amounts_type.rank.data != 2 * len(shape):
         raise VerifyException(
@@ -322,7 +328,7 @@ def padding(operation: Operation) -> None:
     numbers = _shape_operand(operation, 1)
     if numbers is None:
         return
-    result = shape_of(operation.results[0])
+    result = static_shape(operation.results[0])
     if len(result) != len(shape):
         raise VerifyException(f"expected output rank {len(shape)}, got {len(result)}")
     for index, size in enumerate(shape):
@@ -340,7 +346,7 @@ def slicing(operation: Operation) -> None:
     """The result has the given size and lies inside the input."""
     source = operation.operands[0]
     _same_elements((source, operation.results[0]))
-    shape = shape_of(source)
+    shape = static_shape(source)
     starts, sizes = _shape_operand(operation, 1), _shape_operand(operation, 2)
     if sizes is not None:
         require_shape(operation.results[0], sizes, "output")
@@ -349,7 +355,7 @@ def slicing(operation: Operation) -> None:
     if len(starts) != len(shape):
         raise VerifyException(f"expected {len(shape)} start positions, got {len(starts)}")
     for index, (first, extent) in enumerate(
-        zip(starts, shape_of(operation.results[0]), strict=False)
+        zip(starts, static_shape(operation.results[0]), strict=False)
     ):
         if extent >= 0 and 0 <= shape[index] < first + extent:
             raise VerifyException(
@@ -360,7 +366,7 @@ def slicing(operation: Operation) -> None:
 def tiling(operation: Operation) -> None:
     """Each dimension is repeated as often as the operand says."""
     _same_elements((operation.operands[0], operation.results[0]))
-    multiples, shape = _shape_operand(operation, 1), shape_of(operation.operands[0])
+    multiples, shape = _shape_operand(operation, 1), static_shape(operation.operands[0])
     if multiples is None:
         return
     if len(multiples) != len(shape):
@@ -374,7 +380,7 @@ def tiling(operation: Operation) -> None:
 
 def gathering(operation: Operation) -> None:
     """`values` N x K x C at `indices` N x W gives N x W x C."""
-    values, indices = map(shape_of, operation.operands)
+    values, indices = map(static_shape, operation.operands)
     if len(values) != 3 or len(indices) != 2:
         raise VerifyException(
             f"expected values of rank 3 and indices of rank 2, got {len(values)} and {len(indices)}"
@@ -383,7 +389,7 @@ def gathering(operation: Operation) -> None:
         raise VerifyException(
             f"requires indices dimension 0 to have size {values[0]}, got {indices[0]}"
         )
-    result, expected = shape_of(operation.results[0]), (values[0], indices[1], values[2])
+    result, expected = static_shape(operation.results[0]), (values[0], indices[1], values[2])
     for index, (size, wanted) in enumerate(zip(result, expected, strict=False)):
         if not sizes_agree(size, wanted):
             raise VerifyException(
@@ -401,7 +407,7 @@ def constant(operation: Operation) -> None:
     values_type: Attribute = getattr(values, "type", operation.results[0].type)
     if isinstance(values_type, TensorType) and not shapes_agree(
         tuple(cast("TensorType[Attribute]", values_type).get_shape()),
-        shape_of(operation.results[0]),
+        static_shape(operation.results[0]),
     ):
         raise VerifyException(
             f"failed to verify that all of {{values, output}} have same shape: '{values_type}' "
@@ -415,7 +421,7 @@ def shape_constant(operation: Operation) -> None:
     result_type = operation.results[0].type
     if not isinstance(result_type, ShapeType):
         raise VerifyException(f"result must be a tosa shape, but got '{result_type}'")
-    count = len(integers(values))
+    count = len(number_list(values))
     if count != result_type.rank.data:
         raise VerifyException(
             f"expect number of elements in attribute values ({count}) to be equal to the rank "

@@ -21,7 +21,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from .reading import element_type
+from ..ir.attribute_access import element_type
 
 
 @irdl_op_definition

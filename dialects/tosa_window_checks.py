@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
-from .reading import integers
-from .shape_checks import Shape, shape_of, shape_text, sizes_agree
+from ..ir.attribute_access import number_list
+from ..ir.tensor_types import StaticShape, shape_text, sizes_agree, static_shape
 from .tosa_checks import require_shape, zero_points
 
 
 def matrix_product(operation: Operation) -> None:
     """N x H x C times N x C x W gives N x H x W."""
     zero_points(operation, 2)
-    left, right = shape_of(operation.operands[0]), shape_of(operation.operands[1])
+    left, right = static_shape(operation.operands[0]), static_shape(operation.operands[1])
     if len(left) != 3 or len(right) != 3:
         raise VerifyException(f"expected operands of rank 3, got {len(left)} and {len(right)}")
     if not sizes_agree(left[0], right[0]) or not sizes_agree(left[2], right[1]):
@@ -46,11 +46,11 @@ def _window_extent(
 _SPATIAL_NAMES = ("depth", "height", "width")
 
 
-def _windows(operation: Operation, sizes: Shape, kernels: Shape) -> list[int]:
+def _windows(operation: Operation, sizes: StaticShape, kernels: StaticShape) -> list[int]:
     count = len(sizes)
-    strides = integers(operation.properties["stride"])
-    dilations = integers(operation.properties.get("dilation")) or (1,) * count
-    pads = integers(operation.properties["pad"])
+    strides = number_list(operation.properties["stride"])
+    dilations = number_list(operation.properties.get("dilation")) or (1,) * count
+    pads = number_list(operation.properties["pad"])
     for name, numbers, wanted in (
         ("stride", strides, count),
         ("dilation", dilations, count),
@@ -77,7 +77,7 @@ def _windows(operation: Operation, sizes: Shape, kernels: Shape) -> list[int]:
 
 
 def _require_windows(operation: Operation, extents: Sequence[int]) -> None:
-    result = shape_of(operation.results[0])
+    result = static_shape(operation.results[0])
     names = _SPATIAL_NAMES[3 - len(extents) :]
     for name, extent, size in zip(names, extents, result[1:], strict=False):
         if not sizes_agree(extent, size):
@@ -90,7 +90,7 @@ def _require_windows(operation: Operation, extents: Sequence[int]) -> None:
 def convolution(operation: Operation) -> None:
     """N x spatial x C with weights F x kernel x C gives N x spatial x F."""
     zero_points(operation, 3)
-    source, weight, bias = map(shape_of, operation.operands[:3])
+    source, weight, bias = map(static_shape, operation.operands[:3])
     rank = len(source)
     if rank not in (4, 5) or len(weight) != rank:
         raise VerifyException(
@@ -114,7 +114,7 @@ def convolution(operation: Operation) -> None:
 def depthwise_convolution(operation: Operation) -> None:
     """N x H x W x C with weights KH x KW x C x M gives N x H x W x (C * M)."""
     zero_points(operation, 3)
-    source, weight = map(shape_of, operation.operands[:2])
+    source, weight = map(static_shape, operation.operands[:2])
     if len(source) != 4 or len(weight) != 4:
         raise VerifyException(
             f"expected input and weight of rank 4, got {len(source)} and {len(weight)}"
@@ -133,7 +133,10 @@ def depthwise_convolution(operation: Operation) -> None:
 def pooling(operation: Operation) -> None:
     """N x H x W x C gives N x H' x W' x C."""
     zero_points(operation, 1)
-    source, kernel = shape_of(operation.operands[0]), integers(operation.properties["kernel"])
+    source, kernel = (
+        static_shape(operation.operands[0]),
+        number_list(operation.properties["kernel"]),
+    )
     if len(source) != 4 or len(kernel) != 2:
         raise VerifyException(
             f"expected an input of rank 4 and a kernel of 2 sizes, got {len(source)} and "

@@ -30,11 +30,9 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
-from .region_syntax import RegionBody
-from .resource_syntax import verify_type
-from .symbol_checks import VISIBILITY, verify_visibility
-from .symbol_syntax import Symbol
-from .syntax import (
+from ..ir.syntax.directives import RegionBody, Symbol
+from ..ir.syntax.resource_directives import verify_type
+from ..ir.syntax.rows import (
     ATTRIBUTES,
     ATTRIBUTES_WITH_KEYWORD,
     Operand,
@@ -49,6 +47,7 @@ from .syntax import (
     same_types,
     values,
 )
+from .symbol_checks import VISIBILITY, verify_visibility
 from .util_buffers import BufferConstantOp, CompositeAttr
 from .util_functions import CallOp, FuncOp, ReturnOp
 from .util_types import (

@@ -21,15 +21,8 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from .struct_syntax import print_struct
-from .syntax import (
-    ATTRIBUTES,
-    AttributeValue,
-    Parsed,
-    Syntax,
-    SyntaxOperation,
-    Type,
-)
+from ..ir.syntax.directives import print_struct
+from ..ir.syntax.rows import ATTRIBUTES, AttributeValue, Parsed, Syntax, SyntaxOperation, Type
 from .util_types import BufferType
 
 

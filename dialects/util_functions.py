@@ -30,7 +30,8 @@ from xdsl.printer import Printer
 from xdsl.traits import CallableOpInterface, IsolatedFromAbove, IsTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
-from .resource_syntax import (
+from ..ir.syntax.directives import Symbol
+from ..ir.syntax.resource_directives import (
     UNTIED,
     TiedFunctionType,
     ValueForm,
@@ -42,9 +43,8 @@ from .resource_syntax import (
     ties_of,
     verify_ties,
 )
+from ..ir.syntax.rows import ATTRIBUTES, Operands, Syntax, SyntaxOperation, ValuesAndTypes
 from .symbol_checks import VISIBILITY, verify_visibility
-from .symbol_syntax import Symbol
-from .syntax import ATTRIBUTES, Operands, Syntax, SyntaxOperation, ValuesAndTypes
 
 EMPTY = DictionaryAttr({})
 SIGNATURE = frozenset(

@@ -10,7 +10,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from .struct_syntax import parse_struct, print_struct
+from ..ir.syntax.directives import parse_struct, print_struct
 
 
 @irdl_attr_definition

@@ -10,8 +10,8 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, result_def, tr
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..ir.syntax.rows import ATTRIBUTES, Optional, Syntax, SyntaxOperation, Type
 from .dispatch_tensors import Ordinal
-from .syntax import ATTRIBUTES, Optional, Syntax, SyntaxOperation, Type
 
 
 class WorkgroupNumber(SyntaxOperation):

@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineMap
 
-from ..dialects.diagnostics import OperationError
-from .attributes import integer, integers, mixed, operand_groups, required
+from ..ir.attribute_access import integer, integers, mixed, operand_groups, required
+from ..ir.diagnostics import OperationError
 from .loops import check_indices, evaluate
 from .machine import Exit, Frame
 from .registry import Results, Routine, drives, executes, terminates

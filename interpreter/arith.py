@@ -14,8 +14,8 @@ import numpy as np
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.arith_flags import rounding_mode, rounds_to_nearest_even
-from ..dialects.diagnostics import OperationError
-from .attributes import attribute, integer, operation_name
+from ..ir.attribute_access import attribute, integer, operation_name
+from ..ir.diagnostics import OperationError
 from .constants import constant_array
 from .machine import Frame
 from .registry import Results, executes

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import Operation
 
-from .attributes import operand_groups
+from ..ir.attribute_access import operand_groups
 from .machine import Frame
 from .registry import Results, executes
 from .tensor import filled_shape

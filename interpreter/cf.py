@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from xdsl.ir import Block, Operation
 
-from ..dialects.diagnostics import OperationError
-from .attributes import attribute, integer_list, operand_groups, text
+from ..ir.attribute_access import attribute, integer_list, operand_groups, text
+from ..ir.diagnostics import OperationError
 from .machine import Frame
 from .registry import Results, branches, executes
 from .values import Value

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation
 
-from .attributes import required
+from ..ir.attribute_access import required
 from .machine import Frame
 from .registry import Results, executes
 from .values import Array, Value, dtype_of

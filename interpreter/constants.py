@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.diagnostics import OperationError
 from ..dialects.named_parameters import NamedParameter
+from ..ir.diagnostics import OperationError
 from .values import (
     Array,
     UnsupportedType,

@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, SymbolR
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.affinity import AffinityAttribute, affinity_of
-from ..dialects.diagnostics import OperationError
 from ..dialects.grid_devices import process_devices
 from ..dialects.hal_targets import (
     DEVICE,
@@ -25,9 +24,9 @@ from ..dialects.hal_targets import (
     DeviceSelectAttr,
     DeviceTargetAttr,
 )
-from ..dialects.reading import symbol_name
+from ..ir.attribute_access import attribute, operation_name, symbol_name
+from ..ir.diagnostics import OperationError
 from ..sharding.grid import Grid
-from .attributes import attribute, operation_name
 from .machine import Frame
 from .storage import Resource
 

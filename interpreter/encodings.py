@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import Operation
 
-from ..dialects.diagnostics import OperationError
-from .attributes import operand_groups
+from ..ir.attribute_access import operand_groups
+from ..ir.diagnostics import OperationError
 from .machine import Exit, Frame
 from .registry import Results, Routine, drives, executes, terminates
 from .tensor import filled_shape

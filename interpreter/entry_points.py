@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from ..dialects.reading import symbol_name
-from .attributes import attribute, operation_name, symbol
+from ..ir.attribute_access import attribute, operation_name, symbol, symbol_name
 from .hal_buffers import BufferView
 from .values import Value, element_type
 

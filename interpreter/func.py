@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
-from ..dialects.diagnostics import OperationError
-from .attributes import symbol
+from ..ir.attribute_access import symbol
+from ..ir.diagnostics import OperationError
 from .machine import Exit, Frame
 from .registry import Results, Routine, drives, executes, terminates
 from .values import Value

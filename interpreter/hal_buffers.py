@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.diagnostics import OperationError
-from .attributes import integer, operand_groups, required, text
+from ..ir.attribute_access import integer, operand_groups, required, text
+from ..ir.diagnostics import OperationError
 from .machine import Frame
 from .registry import Results, executes
 from .tensor import filled_shape

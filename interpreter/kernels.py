@@ -15,9 +15,17 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, SymbolRefAttr, TensorType
 from xdsl.ir import Attribute, Operation, Region
 
-from ..dialects.diagnostics import OperationError
 from ..dialects.dispatch_tensors import DispatchTensor
-from .attributes import attribute, integer, integers, mixed, operand_groups, operation_name, symbol
+from ..ir.attribute_access import (
+    attribute,
+    integer,
+    integers,
+    mixed,
+    operand_groups,
+    operation_name,
+    symbol,
+)
+from ..ir.diagnostics import OperationError
 from .bindings import ArraySlot, Binding, BoundTensor, ByteSlot, check_stored_shape
 from .devices import place, reach
 from .machine import Exit, Frame

@@ -9,10 +9,10 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
-from ..dialects.diagnostics import OperationError
 from ..dialects.linalg_named_ops import NAMED_OPS
 from ..dialects.structured import structured_view
-from .attributes import integer, integers, mixed, operand_groups
+from ..ir.attribute_access import integer, integers, mixed, operand_groups
+from ..ir.diagnostics import OperationError
 from .machine import Frame, check_alike
 from .registry import Results, Routine, drives, executes, terminates
 from .structured import run_structured

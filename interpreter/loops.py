@@ -22,8 +22,8 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
-from ..dialects.diagnostics import OperationError
-from .attributes import integer
+from ..ir.attribute_access import integer
+from ..ir.diagnostics import OperationError
 from .machine import Frame, Plan
 from .values import Array, Value, index_message, shape_text
 

@@ -15,10 +15,9 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp, ShapedType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ..dialects.diagnostics import OperationError
-from ..dialects.reading import symbol_name
+from ..ir.attribute_access import operation_name, symbol_name
+from ..ir.diagnostics import OperationError
 from ..sharding.grid import Grid
-from .attributes import operation_name
 from .registry import (
     Driver,
     Executor,

@@ -8,8 +8,8 @@ from typing import Any, cast
 import numpy as np
 from xdsl.ir import Operation
 
+from ..ir.attribute_access import operation_name
 from .arith import rounded, width_of, wrapped
-from .attributes import operation_name
 from .machine import Frame
 from .registry import Results, executes
 from .values import Array, Value, is_narrow_float, signed, unsigned

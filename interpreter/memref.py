@@ -14,8 +14,7 @@ import numpy as np
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Operation
 
-from ..dialects.diagnostics import OperationError
-from .attributes import (
+from ..ir.attribute_access import (
     attribute,
     integer_lists,
     mixed,
@@ -23,6 +22,7 @@ from .attributes import (
     operation_name,
     symbol,
 )
+from ..ir.diagnostics import OperationError
 from .constants import constant_array
 from .loops import check_indices
 from .machine import Exit, Frame

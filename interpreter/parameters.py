@@ -23,10 +23,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.diagnostics import OperationError
 from ..dialects.encoding_interfaces import Tensor
 from ..dialects.named_parameters import NamedParameter
-from ..dialects.tensor_shapes import element_named
+from ..ir.diagnostics import OperationError
+from ..ir.tensor_types import element_named
 from ..tiling.packed_arrays import from_bytes
 from .values import Array, dtype_of, element_type, shape_text, static_shape
 

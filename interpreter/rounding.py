@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from .attributes import operation_name
+from ..ir.attribute_access import operation_name
 from .compare import tolerance
 from .entry_points import result_types
 from .machine import Program

@@ -21,12 +21,11 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ..dialects.boundary import Boundary, argument_boundary, result_boundary
-from ..dialects.diagnostics import OperationError
-from ..dialects.reading import symbol_name
+from ..ir.attribute_access import attribute, integers, operation_name, symbol_name
+from ..ir.diagnostics import OperationError
 from ..sharding.collective_matching import COLLECTIVES
 from ..sharding.grid import Grid
 from ..sharding.sharding import Sharding
-from .attributes import attribute, integers, operation_name
 from .devices import provide
 from .entry_points import argument_types, passed, result_types
 from .func import run_function

@@ -8,9 +8,9 @@ from itertools import product
 import numpy as np
 from xdsl.ir import Operation
 
-from ..dialects.diagnostics import OperationError
+from ..ir.attribute_access import attribute, flag, integer_list, integers, mixed, operand_groups
+from ..ir.diagnostics import OperationError
 from .arith import wrapped
-from .attributes import attribute, flag, integer_list, integers, mixed, operand_groups
 from .machine import Exit, Frame
 from .registry import Routine, drives, terminates
 from .tensor import insert_slice

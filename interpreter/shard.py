@@ -14,13 +14,7 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
-from ..dialects.diagnostics import OperationError
-from ..sharding.collective_matching import RECEIVE, SEND
-from ..sharding.grid import Grid
-from ..sharding.local_shape import interval
-from ..sharding.sharding import Axes
-from . import collectives
-from .attributes import (
+from ..ir.attribute_access import (
     attribute,
     flag,
     integer,
@@ -30,6 +24,12 @@ from .attributes import (
     operand_groups,
     symbol,
 )
+from ..ir.diagnostics import OperationError
+from ..sharding.collective_matching import RECEIVE, SEND
+from ..sharding.grid import Grid
+from ..sharding.local_shape import interval
+from ..sharding.sharding import Axes
+from . import collectives
 from .machine import Frame
 from .registry import Results, Routine, drives, executes
 from .signatures import collective_signature, message_signature, reduction_kind

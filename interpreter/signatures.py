@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
-from ..dialects.diagnostics import Note, OperationError
+from ..ir.attribute_access import attribute, flag, integer, integers, operation_name
+from ..ir.diagnostics import Note, OperationError
 from ..sharding.collective_matching import (
     ANY_SIZE,
     CollectiveMismatch,
@@ -20,7 +21,6 @@ from ..sharding.collective_matching import (
     names,
 )
 from ..sharding.sharding import ReductionKind
-from .attributes import attribute, flag, integer, integers, operation_name
 from .values import element_type, static_shape
 
 _DIMENSIONS: dict[str, tuple[str, ...]] = {

@@ -18,7 +18,6 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.diagnostics import OperationError
 from ..dialects.encoding_interfaces import (
     EncodingError,
     LayoutInterface,
@@ -27,7 +26,8 @@ from ..dialects.encoding_interfaces import (
     with_encoding,
 )
 from ..dialects.iree_encoding_layouts import IdentityAttr
-from ..dialects.tensor_shapes import element_of
+from ..ir.diagnostics import OperationError
+from ..ir.tensor_types import element_of
 from ..tiling.packed_arrays import Bytes, from_bytes, pack, packed_extents, to_bytes, unpack
 from ..tiling.storage_sizes import StorageFormula
 from .tensor import filled_shape

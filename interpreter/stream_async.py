@@ -11,10 +11,10 @@ from dataclasses import replace
 import numpy as np
 from xdsl.ir import Operation
 
-from ..dialects.diagnostics import OperationError
-from ..dialects.tensor_shapes import element_named
+from ..ir.attribute_access import attribute, operand_groups, required
+from ..ir.diagnostics import OperationError
+from ..ir.tensor_types import element_named
 from ..tiling.packed_arrays import Bytes, from_bytes, to_bytes
-from .attributes import attribute, operand_groups, required
 from .constants import constant_array
 from .devices import place, reach
 from .machine import Exit, Frame

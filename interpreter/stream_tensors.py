@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import Operation
 
-from ..dialects.diagnostics import OperationError
-from .attributes import operand_groups, required
+from ..ir.attribute_access import operand_groups, required
+from ..ir.diagnostics import OperationError
 from .constants import constant_array
 from .devices import place, reach
 from .hal_buffers import BufferView

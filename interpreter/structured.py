@@ -21,8 +21,8 @@ import numpy as np
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineMap
 
-from ..dialects.diagnostics import OperationError
 from ..dialects.structured import StructuredView
+from ..ir.diagnostics import OperationError
 from .contractions import contract, find_contraction
 from .loops import (
     Extents,

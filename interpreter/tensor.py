@@ -9,16 +9,16 @@ from math import prod
 import numpy as np
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.diagnostics import OperationError
-from ..dialects.rank_reduction import kept_dimensions
-from .attributes import (
+from ..ir.attribute_access import (
     flag,
     integer,
     integer_lists,
     integers,
+    kept_dimensions,
     mixed,
     operand_groups,
 )
+from ..ir.diagnostics import OperationError
 from .loops import check_indices, is_pointwise, loop_index, run_body
 from .machine import Exit, Frame
 from .registry import Results, Routine, drives, executes, terminates

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.diagnostics import OperationError
+from ..ir.attribute_access import attribute, flag, integer, operation_name, text
+from ..ir.diagnostics import OperationError
 from .arith import (
     maximum,
     minimum,
@@ -23,7 +24,6 @@ from .arith import (
     width_of,
     wrapped,
 )
-from .attributes import attribute, flag, integer, operation_name, text
 from .constants import constant_array
 from .machine import Exit, Frame
 from .math_functions import UNARY, apply_float

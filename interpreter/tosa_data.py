@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation
 
-from ..dialects.diagnostics import OperationError
-from .attributes import integer, integers, operation_name
+from ..ir.attribute_access import integer, integers, operation_name
+from ..ir.diagnostics import OperationError
 from .loops import check_indices
 from .machine import Frame
 from .registry import Results, executes

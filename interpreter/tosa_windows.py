@@ -8,8 +8,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from xdsl.ir import Operation
 
-from ..dialects.diagnostics import OperationError
-from .attributes import flag, integers, operation_name, text
+from ..ir.attribute_access import flag, integers, operation_name, text
+from ..ir.diagnostics import OperationError
 from .machine import Frame
 from .registry import Results, executes
 from .tosa import centred, narrowed

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import Operation
 
-from ..dialects.diagnostics import OperationError
-from .attributes import attribute, operation_name, required, symbol
+from ..ir.attribute_access import attribute, operation_name, required, symbol
+from ..ir.diagnostics import OperationError
 from .constants import constant_array
 from .func import call
 from .machine import Frame

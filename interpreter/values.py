@@ -33,8 +33,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from ..dialects.reading import element_type
-from ..dialects.tensor_shapes import element_named
+from ..ir.attribute_access import element_type
+from ..ir.tensor_types import element_named
 from ..tiling.packed_arrays import from_bytes, to_bytes
 
 Array = npt.NDArray[Any]

@@ -16,8 +16,8 @@ from xdsl.dialects.tensor import ExtractOp, FromElementsOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from ..dialects.shard import AllReduceOp, GridShapeOp, ProcessMultiIndexOp
+from ..ir.locations import builder_before
 from ..sharding.sharding import ReductionKind
-from .located import builder_before
 from .sharding.collectives import axes_of, dimension_of, grid_name
 
 if TYPE_CHECKING:

@@ -19,13 +19,13 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..dialects.encoding_interfaces import Tensor
-from ..dialects.index_lists import mixed_list
-from ..dialects.reading import attribute, integers
-from ..dialects.size_arithmetic import constant_index
-from ..dialects.tensor_shapes import ranked
+from ..ir.attribute_access import attribute, number_list
+from ..ir.index import constant_index
+from ..ir.index_lists import mixed_list
+from ..ir.locations import builder_before, located_builder, maker_of
+from ..ir.tensor_types import ranked
 from .collective_sizes import COLLECTIVE_SIZES
 from .host_programs import FUNCTIONS_AND_INITIALIZERS
-from .located import builder_before, located_builder, maker_of
 from .tosa_movement_sizes import TOSA_MOVEMENT_SIZES
 from .tosa_sizes import TOSA_SIZES
 from .tosa_window_sizes import TOSA_WINDOW_SIZES
@@ -215,7 +215,7 @@ def _slice(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """The lengths of a slice without those of the dimensions that are dropped: they are 1."""
     del sizes
     operation = value.op
-    static = integers(attribute(operation, "static_sizes"))
+    static = number_list(attribute(operation, "static_sizes"))
     dynamic = cast(Sequence[SSAValue], getattr(operation, "sizes", ()))
     lengths: Sequence[Size] = mixed_list(static, dynamic)
     shape = cast(Tensor, value.type).get_shape()
@@ -235,7 +235,7 @@ def _pad(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     operation = value.op
     total: Size = sizes.size(operation.operands[0], index)
     for side in ("low", "high"):
-        static = integers(attribute(operation, f"static_{side}"))
+        static = number_list(attribute(operation, f"static_{side}"))
         dynamic = tuple(cast(Sequence[SSAValue], getattr(operation, side)))
         amount: Size = static[index]
         if amount == DYNAMIC_INDEX:
@@ -264,7 +264,7 @@ def _combine(
 
 def _expand(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     del sizes
-    static = integers(attribute(value.op, "static_output_shape"))
+    static = number_list(attribute(value.op, "static_output_shape"))
     dynamic = tuple(cast(Sequence[SSAValue], getattr(value.op, "dynamic_output_shape", ())))
     if not static or static[index] != DYNAMIC_INDEX:
         return static[index] if static else None

@@ -17,8 +17,8 @@ from xdsl.ir import Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ..dialects.diagnostics import OperationError
-from ..dialects.symbol_names import names_in, numbered_name, symbol
+from ..ir.diagnostics import OperationError
+from ..ir.symbols import names_in, numbered_name, symbol
 from .host_programs import CALLS, FUNCTIONS
 
 

@@ -9,7 +9,7 @@ from xdsl.dialects.arith import AddiOp
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import OpResult, SSAValue
 
-from .located import builder_before
+from ..ir.locations import builder_before
 from .sharding.rules.builder import integer
 from .sharding.rules.tosa_shapes import constant_shape
 from .tosa_window_sizes import scaled

@@ -9,8 +9,8 @@ from xdsl.dialects.arith import MaxSIOp
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import OpResult, SSAValue
 
-from ..dialects.reading import attribute, integers
-from .located import builder_before
+from ..ir.attribute_access import attribute, number_list
+from ..ir.locations import builder_before
 
 if TYPE_CHECKING:
     from .dimension_sizes import DimensionSizes
@@ -49,7 +49,7 @@ def _product(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
 
 
 def _transposed(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    order = integers(attribute(value.op, "perms"))
+    order = number_list(attribute(value.op, "perms"))
     return sizes.size(value.op.operands[0], order[index]) if index < len(order) else None
 
 

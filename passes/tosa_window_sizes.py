@@ -9,7 +9,7 @@ from xdsl.dialects.arith import AddiOp, DivUIOp, MuliOp
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import OpResult, SSAValue
 
-from .located import builder_before
+from ..ir.locations import builder_before
 from .sharding.rules.tosa_windows import sliding
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute
 from xdsl.traits import IsolatedFromAbove
 
-from ..dialects.diagnostics import OperationError
-from ..dialects.reading import symbol_name
+from ..ir.attribute_access import symbol_name
+from ..ir.diagnostics import OperationError
 from .pipeline import ANY_ANCHOR
 
 

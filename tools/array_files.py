@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ..interpreter.values import Array
-from .limits import exceeds_memory
+from ..ir.nesting_limits import exceeds_memory
 from .usage_error import UsageError
 from .value_text import MAXIMAL_RANK
 

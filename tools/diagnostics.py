@@ -11,8 +11,8 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError
 from xdsl.utils.lexer import Span
 
-from ..dialects.diagnostics import Note, OperationError, Remark
-from .source import Source
+from ..ir.diagnostics import Note, OperationError, Remark
+from ..ir.text.source import Source
 
 LONGEST_EXCERPT = 160
 """How many characters of a source line are shown with a diagnostic."""

@@ -12,9 +12,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import ParseError
 
-from ..dialects.diagnostics import OperationError, remarks_to
 from ..dialects.printing import Spelling
 from ..dialects.registry import register_dialects
+from ..ir.diagnostics import OperationError, remarks_to
+from ..ir.nesting_limits import deep_recursion
+from ..ir.text.parser import parse_module
+from ..ir.text.printer import print_operation
+from ..ir.text.source import Source
+from ..ir.verification import verification_errors
 from .diagnostics import (
     Diagnostic,
     Place,
@@ -25,15 +30,10 @@ from .diagnostics import (
     place_of,
     render,
 )
-from .limits import deep_recursion
 from .options import Options
-from .parsing import parse_module
 from .pass_manager import InternalFault, Observer, PassFailure, Step, describe_steps, run_steps
 from .plugins import PluginContext
-from .printing import print_operation
 from .remarks import remark_sink, wants
-from .source import Source
-from .verification import verification_errors
 
 if TYPE_CHECKING:
     from .observers import EncodedTensors, Timing

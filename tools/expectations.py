@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..ir.text.source import Source
 from .diagnostics import Diagnostic, Place, Severity, error
-from .source import Source
 
 _EXPECTATION = re.compile(
     r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)?\s*"

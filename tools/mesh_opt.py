@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from ..dialects.registry import all_dialects
+from ..ir.text.source import Source, read_source, split_source
 from ..passes.registry import all_passes
 from .console import fault_text, run_console
 from .diagnostics import Place, error, render
@@ -20,7 +21,6 @@ from .options import Options, UsageError, help_text, parse_command_line
 from .pass_manager import Step, build_root_steps, build_steps, describe_steps
 from .pass_options import PassTable
 from .pipeline import PassEntry, PipelineError, parse_options, parse_pipeline
-from .source import Source, read_source, split_source
 
 VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
 """An environment variable that switches `--verify-each` on, for test suites."""

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from ..api import Function, Program
     from ..interpreter.parameters import Parameters
     from ..interpreter.values import Array
+    from ..ir.text.source import Source
     from ..sharding.grid import Grid
     from .diagnostics import Diagnostic
-    from .source import Source
 
 
 def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
@@ -69,7 +69,7 @@ def _describe(problem: Exception) -> str:
 
 def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     from ..api import BACKENDS
-    from .source import read_source
+    from ..ir.text.source import read_source
 
     if options.backend not in BACKENDS:
         raise UsageError(
@@ -87,7 +87,7 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
     source = read_source(options.file, stdin)
     if not options.remarks:
         return _run_source(options, source, stdout, is_heard)
-    from ..dialects.diagnostics import remarks_to
+    from ..ir.diagnostics import remarks_to
     from .diagnostics import render
     from .remarks import remark_sink
 
@@ -201,9 +201,8 @@ def _grid(shape: tuple[int, ...], function: Function) -> Grid:
 
 def _only_grid(program: Program) -> Grid:
     """The grid of a module whose functions do not tell: kernels have copies of it."""
-    from ..dialects.reading import symbol_name
     from ..dialects.shard_checks import grid_value
-    from ..interpreter.attributes import operation_name
+    from ..ir.attribute_access import operation_name, symbol_name
 
     grids = [op for op in program.module.walk() if operation_name(op) == "shard.grid"]
     found = {symbol_name(grid): grid_value(grid) for grid in grids}
@@ -366,7 +365,7 @@ def _check(
 def _reference(options: RunOptions, function: Function, is_transformed: bool) -> Function:
     """The function whose meaning before all passes is compared with. Raises UsageError."""
     from ..api import compile
-    from .source import read_source
+    from ..ir.text.source import read_source
 
     if not options.check:
         if not is_transformed and function.grid is not None:

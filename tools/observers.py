@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from ..dialects.diagnostics import Note, OperationError
-from .verification import verify
+from ..ir.diagnostics import Note, OperationError
+from ..ir.verification import verify
 
 if TYPE_CHECKING:
     from ..passes.encoding.encoding_report import EncodedTensor

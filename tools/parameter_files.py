@@ -22,8 +22,8 @@ import numpy as np
 
 from ..interpreter.parameters import Deferred, Parameter
 from ..interpreter.values import FLOAT_TYPES
+from ..ir.nesting_limits import exceeds_memory
 from .array_files import FileProblem, StoredArray, archived_arrays, file_size, read_part
-from .limits import exceeds_memory
 from .usage_error import UsageError
 
 Read = Iterator[tuple[str, Parameter]]

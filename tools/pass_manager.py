@@ -14,11 +14,11 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
-from ..dialects.diagnostics import OperationError
+from ..ir.diagnostics import OperationError
+from ..ir.nesting_limits import deep_recursion
 from ..passes.named_pipeline import NamedPipeline
 from ..passes.registry import FOLLOW_CALLS
 from .anchoring import SymbolsAround, alone_in_module, anchored_operations
-from .limits import deep_recursion
 from .pass_options import PassTable, build_pass, describe_pass
 from .pipeline import ANY_ANCHOR, AnchoredPipeline, Element, PipelineError
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .usage_error import UsageError
 
 if TYPE_CHECKING:
-    from ..dialects.diagnostics import Remark
+    from ..ir.diagnostics import Remark
     from .diagnostics import Diagnostic
 
 REMARKS = ("sharding", "encoding", "dispatch", "backend", "all")

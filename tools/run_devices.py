@@ -16,8 +16,8 @@ from ..dialects.hal_targets import (
     ExecutableTargetAttr,
 )
 from ..dialects.shard_checks import DEVICES
-from ..interpreter.attributes import attribute, operation_name
 from ..interpreter.devices import DRIVERS, device_globals
+from ..ir.attribute_access import attribute, operation_name
 from .usage_error import UsageError
 
 GRIDS = ("mesh.mesh", "sdy.mesh", "shard.grid")

@@ -22,6 +22,7 @@ from ..interpreter.values import (
     static_shape,
     wrap,
 )
+from ..ir.nesting_limits import exceeds_memory
 from .array_files import (
     FileProblem,
     StoredArray,
@@ -31,7 +32,6 @@ from .array_files import (
     read_part,
     stored_arrays,
 )
-from .limits import exceeds_memory
 from .usage_error import UsageError
 from .value_text import MAXIMAL_INPUT, MAXIMAL_RANK, TextError, parse_raw, parse_value
 

@@ -27,7 +27,7 @@ from ..interpreter.values import (
     shape_phrase,
     static_shape,
 )
-from .limits import exceeds_memory
+from ..ir.nesting_limits import exceeds_memory
 
 MAXIMAL_RANK = 64
 """Dimensions of a NumPy array."""

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from ...dialects.affinity import affinity_of
-from ...dialects.diagnostics import Note, OperationError
 from ...dialects.encoding_interfaces import (
     ContractionEncoding,
     ConvolutionEncoding,
@@ -23,12 +22,13 @@ from ...dialects.encoding_interfaces import (
 )
 from ...dialects.hal_analysis import solver_of
 from ...dialects.hal_targets import ExecutableTargetAttr
+from ...ir.diagnostics import Note, OperationError
+from ...ir.structural_hash import AttributeNumbers
 from ...tiling.contractions import RESULT, Role
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
 from ...tiling.storage_sizes import settled_tiles
 from ..host_programs import host_operations
 from ..stream.affinity_analysis import AffinityAnalysis
-from ..stream.attribute_numbers import AttributeNumbers
 from ..stream.kernels import entry_points
 
 TARGET = "hal.executable.target"

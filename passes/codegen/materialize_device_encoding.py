@@ -31,7 +31,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ...dialects.diagnostics import OperationError
 from ...dialects.dispatch_tensors import (
     DispatchTensor,
     DispatchTensorLoad,
@@ -39,10 +38,11 @@ from ...dialects.dispatch_tensors import (
     static_list,
 )
 from ...dialects.encoding_interfaces import Tensor, plain, tensor_encoding
-from ...dialects.index_lists import mixed_list
 from ...dialects.linalg import NAMED_CLASSES
-from ...dialects.size_arithmetic import constant_index
-from ...dialects.tensor_shapes import element_of, ranked, shape_of
+from ...ir.diagnostics import OperationError
+from ...ir.index import constant_index
+from ...ir.index_lists import mixed_list
+from ...ir.tensor_types import element_of, ranked, shape_of
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
 from ...tiling.storage_sizes import dense_formula
 from ..dimension_sizes import Size, constant_operand

@@ -17,7 +17,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects.linalg import GenericOp
 from ...dialects.structured import IteratorType, StructuredView, structured_view
-from ...dialects.tensor_shapes import ranked
+from ...ir.tensor_types import ranked
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
 from .packed_values import PackedValues, layout_of_tiles, leaves_padding
 

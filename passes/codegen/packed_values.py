@@ -24,16 +24,16 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.tensor import CastOp, CollapseShapeOp, EmptyOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.diagnostics import OperationError
 from ...dialects.encoding_interfaces import Tensor, plain
 from ...dialects.linalg_packing import PackOp, UnpackOp
 from ...dialects.linalg_region_ops import TransposeOp
-from ...dialects.size_arithmetic import constant_index
 from ...dialects.tensor_reshapes import ExpandShapeOp
-from ...dialects.tensor_shapes import ranked, shape_of
+from ...ir.diagnostics import OperationError
+from ...ir.index import constant_index
+from ...ir.locations import builder_before
+from ...ir.tensor_types import ranked, shape_of
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
 from ..dimension_sizes import DimensionSizes, Size
-from ..located import builder_before
 from ..stream.stored_tensors import zero_of
 
 Maker = Callable[[PackedLayout], SSAValue]

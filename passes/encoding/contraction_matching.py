@@ -22,9 +22,9 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ...dialects.encoding_interfaces import Tensor, tensor_encoding
 from ...dialects.iree_encoding_attributes import EncodingAttr
-from ...dialects.size_lists import DYNAMIC_SIZE
 from ...dialects.structured import StructuredView, structured_view
-from ...dialects.tensor_shapes import ranked
+from ...ir.index_lists import DYNAMIC_SIZE
+from ...ir.tensor_types import ranked
 from ...tiling.contractions import LHS
 from ...tiling.convolutions import convolution_roles
 

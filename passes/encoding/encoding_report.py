@@ -22,7 +22,7 @@ from ...dialects.encoding_interfaces import (
     storage_formula_of,
     tensor_encoding,
 )
-from ...dialects.tensor_shapes import ranked
+from ...ir.tensor_types import ranked
 from ...tiling.packed_layouts import DYNAMIC_TILE, PackedLayout
 from ..host_programs import host_operations
 from ..stream.layout_origin import LayoutOrigins

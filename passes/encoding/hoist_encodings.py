@@ -28,12 +28,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.affinity import AFFINITY, affinity_of
 from ...dialects.flow_tensors import TensorConstantOp
-from ...dialects.symbol_names import fresh_name, symbol
-from ...dialects.tensor_shapes import ranked
 from ...dialects.util import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
 from ...dialects.util_functions import ReturnOp
+from ...ir.locations import builder_before, located_builder, replace_by
+from ...ir.symbols import fresh_name, symbol
+from ...ir.tensor_types import ranked
 from ..host_programs import host_operations
-from ..located import builder_before, located_builder, replace_by
 from ..stream.device_placement import MOVES
 
 ENCODE = "flow.tensor.encode"

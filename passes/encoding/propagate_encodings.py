@@ -23,10 +23,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.encoding_interfaces import with_encoding
 from ...dialects.structured import IteratorType, StructuredView, structured_view
-from ...dialects.tensor_shapes import ranked
+from ...ir.locations import builder_before, located_builder, replace_by
+from ...ir.tensor_types import ranked
 from ..dimension_sizes import DimensionSizes
 from ..host_programs import host_operations
-from ..located import builder_before, located_builder, replace_by
 from .contraction_matching import WIDENING
 from .set_encoding import on_tensors
 

@@ -33,9 +33,9 @@ from ...dialects.iree_encoding import SetEncodingOp, UnsetEncodingOp
 from ...dialects.iree_encoding_attributes import EncodingAttr
 from ...dialects.printing import Spelling
 from ...dialects.spelling import spelled_encoding, spelling_of
+from ...ir.locations import builder_before
 from ..dimension_sizes import DimensionSizes
 from ..host_programs import host_operations
-from ..located import builder_before
 from .contraction_matching import TiledContraction, tiled_contraction, tiled_convolution
 from .split_factors import split_factors
 

@@ -25,10 +25,10 @@ from ...dialects.encoding_interfaces import tensor_encoding
 from ...dialects.linalg import GenericOp
 from ...dialects.linalg_body_ops import YieldOp
 from ...dialects.structured import IteratorType, StructuredView, structured_view
-from ...dialects.tensor_shapes import ranked
+from ...ir.locations import builder_before
+from ...ir.tensor_types import ranked
 from ...tiling.contractions import RESULT, ContractionOperand
 from ..dimension_sizes import DimensionSizes, Size
-from ..located import builder_before
 from .contraction_matching import WIDENING
 
 LEAST_USES = 8

@@ -30,9 +30,9 @@ from ...dialects.hal_affinities import DeviceAffinityAttr
 from ...dialects.hal_analysis import DeviceTargets
 from ...dialects.hal_targets import DEVICE, DeviceTargetAttr, ExecutableTargetAttr
 from ...dialects.iree_cpu import CpuEncodingResolverAttr
-from ...dialects.symbol_names import fresh_name, names_in
 from ...dialects.util import GlobalOp
-from ..located import located_builder
+from ...ir.locations import located_builder
+from ...ir.symbols import fresh_name, names_in
 from ..sharding.import_annotations import import_mesh
 from .process_devices import place_processes
 

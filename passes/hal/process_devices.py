@@ -33,12 +33,12 @@ from xdsl.ir import Attribute, Operation
 
 from ...dialects.affinity import AFFINITY, DEFAULT_AFFINITY, AffinityAttribute
 from ...dialects.boundary import BOUNDARY_ATTRIBUTE
-from ...dialects.diagnostics import Note, OperationError
 from ...dialects.grid_devices import GRID, process_devices
 from ...dialects.hal_affinities import DeviceAffinityAttr
 from ...dialects.hal_targets import DEVICE, DeviceFallbackAttr, DeviceSelectAttr
-from ...dialects.symbol_names import fresh_name, names_in, symbol
 from ...dialects.util import GlobalOp
+from ...ir.diagnostics import Note, OperationError
+from ...ir.symbols import fresh_name, names_in, symbol
 from ..host_programs import CALLS, FUNCTIONS
 
 

@@ -43,17 +43,17 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.affinity import DEFAULT_AFFINITY, AffinityAttribute
-from ...dialects.diagnostics import Note, OperationError
 from ...dialects.grid_devices import GRID, process_devices
 from ...dialects.hal_targets import DEVICE
 from ...dialects.shard import ProcessLinearIndexOp
-from ...dialects.size_arithmetic import constant_index
-from ...dialects.symbol_names import fresh_name, names_in, symbol
 from ...dialects.util import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp, SwitchOp
 from ...dialects.util_functions import CallOp, ReturnOp
+from ...ir.diagnostics import Note, OperationError
+from ...ir.index import constant_index
+from ...ir.structural_hash import AttributeNumbers
+from ...ir.symbols import fresh_name, names_in, symbol
 from ..host_programs import CALLS, FUNCTIONS
 from ..stream.affinity_analysis import AffinityAnalysis
-from ..stream.attribute_numbers import AttributeNumbers
 from .process_devices import affinity_of_device, name_of, place_processes, select_device
 
 INDEX = IndexType()

@@ -36,7 +36,6 @@ from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.rewriter import InsertPoint
 
-from ...dialects.diagnostics import OperationError
 from ...dialects.encoding_interfaces import Tensor, tensor_encoding
 from ...dialects.hal_buffers import (
     BufferViewAssertOp,
@@ -47,12 +46,13 @@ from ...dialects.hal_buffers import (
     TensorExportOp,
     TensorImportOp,
 )
-from ...dialects.resource_syntax import UNTIED, tied_operands
-from ...dialects.size_arithmetic import constant_index
-from ...dialects.tensor_shapes import ranked
 from ...dialects.util_functions import FuncOp, ReturnOp
+from ...ir.diagnostics import OperationError
+from ...ir.index import constant_index
+from ...ir.locations import builder_before, located_builder, replace_by
+from ...ir.syntax.resource_directives import UNTIED, tied_operands
+from ...ir.tensor_types import ranked
 from ..dimension_sizes import DimensionSizes
-from ..located import builder_before, located_builder, replace_by
 from ..stream.device_placement import boundary_affinity
 
 INDEX = IndexType()

@@ -12,9 +12,9 @@ from dataclasses import replace
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.reading import block_of
 from ...dialects.shard import ShardingOp, ShardOp
-from ...dialects.tensor_shapes import tensor_shape
+from ...ir.attribute_access import block_of
+from ...ir.tensor_types import tensor_shape
 from ...sharding.local_shape import default_borders
 from ...sharding.sharding import Axes, Sharding
 from .annotations import SHARD

@@ -26,10 +26,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...dialects.diagnostics import Note, OperationError
 from ...dialects.shard_attributes import AxesArrayAttr, ReductionKindAttr
 from ...dialects.shard_checks import find_grid, grid_value
-from ...dialects.tensor_shapes import Shape, tensor_shape
+from ...ir.diagnostics import Note, OperationError
+from ...ir.tensor_types import Shape, tensor_shape
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, Partial, Sharding
 

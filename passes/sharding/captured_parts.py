@@ -9,7 +9,7 @@ from itertools import pairwise
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.reading import block_of
+from ...ir.attribute_access import block_of
 from ...sharding.factor_placement import placement
 from ...sharding.local_shape import borders
 from .emitter import Size

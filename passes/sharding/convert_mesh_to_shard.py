@@ -23,7 +23,6 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects import mesh, shard
-from ...dialects.diagnostics import Note, OperationError
 from ...dialects.mesh_attributes import (
     MeshAxesArrayAttr,
     MeshReductionKindAttr,
@@ -35,6 +34,7 @@ from ...dialects.shard_attributes import (
     ShardReductionKindAttr,
     ShardShardingType,
 )
+from ...ir.diagnostics import Note, OperationError
 from .index_arithmetic import IndexArithmetic
 
 SHARD_OPERATIONS: dict[str, type[Operation]] = {

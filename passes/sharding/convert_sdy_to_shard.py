@@ -32,8 +32,6 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ...dialects.diagnostics import OperationError, remark
-from ...dialects.reading import block_of
 from ...dialects.sdy import (
     MeshOp,
     NamedComputationOp,
@@ -49,9 +47,11 @@ from ...dialects.sdy_attributes import (
 )
 from ...dialects.shard import GridOp, ShardingOp, ShardOp
 from ...dialects.shard_checks import DEVICES
-from ...dialects.symbol_names import fresh_name
 from ...dialects.tensor_extensions import BitcastOp
-from ...dialects.tensor_shapes import ranked
+from ...ir.attribute_access import block_of
+from ...ir.diagnostics import OperationError, remark
+from ...ir.symbols import fresh_name
+from ...ir.tensor_types import ranked
 from ...sharding.grid import Grid
 from ...sharding.refinement import Refinement
 from ...sharding.sharding import Axes, ReductionKind

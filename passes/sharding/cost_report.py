@@ -35,11 +35,11 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects.boundary import find_grid
-from ...dialects.reading import integers
 from ...dialects.shard_attributes import AxesArrayAttr
 from ...dialects.structured import StructuredView, structured_view
-from ...dialects.symbol_names import symbol
-from ...dialects.tensor_shapes import ranked
+from ...ir.attribute_access import number_list
+from ...ir.symbols import symbol
+from ...ir.tensor_types import ranked
 from ...sharding.reshard_steps import all_reduce_fraction, exchange_fraction, gather_fraction
 from ..host_programs import CALLS, EXECUTABLES, FUNCTIONS
 from ..stream.kernels import entry_points
@@ -441,7 +441,7 @@ def _turns(operation: Operation) -> int:
     """How often the body of a loop runs, 1 where that is not known."""
     if operation.name == "scf.forall":
         low, high, step = (
-            integers(operation.properties.get(f"static{name}"))
+            number_list(operation.properties.get(f"static{name}"))
             for name in ("LowerBound", "UpperBound", "Step")
         )
         if DYNAMIC_INDEX in (*low, *high, *step) or 0 in step:

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.reading import is_splat
+from ...ir.attribute_access import is_splat
 from ...sharding.local_shape import halo
 from ...sharding.sharding import Sharding
 from .emit_reshard import emit_reshard

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.shard import RecvOp, SendOp
-from ...dialects.tensor_shapes import shape_of
+from ...ir.tensor_types import shape_of
 from ...sharding.grid import Grid
 from ...sharding.pieces import Exchange, Round
 from ...sharding.sharding import Axes

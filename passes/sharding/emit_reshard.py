@@ -19,7 +19,7 @@ from ...dialects.shard import (
     SendOp,
     UpdateHaloOp,
 )
-from ...dialects.tensor_shapes import shape_of
+from ...ir.tensor_types import shape_of
 from ...sharding.grid import Grid
 from ...sharding.local_shape import divides, explicit_borders, halo
 from ...sharding.reshard import permuted_axes, plan_reshard

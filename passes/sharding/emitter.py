@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.shard import GridShapeOp, ProcessMultiIndexOp
-from ...dialects.tensor_shapes import tensor_shape
+from ...ir.tensor_types import tensor_shape
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
 

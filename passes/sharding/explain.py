@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
-from ...dialects.diagnostics import Note, remark
+from ...ir.diagnostics import Note, remark
 from ...sharding.plan import extends
 from ...sharding.propagation import OperationNode, Origin
 from ...sharding.sharding import Sharding

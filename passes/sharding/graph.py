@@ -19,7 +19,7 @@ from enum import Enum, auto
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...dialects.tensor_shapes import Shape, tensor_shape
+from ...ir.tensor_types import Shape, tensor_shape
 from ...sharding.factors import Factor, FactorKind, FactorRule
 from ...sharding.grid import Grid
 from ...sharding.propagation import OperationNode, TensorNode

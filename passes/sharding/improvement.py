@@ -14,7 +14,7 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from ...dialects.tensor_shapes import tensor_shape
+from ...ir.tensor_types import tensor_shape
 from ...sharding.cost import BYTES_PER_POINT, known_extents, local_size, reshard_bytes
 from ...sharding.factors import FactorRule
 from ...sharding.grid import Grid

@@ -25,9 +25,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from ...dialects.index_lists import mixed_list
-from ...dialects.reading import attribute, integers
-from ...dialects.tensor_shapes import tensor_shape
+from ...ir.attribute_access import attribute, number_list
+from ...ir.index_lists import mixed_list
+from ...ir.tensor_types import tensor_shape
 
 Range: TypeAlias = tuple[int, int]
 """The least and the largest number that a value may be, read with a sign."""
@@ -54,7 +54,7 @@ def settle_offsets(module: ModuleOp) -> None:
 def _settle(operation: Operation, tensor: int, known: dict[SSAValue, Range]) -> None:
     extents = tensor_shape(operation.operands[tensor])
     offsets, sizes, strides = (
-        integers(operation.properties.get(name))
+        number_list(operation.properties.get(name))
         for name in ("static_offsets", "static_sizes", "static_strides")
     )
     if extents is None or not len(extents) == len(offsets) == len(sizes) == len(strides):
@@ -77,7 +77,7 @@ def _settle(operation: Operation, tensor: int, known: dict[SSAValue, Range]) -> 
         return
     operation.operands = [*operation.operands[: tensor + 1], *kept, *values[count:]]
     operation.properties["static_offsets"] = DenseArrayBase.from_list(i64, numbers)
-    if lengths := list(integers(operation.properties.get("operandSegmentSizes"))):
+    if lengths := list(number_list(operation.properties.get("operandSegmentSizes"))):
         lengths[tensor + 1] = len(kept)
         operation.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, lengths)
 
@@ -120,7 +120,7 @@ def _ends(constant: Attribute | None) -> Range | None:
     if not isinstance(constant, DenseIntOrFPElementsAttr):
         return None
     dense = cast("DenseIntOrFPElementsAttr[Any]", constant)
-    numbers = integers(dense) if len(dense) <= FEW else ()
+    numbers = number_list(dense) if len(dense) <= FEW else ()
     return (min(numbers), max(numbers)) if numbers else None
 
 

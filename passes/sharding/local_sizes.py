@@ -17,8 +17,8 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.boundary import argument_boundary, find_grid
-from ...dialects.reading import attribute
-from ...dialects.tensor_shapes import ranked
+from ...ir.attribute_access import attribute
+from ...ir.tensor_types import ranked
 from ...sharding.grid import Grid
 from ...sharding.local_shape import halo, shard_intervals
 from ..dimension_sizes import DimensionSizes

@@ -8,7 +8,7 @@ from functools import lru_cache
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, SSAValue
 
-from ...dialects.tensor_shapes import ranked, shape_of
+from ...ir.tensor_types import ranked, shape_of
 from ...sharding.local_shape import local_shape
 from ...sharding.sharding import Sharding
 

@@ -14,8 +14,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.reading import block_of
-from ...dialects.tensor_shapes import ranked
+from ...ir.attribute_access import block_of
+from ...ir.tensor_types import ranked
 from ...sharding.local_shape import borders
 from ...sharding.reshard_steps import (
     all_reduce_fraction,

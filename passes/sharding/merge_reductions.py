@@ -21,10 +21,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.reading import block_of
 from ...dialects.shard import AllReduceOp
 from ...dialects.tensor_reshapes import ExpandShapeOp
-from ...dialects.tensor_shapes import ranked
+from ...ir.attribute_access import block_of
+from ...ir.tensor_types import ranked
 from .collectives import ALL_REDUCE, axes_of, grid_name, kind_of
 from .local_types import tensor_type_of
 

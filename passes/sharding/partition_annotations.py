@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from ...dialects.diagnostics import OperationError
+from ...ir.diagnostics import OperationError
 from ...sharding.factor_placement import without_new_partials
 from .annotations import GET_SHARDING, SHARD, SHARDING
 from .collectives import PURE_COLLECTIVES, RECV, SEND

@@ -13,9 +13,9 @@ from itertools import pairwise
 from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...dialects.diagnostics import remark
 from ...dialects.structured import STRUCTURED_OPERATIONS
-from ...dialects.tensor_shapes import ranked, shape_of
+from ...ir.diagnostics import remark
+from ...ir.tensor_types import ranked, shape_of
 from ...sharding.factor_placement import (
     Assignment,
     Participant,

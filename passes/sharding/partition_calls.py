@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from ...dialects.tensor_shapes import ranked
+from ...ir.tensor_types import ranked
 from .local_types import local_type
 from .partition_by_rule import copy_with, run_whole
 from .partition_registry import partitions

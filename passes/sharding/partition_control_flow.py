@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...dialects.diagnostics import OperationError
-from ...dialects.tensor_shapes import ranked
+from ...ir.diagnostics import OperationError
+from ...ir.tensor_types import ranked
 from ...sharding.sharding import Sharding
 from .local_types import local_type
 from .partition_by_rule import copy_with

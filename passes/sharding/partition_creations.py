@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from ...dialects.tensor_shapes import ranked, tensor_shape
+from ...ir.tensor_types import ranked, tensor_shape
 from .creations import Creation
 from .partition_by_rule import by_rule, run_whole
 from .partition_registry import partitions

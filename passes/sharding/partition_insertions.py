@@ -12,7 +12,7 @@ from itertools import pairwise
 from xdsl.dialects import arith, tensor
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.tensor_shapes import ranked
+from ...ir.tensor_types import ranked
 from ...sharding.factors import FactorKind
 from ...sharding.local_shape import borders
 from .emit_reshard import shard_interval

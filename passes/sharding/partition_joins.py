@@ -11,7 +11,7 @@ from functools import partial
 from xdsl.dialects.tensor import ConcatOp
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.tensor_shapes import ranked, shape_of
+from ...ir.tensor_types import ranked, shape_of
 from .local_types import local_type, with_shape
 from .partition_by_rule import SpreadOperation, choose, run_whole, spread_by_rule
 from .partition_registry import partitions

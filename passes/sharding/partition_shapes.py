@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.tensor_shapes import ranked
+from ...ir.tensor_types import ranked
 from .local_types import local_type, tensor_type_of
 from .partition_by_rule import (
     SpreadOperation,

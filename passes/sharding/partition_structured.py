@@ -8,9 +8,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.reading import block_of
 from ...dialects.structured import structured_view
-from ...dialects.tensor_shapes import ranked
+from ...ir.attribute_access import block_of
+from ...ir.tensor_types import ranked
 from ...sharding.factors import Factor, FactorKind
 from ...sharding.sharding import Partial, ReductionKind
 from .captured_parts import captured_parts, followed_part, local_reads

@@ -9,7 +9,7 @@ from __future__ import annotations
 from xdsl.dialects import tensor
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.tensor_shapes import ranked
+from ...ir.tensor_types import ranked
 from ...sharding.factors import Factor
 from .emitter import Size
 from .local_types import local_type

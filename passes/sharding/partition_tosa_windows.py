@@ -16,7 +16,7 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, i64
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.tensor_shapes import shape_of
+from ...ir.tensor_types import shape_of
 from ...sharding.factors import FactorKind
 from .emitter import Emitter
 from .local_types import local_type, tensor_type_of, with_shape

@@ -18,9 +18,9 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import FixedBitwidthType, IntegerAttr, TensorType, i64
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.diagnostics import Note, OperationError
 from ...dialects.shard import AllReduceOp
-from ...dialects.tensor_shapes import ranked, tensor_shape
+from ...ir.diagnostics import Note, OperationError
+from ...ir.tensor_types import ranked, tensor_shape
 from ...sharding.factor_placement import UNKNOWN_SIZE, without_new_partials
 from ...sharding.grid import Grid
 from ...sharding.local_shape import explicit_borders, halo

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.structured import element_type
-from ...dialects.tensor_shapes import tensor_shape
+from ...ir.tensor_types import tensor_shape
 from ...sharding.cost import known_extents
 from ...sharding.factors import FactorKind, FactorRule
 from ...sharding.grid import Grid

@@ -23,12 +23,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...dialects.diagnostics import OperationError
 from ...dialects.linalg_body_ops import YieldOp
 from ...dialects.linalg_region_ops import ReduceOp
 from ...dialects.shard import AllGatherOp
 from ...dialects.tensor_reshapes import ExpandShapeOp
-from ...dialects.tensor_shapes import ranked, shape_of
+from ...ir.diagnostics import OperationError
+from ...ir.tensor_types import ranked, shape_of
 from ...sharding.factor_placement import pending_reductions, without_new_partials
 from ...sharding.factors import FactorKind, FactorRule
 from ...sharding.grid import Grid

@@ -15,7 +15,7 @@ from xdsl.dialects.tensor import YieldOp
 from xdsl.ir import Block, Region, SSAValue
 
 from ...dialects.tensor_extensions import PadOp
-from ...dialects.tensor_shapes import shape_of
+from ...ir.tensor_types import shape_of
 from ...sharding.grid import Grid
 from ...sharding.local_shape import borders, explicit_borders
 from ...sharding.pieces import Exchange, Interval

@@ -12,8 +12,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ...dialects.diagnostics import OperationError
 from ...dialects.shard import ProcessMultiIndexOp
+from ...ir.diagnostics import OperationError
 from .annotations import grid_of
 from .import_annotations import import_mesh
 from .index_arithmetic import Index, IndexArithmetic, listed_axes

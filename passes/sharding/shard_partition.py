@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects.boundary import Boundary, set_argument_boundary, set_result_boundary
-from ...dialects.tensor_shapes import ranked
+from ...ir.tensor_types import ranked
 from ...sharding.sharding import Sharding
 from ..garbage_collection import without_garbage_collection
 from .emitter import Emitter

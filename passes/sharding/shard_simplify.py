@@ -19,9 +19,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.reading import block_of
 from ...dialects.shard import AllReduceOp, ReduceScatterOp
-from ...dialects.tensor_shapes import tensor_shape
+from ...ir.attribute_access import block_of
+from ...ir.tensor_types import tensor_shape
 from ...sharding.sharding import ReductionKind
 from .collectives import (
     ALL_GATHER,

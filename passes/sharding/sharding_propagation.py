@@ -13,7 +13,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ...dialects.diagnostics import remarks_wanted
+from ...ir.diagnostics import remarks_wanted
 from ...sharding.cost import known_extents
 from ...sharding.factor_propagation import Direction
 from ...sharding.grid import Grid

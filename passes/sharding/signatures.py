@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.diagnostics import OperationError
-from ...dialects.tensor_shapes import tensor_shape
+from ...ir.diagnostics import OperationError
+from ...ir.tensor_types import tensor_shape
 from ...sharding.local_shape import offset_errors
 from ...sharding.sharding import Partial, Sharding
 from .annotations import SHARD, GridTable, annotation_of

@@ -17,8 +17,8 @@ from ...dialects.affinity import (
     TargetsUnknownError,
     affinity_of,
 )
-from ...dialects.diagnostics import OperationError
-from .attribute_numbers import AttributeNumbers
+from ...ir.diagnostics import OperationError
+from ...ir.structural_hash import AttributeNumbers
 
 
 def required_affinity(operation: Operation) -> Attribute:

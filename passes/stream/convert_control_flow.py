@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import DenseArrayBase, FunctionType, TensorType, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.encoding_interfaces import Tensor
-from ...dialects.resource_syntax import UNTIED, tied_operands
-from ...dialects.tensor_shapes import ranked
+from ...ir.syntax.resource_directives import UNTIED, tied_operands
+from ...ir.tensor_types import ranked
 from .stored_tensors import carried_types, stored_from
 
 if TYPE_CHECKING:

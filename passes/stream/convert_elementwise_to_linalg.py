@@ -21,11 +21,11 @@ from xdsl.rewriter import Rewriter
 from ...dialects.encoding_interfaces import Tensor
 from ...dialects.linalg import GenericOp
 from ...dialects.linalg_body_ops import YieldOp
-from ...dialects.reading import element_type
 from ...dialects.structured import IteratorType
+from ...ir.attribute_access import element_type
+from ...ir.locations import builder_before
 from ..dimension_sizes import DimensionSizes
 from ..host_programs import host_operations
-from ..located import builder_before
 
 DIALECTS = frozenset({"arith", "complex", "math"})
 NOT_ELEMENTWISE = frozenset({"arith.constant", "complex.constant"})

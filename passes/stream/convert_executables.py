@@ -10,14 +10,14 @@ from xdsl.rewriter import InsertPoint
 
 from ...dialects import stream_executables as stream
 from ...dialects.dispatch_tensors import DispatchTensor
-from ...dialects.size_arithmetic import constant_index
 from ...dialects.stream_types import BindingType
 from ...dialects.workgroup_numbers import (
     StreamWorkgroupCountOp,
     StreamWorkgroupIdOp,
     StreamWorkgroupSizeOp,
 )
-from ..located import located_builder, replace_by
+from ...ir.index import constant_index
+from ...ir.locations import located_builder, replace_by
 
 BINDING = BindingType()
 

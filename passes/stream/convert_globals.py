@@ -18,15 +18,15 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.affinity import AFFINITY
-from ...dialects.diagnostics import OperationError
 from ...dialects.encoding_interfaces import Tensor
 from ...dialects.stream_types import ResourceType
-from ...dialects.symbol_names import names_in, symbol
-from ...dialects.tensor_shapes import require_ranked
 from ...dialects.util import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
 from ...dialects.util_functions import ReturnOp
+from ...ir.diagnostics import OperationError
+from ...ir.locations import builder_before
+from ...ir.symbols import names_in, symbol
+from ...ir.tensor_types import require_ranked
 from ..host_programs import host_operations
-from ..located import builder_before
 from .device_placement import LOAD, STORE, DevicePlacement
 from .stored_tensors import (
     CONSTANT,

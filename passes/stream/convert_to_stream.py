@@ -23,16 +23,16 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects import stream_tensor as stream
-from ...dialects.diagnostics import Note, OperationError
 from ...dialects.encoding_interfaces import tensor_encoding
-from ...dialects.size_arithmetic import constant_index
 from ...dialects.stream_tensor_elements import TensorLoadOp
-from ...dialects.symbol_names import symbol
-from ...dialects.tensor_shapes import ranked, require_ranked
 from ...dialects.util_types import UnusedType
+from ...ir.diagnostics import Note, OperationError
+from ...ir.index import constant_index
+from ...ir.locations import builder_before
+from ...ir.symbols import symbol
+from ...ir.tensor_types import ranked, require_ranked
 from ..dimension_sizes import constant_operand
 from ..host_programs import CALLS, FUNCTIONS_AND_INITIALIZERS
-from ..located import builder_before
 from .convert_control_flow import (
     CONTROL_FLOW,
     blocks_in_order,

@@ -17,9 +17,9 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator
 
-from ...dialects.effects import only_computes
-from ...dialects.reading import is_splat
 from ...dialects.structured import structured_view
+from ...ir.attribute_access import is_splat
+from ...ir.effects import only_computes
 from .device_placement import DevicePlacement
 from .group_rows import GroupRows, is_broadcast
 

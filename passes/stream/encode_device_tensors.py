@@ -20,9 +20,9 @@ from ...dialects.arith_extensions import ExtendedArith
 from ...dialects.dispatch_tensors import DispatchTensor
 from ...dialects.encoding_interfaces import Tensor, tensor_encoding
 from ...dialects.iree_encoding_layouts import PackedStorageAttr
-from ...dialects.tensor_shapes import element_of
+from ...ir.locations import builder_before, located_builder
+from ...ir.tensor_types import element_of
 from ...tiling.element_types import ElementKind
-from ..located import builder_before, located_builder
 
 CONVERSIONS = {operation.name: operation for operation in ExtendedArith.operations}
 """Conversions that take tensors as well as numbers, by name."""

@@ -25,14 +25,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.diagnostics import OperationError
 from ...dialects.encoding_interfaces import (
     Tensor,
     storage_formula_of,
     tensor_encoding,
 )
-from ...dialects.resource_syntax import RESOURCE
-from ...dialects.size_arithmetic import emit_largest, emit_size
 from ...dialects.stream_async import (
     AsyncAllocaOp,
     AsyncCloneOp,
@@ -55,14 +52,14 @@ from ...dialects.stream_tensor import (
     TensorUpdateOp,
 )
 from ...dialects.stream_tensor_elements import TensorLoadOp, TensorStoreOp
-from ...dialects.tensor_shapes import element_of, require_ranked, shape_of
-from ..garbage_collection import without_garbage_collection
-from ..host_programs import host_operations
-from .index_amounts import (
+from ...ir.diagnostics import OperationError
+from ...ir.index import (
     Amount,
     add,
     as_value,
     bytes_of,
+    emit_largest,
+    emit_size,
     is_contiguous,
     is_multiple,
     known,
@@ -70,6 +67,10 @@ from .index_amounts import (
     reaches_end,
     row_major_position,
 )
+from ...ir.syntax.resource_directives import RESOURCE
+from ...ir.tensor_types import element_of, require_ranked, shape_of
+from ..garbage_collection import without_garbage_collection
+from ..host_programs import host_operations
 from .stored_elements import Elements, pattern
 
 

@@ -17,8 +17,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...dialects.affinity import TargetSolver
 from ...dialects.encoding_interfaces import EncodingTypeInterface, tensor_encoding
 from ...dialects.stream_executables import ExecutableExportOp, ExecutableOp
-from ...dialects.symbol_names import names_in, numbered_name
-from .attribute_numbers import AttributeNumbers
+from ...ir.structural_hash import AttributeNumbers
+from ...ir.symbols import names_in, numbered_name
 from .kernels import Kernel
 
 

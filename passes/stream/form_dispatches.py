@@ -24,16 +24,16 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.affinity import AFFINITY
-from ...dialects.diagnostics import OperationError, remark
-from ...dialects.effects import only_computes
 from ...dialects.encoding_interfaces import tensor_encoding
 from ...dialects.flow import TensorEncodeOp, TensorReshapeOp, TensorTransferOp
 from ...dialects.spelling import spelling_of
 from ...dialects.structured import structured_view
-from ...dialects.tensor_shapes import ranked
+from ...ir.diagnostics import OperationError, remark
+from ...ir.effects import only_computes
+from ...ir.locations import builder_before, replace_by
+from ...ir.tensor_types import ranked
 from ..dimension_sizes import DimensionSizes
 from ..host_programs import FUNCTIONS_AND_INITIALIZERS
-from ..located import builder_before, replace_by
 from ..sharding.import_annotations import import_mesh
 from .device_placement import (
     CARRIERS,

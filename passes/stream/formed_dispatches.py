@@ -14,9 +14,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects import flow_dispatches as flow
 from ...dialects.affinity import AFFINITY
-from ...dialects.diagnostics import OperationError
+from ...ir.diagnostics import OperationError
+from ...ir.locations import replace_by
 from ..host_programs import KERNEL_IN_PLACE
-from ..located import replace_by
 from .kernel_outlining import KernelOutliner
 
 REGION = "flow.dispatch.region"

@@ -16,7 +16,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 
 from ...dialects.structured import IteratorType, StructuredView, structured_view
-from ...dialects.tensor_shapes import ranked
+from ...ir.tensor_types import ranked
 
 
 class GroupRows:

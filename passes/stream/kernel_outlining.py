@@ -26,24 +26,24 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects import flow_dispatches as flow
 from ...dialects.affinity import AFFINITY
-from ...dialects.diagnostics import OperationError, remark, remarks_wanted
 from ...dialects.dispatch_tensors import (
     DispatchTensorType,
     FlowDispatchTensorType,
 )
 from ...dialects.encoding_interfaces import Tensor
 from ...dialects.printing import Spelling
-from ...dialects.resource_syntax import UNTIED, tied_operands
 from ...dialects.shard_checks import DEVICES
 from ...dialects.structured import structured_view
-from ...dialects.symbol_names import names_in, symbol
-from ...dialects.tensor_shapes import ranked, shape_of
+from ...ir.diagnostics import OperationError, remark, remarks_wanted
+from ...ir.locations import builder_before, located_builder
+from ...ir.structural_hash import Structures
+from ...ir.symbols import names_in, symbol
+from ...ir.syntax.resource_directives import UNTIED, tied_operands
+from ...ir.tensor_types import ranked, shape_of
 from ..dimension_sizes import DimensionSizes
-from ..located import builder_before, located_builder
 from .dispatch_groups import ENCODES, Group, is_copied
 from .group_rows import is_elementwise
 from .kernel_operations import FLOW, INDEX, KERNEL_OPERATIONS, KernelOperations, whole_tensor
-from .structure import Structures
 
 NOT_PASSED: tuple[type[Attribute], ...] = (DispatchTensorType, FlowDispatchTensorType, MemRefType)
 """Types of values that are inside executables, or in memory that no program of ours has."""

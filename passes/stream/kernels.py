@@ -9,9 +9,9 @@ from typing import cast
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from ...dialects.diagnostics import OperationError
 from ...dialects.encoding_interfaces import EncodingTypeInterface, Tensor, tensor_encoding
 from ...dialects.stream_executables import ExecutableExportOp, ExecutableOp
+from ...ir.diagnostics import OperationError
 
 SUBSPAN = "stream.binding.subspan"
 

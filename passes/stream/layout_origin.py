@@ -19,10 +19,10 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.affinity import AFFINITY, affinity_of
-from ...dialects.resource_syntax import RESOURCE, UNTIED, ties_of
-from ...dialects.symbol_names import symbol
+from ...ir.structural_hash import AttributeNumbers
+from ...ir.symbols import symbol
+from ...ir.syntax.resource_directives import RESOURCE, UNTIED, ties_of
 from ..host_programs import ABI_AFFINITY, CALLS, FUNCTIONS, host_operations
-from .attribute_numbers import AttributeNumbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,21 +24,21 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects import stream_executables as stream
 from ...dialects.affinity import TargetSolver, affinity_of
-from ...dialects.diagnostics import OperationError
 from ...dialects.encoding_interfaces import Tensor, plain, storage_key, tensor_encoding
 from ...dialects.iree_encoding import SetEncodingOp, UnsetEncodingOp
-from ...dialects.resource_syntax import UNTIED, tied_operands
-from ...dialects.size_arithmetic import constant_index
 from ...dialects.spelling import spelling_of
 from ...dialects.stream_tensor import TensorDispatchOp, TensorEncodeOp
 from ...dialects.stream_types import BindingType
-from ...dialects.symbol_names import names_in, numbered_name
-from ...dialects.tensor_shapes import require_ranked, shape_of
 from ...dialects.util_types import UnusedType
+from ...ir.diagnostics import OperationError
+from ...ir.index import constant_index
+from ...ir.locations import located_builder, replace_by
+from ...ir.structural_hash import AttributeNumbers
+from ...ir.symbols import names_in, numbered_name
+from ...ir.syntax.resource_directives import UNTIED, tied_operands
+from ...ir.tensor_types import require_ranked, shape_of
 from ..host_programs import host_operations
-from ..located import located_builder, replace_by
 from .affinity_analysis import AffinityAnalysis
-from .attribute_numbers import AttributeNumbers
 from .kernel_operations import INDEX, KERNEL_OPERATIONS, STREAM, KernelOperations, whole_tensor
 from .stored_tensors import UNKNOWN, at
 

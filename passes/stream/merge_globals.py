@@ -20,7 +20,7 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.affinity import AFFINITY
 from ...dialects.encoding_interfaces import Tensor, storage_key, tensor_encoding, with_encoding
-from ...dialects.symbol_names import symbol
+from ...ir.symbols import symbol
 from ..host_programs import CALLS, host_operations
 
 READS = ("util.global.load", "util.global.address")

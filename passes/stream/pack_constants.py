@@ -28,12 +28,12 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.encoding_interfaces import EncodingError, Tensor, tensor_encoding
-from ...dialects.reading import is_splat
 from ...dialects.stream_tensor import TensorConstantOp, TensorEncodeOp
-from ...dialects.tensor_shapes import shape_of
+from ...ir.attribute_access import is_splat
+from ...ir.locations import builder_before
+from ...ir.tensor_types import shape_of
 from ...tiling.packed_layouts import PackedLayout
 from ..host_programs import host_operations
-from ..located import builder_before
 
 if TYPE_CHECKING:
     import numpy as np

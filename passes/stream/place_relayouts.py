@@ -33,8 +33,8 @@ from ...dialects.encoding_interfaces import (
 )
 from ...dialects.stream_async import AsyncTransferOp
 from ...dialects.stream_tensor import TensorEncodeOp
+from ...ir.locations import builder_before
 from ..host_programs import host_operations
-from ..located import builder_before
 
 ENCODE, TRANSFER = "stream.tensor.encode", "stream.async.transfer"
 

@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import ArrayAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.affinity import TargetSolver, TargetsUnknownError, affinity_of
-from ...dialects.diagnostics import Note, OperationError, remark, remarks_wanted
 from ...dialects.encoding_interfaces import (
     Tensor,
     TensorEncoding,
@@ -19,8 +18,9 @@ from ...dialects.encoding_interfaces import (
 )
 from ...dialects.iree_encoding_layouts import IdentityAttr, LayoutAttr
 from ...dialects.printing import Spelling
+from ...ir.diagnostics import Note, OperationError, remark, remarks_wanted
+from ...ir.structural_hash import AttributeNumbers
 from .affinity_analysis import AffinityAnalysis
-from .attribute_numbers import AttributeNumbers
 from .layout_origin import LayoutOrigins, Origin
 
 CATEGORY = "encoding"

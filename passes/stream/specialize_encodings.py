@@ -20,12 +20,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.affinity import TensorPhase
-from ...dialects.diagnostics import OperationError
 from ...dialects.spelling import spelling_of
+from ...ir.diagnostics import OperationError
+from ...ir.structural_hash import AttributeNumbers
 from ..garbage_collection import without_garbage_collection
 from ..host_programs import host_operations
 from .affinity_analysis import AffinityAnalysis, required_affinity
-from .attribute_numbers import AttributeNumbers
 from .executable_variants import VariantPlan
 from .kernels import Kernel, Kernels, bound_tensor, dispatched_values, entry_points
 from .layout_origin import LayoutOrigins, tied_value

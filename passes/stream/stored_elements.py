@@ -31,11 +31,11 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i8, i64
 from xdsl.dialects.complex import BitcastOp as ComplexBitcastOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.diagnostics import OperationError
 from ...dialects.stream_async import AsyncLoadOp, AsyncStoreOp
-from ...dialects.tensor_shapes import element_named
+from ...ir.diagnostics import OperationError
+from ...ir.index import Amount, as_value, bytes_of, divide, multiply, remainder
+from ...ir.tensor_types import element_named
 from ...tiling.element_types import ElementKind
-from .index_amounts import Amount, as_value, bytes_of, divide, multiply, remainder
 
 LARGEST_PATTERN = 64
 """Bits of the widest pattern that a device can write over and over."""

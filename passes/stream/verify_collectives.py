@@ -17,10 +17,10 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.ir import Operation, OpResult, Region
 from xdsl.passes import ModulePass
 
-from ...dialects.diagnostics import Note, OperationError
 from ...dialects.encoding_interfaces import tensor_encoding
 from ...dialects.grid_devices import GRID
-from ...dialects.symbol_names import symbol
+from ...ir.diagnostics import Note, OperationError
+from ...ir.symbols import symbol
 from ..host_programs import CALLS, FUNCTIONS
 from .dispatch_groups import is_collective
 from .kernels import entry_points

@@ -12,8 +12,8 @@ import pytest
 from backend_checks import check
 from mesh_opt import api
 from mesh_opt.backend.compile import compile_program
-from mesh_opt.dialects.diagnostics import OperationError
 from mesh_opt.interpreter.run import run
+from mesh_opt.ir.diagnostics import OperationError
 
 
 def counted(*shape: int) -> np.ndarray:

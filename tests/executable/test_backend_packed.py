@@ -11,7 +11,7 @@ from mesh_opt import api
 from mesh_opt.backend.compile import compile_program
 from mesh_opt.backend.elements import element_by_name
 from mesh_opt.backend.tile_microkernels import PackedTile, blocks
-from mesh_opt.dialects.diagnostics import remarks_to
+from mesh_opt.ir.diagnostics import remarks_to
 
 DTYPES = {
     "f64": np.float64,

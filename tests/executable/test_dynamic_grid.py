@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.run import run, run_partitioned
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.registry import all_passes
 from mesh_opt.sharding.grid import Grid
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 from xdsl.context import Context
 
 TEXT = """

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mesh_opt.backend.compile import compile_program
-from mesh_opt.dialects.diagnostics import OperationError
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import (
@@ -24,11 +23,12 @@ from mesh_opt.interpreter.run import (
     run_partitioned,
 )
 from mesh_opt.interpreter.values import Array, dtype_of
+from mesh_opt.ir.diagnostics import OperationError
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.printer import print_operation
+from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.compile import CompilePass
 from mesh_opt.tools.mesh_run import main
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.printing import print_operation
-from mesh_opt.tools.source import Source
 from process_programs import TARGETS, defined, listed, on_devices, random_program
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp

@@ -11,9 +11,9 @@ from mesh_opt.backend.compile import compile_program
 from mesh_opt.dialects.linalg import NAMED_CLASSES
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.run import run
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.data_tile import DataTilePass
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import TensorType, UnitAttr

@@ -15,10 +15,10 @@ from mesh_opt.interpreter.compare import compare
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
 from mesh_opt.interpreter.values import dtype_of
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.data_tile import DataTilePass
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 
 COUNT = int(os.environ.get("MESH_OPT_RANDOM_CHAINS", "50"))
 FIRST = int(os.environ.get("MESH_OPT_FIRST_CHAIN", "0"))

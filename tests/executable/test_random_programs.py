@@ -21,10 +21,10 @@ from mesh_opt.interpreter.run import (
     run,
     run_partitioned,
 )
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.registry import all_passes
 from mesh_opt.passes.sharding.shard_partition import ShardPartitionPass
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 from program_table import operations
 from program_writer import Value, Writer
 from xdsl.context import Context

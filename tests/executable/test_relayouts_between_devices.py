@@ -7,9 +7,9 @@ import pytest
 from mesh_opt.backend.compile import compile_program
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.run import run
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.data_tile import DataTilePass
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 from xdsl.context import Context
 
 DEVICES = """

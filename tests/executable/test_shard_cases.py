@@ -17,9 +17,9 @@ from mesh_opt.interpreter.run import (
     run_partitioned,
 )
 from mesh_opt.interpreter.values import dtype_of
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.registry import all_passes
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, ShapedType
 from xdsl.ir import Attribute

@@ -9,13 +9,13 @@ import pytest
 from mesh_opt import api
 from mesh_opt.interpreter.run import run, run_partitioned
 from mesh_opt.interpreter.values import Array
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.registry import all_passes
 from mesh_opt.passes.sharding.shard_partition import ShardPartitionPass
 from mesh_opt.passes.sharding.sharding_propagation import ShardingPropagationPass
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 from xdsl.dialects.builtin import ModuleOp
 
 KINDS = ["conv2d", "depthwise_conv2d", "conv3d", "transpose_conv2d", "max_pool2d", "avg_pool2d"]

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from mesh_opt.tools.source import split_source
+from mesh_opt.ir.text.source import split_source
 
 TESTS = Path(__file__).parents[1]
 LONGEST_PROGRAM = 3000

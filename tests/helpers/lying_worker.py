@@ -13,13 +13,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from lying_operations import program
 from mesh_opt.backend.compile import compile_program
-from mesh_opt.dialects.diagnostics import OperationError
 from mesh_opt.interpreter.run import run
+from mesh_opt.ir.diagnostics import OperationError
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.runtime import commands
 from mesh_opt.runtime.buffers import Bytes, allocate
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import ParseError, VerifyException

@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.sharding.rules.registry import factor_rule
 from mesh_opt.sharding.factors import FactorKind, TensorFactors
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 from xdsl.ir import Operation
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "jax_programs.py"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from mesh_opt.dialects.registry import register_dialects
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.registry import all_passes
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 from xdsl.context import Context
 
 FOLDER = Path(__file__).parents[1] / "cases"

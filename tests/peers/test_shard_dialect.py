@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 from mesh_opt.dialects.shard import Shard
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
 from mesh_opt.tools.mesh_opt import main
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 from xdsl.dialects.builtin import ModuleOp
 
 INVALID = Path(__file__).parent.parent / "lit" / "dialects" / "shard"

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.printer import print_operation
+from mesh_opt.ir.text.source import Source
+from mesh_opt.ir.verification import verify
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.printing import print_operation
-from mesh_opt.tools.source import Source
-from mesh_opt.tools.verification import verify
 from xdsl.dialects.builtin import ModuleOp
 
 TESTS = Path(__file__).parents[1]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.reading import attribute
-from ....dialects.tensor_shapes import Shape, tensor_shape
+from ....ir.attribute_access import attribute
+from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import (
     DimensionFactors,
     Factor,

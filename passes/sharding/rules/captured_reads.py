@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.reading import attribute
-from ....dialects.tensor_shapes import Shape, tensor_shape
+from ....ir.attribute_access import attribute
+from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import Factor, FactorKind, FactorRule
 
 

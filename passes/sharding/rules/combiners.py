@@ -19,8 +19,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....dialects.reading import attribute
 from ....dialects.structured import StructuredView, element_type, structured_view
+from ....ir.attribute_access import attribute
 from ....sharding.sharding import ReductionKind
 from .joint_combiners import joint_combiner
 

@@ -18,8 +18,8 @@ from operator import eq, ge, gt, le, lt, ne
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr, IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....dialects.reading import attribute
 from ....dialects.structured import StructuredView
+from ....ir.attribute_access import attribute
 
 MANY = 3
 """More results than this are not tried: the triples become too many."""

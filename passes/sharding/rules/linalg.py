@@ -22,7 +22,7 @@ from xdsl.ir.affine import (
 )
 
 from ....dialects.structured import IteratorType, StructuredView, structured_view
-from ....dialects.tensor_shapes import Shape, tensor_shape
+from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import (
     DimensionFactors,
     Factor,

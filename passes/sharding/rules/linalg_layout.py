@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from ....dialects.tensor_shapes import Shape, tensor_shape
+from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import FactorKind, FactorRule
 from .builder import RuleBuilder, integer, integers
 from .registry import rule

@@ -12,7 +12,7 @@ from math import gcd
 
 from xdsl.ir import Operation
 
-from ....dialects.tensor_shapes import Shape, tensor_shape
+from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import DimensionFactors, FactorKind, FactorRule
 from .builder import RuleBuilder
 

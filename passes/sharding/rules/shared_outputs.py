@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.tensor_shapes import Shape, tensor_shape
+from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.cost import known_extents
 from ....sharding.factors import Factor, FactorKind, FactorRule
 from ....sharding.projection import back, project

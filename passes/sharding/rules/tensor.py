@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from ....dialects.tensor_shapes import tensor_shape
+from ....ir.tensor_types import tensor_shape
 from ....sharding.factors import FactorKind, FactorRule, Window
 from .builder import RuleBuilder, elementwise_rule, integer, integers
 from .registry import rule

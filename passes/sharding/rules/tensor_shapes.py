@@ -7,8 +7,8 @@ from typing import cast
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
-from ....dialects.reading import attribute
-from ....dialects.tensor_shapes import tensor_shape
+from ....ir.attribute_access import attribute
+from ....ir.tensor_types import tensor_shape
 from ....sharding.factors import FactorRule
 from .builder import RuleBuilder
 from .registry import rule

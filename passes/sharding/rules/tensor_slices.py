@@ -10,8 +10,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
 
-from ....dialects import rank_reduction
-from ....dialects.tensor_shapes import Shape, tensor_shape
+from ....ir import attribute_access as rank_reduction
+from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import FactorKind, FactorRule, Window
 from .builder import RuleBuilder, integers
 from .registry import rule

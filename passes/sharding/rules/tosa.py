@@ -5,8 +5,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
 
-from ....dialects.reading import attribute
-from ....dialects.tensor_shapes import tensor_shape
+from ....ir.attribute_access import attribute
+from ....ir.tensor_types import tensor_shape
 from ....sharding.factors import FactorRule
 from .builder import RuleBuilder, elementwise_rule, integer
 from .combiners import combiner_of

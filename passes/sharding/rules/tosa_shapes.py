@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation
 
-from ....dialects.reading import attribute
-from ....dialects.tensor_shapes import tensor_shape
+from ....ir.attribute_access import attribute
+from ....ir.tensor_types import tensor_shape
 from ....sharding.factors import FactorKind, FactorRule, Window
 from .builder import RuleBuilder, integer, integers
 from .registry import rule

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from ....dialects.tensor_shapes import Shape, tensor_shape
+from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import FactorKind, FactorRule, Window
 from .builder import RuleBuilder, integers
 from .combiners import combiner_of

@@ -14,11 +14,11 @@ from mesh_opt.api import (
     Program,
     compile,
 )
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.registry import all_passes
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "mlp_dp_tp.mlir"

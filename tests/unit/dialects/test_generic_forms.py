@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 
 import pytest
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
 from mesh_opt.tools.mesh_opt import main
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 
 R = "!stream.resource<*>"
 VALUES = f'%s, %r = "test.op"() : () -> (index, {R})\n'

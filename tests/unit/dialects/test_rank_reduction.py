@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from mesh_opt.dialects.rank_reduction import kept_dimensions
+from mesh_opt.ir.attribute_access import kept_dimensions
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 

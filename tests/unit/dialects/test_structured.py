@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from mesh_opt.dialects.structured import IteratorType, StructuredView, structured_view
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 

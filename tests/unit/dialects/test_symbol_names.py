@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mesh_opt.dialects.symbol_names import fresh_name, names_in, numbered_name, symbol
+from mesh_opt.ir.symbols import fresh_name, names_in, numbered_name, symbol
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 
 PROGRAM = """
 module @outer {

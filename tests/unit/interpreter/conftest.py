@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mesh_opt.dialects.diagnostics import OperationError
 from mesh_opt.interpreter.run import run, run_spmd
+from mesh_opt.ir.diagnostics import OperationError
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
+from mesh_opt.ir.verification import verification_errors
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
-from mesh_opt.tools.verification import verification_errors
 
 Execute = Callable[..., list[np.ndarray[Any, Any]]]
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from mesh_opt.interpreter.arith import to_float
 from mesh_opt.interpreter.run import run
 from mesh_opt.interpreter.values import from_integer, signed
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 from xdsl.dialects.builtin import IntegerType
 
 WIDTHS = [1, 3, 8, 16, 32, 64]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mesh_opt.dialects.diagnostics import OperationError
+from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.sharding.local_shape import default_borders
 
 Array = np.ndarray[Any, Any]

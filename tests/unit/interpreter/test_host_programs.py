@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import argument_types, find_function, public_functions, run
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 
 CASES = Path(__file__).parents[2] / "cases" / "encoding"
 

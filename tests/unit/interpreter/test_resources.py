@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from mesh_opt.api import ExecutionError, compile
-from mesh_opt.dialects.diagnostics import OperationError
 from mesh_opt.interpreter.run import public_functions, run
+from mesh_opt.ir.diagnostics import OperationError
 
 DEVICES = """
 #cpu = #hal.executable.target<"llvm-cpu", "x", {

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mesh_opt.dialects.diagnostics import OperationError
+from mesh_opt.ir.diagnostics import OperationError
 
 
 def _ones(count: int) -> list[list[Any]]:

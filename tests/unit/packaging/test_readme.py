@@ -8,10 +8,10 @@ import shlex
 from pathlib import Path
 
 import pytest
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
 from mesh_opt.tools.run_lines import TOOLS
-from mesh_opt.tools.source import Source
 from xdsl.context import Context
 
 ROOT = Path(__file__).parents[3]

@@ -6,10 +6,10 @@ import io
 
 import pytest
 from mesh_opt.dialects.registry import register_dialects
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.sharding.cost_report import Cost, function_cost, render_report
 from mesh_opt.tools.mesh_opt import main
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp

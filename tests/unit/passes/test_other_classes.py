@@ -7,15 +7,15 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from mesh_opt.dialects.extension import variant
 from mesh_opt.dialects.registry import register_dialects
+from mesh_opt.ir.dialect_extension import variant
+from mesh_opt.ir.nesting_limits import deep_recursion
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.printer import print_operation
+from mesh_opt.ir.text.source import Source
+from mesh_opt.ir.verification import verify
 from mesh_opt.passes.registry import OWN_PASSES
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.limits import deep_recursion
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.printing import print_operation
-from mesh_opt.tools.source import Source
-from mesh_opt.tools.verification import verify
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 from xdsl.ir import Operation

@@ -11,7 +11,7 @@ import pytest
 from mesh_opt import api
 from mesh_opt.backend.compile import compile_program
 from mesh_opt.backend.elements import F32
-from mesh_opt.dialects.diagnostics import OperationError
+from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.runtime.collectives import Collective
 from mesh_opt.runtime.communicator import Communicator
 from mesh_opt.runtime.threads import ThreadGroup

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 from xdsl.utils.exceptions import ParseError
 
 

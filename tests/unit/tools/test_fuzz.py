@@ -14,10 +14,10 @@ from functools import cache
 
 import pytest
 from fuzzing import limits, programs
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
 from mesh_opt.tools.mesh_opt import main
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 
 INPUTS = int(os.environ.get("MESH_OPT_FUZZ_INPUTS", "400"))
 FIRST = int(os.environ.get("MESH_OPT_FUZZ_FIRST", "0"))

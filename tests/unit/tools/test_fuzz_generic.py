@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 from fuzzing import limits, programs
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.tools import mesh_run
 from mesh_opt.tools.driver import new_context
 from mesh_opt.tools.mesh_opt import main
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
-from mesh_opt.tools.lexer import SourceLexer
-from mesh_opt.tools.source import Source
+from mesh_opt.ir.text.lexer import SourceLexer
+from mesh_opt.ir.text.source import Source
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind

@@ -8,10 +8,10 @@ import time
 from typing import Any
 
 import pytest
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.printer import print_operation
+from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.printing import print_operation
-from mesh_opt.tools.source import Source
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, FusedLoc, StringAttr
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import ParseError

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import mesh_opt.tools.mesh_opt as tool
 import pytest
-from mesh_opt.dialects.diagnostics import OperationError, remark
+from mesh_opt.ir.diagnostics import OperationError, remark
+from mesh_opt.ir.text import source
 from mesh_opt.passes import registry
-from mesh_opt.tools import remarks, source
+from mesh_opt.tools import remarks
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass

@@ -6,11 +6,11 @@ import sys
 import time
 
 import pytest
+from mesh_opt.ir.nesting_limits import MAXIMUM_NESTING
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.printer import print_operation
+from mesh_opt.ir.text.source import Source, split_source
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.limits import MAXIMUM_NESTING
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.printing import print_operation
-from mesh_opt.tools.source import Source, split_source
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, NameLoc, UnknownLoc
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.printer import print_operation
+from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.printing import print_operation
-from mesh_opt.tools.source import Source
 
 
 def printed(text: str, *, generic: bool = False) -> str:

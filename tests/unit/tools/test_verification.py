@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from mesh_opt.dialects import symbol_lookup
-from mesh_opt.dialects.diagnostics import OperationError
-from mesh_opt.dialects.reading import symbol_name
+from mesh_opt.ir import symbols as symbol_lookup
+from mesh_opt.ir.attribute_access import symbol_name
+from mesh_opt.ir.diagnostics import OperationError
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
+from mesh_opt.ir.verification import verification_errors, verify
 from mesh_opt.tools.diagnostics import place_of
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
-from mesh_opt.tools.verification import verification_errors, verify
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 

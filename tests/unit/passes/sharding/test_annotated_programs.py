@@ -14,7 +14,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mesh_opt.dialects.diagnostics import OperationError
+from mesh_opt.ir.diagnostics import OperationError
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.sharding.annotations import SHARD, annotation_of
 from mesh_opt.passes.sharding.rules.registry import factor_rule
 from mesh_opt.passes.sharding.shard_complete import ShardCompletePass
@@ -23,8 +25,6 @@ from mesh_opt.sharding.cost import known_extents
 from mesh_opt.sharding.projection import project
 from mesh_opt.sharding.sharding import Axes, Sharding
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 

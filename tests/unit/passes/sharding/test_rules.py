@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.sharding.rules.builder import elementwise_rule
 from mesh_opt.passes.sharding.rules.registry import factor_rule, rule
 from mesh_opt.passes.sharding.rules.reshapes import common_factors
 from mesh_opt.passes.sharding.rules.rule_cache import RuleCache
 from mesh_opt.passes.sharding.rules.tensor_slices import kept_dimensions
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 from xdsl.dialects.test import TestOp as UnknownOp
 from xdsl.ir import Operation
 

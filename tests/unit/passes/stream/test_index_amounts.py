@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from mesh_opt.passes.stream.index_amounts import Amount, is_contiguous, is_multiple, reaches_end
+from mesh_opt.ir.index import Amount, is_contiguous, is_multiple, reaches_end
 from xdsl.dialects.arith import ConstantOp
 
 

@@ -6,12 +6,12 @@ import ast
 from pathlib import Path
 
 import pytest
-from mesh_opt.dialects.diagnostics import OperationError
+from mesh_opt.ir.diagnostics import OperationError
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.stream.layout_origin import LayoutOrigins
 from mesh_opt.passes.stream.specialize_encodings import SpecializeEncodingsPass
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 from xdsl.dialects.builtin import ModuleOp
 
 ROOT = Path(__file__).parents[4]

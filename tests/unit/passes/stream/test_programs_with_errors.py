@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from mesh_opt.dialects.affinity import AffinityAnalysisDialectInterface, TargetResolver
-from mesh_opt.dialects.diagnostics import OperationError
+from mesh_opt.ir.diagnostics import OperationError
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.stream.encode_host_tensors import EncodeHostTensorsPass
 from mesh_opt.passes.stream.specialize_encodings import SpecializeEncodingsPass
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.parsing import parse_module
-from mesh_opt.tools.source import Source
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition

@@ -1,18 +1,16 @@
-"""Lists of numbers some of which are values: `[1, %i]` is `(1, DYNAMIC_INDEX)` and `(%i,)`.
-
-The numbers are kept in a property, with `DYNAMIC_INDEX` as a mark for a hole, and the values that
-fill the holes are operands.
-"""
+"""Lists of numbers some of which are dynamic: `[1, %i]` is `(1, DYNAMIC_INDEX)` and `(%i,)`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, i64
 from xdsl.ir import SSAValue
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
+
+from ..tiling.packed_layouts import DYNAMIC_TILE
 
 ValueT = TypeVar("ValueT")
 
@@ -66,3 +64,35 @@ def split_list(mixed: Sequence[int | SSAValue]) -> tuple[list[int], list[SSAValu
     """The inverse of `mixed_list`."""
     numbers = [item if isinstance(item, int) else DYNAMIC_INDEX for item in mixed]
     return numbers, [item for item in mixed if not isinstance(item, int)]
+
+
+DYNAMIC_SIZE = DYNAMIC_TILE
+"""How `?` is kept: as MLIR's `ShapedType::kDynamic`."""
+
+
+def parse_sizes(parser: AttrParser) -> ArrayAttr[IntegerAttr]:
+    """`[?, 33, 40]`."""
+
+    def parse_one() -> IntegerAttr:
+        if parser.parse_optional_punctuation("?") is not None:
+            return IntegerAttr(DYNAMIC_SIZE, i64)
+        return IntegerAttr(parser.parse_integer(), i64)
+
+    return ArrayAttr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_one))
+
+
+def print_sizes(printer: Printer, sizes: ArrayAttr[IntegerAttr]) -> None:
+    """The inverse of `parse_sizes`."""
+
+    def print_one(size: IntegerAttr) -> None:
+        number = size.value.data
+        printer.print_string("?" if number == DYNAMIC_SIZE else str(number))
+
+    with printer.in_square_brackets():
+        printer.print_list(sizes, print_one)
+
+
+def known_sizes(sizes: ArrayAttr[IntegerAttr]) -> tuple[int | None, ...]:
+    """The sizes as numbers, `None` for one that is not known."""
+    numbers = (size.value.data for size in sizes)
+    return tuple(None if number == DYNAMIC_SIZE else number for number in numbers)

@@ -38,13 +38,18 @@ from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, PyRDLErro
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
-from ..passes.garbage_collection import without_garbage_collection
-from .alias_sizes import AliasSizes
+from ...passes.garbage_collection import without_garbage_collection
+from ..nesting_limits import (
+    MAXIMUM_ALIAS_SIZE,
+    MAXIMUM_INTEGER_WIDTH,
+    MAXIMUM_NESTING,
+    deep_recursion,
+)
+from .aliases import AliasSizes
 from .lexer import SourceLexer
-from .limits import MAXIMUM_ALIAS_SIZE, MAXIMUM_INTEGER_WIDTH, MAXIMUM_NESTING, deep_recursion
 from .literal_parser import LiteralParser
-from .mended_forms import PARSERS, UNKNOWN_PROPERTIES
 from .source import Source
+from .xdsl_compat.func_syntax import PARSERS, UNKNOWN_PROPERTIES
 
 _TYPE_SPELLING = re.compile(r"[!a-zA-Z_][\w$.]*+(?:<(?:[^<>\"-]++|<[^<>\"-]*+>)*+>)?", re.ASCII)
 """The text of most types. Where it ends elsewhere than the parser does, nothing is remembered."""

@@ -1,12 +1,12 @@
-"""Whether code is alike: in every operation, type and attribute, but for the names of values."""
+"""Equality of code up to the names of values, and small numbers for attributes."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import cast
 
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-
-from .attribute_numbers import AttributeNumbers
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue
 
 
 class Structures:
@@ -43,3 +43,30 @@ class Structures:
 
     def _dictionary(self, entries: dict[str, Attribute]) -> Hashable:
         return tuple(sorted((key, self._numbers.number(value)) for key, value in entries.items()))
+
+
+class AttributeNumbers:
+    """Equal attributes have equal numbers."""
+
+    def __init__(self) -> None:
+        self._by_identity: dict[int, int] = {}
+        self._by_value: dict[Hashable, int] = {}
+        self._kept: list[Attribute] = []
+        """Every object seen: an identity is only good while its object lives."""
+
+    def number(self, attribute: Attribute) -> int:
+        """The number of an attribute; a new one if none like it was seen before."""
+        found = self._by_identity.get(id(attribute))
+        if found is None:
+            self._kept.append(attribute)
+            found = self._by_value.setdefault(self._value(attribute), len(self._by_value))
+            self._by_identity[id(attribute)] = found
+        return found
+
+    def _value(self, attribute: Attribute) -> Hashable:
+        """Something that is equal for equal attributes: its class and the numbers of its parts."""
+        if isinstance(attribute, ParametrizedAttribute):
+            return type(attribute), *map(self.number, attribute.parameters)
+        if isinstance(attribute, ArrayAttr):
+            return ArrayAttr, *map(self.number, cast("ArrayAttr[Attribute]", attribute).data)
+        return attribute

@@ -1,11 +1,8 @@
-"""Tensor types in the terms of the algebras of sharding and tiling, which know no IR.
-
-A size that a type leaves open is `None`; verifiers, who want it negative as types have it, use
-`shape_checks.py`.
-"""
+"""Tensor types as the sharding and tiling algebras see them, and checks of shapes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import cast
 
@@ -16,6 +13,7 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from ..tiling.element_types import ElementType, element_type
 from .diagnostics import OperationError
@@ -60,3 +58,34 @@ def element_named(type_: Attribute) -> ElementType:
 def element_of(tensor: TensorType[Attribute]) -> ElementType:
     """The element type of a tensor. Raises `ValueError` if it has no known size."""
     return element_named(tensor.element_type)
+
+
+StaticShape = tuple[int, ...]
+
+
+def ranked_type(value: SSAValue) -> TensorType[Attribute]:
+    """The type of a ranked tensor. Raises `VerifyException` for a value of another type."""
+    value_type = value.type
+    if not isinstance(value_type, TensorType):
+        raise VerifyException(f"expected a ranked tensor, but got '{value_type}'")
+    return cast("TensorType[Attribute]", value_type)
+
+
+def static_shape(value: SSAValue) -> StaticShape:
+    """The sizes of a ranked tensor. Raises `VerifyException` for a value of another type."""
+    return tuple(ranked_type(value).get_shape())
+
+
+def sizes_agree(left: int, right: int) -> bool:
+    """Whether two sizes may be one: an open one agrees with all."""
+    return left == right or left < 0 or right < 0
+
+
+def shapes_agree(left: Sequence[int], right: Sequence[int]) -> bool:
+    """Whether two shapes may be one."""
+    return len(left) == len(right) and all(map(sizes_agree, left, right))
+
+
+def shape_text(shape: Sequence[int], separator: str = ", ") -> str:
+    """`4, ?`."""
+    return separator.join("?" if size < 0 else str(size) for size in shape)

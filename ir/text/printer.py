@@ -21,13 +21,12 @@ from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.irdl import IRDLOperation
 from xdsl.printer import Printer
 
-from ..dialects.alias_names import alias_name
-from ..dialects.reading import is_splat
+from ..attribute_access import is_splat
+from ..nesting_limits import deep_recursion
 from .affine_text import affine_text
-from .alias_definitions import AliasDefinitions
-from .dense_bits import to_stored
-from .limits import deep_recursion
-from .mended_forms import PRINTERS, WITHOUT_ATTRIBUTES
+from .aliases import AliasDefinitions, alias_name
+from .dense_literals import to_stored
+from .xdsl_compat.func_syntax import PRINTERS, WITHOUT_ATTRIBUTES
 
 _LISTED = 100
 """Constants of at most so many elements are printed as lists of them, as MLIR does."""

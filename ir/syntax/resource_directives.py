@@ -23,7 +23,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from .syntax import (
+from .rows import (
     ATTRIBUTES_WITH_KEYWORD,
     AttributeValue,
     Directive,

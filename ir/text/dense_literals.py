@@ -1,27 +1,27 @@
-"""`dense<...>` without a parser's step for every number in it.
-
-A literal that is made of plain decimal numbers is read at once, and a single number for all
-elements is packed once. Whatever else there is (hexadecimal bits, complex numbers, mistakes) is
-left to xDSL's way.
-"""
+"""`dense<...>`: its elements as numbers, as bits and as hexadecimal data."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
     BytesAttr,
+    ComplexType,
     DenseIntOrFPElementsAttr,
     IndexType,
     IntegerType,
     RankedStructure,
     Signedness,
 )
+from xdsl.ir import Attribute
+from xdsl.parser import AttrParser
+from xdsl.utils.lexer import Span
 
 LITERAL = re.compile(
     r"<\s*+(?P<numbers>\[[\s0-9.,eE+\[\]-]*+|-?[0-9][0-9.eE+-]*+|true|false)\s*+>\s*+:"
@@ -119,3 +119,86 @@ def _pack_integers(values: list[Number], element: IntegerType) -> bytes | None:
 def _in_signed_range(values: list[int], width: int) -> bool:
     """Whether all values are what xDSL normalises them to, without asking it one by one."""
     return -(1 << (width - 1)) <= min(values) and max(values) < 1 << (width - 1)
+
+
+Element = int | float | tuple[int, int] | tuple[float, float]
+
+
+class BitsElement(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
+    """A hexadecimal element: for float types, and complex ones of these, it is their bits."""
+
+    def to_type(
+        self, parser: AttrParser, type: AnyFloat | IntegerType | IndexType | ComplexType
+    ) -> Element:
+        """The value of this element in a tensor of a type."""
+        if isinstance(type, AnyFloat) and isinstance(self.value, int):
+            return _from_bits(parser, self.span, type, [self.value])[0]
+        if isinstance(type, ComplexType) and isinstance(type.element_type, AnyFloat):
+            parts = self.value
+            if isinstance(parts, tuple) and all(isinstance(part, int) for part in parts):
+                integers = [int(part) for part in parts]
+                real, imaginary = _from_bits(parser, self.span, type.element_type, integers)
+                return real, imaginary
+        return super().to_type(parser, type)
+
+
+def _from_bits(
+    parser: AttrParser, span: Span, float_type: AnyFloat, numbers: Sequence[int]
+) -> list[float]:
+    size = float_type.compile_time_size
+    if any(not 0 <= number < 1 << (8 * size) for number in numbers):
+        parser.raise_error(
+            f"hexadecimal float constant out of range for {float_type}", span.start, span.end
+        )
+    raw = b"".join(number.to_bytes(size, "little") for number in numbers)
+    return list(float_type.iter_unpack(raw))
+
+
+_SAME_BYTES = (8, 16, 32, 64)
+"""Widths of integers that are stored alike."""
+
+
+def _width(element: Attribute) -> int | None:
+    return cast(IntegerType, element).width.data if isinstance(element, IntegerType) else None
+
+
+def from_stored(data: bytes, literal_type: RankedStructure[Any]) -> bytes | None:
+    """What xDSL keeps for the bytes that MLIR keeps; None if they are too few or too many."""
+    element: Any = literal_type.element_type
+    count = math.prod(literal_type.get_shape())
+    width = _width(element)
+    if width is None or width in _SAME_BYTES:
+        size = element.compile_time_size
+        if len(data) == size:
+            return data * count
+        return data if len(data) == size * count else None
+    numbers = _numbers(data, width, count)
+    if numbers is None:
+        return None
+    return element.pack([element.get_normalized_value(number) for number in numbers])
+
+
+def _numbers(data: bytes, width: int, count: int) -> Sequence[int] | None:
+    size = max(1, (width + 7) // 8)
+    if len(data) == size:
+        data *= count
+    if len(data) == size * count:
+        mask = (1 << width) - 1
+        chunks = (data[at : at + size] for at in range(0, len(data), size))
+        return [int.from_bytes(chunk, "little") & mask for chunk in chunks]
+    if width == 1 and len(data) == (count + 7) // 8:
+        return [data[at >> 3] >> (at & 7) & 1 for at in range(count)]
+    return None
+
+
+def to_stored(constant: DenseIntOrFPElementsAttr[Any]) -> bytes | None:
+    """The bytes that MLIR keeps of a constant; None where its versions differ in that."""
+    element: Any = constant.get_element_type()
+    width = _width(element)
+    if width is None or width in _SAME_BYTES:
+        return constant.data.data
+    if width == 1:
+        return None
+    size, mask = (width + 7) // 8, (1 << width) - 1
+    numbers = cast(Sequence[int], constant.get_values())
+    return b"".join((number & mask).to_bytes(size, "little") for number in numbers)

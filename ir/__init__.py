@@ -1,0 +1,1 @@
+"""What every dialect and pass needs of IR, whatever the dialect."""

@@ -1,0 +1,1 @@
+"""Text to IR and IR to text."""
