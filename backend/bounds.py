@@ -13,7 +13,7 @@ import numpy as np
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, AffineMap
 
-from ..dialects.structured import StructuredView
+from ..dialects.linalg.structured_view import StructuredView
 from ..interpreter.loops import (
     Extents,
     check_linear,

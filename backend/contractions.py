@@ -18,7 +18,7 @@ from math import prod
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from ..dialects.structured import IteratorType, StructuredView
+from ..dialects.linalg.structured_view import IteratorType, StructuredView
 from .code import Code, Term
 from .elements import F32, F64, Element, element_by_name
 from .expressions import write_element

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..dialects.structured import structured_view
+from ..dialects.linalg.structured_view import structured_view
 from ..interpreter.registry import (
     find_brancher,
     find_entry,

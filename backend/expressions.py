@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
-from ..dialects.structured import StructuredView, structured_view
+from ..dialects.linalg.structured_view import StructuredView, structured_view
 from ..ir.attribute_access import integer, integers, operand_groups
 from ..ir.diagnostics import OperationError
 from .choices import inside, write_concatenation

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import AnyFloat, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from ..dialects.structured import IteratorType, StructuredView, structured_view
+from ..dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ..interpreter.values import element_type
 from ..ir.attribute_access import integers, operand_groups
 from ..ir.diagnostics import OperationError

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from ..dialects.structured import structured_view
+from ..dialects.linalg.structured_view import structured_view
 from ..interpreter.values import integer_width
 from ..ir.attribute_access import integer
 from . import intervals

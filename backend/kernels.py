@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, AffineMap
 
-from ..dialects.structured import StructuredView, structured_view
+from ..dialects.linalg.structured_view import StructuredView, structured_view
 from ..ir.attribute_access import integer, operand_groups
 from ..ir.diagnostics import OperationError
 from .code import Term

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from xdsl.ir import Operation, SSAValue
 
-from ..dialects.structured import structured_view
+from ..dialects.linalg.structured_view import structured_view
 from ..interpreter.values import element_type
 from .code import Term
 from .elements import element_of

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation
 
-from ..dialects.encoding_interfaces import Tensor as TensorType
+from ..dialects.iree_encoding.interfaces import Tensor as TensorType
 from ..interpreter.storage import (
     Resource,
     check_contents,

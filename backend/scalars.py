@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.arith_flags import rounding_mode, rounds_to_nearest_even
+from ..dialects.arith.flags import rounding_mode, rounds_to_nearest_even
 from ..interpreter.values import element_type
 from ..ir.diagnostics import OperationError
 from .code import Code, Term

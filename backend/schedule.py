@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..dialects.structured import structured_view
+from ..dialects.linalg.structured_view import structured_view
 from ..interpreter.values import element_type
 from .contractions import PackedProduct, contraction_of
 from .elements import Element, element_of

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
-from ..dialects.structured import structured_view
+from ..dialects.linalg.structured_view import structured_view
 from ..interpreter import tensor, tosa, tosa_data
 from ..interpreter.linalg import packed_shape, packing_groups, tile_sizes, unpacked_shape
 from ..interpreter.loops import check_indices

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from mesh_opt.dialects.structured import IteratorType, structured_view
+from mesh_opt.dialects.linalg.structured_view import IteratorType, structured_view
 from xdsl.ir import Operation
 
 

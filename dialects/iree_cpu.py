@@ -22,15 +22,15 @@ from ..tiling.convolutions import convolution_layout
 from ..tiling.packed_layouts import IDENTITY, PackedLayout
 from ..tiling.solve import packed_layout
 from ..tiling.targets import Target, VmvxTarget, cpu_target, ukernels_enabled
-from .encoding_info import ENCODING_INFO, encoding_info, packed_layout_of
-from .encoding_interfaces import (
+from .iree_encoding.interfaces import (
     ContractionEncoding,
     ConvolutionEncoding,
     EncodingError,
     EncodingSolverInterface,
     Tensor,
 )
-from .printing import Spelling
+from .iree_encoding.packed_layout_dict import ENCODING_INFO, encoding_info, packed_layout_of
+from .iree_encoding.spelling import Spelling
 
 ENCODING_ATTRIBUTE = "encoding_attr"
 """Under this key today's VMVX resolver keeps the encoding that it has laid out."""

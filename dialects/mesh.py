@@ -1,10 +1,4 @@
-"""The `mesh` dialect, from which `shard` comes: the same operations in the older spelling.
-
-Definitions are those of `shard`, with `mesh` and `mesh_axes` for `grid` and `grid_axes`. Two
-operations differ in more than words: `mesh.shard_shape` names the device by its number, and
-`mesh.shard` may hold its sharding as an attribute, as LLVM 19 prints it. `convert-mesh-to-shard`
-turns all of it into `shard`.
-"""
+"""The `mesh` dialect, from which `shard` comes: the same operations in the older spelling."""
 
 from __future__ import annotations
 
@@ -15,11 +9,14 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     FlatSymbolRefAttr,
     IndexType,
+    NoneAttr,
+    SymbolRefAttr,
     TensorType,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, SSAValue
 from xdsl.irdl import (
+    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -29,35 +26,42 @@ from xdsl.irdl import (
     traits_def,
     var_result_def,
 )
-from xdsl.parser import Parser
+from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .mesh_attributes import (
-    MESH_SPELLING,
-    MeshAxesArrayAttr,
-    MeshReductionKindAttr,
-    MeshShardAttr,
-    MeshShardingType,
+from ..sharding.sharding import Axes, ReductionKind
+from .shard.annotations import GetShardingDefinition, ShardingDefinition, sharding_definition
+from .shard.attributes import (
+    AxesArrayAttr,
+    AxesAttr,
+    IndicesAttr,
+    ReductionKindAttr,
+    ShardingType,
+    Spelling,
+    axes_attribute,
+    indices_attribute,
+    parse_axes,
+    print_axes,
 )
-from .shard_annotation_operations import (
-    GetShardingDefinition,
-    ShardingDefinition,
-    sharding_definition,
+from .shard.checks import (
+    check_sharding_by_itself,
+    check_sharding_of_tensor,
+    check_sharding_on_grid,
+    resolve_grid,
 )
-from .shard_attributes import AxesAttr, IndicesAttr, Spelling, axes_attribute, indices_attribute
-from .shard_checks import resolve_grid
-from .shard_collective import Collective
-from .shard_device_operations import (
-    BroadcastDefinition,
-    GatherDefinition,
-    RecvDefinition,
-    ReduceDefinition,
-    ScatterDefinition,
-    SendDefinition,
+from .shard.collective_base import Collective
+from .shard.collectives import (
+    AllGatherDefinition,
+    AllReduceDefinition,
+    AllSliceDefinition,
+    AllToAllDefinition,
+    ReduceScatterDefinition,
+    ShiftDefinition,
+    UpdateHaloDefinition,
 )
-from .shard_grid_operations import (
+from .shard.grids import (
     GridDefinition,
     GridShapeDefinition,
     NeighborsLinearIndicesDefinition,
@@ -65,20 +69,15 @@ from .shard_grid_operations import (
     ProcessLinearIndexDefinition,
     ProcessMultiIndexDefinition,
 )
-from .shard_group_operations import (
-    AllGatherDefinition,
-    AllReduceDefinition,
-    AllSliceDefinition,
-    AllToAllDefinition,
-    ReduceScatterDefinition,
+from .shard.rooted_collectives import (
+    BroadcastDefinition,
+    GatherDefinition,
+    RecvDefinition,
+    ReduceDefinition,
+    ScatterDefinition,
+    SendDefinition,
 )
-from .shard_neighbor_operations import ShiftDefinition, UpdateHaloDefinition
-from .shard_sharding_checks import (
-    check_sharding_by_itself,
-    check_sharding_of_tensor,
-    check_sharding_on_grid,
-)
-from .shard_syntax import (
+from .shard.syntax import (
     INDEX,
     Clause,
     Form,
@@ -88,6 +87,89 @@ from .shard_syntax import (
     parse_dimensions,
     print_attributes,
     print_dimensions,
+)
+
+
+@irdl_attr_definition
+class MeshAxesArrayAttr(AxesArrayAttr):
+    """`#mesh<axisarray[[0], []]>`."""
+
+    name = "mesh.axisarray"
+
+
+@irdl_attr_definition
+class MeshReductionKindAttr(ReductionKindAttr):
+    """`#mesh.partial<max>`, and `<max>` in operations, as LLVM 19 has it.
+
+    Later versions write `#mesh<partial max>` and `max`, which is read as well.
+    """
+
+    name = "mesh.partial"
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            super().print_parameters(printer)
+
+
+@irdl_attr_definition
+class MeshShardingType(ShardingType):
+    """`!mesh.sharding`."""
+
+    name = "mesh.sharding"
+
+
+@irdl_attr_definition
+class MeshShardAttr(ParametrizedAttribute):
+    """A sharding as an attribute, as LLVM 19 and older have it.
+
+    `#mesh.shard<@mesh0, [[0]], partial = sum[1]>`, in `mesh.shard` without the `#mesh.shard`.
+    """
+
+    name = "mesh.shard"
+
+    mesh: SymbolRefAttr
+    split_axes: MeshAxesArrayAttr
+    partial_type: MeshReductionKindAttr | NoneAttr
+    partial_axes: AxesAttr | NoneAttr
+
+    @property
+    def partial(self) -> tuple[ReductionKind, Axes] | None:
+        """The pending reduction and its axes."""
+        if isinstance(self.partial_type, NoneAttr) or isinstance(self.partial_axes, NoneAttr):
+            return None
+        return self.partial_type.reduction, self.partial_axes.get_values()
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            mesh = SymbolRefAttr(parser.parse_symbol_name())
+            parser.parse_punctuation(",")
+            split_axes = MeshAxesArrayAttr.parse_lists(parser)
+            if parser.parse_optional_punctuation(",") is None:
+                return (mesh, split_axes, NoneAttr(), NoneAttr())
+            parser.parse_keyword("partial")
+            parser.parse_punctuation("=")
+            kind = MeshReductionKindAttr.parse_keyword(parser)
+            return (mesh, split_axes, kind, parse_axes(parser))
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_symbol_name(self.mesh.root_reference.data)
+            printer.print_string(", ")
+            self.split_axes.print_parameters(printer)
+            kind, axes = self.partial_type, self.partial_axes
+            if not isinstance(kind, NoneAttr) and not isinstance(axes, NoneAttr):
+                printer.print_string(f", partial = {kind.kind.data}")
+                print_axes(printer, axes)
+
+
+MESH_SPELLING = Spelling(
+    "mesh",
+    MeshAxesArrayAttr,
+    MeshReductionKindAttr,
+    MeshShardingType,
+    words={"grid": "mesh", "grid_axes": "mesh_axes"},
+    kind_prefix="",
 )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.arith_flags import rounding_mode, rounds_to_nearest_even
+from ..dialects.arith.flags import rounding_mode, rounds_to_nearest_even
 from ..ir.attribute_access import attribute, integer, operation_name
 from ..ir.diagnostics import OperationError
 from .constants import constant_array

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from ..dialects.encoding_interfaces import Tensor
+from ..dialects.iree_encoding.interfaces import Tensor
 from ..ir.diagnostics import OperationError
 from .storage import Resource, read_tensor, stored_bytes, write_tensor
 from .values import Array, Value, shape_text

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.named_parameters import NamedParameter
+from ..dialects.stream.parameters import NamedParameter
 from ..ir.diagnostics import OperationError
 from .values import (
     Array,

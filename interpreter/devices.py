@@ -14,9 +14,7 @@ from typing import cast
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, SymbolRefAttr
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.affinity import AffinityAttribute, affinity_of
-from ..dialects.grid_devices import process_devices
-from ..dialects.hal_targets import (
+from ..dialects.hal.targets import (
     DEVICE,
     DeviceAliasAttr,
     DeviceFallbackAttr,
@@ -24,6 +22,8 @@ from ..dialects.hal_targets import (
     DeviceSelectAttr,
     DeviceTargetAttr,
 )
+from ..dialects.shard.boundary import process_devices
+from ..dialects.stream.affinity import AffinityAttribute, affinity_of
 from ..ir.attribute_access import attribute, operation_name, symbol_name
 from ..ir.diagnostics import OperationError
 from ..sharding.grid import Grid

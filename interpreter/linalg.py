@@ -9,8 +9,8 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
-from ..dialects.linalg_named_ops import NAMED_OPS
-from ..dialects.structured import structured_view
+from ..dialects.linalg.named_ops import NAMED_OPS
+from ..dialects.linalg.structured_view import structured_view
 from ..ir.attribute_access import integer, integers, mixed, operand_groups
 from ..ir.diagnostics import OperationError
 from .machine import Frame, check_alike

@@ -23,8 +23,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.encoding_interfaces import Tensor
-from ..dialects.named_parameters import NamedParameter
+from ..dialects.iree_encoding.interfaces import Tensor
+from ..dialects.stream.parameters import NamedParameter
 from ..ir.diagnostics import OperationError
 from ..ir.tensor_types import element_named
 from ..tiling.packed_arrays import from_bytes

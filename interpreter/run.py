@@ -20,7 +20,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
-from ..dialects.boundary import Boundary, argument_boundary, result_boundary
+from ..dialects.shard.boundary import Boundary, argument_boundary, result_boundary
 from ..ir.attribute_access import attribute, integers, operation_name, symbol_name
 from ..ir.diagnostics import OperationError
 from ..sharding.collective_matching import COLLECTIVES

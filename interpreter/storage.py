@@ -18,14 +18,14 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.encoding_interfaces import (
+from ..dialects.iree_encoding.interfaces import (
     EncodingError,
     LayoutInterface,
     Tensor,
     tensor_encoding,
     with_encoding,
 )
-from ..dialects.iree_encoding_layouts import IdentityAttr
+from ..dialects.iree_encoding.layouts import IdentityAttr
 from ..ir.diagnostics import OperationError
 from ..ir.tensor_types import element_of
 from ..tiling.packed_arrays import Bytes, from_bytes, pack, packed_extents, to_bytes, unpack

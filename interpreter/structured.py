@@ -21,7 +21,7 @@ import numpy as np
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineMap
 
-from ..dialects.structured import StructuredView
+from ..dialects.linalg.structured_view import StructuredView
 from ..ir.diagnostics import OperationError
 from .contractions import contract, find_contraction
 from .loops import (

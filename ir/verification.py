@@ -10,11 +10,10 @@ from xdsl.irdl import IRDLOperation, OptPropertyDef, VerificationContext
 from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, SymbolTable
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
-from ..dialects.branch_checks import BRANCH_CHECKS
-from ..dialects.comparison_checks import COMPARISON_CHECKS
-from ..dialects.control_flow_checks import CONTROL_FLOW_CHECKS
-from ..dialects.symbol_checks import SYMBOL_CHECKS
-from ..dialects.tensor_checks import TENSOR_CHECKS
+from ..dialects.arith.comparisons import COMPARISON_CHECKS
+from ..dialects.func import SYMBOL_CHECKS
+from ..dialects.scf.checks import BRANCH_CHECKS, CONTROL_FLOW_CHECKS
+from ..dialects.tensor.checks import TENSOR_CHECKS
 from .attribute_access import symbol_name
 from .diagnostics import Note, OperationError
 from .nesting_limits import deep_recursion

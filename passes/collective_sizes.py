@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, TensorType, i64
 from xdsl.dialects.tensor import ExtractOp, FromElementsOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from ..dialects.shard import AllReduceOp, GridShapeOp, ProcessMultiIndexOp
+from ..dialects.shard.dialect import AllReduceOp, GridShapeOp, ProcessMultiIndexOp
 from ..ir.locations import builder_before
 from ..sharding.sharding import ReductionKind
 from .sharding.collectives import axes_of, dimension_of, grid_name

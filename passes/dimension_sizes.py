@@ -18,7 +18,7 @@ from xdsl.dialects.tensor import DimOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ..dialects.encoding_interfaces import Tensor
+from ..dialects.iree_encoding.interfaces import Tensor
 from ..ir.attribute_access import attribute, number_list
 from ..ir.index import constant_index
 from ..ir.index_lists import mixed_list

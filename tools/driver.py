@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import ParseError
 
-from ..dialects.printing import Spelling
+from ..dialects.iree_encoding.spelling import Spelling
 from ..dialects.registry import register_dialects
 from ..ir.diagnostics import OperationError, remarks_to
 from ..ir.nesting_limits import deep_recursion
@@ -134,7 +134,7 @@ class Driver:
         """Give the encoding dialects the names that were asked for."""
         if self._options.spelling == "as-read":
             return True
-        from ..dialects.spelling import respell
+        from ..dialects.iree_encoding.respelling import respell
 
         try:
             respell(module, cast(Spelling, self._options.spelling))

@@ -201,7 +201,7 @@ def _grid(shape: tuple[int, ...], function: Function) -> Grid:
 
 def _only_grid(program: Program) -> Grid:
     """The grid of a module whose functions do not tell: kernels have copies of it."""
-    from ..dialects.shard_checks import grid_value
+    from ..dialects.shard.checks import grid_value
     from ..ir.attribute_access import operation_name, symbol_name
 
     grids = [op for op in program.module.walk() if operation_name(op) == "shard.grid"]

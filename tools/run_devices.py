@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.ir import Attribute
 
-from ..dialects.hal_targets import (
+from ..dialects.hal.targets import (
     DeviceAliasAttr,
     DeviceFallbackAttr,
     DeviceOrdinalAttr,
@@ -15,7 +15,7 @@ from ..dialects.hal_targets import (
     DeviceTargetAttr,
     ExecutableTargetAttr,
 )
-from ..dialects.shard_checks import DEVICES
+from ..dialects.shard.checks import DEVICES
 from ..interpreter.devices import DRIVERS, device_globals
 from ..ir.attribute_access import attribute, operation_name
 from .usage_error import UsageError

@@ -9,8 +9,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
-from ...dialects.affinity import affinity_of
-from ...dialects.encoding_interfaces import (
+from ...dialects.hal.affinities import solver_of
+from ...dialects.hal.targets import ExecutableTargetAttr
+from ...dialects.iree_encoding.interfaces import (
     ContractionEncoding,
     ConvolutionEncoding,
     EncodingError,
@@ -20,8 +21,7 @@ from ...dialects.encoding_interfaces import (
     TensorEncoding,
     tensor_encoding,
 )
-from ...dialects.hal_analysis import solver_of
-from ...dialects.hal_targets import ExecutableTargetAttr
+from ...dialects.stream.affinity import affinity_of
 from ...ir.diagnostics import Note, OperationError
 from ...ir.structural_hash import AttributeNumbers
 from ...tiling.contractions import RESULT, Role

@@ -31,14 +31,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ...dialects.dispatch_tensors import (
+from ...dialects.iree_encoding.interfaces import Tensor, plain, tensor_encoding
+from ...dialects.iree_tensor_ext.dispatch_tensors import (
     DispatchTensor,
     DispatchTensorLoad,
     DispatchTensorStore,
     static_list,
 )
-from ...dialects.encoding_interfaces import Tensor, plain, tensor_encoding
-from ...dialects.linalg import NAMED_CLASSES
+from ...dialects.linalg.dialect import NAMED_CLASSES
 from ...ir.diagnostics import OperationError
 from ...ir.index import constant_index
 from ...ir.index_lists import mixed_list

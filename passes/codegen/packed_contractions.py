@@ -19,10 +19,10 @@ from typing import TypeVar, cast
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from ...dialects.encoding_interfaces import Tensor
-from ...dialects.linalg import NAMED_CLASSES, GenericOp
-from ...dialects.linalg_body_ops import YieldOp
-from ...dialects.structured import IteratorType, StructuredView, structured_view
+from ...dialects.iree_encoding.interfaces import Tensor
+from ...dialects.linalg.bodies import YieldOp
+from ...dialects.linalg.dialect import NAMED_CLASSES, GenericOp
+from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...tiling.contractions import LHS, RESULT, RHS, ContractionOperand, DimensionMap, Role
 from ...tiling.packed_layouts import PackedLayout
 from ..dimension_sizes import Size

@@ -15,8 +15,8 @@ from __future__ import annotations
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
-from ...dialects.linalg import GenericOp
-from ...dialects.structured import structured_view
+from ...dialects.linalg.dialect import GenericOp
+from ...dialects.linalg.structured_view import structured_view
 from ...tiling.packed_layouts import PackedLayout
 from ..encoding.contraction_matching import unsigned_factors
 from .packed_elementwise import copy_of

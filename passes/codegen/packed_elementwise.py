@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
-from ...dialects.linalg import GenericOp
-from ...dialects.structured import IteratorType, StructuredView, structured_view
+from ...dialects.linalg.dialect import GenericOp
+from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.tensor_types import ranked
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
 from .packed_values import PackedValues, layout_of_tiles, leaves_padding

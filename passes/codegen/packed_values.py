@@ -24,10 +24,10 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.tensor import CastOp, CollapseShapeOp, EmptyOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.encoding_interfaces import Tensor, plain
-from ...dialects.linalg_packing import PackOp, UnpackOp
-from ...dialects.linalg_region_ops import TransposeOp
-from ...dialects.tensor_reshapes import ExpandShapeOp
+from ...dialects.iree_encoding.interfaces import Tensor, plain
+from ...dialects.linalg.packing import PackOp, UnpackOp
+from ...dialects.linalg.region_ops import TransposeOp
+from ...dialects.tensor.reshapes import ExpandShapeOp
 from ...ir.diagnostics import OperationError
 from ...ir.index import constant_index
 from ...ir.locations import builder_before

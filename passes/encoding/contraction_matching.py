@@ -20,9 +20,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from ...dialects.encoding_interfaces import Tensor, tensor_encoding
-from ...dialects.iree_encoding_attributes import EncodingAttr
-from ...dialects.structured import StructuredView, structured_view
+from ...dialects.iree_encoding.attributes import EncodingAttr
+from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding
+from ...dialects.linalg.structured_view import StructuredView, structured_view
 from ...ir.index_lists import DYNAMIC_SIZE
 from ...ir.tensor_types import ranked
 from ...tiling.contractions import LHS

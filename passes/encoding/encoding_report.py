@@ -13,8 +13,7 @@ from typing import cast
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.affinity import affinity_of
-from ...dialects.encoding_interfaces import (
+from ...dialects.iree_encoding.interfaces import (
     EncodingError,
     Tensor,
     TensorEncoding,
@@ -22,6 +21,7 @@ from ...dialects.encoding_interfaces import (
     storage_formula_of,
     tensor_encoding,
 )
+from ...dialects.stream.affinity import affinity_of
 from ...ir.tensor_types import ranked
 from ...tiling.packed_layouts import DYNAMIC_TILE, PackedLayout
 from ..host_programs import host_operations

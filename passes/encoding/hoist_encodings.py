@@ -26,10 +26,10 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.affinity import AFFINITY, affinity_of
-from ...dialects.flow_tensors import TensorConstantOp
-from ...dialects.util import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
-from ...dialects.util_functions import ReturnOp
+from ...dialects.flow.tensors import TensorConstantOp
+from ...dialects.stream.affinity import AFFINITY, affinity_of
+from ...dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
+from ...dialects.util.functions import ReturnOp
 from ...ir.locations import builder_before, located_builder, replace_by
 from ...ir.symbols import fresh_name, symbol
 from ...ir.tensor_types import ranked

@@ -21,8 +21,8 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.encoding_interfaces import with_encoding
-from ...dialects.structured import IteratorType, StructuredView, structured_view
+from ...dialects.iree_encoding.interfaces import with_encoding
+from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.locations import builder_before, located_builder, replace_by
 from ...ir.tensor_types import ranked
 from ..dimension_sizes import DimensionSizes

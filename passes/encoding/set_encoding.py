@@ -28,11 +28,11 @@ from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ...dialects.encoding_interfaces import Tensor, with_encoding
-from ...dialects.iree_encoding import SetEncodingOp, UnsetEncodingOp
-from ...dialects.iree_encoding_attributes import EncodingAttr
-from ...dialects.printing import Spelling
-from ...dialects.spelling import spelled_encoding, spelling_of
+from ...dialects.iree_encoding.attributes import EncodingAttr
+from ...dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
+from ...dialects.iree_encoding.interfaces import Tensor, with_encoding
+from ...dialects.iree_encoding.respelling import spelled_encoding, spelling_of
+from ...dialects.iree_encoding.spelling import Spelling
 from ...ir.locations import builder_before
 from ..dimension_sizes import DimensionSizes
 from ..host_programs import host_operations

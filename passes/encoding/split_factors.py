@@ -21,10 +21,10 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
-from ...dialects.encoding_interfaces import tensor_encoding
-from ...dialects.linalg import GenericOp
-from ...dialects.linalg_body_ops import YieldOp
-from ...dialects.structured import IteratorType, StructuredView, structured_view
+from ...dialects.iree_encoding.interfaces import tensor_encoding
+from ...dialects.linalg.bodies import YieldOp
+from ...dialects.linalg.dialect import GenericOp
+from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.locations import builder_before
 from ...ir.tensor_types import ranked
 from ...tiling.contractions import RESULT, ContractionOperand

@@ -24,13 +24,12 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ...dialects.affinity import DEFAULT_AFFINITY
-from ...dialects.hal import Hal
-from ...dialects.hal_affinities import DeviceAffinityAttr
-from ...dialects.hal_analysis import DeviceTargets
-from ...dialects.hal_targets import DEVICE, DeviceTargetAttr, ExecutableTargetAttr
+from ...dialects.hal.affinities import DeviceAffinityAttr, DeviceTargets
+from ...dialects.hal.dialect import Hal
+from ...dialects.hal.targets import DEVICE, DeviceTargetAttr, ExecutableTargetAttr
 from ...dialects.iree_cpu import CpuEncodingResolverAttr
-from ...dialects.util import GlobalOp
+from ...dialects.stream.affinity import DEFAULT_AFFINITY
+from ...dialects.util.dialect import GlobalOp
 from ...ir.locations import located_builder
 from ...ir.symbols import fresh_name, names_in
 from ..sharding.import_annotations import import_mesh

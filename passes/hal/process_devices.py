@@ -31,12 +31,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
-from ...dialects.affinity import AFFINITY, DEFAULT_AFFINITY, AffinityAttribute
-from ...dialects.boundary import BOUNDARY_ATTRIBUTE
-from ...dialects.grid_devices import GRID, process_devices
-from ...dialects.hal_affinities import DeviceAffinityAttr
-from ...dialects.hal_targets import DEVICE, DeviceFallbackAttr, DeviceSelectAttr
-from ...dialects.util import GlobalOp
+from ...dialects.hal.affinities import DeviceAffinityAttr
+from ...dialects.hal.targets import DEVICE, DeviceFallbackAttr, DeviceSelectAttr
+from ...dialects.shard.boundary import BOUNDARY_ATTRIBUTE, GRID, process_devices
+from ...dialects.stream.affinity import AFFINITY, DEFAULT_AFFINITY, AffinityAttribute
+from ...dialects.util.dialect import GlobalOp
 from ...ir.diagnostics import Note, OperationError
 from ...ir.symbols import fresh_name, names_in, symbol
 from ..host_programs import CALLS, FUNCTIONS

@@ -42,12 +42,12 @@ from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, 
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.affinity import DEFAULT_AFFINITY, AffinityAttribute
-from ...dialects.grid_devices import GRID, process_devices
-from ...dialects.hal_targets import DEVICE
-from ...dialects.shard import ProcessLinearIndexOp
-from ...dialects.util import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp, SwitchOp
-from ...dialects.util_functions import CallOp, ReturnOp
+from ...dialects.hal.targets import DEVICE
+from ...dialects.shard.boundary import GRID, process_devices
+from ...dialects.shard.dialect import ProcessLinearIndexOp
+from ...dialects.stream.affinity import DEFAULT_AFFINITY, AffinityAttribute
+from ...dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp, SwitchOp
+from ...dialects.util.functions import CallOp, ReturnOp
 from ...ir.diagnostics import Note, OperationError
 from ...ir.index import constant_index
 from ...ir.structural_hash import AttributeNumbers

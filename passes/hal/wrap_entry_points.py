@@ -36,8 +36,7 @@ from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.rewriter import InsertPoint
 
-from ...dialects.encoding_interfaces import Tensor, tensor_encoding
-from ...dialects.hal_buffers import (
+from ...dialects.hal.buffers import (
     BufferViewAssertOp,
     BufferViewDimOp,
     BufferViewType,
@@ -46,7 +45,8 @@ from ...dialects.hal_buffers import (
     TensorExportOp,
     TensorImportOp,
 )
-from ...dialects.util_functions import FuncOp, ReturnOp
+from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding
+from ...dialects.util.functions import FuncOp, ReturnOp
 from ...ir.diagnostics import OperationError
 from ...ir.index import constant_index
 from ...ir.locations import builder_before, located_builder, replace_by

@@ -12,7 +12,7 @@ from dataclasses import replace
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.shard import ShardingOp, ShardOp
+from ...dialects.shard.dialect import ShardingOp, ShardOp
 from ...ir.attribute_access import block_of
 from ...ir.tensor_types import tensor_shape
 from ...sharding.local_shape import default_borders

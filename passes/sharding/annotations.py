@@ -26,8 +26,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...dialects.shard_attributes import AxesArrayAttr, ReductionKindAttr
-from ...dialects.shard_checks import find_grid, grid_value
+from ...dialects.shard.attributes import AxesArrayAttr, ReductionKindAttr
+from ...dialects.shard.checks import find_grid, grid_value
 from ...ir.diagnostics import Note, OperationError
 from ...ir.tensor_types import Shape, tensor_shape
 from ...sharding.grid import Grid

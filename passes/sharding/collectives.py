@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, SymbolRefAttr
 from xdsl.ir import Operation
 
-from ...dialects.shard_attributes import ReductionKindAttr
+from ...dialects.shard.attributes import ReductionKindAttr
 from ...sharding.sharding import Axes, ReductionKind
 
 ALL_REDUCE = "shard.all_reduce"

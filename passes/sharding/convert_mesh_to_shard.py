@@ -22,14 +22,15 @@ from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ...dialects import mesh, shard
-from ...dialects.mesh_attributes import (
+from ...dialects import mesh
+from ...dialects.mesh import (
     MeshAxesArrayAttr,
     MeshReductionKindAttr,
     MeshShardAttr,
     MeshShardingType,
 )
-from ...dialects.shard_attributes import (
+from ...dialects.shard import dialect as shard
+from ...dialects.shard.attributes import (
     ShardAxesArrayAttr,
     ShardReductionKindAttr,
     ShardShardingType,

@@ -32,22 +32,22 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ...dialects.sdy import (
-    MeshOp,
-    NamedComputationOp,
-    PropagationBarrierOp,
-    ShardingGroupOp,
-)
-from ...dialects.sdy_attributes import (
+from ...dialects.sdy.attributes import (
     AxisRef,
     Mesh,
     ShardingAttr,
     ShardingPerValueAttr,
     TensorSharding,
 )
-from ...dialects.shard import GridOp, ShardingOp, ShardOp
-from ...dialects.shard_checks import DEVICES
-from ...dialects.tensor_extensions import BitcastOp
+from ...dialects.sdy.dialect import (
+    MeshOp,
+    NamedComputationOp,
+    PropagationBarrierOp,
+    ShardingGroupOp,
+)
+from ...dialects.shard.checks import DEVICES
+from ...dialects.shard.dialect import GridOp, ShardingOp, ShardOp
+from ...dialects.tensor.dialect import BitcastOp
 from ...ir.attribute_access import block_of
 from ...ir.diagnostics import OperationError, remark
 from ...ir.symbols import fresh_name

@@ -34,9 +34,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from ...dialects.boundary import find_grid
-from ...dialects.shard_attributes import AxesArrayAttr
-from ...dialects.structured import StructuredView, structured_view
+from ...dialects.linalg.structured_view import StructuredView, structured_view
+from ...dialects.shard.attributes import AxesArrayAttr
+from ...dialects.shard.boundary import enclosing_grid
 from ...ir.attribute_access import number_list
 from ...ir.symbols import symbol
 from ...ir.tensor_types import ranked
@@ -321,7 +321,7 @@ class _Counter:
         cost.work += factor * prod(shape)
 
     def _collective(self, operation: Operation, cost: Cost) -> None:
-        grid = find_grid(operation, grid_name(operation))
+        grid = enclosing_grid(operation, grid_name(operation))
         axes = _axes(operation)
         sent = _sent(operation, self._sizes.shape)
         if sent is None:
@@ -355,7 +355,7 @@ def _sent(operation: Operation, shape_of: Shapes) -> float | None:
     source = operation.operands[0]
     if operation.name == "shard.update_halo":
         return _halo_bytes(operation, shape_of)
-    grid = find_grid(operation, grid_name(operation))
+    grid = enclosing_grid(operation, grid_name(operation))
     group = None if grid is None else grid.size(_axes(operation))
     shape = shape_of(source)
     if group is None or shape is None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
-from ...dialects.shard import RecvOp, SendOp
+from ...dialects.shard.dialect import RecvOp, SendOp
 from ...ir.tensor_types import shape_of
 from ...sharding.grid import Grid
 from ...sharding.pieces import Exchange, Round

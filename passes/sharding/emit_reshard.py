@@ -9,7 +9,7 @@ from itertools import pairwise
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
-from ...dialects.shard import (
+from ...dialects.shard.dialect import (
     AllGatherOp,
     AllReduceOp,
     AllSliceOp,

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.shard import GridShapeOp, ProcessMultiIndexOp
+from ...dialects.shard.dialect import GridShapeOp, ProcessMultiIndexOp
 from ...ir.tensor_types import tensor_shape
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes

@@ -12,10 +12,10 @@ from dataclasses import replace
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr
 from xdsl.ir import Operation
 
-from ...dialects.shard import GridOp
-from ...dialects.shard_attributes import AxesArrayAttr, ShardAxesArrayAttr, axes_attribute
-from ...dialects.shard_checks import DEVICES, find_grid
-from ...dialects.shard_syntax import grid_reference
+from ...dialects.shard.attributes import AxesArrayAttr, ShardAxesArrayAttr, axes_attribute
+from ...dialects.shard.checks import DEVICES, find_grid
+from ...dialects.shard.dialect import GridOp
+from ...dialects.shard.syntax import grid_reference
 from ...sharding.grid import Grid
 from ...sharding.refinement import Refinement, needed_cuts
 from .annotations import SHARD

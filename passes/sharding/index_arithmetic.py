@@ -10,9 +10,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.shard import GridShapeOp
-from ...dialects.shard_attributes import AxesAttr
-from ...dialects.shard_syntax import INDEX
+from ...dialects.shard.attributes import AxesAttr
+from ...dialects.shard.dialect import GridShapeOp
+from ...dialects.shard.syntax import INDEX
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...dialects.linalg_body_ops import YieldOp
-from ...dialects.linalg_region_ops import ReduceOp
-from ...dialects.structured import structured_view
+from ...dialects.linalg.bodies import YieldOp
+from ...dialects.linalg.region_ops import ReduceOp
+from ...dialects.linalg.structured_view import structured_view
 from ...sharding.factors import FactorKind
 from .partition_by_rule import SpreadOperation
 from .partitioner import Partitioner

@@ -16,7 +16,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...dialects.boundary import argument_boundary, find_grid
+from ...dialects.shard.boundary import argument_boundary, enclosing_grid
 from ...ir.attribute_access import attribute
 from ...ir.tensor_types import ranked
 from ...sharding.grid import Grid
@@ -140,7 +140,7 @@ def _coordinates(grid: Grid, first: frozenset[int]) -> Shape | None:
 
 
 def _multi_index(op: Operation, index: int, first: frozenset[int]) -> int | None:
-    grid = find_grid(op, grid_name(op))
+    grid = enclosing_grid(op, grid_name(op))
     coordinates = None if grid is None else _coordinates(grid, first)
     if grid is None or coordinates is None:
         return None
@@ -148,7 +148,7 @@ def _multi_index(op: Operation, index: int, first: frozenset[int]) -> int | None
 
 
 def _linear_index(op: Operation, index: int, first: frozenset[int]) -> int | None:
-    grid = find_grid(op, grid_name(op))
+    grid = enclosing_grid(op, grid_name(op))
     coordinates = None if grid is None else _coordinates(grid, first)
     if grid is None or coordinates is None:
         return None
@@ -156,7 +156,7 @@ def _linear_index(op: Operation, index: int, first: frozenset[int]) -> int | Non
 
 
 def _grid_shape(op: Operation, index: int, first: frozenset[int]) -> int | None:
-    grid = find_grid(op, grid_name(op))
+    grid = enclosing_grid(op, grid_name(op))
     return None if grid is None else grid.shape[(axes_of(op, "axes") or range(grid.rank))[index]]
 
 

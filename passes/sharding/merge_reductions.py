@@ -21,8 +21,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.shard import AllReduceOp
-from ...dialects.tensor_reshapes import ExpandShapeOp
+from ...dialects.shard.dialect import AllReduceOp
+from ...dialects.tensor.reshapes import ExpandShapeOp
 from ...ir.attribute_access import block_of
 from ...ir.tensor_types import ranked
 from .collectives import ALL_REDUCE, axes_of, grid_name, kind_of

@@ -13,7 +13,7 @@ from itertools import pairwise
 from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...dialects.structured import STRUCTURED_OPERATIONS
+from ...dialects.linalg.structured_view import STRUCTURED_OPERATIONS
 from ...ir.diagnostics import remark
 from ...ir.tensor_types import ranked, shape_of
 from ...sharding.factor_placement import (

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.ir import Operation
 
-from ...dialects.structured import STRUCTURED_OPERATIONS
+from ...dialects.linalg.structured_view import STRUCTURED_OPERATIONS
 
 if TYPE_CHECKING:
     from .partitioner import Partitioner

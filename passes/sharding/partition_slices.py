@@ -14,7 +14,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.shard import BroadcastOp
+from ...dialects.shard.dialect import BroadcastOp
 from ...ir.index_lists import mixed_list, split_list
 from ...sharding.factors import Factor, FactorKind
 from ...sharding.local_shape import borders

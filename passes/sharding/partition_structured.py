@@ -8,7 +8,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.structured import structured_view
+from ...dialects.linalg.structured_view import structured_view
 from ...ir.attribute_access import block_of
 from ...ir.tensor_types import ranked
 from ...sharding.factors import Factor, FactorKind

@@ -18,7 +18,7 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import FixedBitwidthType, IntegerAttr, TensorType, i64
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.shard import AllReduceOp
+from ...dialects.shard.dialect import AllReduceOp
 from ...ir.diagnostics import Note, OperationError
 from ...ir.tensor_types import ranked, tensor_shape
 from ...sharding.factor_placement import UNKNOWN_SIZE, without_new_partials

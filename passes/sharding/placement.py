@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.structured import element_type
+from ...dialects.linalg.structured_view import element_type
 from ...ir.tensor_types import tensor_shape
 from ...sharding.cost import known_extents
 from ...sharding.factors import FactorKind, FactorRule

@@ -23,10 +23,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...dialects.linalg_body_ops import YieldOp
-from ...dialects.linalg_region_ops import ReduceOp
-from ...dialects.shard import AllGatherOp
-from ...dialects.tensor_reshapes import ExpandShapeOp
+from ...dialects.linalg.bodies import YieldOp
+from ...dialects.linalg.region_ops import ReduceOp
+from ...dialects.shard.dialect import AllGatherOp
+from ...dialects.tensor.reshapes import ExpandShapeOp
 from ...ir.diagnostics import OperationError
 from ...ir.tensor_types import ranked, shape_of
 from ...sharding.factor_placement import pending_reductions, without_new_partials

@@ -14,7 +14,7 @@ from itertools import pairwise
 from xdsl.dialects.tensor import YieldOp
 from xdsl.ir import Block, Region, SSAValue
 
-from ...dialects.tensor_extensions import PadOp
+from ...dialects.tensor.dialect import PadOp
 from ...ir.tensor_types import shape_of
 from ...sharding.grid import Grid
 from ...sharding.local_shape import borders, explicit_borders

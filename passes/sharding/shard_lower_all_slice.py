@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ...dialects.shard import ProcessMultiIndexOp
+from ...dialects.shard.dialect import ProcessMultiIndexOp
 from ...ir.diagnostics import OperationError
 from .annotations import grid_of
 from .import_annotations import import_mesh

@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Block, Region
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from ...dialects.boundary import Boundary, set_argument_boundary, set_result_boundary
+from ...dialects.shard.boundary import Boundary, set_argument_boundary, set_result_boundary
 from ...ir.tensor_types import ranked
 from ...sharding.sharding import Sharding
 from ..garbage_collection import without_garbage_collection

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.shard import AllReduceOp, ReduceScatterOp
+from ...dialects.shard.dialect import AllReduceOp, ReduceScatterOp
 from ...ir.attribute_access import block_of
 from ...ir.tensor_types import tensor_shape
 from ...sharding.sharding import ReductionKind

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
-from ...dialects.structured import structured_view
+from ...dialects.linalg.structured_view import structured_view
 from ...sharding.factors import Window
 from ...sharding.local_shape import borders, core_size
 from ...sharding.sharding import Sharding

@@ -10,7 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
-from ...dialects.affinity import (
+from ...dialects.stream.affinity import (
     AffinityAnalysisDialectInterface,
     TargetResolver,
     TargetSolver,

@@ -13,7 +13,7 @@ from xdsl.builder import Builder
 from xdsl.dialects.builtin import DenseArrayBase, FunctionType, TensorType, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...dialects.encoding_interfaces import Tensor
+from ...dialects.iree_encoding.interfaces import Tensor
 from ...ir.syntax.resource_directives import UNTIED, tied_operands
 from ...ir.tensor_types import ranked
 from .stored_tensors import carried_types, stored_from

@@ -18,10 +18,10 @@ from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ...dialects.encoding_interfaces import Tensor
-from ...dialects.linalg import GenericOp
-from ...dialects.linalg_body_ops import YieldOp
-from ...dialects.structured import IteratorType
+from ...dialects.iree_encoding.interfaces import Tensor
+from ...dialects.linalg.bodies import YieldOp
+from ...dialects.linalg.dialect import GenericOp
+from ...dialects.linalg.structured_view import IteratorType
 from ...ir.attribute_access import element_type
 from ...ir.locations import builder_before
 from ..dimension_sizes import DimensionSizes

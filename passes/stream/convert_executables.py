@@ -8,10 +8,10 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ...dialects import stream_executables as stream
-from ...dialects.dispatch_tensors import DispatchTensor
-from ...dialects.stream_types import BindingType
-from ...dialects.workgroup_numbers import (
+from ...dialects.iree_tensor_ext.dispatch_tensors import DispatchTensor
+from ...dialects.stream import executables as stream
+from ...dialects.stream.types import BindingType
+from ...dialects.stream.workgroups import (
     StreamWorkgroupCountOp,
     StreamWorkgroupIdOp,
     StreamWorkgroupSizeOp,

@@ -17,11 +17,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.affinity import AFFINITY
-from ...dialects.encoding_interfaces import Tensor
-from ...dialects.stream_types import ResourceType
-from ...dialects.util import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
-from ...dialects.util_functions import ReturnOp
+from ...dialects.iree_encoding.interfaces import Tensor
+from ...dialects.stream.affinity import AFFINITY
+from ...dialects.stream.types import ResourceType
+from ...dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
+from ...dialects.util.functions import ReturnOp
 from ...ir.diagnostics import OperationError
 from ...ir.locations import builder_before
 from ...ir.symbols import names_in, symbol

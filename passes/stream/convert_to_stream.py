@@ -22,10 +22,10 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ...dialects import stream_tensor as stream
-from ...dialects.encoding_interfaces import tensor_encoding
-from ...dialects.stream_tensor_elements import TensorLoadOp
-from ...dialects.util_types import UnusedType
+from ...dialects.iree_encoding.interfaces import tensor_encoding
+from ...dialects.stream import tensor_ops as stream
+from ...dialects.stream.tensor_elements import TensorLoadOp
+from ...dialects.util.types import UnusedType
 from ...ir.diagnostics import Note, OperationError
 from ...ir.index import constant_index
 from ...ir.locations import builder_before

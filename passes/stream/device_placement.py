@@ -16,7 +16,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue, Use
 
-from ...dialects.affinity import (
+from ...dialects.stream.affinity import (
     AFFINITY,
     DEFAULT_AFFINITY,
     AffinityAnalysisDialectInterface,

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator
 
-from ...dialects.structured import structured_view
+from ...dialects.linalg.structured_view import structured_view
 from ...ir.attribute_access import is_splat
 from ...ir.effects import only_computes
 from .device_placement import DevicePlacement

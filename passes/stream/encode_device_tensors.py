@@ -16,10 +16,10 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.arith_extensions import ExtendedArith
-from ...dialects.dispatch_tensors import DispatchTensor
-from ...dialects.encoding_interfaces import Tensor, tensor_encoding
-from ...dialects.iree_encoding_layouts import PackedStorageAttr
+from ...dialects.arith.dialect import ExtendedArith
+from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding
+from ...dialects.iree_encoding.layouts import PackedStorageAttr
+from ...dialects.iree_tensor_ext.dispatch_tensors import DispatchTensor
 from ...ir.locations import builder_before, located_builder
 from ...ir.tensor_types import element_of
 from ...tiling.element_types import ElementKind

@@ -25,12 +25,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.encoding_interfaces import (
-    Tensor,
-    storage_formula_of,
-    tensor_encoding,
-)
-from ...dialects.stream_async import (
+from ...dialects.iree_encoding.interfaces import Tensor, storage_formula_of, tensor_encoding
+from ...dialects.stream.async_ops import (
     AsyncAllocaOp,
     AsyncCloneOp,
     AsyncConstantOp,
@@ -40,7 +36,8 @@ from ...dialects.stream_async import (
     AsyncSplatOp,
     AsyncUpdateOp,
 )
-from ...dialects.stream_tensor import (
+from ...dialects.stream.tensor_elements import TensorLoadOp, TensorStoreOp
+from ...dialects.stream.tensor_ops import (
     TensorCloneOp,
     TensorConstantOp,
     TensorDispatchOp,
@@ -51,7 +48,6 @@ from ...dialects.stream_tensor import (
     TensorSplatOp,
     TensorUpdateOp,
 )
-from ...dialects.stream_tensor_elements import TensorLoadOp, TensorStoreOp
 from ...ir.diagnostics import OperationError
 from ...ir.index import (
     Amount,

@@ -14,9 +14,9 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.affinity import TargetSolver
-from ...dialects.encoding_interfaces import EncodingTypeInterface, tensor_encoding
-from ...dialects.stream_executables import ExecutableExportOp, ExecutableOp
+from ...dialects.iree_encoding.interfaces import EncodingTypeInterface, tensor_encoding
+from ...dialects.stream.affinity import TargetSolver
+from ...dialects.stream.executables import ExecutableExportOp, ExecutableOp
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import names_in, numbered_name
 from .kernels import Kernel

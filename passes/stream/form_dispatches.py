@@ -23,11 +23,11 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.affinity import AFFINITY
-from ...dialects.encoding_interfaces import tensor_encoding
-from ...dialects.flow import TensorEncodeOp, TensorReshapeOp, TensorTransferOp
-from ...dialects.spelling import spelling_of
-from ...dialects.structured import structured_view
+from ...dialects.flow.dialect import TensorEncodeOp, TensorReshapeOp, TensorTransferOp
+from ...dialects.iree_encoding.interfaces import tensor_encoding
+from ...dialects.iree_encoding.respelling import spelling_of
+from ...dialects.linalg.structured_view import structured_view
+from ...dialects.stream.affinity import AFFINITY
 from ...ir.diagnostics import OperationError, remark
 from ...ir.effects import only_computes
 from ...ir.locations import builder_before, replace_by

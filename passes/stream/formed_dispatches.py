@@ -12,8 +12,8 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects import flow_dispatches as flow
-from ...dialects.affinity import AFFINITY
+from ...dialects.flow import dispatches as flow
+from ...dialects.stream.affinity import AFFINITY
 from ...ir.diagnostics import OperationError
 from ...ir.locations import replace_by
 from ..host_programs import KERNEL_IN_PLACE

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 
-from ...dialects.structured import IteratorType, StructuredView, structured_view
+from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.tensor_types import ranked
 
 

@@ -19,9 +19,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 
-from ...dialects import flow_dispatches as flow
-from ...dialects import stream_executables as stream
-from ...dialects.dispatch_tensors import (
+from ...dialects.flow import dispatches as flow
+from ...dialects.iree_encoding.interfaces import Tensor
+from ...dialects.iree_encoding.spelling import Spelling
+from ...dialects.iree_tensor_ext.dispatch_tensors import (
     DispatchTensor,
     DispatchTensorLoad,
     DispatchTensorLoadOp,
@@ -36,8 +37,7 @@ from ...dialects.dispatch_tensors import (
     FlowDispatchWorkgroupCountFromSliceOp,
     FlowDispatchWorkloadOrdinalOp,
 )
-from ...dialects.encoding_interfaces import Tensor
-from ...dialects.printing import Spelling
+from ...dialects.stream import executables as stream
 
 INDEX = IndexType()
 

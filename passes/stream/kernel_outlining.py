@@ -24,16 +24,13 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects import flow_dispatches as flow
-from ...dialects.affinity import AFFINITY
-from ...dialects.dispatch_tensors import (
-    DispatchTensorType,
-    FlowDispatchTensorType,
-)
-from ...dialects.encoding_interfaces import Tensor
-from ...dialects.printing import Spelling
-from ...dialects.shard_checks import DEVICES
-from ...dialects.structured import structured_view
+from ...dialects.flow import dispatches as flow
+from ...dialects.iree_encoding.interfaces import Tensor
+from ...dialects.iree_encoding.spelling import Spelling
+from ...dialects.iree_tensor_ext.dispatch_tensors import DispatchTensorType, FlowDispatchTensorType
+from ...dialects.linalg.structured_view import structured_view
+from ...dialects.shard.checks import DEVICES
+from ...dialects.stream.affinity import AFFINITY
 from ...ir.diagnostics import OperationError, remark, remarks_wanted
 from ...ir.locations import builder_before, located_builder
 from ...ir.structural_hash import Structures

@@ -9,8 +9,8 @@ from typing import cast
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from ...dialects.encoding_interfaces import EncodingTypeInterface, Tensor, tensor_encoding
-from ...dialects.stream_executables import ExecutableExportOp, ExecutableOp
+from ...dialects.iree_encoding.interfaces import EncodingTypeInterface, Tensor, tensor_encoding
+from ...dialects.stream.executables import ExecutableExportOp, ExecutableOp
 from ...ir.diagnostics import OperationError
 
 SUBSPAN = "stream.binding.subspan"

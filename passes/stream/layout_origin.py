@@ -18,7 +18,7 @@ from typing import cast
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.affinity import AFFINITY, affinity_of
+from ...dialects.stream.affinity import AFFINITY, affinity_of
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import symbol
 from ...ir.syntax.resource_directives import RESOURCE, UNTIED, ties_of

@@ -22,14 +22,14 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects import stream_executables as stream
-from ...dialects.affinity import TargetSolver, affinity_of
-from ...dialects.encoding_interfaces import Tensor, plain, storage_key, tensor_encoding
-from ...dialects.iree_encoding import SetEncodingOp, UnsetEncodingOp
-from ...dialects.spelling import spelling_of
-from ...dialects.stream_tensor import TensorDispatchOp, TensorEncodeOp
-from ...dialects.stream_types import BindingType
-from ...dialects.util_types import UnusedType
+from ...dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
+from ...dialects.iree_encoding.interfaces import Tensor, plain, storage_key, tensor_encoding
+from ...dialects.iree_encoding.respelling import spelling_of
+from ...dialects.stream import executables as stream
+from ...dialects.stream.affinity import TargetSolver, affinity_of
+from ...dialects.stream.tensor_ops import TensorDispatchOp, TensorEncodeOp
+from ...dialects.stream.types import BindingType
+from ...dialects.util.types import UnusedType
 from ...ir.diagnostics import OperationError
 from ...ir.index import constant_index
 from ...ir.locations import located_builder, replace_by

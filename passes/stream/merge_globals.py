@@ -18,8 +18,8 @@ from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.rewriter import Rewriter
 
-from ...dialects.affinity import AFFINITY
-from ...dialects.encoding_interfaces import Tensor, storage_key, tensor_encoding, with_encoding
+from ...dialects.iree_encoding.interfaces import Tensor, storage_key, tensor_encoding, with_encoding
+from ...dialects.stream.affinity import AFFINITY
 from ...ir.symbols import symbol
 from ..host_programs import CALLS, host_operations
 

@@ -27,8 +27,8 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ...dialects.encoding_interfaces import EncodingError, Tensor, tensor_encoding
-from ...dialects.stream_tensor import TensorConstantOp, TensorEncodeOp
+from ...dialects.iree_encoding.interfaces import EncodingError, Tensor, tensor_encoding
+from ...dialects.stream.tensor_ops import TensorConstantOp, TensorEncodeOp
 from ...ir.attribute_access import is_splat
 from ...ir.locations import builder_before
 from ...ir.tensor_types import shape_of

@@ -25,14 +25,14 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ...dialects.encoding_interfaces import (
+from ...dialects.iree_encoding.interfaces import (
     Tensor,
     storage_formula_of,
     storage_key,
     tensor_encoding,
 )
-from ...dialects.stream_async import AsyncTransferOp
-from ...dialects.stream_tensor import TensorEncodeOp
+from ...dialects.stream.async_ops import AsyncTransferOp
+from ...dialects.stream.tensor_ops import TensorEncodeOp
 from ...ir.locations import builder_before
 from ..host_programs import host_operations
 

@@ -8,16 +8,16 @@ from typing import cast
 from xdsl.dialects.builtin import ArrayAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.affinity import TargetSolver, TargetsUnknownError, affinity_of
-from ...dialects.encoding_interfaces import (
+from ...dialects.iree_encoding.interfaces import (
     Tensor,
     TensorEncoding,
     storage_key,
     tensor_encoding,
     with_encoding,
 )
-from ...dialects.iree_encoding_layouts import IdentityAttr, LayoutAttr
-from ...dialects.printing import Spelling
+from ...dialects.iree_encoding.layouts import IdentityAttr, LayoutAttr
+from ...dialects.iree_encoding.spelling import Spelling
+from ...dialects.stream.affinity import TargetSolver, TargetsUnknownError, affinity_of
 from ...ir.diagnostics import Note, OperationError, remark, remarks_wanted
 from ...ir.structural_hash import AttributeNumbers
 from .affinity_analysis import AffinityAnalysis

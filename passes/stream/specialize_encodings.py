@@ -19,8 +19,8 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.affinity import TensorPhase
-from ...dialects.spelling import spelling_of
+from ...dialects.iree_encoding.respelling import spelling_of
+from ...dialects.stream.affinity import TensorPhase
 from ...ir.diagnostics import OperationError
 from ...ir.structural_hash import AttributeNumbers
 from ..garbage_collection import without_garbage_collection

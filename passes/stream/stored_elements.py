@@ -31,7 +31,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i8, i64
 from xdsl.dialects.complex import BitcastOp as ComplexBitcastOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.stream_async import AsyncLoadOp, AsyncStoreOp
+from ...dialects.stream.async_ops import AsyncLoadOp, AsyncStoreOp
 from ...ir.diagnostics import OperationError
 from ...ir.index import Amount, as_value, bytes_of, divide, multiply, remainder
 from ...ir.tensor_types import element_named

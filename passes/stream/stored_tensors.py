@@ -22,11 +22,11 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.complex import ConstantOp as ComplexConstantOp
 from xdsl.ir import Attribute, SSAValue
 
-from ...dialects.encoding_interfaces import Tensor
-from ...dialects.named_parameters import NamedParameter
-from ...dialects.stream_async import AsyncCastOp, AsyncTransferOp
-from ...dialects.stream_tensor import TensorConstantOp, TensorSizeOfOp, TensorSplatOp
-from ...dialects.stream_types import NamedParameterAttr, ResourceType
+from ...dialects.iree_encoding.interfaces import Tensor
+from ...dialects.stream.async_ops import AsyncCastOp, AsyncTransferOp
+from ...dialects.stream.parameters import NamedParameter
+from ...dialects.stream.tensor_ops import TensorConstantOp, TensorSizeOfOp, TensorSplatOp
+from ...dialects.stream.types import NamedParameterAttr, ResourceType
 
 INDEX = IndexType()
 UNKNOWN = ResourceType(StringAttr("*"))

@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.ir import Operation, OpResult, Region
 from xdsl.passes import ModulePass
 
-from ...dialects.encoding_interfaces import tensor_encoding
-from ...dialects.grid_devices import GRID
+from ...dialects.iree_encoding.interfaces import tensor_encoding
+from ...dialects.shard.boundary import GRID
 from ...ir.diagnostics import Note, OperationError
 from ...ir.symbols import symbol
 from ..host_programs import CALLS, FUNCTIONS

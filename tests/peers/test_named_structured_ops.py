@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from mesh_opt.dialects.linalg_named_ops import NAMED_OPS, BodyKind, NamedOp
-from mesh_opt.dialects.structured import structured_view
+from mesh_opt.dialects.linalg.named_ops import NAMED_OPS, BodyKind, NamedOp
+from mesh_opt.dialects.linalg.structured_view import structured_view
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context

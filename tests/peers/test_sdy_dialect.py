@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from mesh_opt.dialects.sdy_attributes import ShardingAttr
+from mesh_opt.dialects.sdy.attributes import ShardingAttr
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.printer import print_operation
 from mesh_opt.ir.text.source import Source

@@ -12,7 +12,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from mesh_opt.dialects.shard import Shard
+from mesh_opt.dialects.shard.dialect import Shard
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context

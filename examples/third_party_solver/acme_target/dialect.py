@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mesh_opt.dialects.encoding_info import encoding_info, packed_layout_of
-from mesh_opt.dialects.encoding_interfaces import (
+from mesh_opt.dialects.iree_encoding.interfaces import (
     ContractionEncoding,
     EncodingSolverInterface,
     LayoutAttribute,
     Tensor,
 )
+from mesh_opt.dialects.iree_encoding.packed_layout_dict import encoding_info, packed_layout_of
 from mesh_opt.tiling.packed_layouts import IDENTITY, PackedLayout
 from mesh_opt.tiling.tiled_layouts import tiled_layout
 from mesh_opt.tiling.tiles import Tile

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....dialects.structured import StructuredView, element_type, structured_view
+from ....dialects.linalg.structured_view import StructuredView, element_type, structured_view
 from ....ir.attribute_access import attribute
 from ....sharding.sharding import ReductionKind
 from .joint_combiners import joint_combiner

@@ -18,7 +18,7 @@ from operator import eq, ge, gt, le, lt, ne
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr, IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....dialects.structured import StructuredView
+from ....dialects.linalg.structured_view import StructuredView
 from ....ir.attribute_access import attribute
 
 MANY = 3

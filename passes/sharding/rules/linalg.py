@@ -21,7 +21,7 @@ from xdsl.ir.affine import (
     AffineMap,
 )
 
-from ....dialects.structured import IteratorType, StructuredView, structured_view
+from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import (
     DimensionFactors,

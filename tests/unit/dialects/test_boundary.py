@@ -1,7 +1,7 @@
 """The attribute that ties a shard to the tensor that it is a shard of."""
 
 import pytest
-from mesh_opt.dialects.boundary import (
+from mesh_opt.dialects.shard.boundary import (
     Boundary,
     argument_boundary,
     result_boundary,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from mesh_opt.dialects.sdy_attributes import (
+from mesh_opt.dialects.sdy.attributes import (
     AxisRef,
     DimensionSharding,
     Mesh,

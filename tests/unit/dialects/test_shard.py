@@ -7,11 +7,10 @@ from math import prod
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mesh_opt.dialects import shard
-from mesh_opt.dialects.mesh import Mesh
-from mesh_opt.dialects.mesh_attributes import MeshAxesArrayAttr
-from mesh_opt.dialects.shard_attributes import ShardAxesArrayAttr, ShardReductionKindAttr
-from mesh_opt.dialects.shard_checks import find_grid
+from mesh_opt.dialects.mesh import Mesh, MeshAxesArrayAttr
+from mesh_opt.dialects.shard import dialect as shard
+from mesh_opt.dialects.shard.attributes import ShardAxesArrayAttr, ShardReductionKindAttr
+from mesh_opt.dialects.shard.checks import find_grid
 from mesh_opt.passes.sharding.annotations import annotation_of
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.sharding import ReductionKind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from mesh_opt.dialects.structured import IteratorType, StructuredView, structured_view
+from mesh_opt.dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mesh_opt.dialects.affinity import AffinityAnalysisDialectInterface, TargetResolver
+from mesh_opt.dialects.stream.affinity import AffinityAnalysisDialectInterface, TargetResolver
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source

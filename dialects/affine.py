@@ -1,0 +1,216 @@
+"""The operations of affine on tensor programs' indices that xDSL lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from xdsl.dialects.affine import Affine
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    UnitAttr,
+    i1,
+    i64,
+)
+from xdsl.dialects.utils import parse_dynamic_index_list_without_types, print_dynamic_index_list
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ..ir.attribute_access import number_list
+from ..ir.dialect_extension import extended
+from .linalg.base import segment_sizes
+
+_INDEX = IndexType()
+_FALSE = IntegerAttr(0, i1)
+
+
+def _parse_basis(parser: Parser) -> tuple[Sequence[SSAValue], DenseArrayBase]:
+    """Parse `(4, %n)`: the dynamic sizes and the static ones."""
+    dynamic, static = parse_dynamic_index_list_without_types(
+        parser, dynamic_index=DYNAMIC_INDEX, delimiter=parser.Delimiter.PAREN
+    )
+    values = [parser.resolve_operand(each, _INDEX) for each in dynamic]
+    return values, DenseArrayBase.from_list(i64, static)
+
+
+def _print_basis(printer: Printer, dynamic: Sequence[SSAValue], static: Attribute) -> None:
+    print_dynamic_index_list(
+        printer, DYNAMIC_INDEX, dynamic, number_list(static), delimiter=Parser.Delimiter.PAREN
+    )
+
+
+def _verify_basis(dynamic: Sequence[SSAValue], static: Attribute, count: int) -> None:
+    basis = number_list(static)
+    if basis.count(DYNAMIC_INDEX) != len(dynamic):
+        raise VerifyException(
+            f"mismatch between dynamic ({len(dynamic)}) and static "
+            f"({basis.count(DYNAMIC_INDEX)}) basis sizes"
+        )
+    if len(basis) not in (count, count - 1):
+        raise VerifyException(
+            f"should have {count} or {count - 1} basis elements, one for each index but maybe "
+            f"the first, found {len(basis)}"
+        )
+    if any(size < 1 for size in basis if size != DYNAMIC_INDEX):
+        raise VerifyException("no basis element may be statically non-positive")
+
+
+@irdl_op_definition
+class DelinearizeIndexOp(IRDLOperation):
+    """A position in a flat array as a position in each dimension of the basis."""
+
+    name = "affine.delinearize_index"
+
+    linear_index = operand_def(IndexType)
+    dynamic_basis = var_operand_def(IndexType)
+    static_basis = prop_def(DenseArrayBase.constr(i64))
+    multi_index = var_result_def(IndexType)
+
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        linear = parser.resolve_operand(parser.parse_unresolved_operand(), _INDEX)
+        parser.parse_keyword("into")
+        dynamic, static = _parse_basis(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        return cls.create(
+            operands=(linear, *dynamic),
+            result_types=types,
+            properties={"static_basis": static},
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.linear_index)
+        printer.print_string(" into ")
+        _print_basis(printer, self.dynamic_basis, self.static_basis)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_list(self.result_types, printer.print_attribute)
+
+    def verify_(self) -> None:
+        _verify_basis(self.dynamic_basis, self.static_basis, len(self.multi_index))
+
+
+@irdl_op_definition
+class LinearizeIndexOp(IRDLOperation):
+    """A position in each dimension of the basis as a position in a flat array."""
+
+    name = "affine.linearize_index"
+
+    multi_index = var_operand_def(IndexType)
+    dynamic_basis = var_operand_def(IndexType)
+    static_basis = prop_def(DenseArrayBase.constr(i64))
+    disjoint = opt_prop_def(Attribute)
+    """A unit attribute, or `false` as MLIR's generic form says."""
+    linear_index = result_def(IndexType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        properties: dict[str, Attribute] = {"disjoint": _FALSE}
+        if parser.parse_optional_keyword("disjoint"):
+            properties["disjoint"] = UnitAttr()
+        unresolved = parser.parse_comma_separated_list(
+            parser.Delimiter.SQUARE, parser.parse_unresolved_operand
+        )
+        indices = [parser.resolve_operand(each, _INDEX) for each in unresolved]
+        parser.parse_keyword("by")
+        dynamic, properties["static_basis"] = _parse_basis(parser)
+        properties["operandSegmentSizes"] = segment_sizes(len(indices), len(dynamic))
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        return cls.create(
+            operands=(*indices, *dynamic),
+            result_types=[parser.parse_type()],
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" disjoint [" if isinstance(self.disjoint, UnitAttr) else " [")
+        printer.print_list(self.multi_index, printer.print_ssa_value)
+        printer.print_string("] by ")
+        _print_basis(printer, self.dynamic_basis, self.static_basis)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.linear_index.type)
+
+    def verify_(self) -> None:
+        _verify_basis(self.dynamic_basis, self.static_basis, len(self.multi_index))
+
+
+@irdl_op_definition
+class MaxOp(IRDLOperation):
+    """The largest result of an affine map."""
+
+    name = "affine.max"
+
+    arguments = var_operand_def(IndexType)
+    map = prop_def(AffineMapAttr)
+    result = result_def(IndexType)
+
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        affine_map = parser.parse_attribute()
+        operands: list[SSAValue] = []
+        for delimiter in (parser.Delimiter.PAREN, parser.Delimiter.SQUARE):
+            unresolved = parser.parse_optional_comma_separated_list(
+                delimiter, parser.parse_unresolved_operand
+            )
+            operands += [parser.resolve_operand(each, _INDEX) for each in unresolved or ()]
+        return cls.create(
+            operands=operands,
+            result_types=[_INDEX],
+            properties={"map": affine_map},
+            attributes=parser.parse_optional_attr_dict(),
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.map)
+        dimensions = self.map.data.num_dims
+        with printer.in_parens():
+            printer.print_list(self.arguments[:dimensions], printer.print_ssa_value)
+        if self.arguments[dimensions:]:
+            with printer.in_square_brackets():
+                printer.print_list(self.arguments[dimensions:], printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+
+    def verify_(self) -> None:
+        wanted = self.map.data.num_dims + self.map.data.num_symbols
+        if len(self.arguments) != wanted:
+            raise VerifyException(
+                "operand count and affine map dimension and symbol count must match: "
+                f"{len(self.arguments)} and {wanted}"
+            )
+
+
+ExtendedAffine = extended(Affine, [DelinearizeIndexOp, LinearizeIndexOp, MaxOp])

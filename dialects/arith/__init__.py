@@ -1,0 +1,1 @@
+"""The operations of `arith` that xDSL lacks or has for scalars only."""

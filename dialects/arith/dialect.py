@@ -1,0 +1,263 @@
+"""The operations of arith that xDSL lacks, or has for scalars only.
+
+xDSL 0.74 reads `arith.extsi` and its kin on scalars alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.attribute_access import element_type, with_element
+from ...ir.dialect_extension import extended, variant
+from ...ir.syntax.rows import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
+from .comparisons import CmpfOp, CmpiOp, SelectOp
+from .flags import FastMath, Overflow, Rounding
+
+# Conversions -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionRule:
+    """Which elements a conversion takes and gives, and how their widths are ordered."""
+
+    source: tuple[type[Attribute], ...]
+    result: tuple[type[Attribute], ...]
+    width: int = 0
+    """1 if the result must be wider, -1 if narrower."""
+
+    def allows(self, source: Attribute, result: Attribute) -> bool:
+        if not isinstance(source, self.source) or not isinstance(result, self.result):
+            return False
+        difference = _width(result) - _width(source)
+        return self.width == 0 or difference * self.width > 0
+
+
+def _width(element: Attribute) -> int:
+    return element.bitwidth if isinstance(element, IntegerType | AnyFloat) else 0
+
+
+_INTEGER = (IntegerType,)
+_FLOAT: tuple[type[Attribute], ...] = AnyFloat.__args__
+
+RULES = {
+    "arith.extf": ConversionRule(_FLOAT, _FLOAT, 1),
+    "arith.extsi": ConversionRule(_INTEGER, _INTEGER, 1),
+    "arith.extui": ConversionRule(_INTEGER, _INTEGER, 1),
+    "arith.fptosi": ConversionRule(_FLOAT, _INTEGER),
+    "arith.fptoui": ConversionRule(_FLOAT, _INTEGER),
+    "arith.sitofp": ConversionRule(_INTEGER, _FLOAT),
+    "arith.truncf": ConversionRule(_FLOAT, _FLOAT, -1),
+    "arith.trunci": ConversionRule(_INTEGER, _INTEGER, -1),
+    "arith.uitofp": ConversionRule(_INTEGER, _FLOAT),
+}
+"""The conversions whose elements follow a simple rule."""
+
+
+class ConversionOp(SyntaxOperation):
+    """Base of the conversions from one element type to another, shape by shape."""
+
+    input = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        *(" ", Operand("input"), ATTRIBUTES, " : ", Type("input"), " to ", Type("result")),
+    )
+
+    def allows(self, source: Attribute, result: Attribute) -> bool:
+        """Whether an element of `source` can become one of `result`."""
+        return RULES[self.name].allows(source, result)
+
+    def verify_(self) -> None:
+        source, result = self.input.type, self.result.type
+        elements = element_type(source), element_type(result)
+        if with_element(source, elements[1]) != result or not self.allows(*elements):
+            raise VerifyException(
+                f"operand type '{source}' and result type '{result}' are cast incompatible"
+            )
+
+
+@irdl_op_definition
+class _RuledConversionOp(ConversionOp):
+    """The prototype of the conversions of `RULES`."""
+
+    name = "arith.conversion"
+
+
+@irdl_op_definition
+class ExtFOp(ConversionOp):
+    """The same number in a wider type."""
+
+    name = "arith.extf"
+
+    fastmath = opt_prop_def(arith.FastMathFlagsAttr)
+
+    SYNTAX: ClassVar[Syntax] = (
+        *(" ", Operand("input"), FastMath(), ATTRIBUTES),
+        *(" : ", Type("input"), " to ", Type("result")),
+    )
+
+
+@irdl_op_definition
+class TruncFOp(ConversionOp):
+    """The nearest number of a narrower type, or as the rounding mode says."""
+
+    name = "arith.truncf"
+
+    fastmath = opt_prop_def(arith.FastMathFlagsAttr)
+    roundingmode = opt_prop_def(IntegerAttr)
+
+    SYNTAX: ClassVar[Syntax] = (
+        *(" ", Operand("input"), Rounding(), FastMath(), ATTRIBUTES),
+        *(" : ", Type("input"), " to ", Type("result")),
+    )
+
+    def verify_(self) -> None:
+        SyntaxOperation.verify_(self)
+        super().verify_()
+
+
+@irdl_op_definition
+class TruncIOp(ConversionOp):
+    """The low bits of an integer."""
+
+    name = "arith.trunci"
+
+    overflow_flags = opt_prop_def(arith.IntegerOverflowAttr, prop_name="overflowFlags")
+
+    SYNTAX: ClassVar[Syntax] = (
+        *(" ", Operand("input"), Overflow(), ATTRIBUTES),
+        *(" : ", Type("input"), " to ", Type("result")),
+    )
+
+
+class _IndexConversionOp(ConversionOp):
+    """Base of the conversions between index and integer."""
+
+    def allows(self, source: Attribute, result: Attribute) -> bool:
+        kinds = {type(source), type(result)}
+        return kinds == {IndexType, IntegerType}
+
+
+@irdl_op_definition
+class IndexCastOp(_IndexConversionOp):
+    """A conversion between index and integer, of values with sign."""
+
+    name = "arith.index_cast"
+
+
+@irdl_op_definition
+class IndexCastUIOp(_IndexConversionOp):
+    """A conversion between index and integer, of values without sign."""
+
+    name = "arith.index_castui"
+
+
+@irdl_op_definition
+class BitcastOp(ConversionOp):
+    """The same bits as another type of the same width."""
+
+    name = "arith.bitcast"
+
+    def allows(self, source: Attribute, result: Attribute) -> bool:
+        return _width(source) == _width(result) > 0
+
+
+class _ScalingOp(SyntaxOperation):
+    """Base of the conversions of floats with a scale of their own."""
+
+    input = operand_def()
+    scale = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    fastmath = opt_prop_def(arith.FastMathFlagsAttr)
+
+    SYNTAX: ClassVar[Syntax] = (
+        *(" ", Operand("input"), ", ", Operand("scale"), FastMath(), ATTRIBUTES),
+        *(" : ", Type("input"), ", ", Type("scale"), " to ", Type("result")),
+    )
+
+    def verify_(self) -> None:
+        super().verify_()
+        source, result = self.input.type, self.result.type
+        if with_element(source, element_type(result)) != result:
+            raise VerifyException(
+                f"operand type '{source}' and result type '{result}' are cast incompatible"
+            )
+
+
+@irdl_op_definition
+class ScalingExtFOp(_ScalingOp):
+    """The input times the scale, which is a power of two, in a wider type."""
+
+    name = "arith.scaling_extf"
+
+
+@irdl_op_definition
+class ScalingTruncFOp(_ScalingOp):
+    """The input divided by the scale, which is a power of two, in a narrower type."""
+
+    name = "arith.scaling_truncf"
+
+    roundingmode = opt_prop_def(IntegerAttr)
+
+    SYNTAX: ClassVar[Syntax] = (
+        *(" ", Operand("input"), ", ", Operand("scale"), Rounding(), FastMath(), ATTRIBUTES),
+        *(" : ", Type("input"), ", ", Type("scale"), " to ", Type("result")),
+    )
+
+
+# Arithmetic --------------------------------------------------------------------------------------
+
+
+@irdl_op_definition
+class RemFOp(arith.FloatingPointLikeBinaryOperation):
+    """The remainder of a division, with the dividend's sign."""
+
+    name = "arith.remf"
+
+    traits = traits_def(Pure())
+
+
+_WITH_FLAGS = (ExtFOp.name, TruncFOp.name, TruncIOp.name)
+
+ExtendedArith = extended(
+    arith.Arith,
+    [
+        *(variant(_RuledConversionOp, name) for name in RULES if name not in _WITH_FLAGS),
+        BitcastOp,
+        CmpfOp,
+        CmpiOp,
+        ExtFOp,
+        IndexCastOp,
+        IndexCastUIOp,
+        RemFOp,
+        ScalingExtFOp,
+        ScalingTruncFOp,
+        SelectOp,
+        TruncFOp,
+        TruncIOp,
+    ],
+)

@@ -1,0 +1,86 @@
+"""What may stand behind the operands of arithmetic: `overflow<nsw>`, `fastmath<fast>`, `upward`."""
+
+from __future__ import annotations
+
+from xdsl.dialects.arith import FastMathFlagsAttr, IntegerOverflowAttr
+from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.ir import Operation
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.syntax.rows import Parsed
+
+ROUNDING_MODES = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away")
+"""MLIR's rounding modes; the number of each is its value in `roundingmode`."""
+
+
+class Overflow:
+    """` overflow<nsw>`, or nothing."""
+
+    printed_attributes = ("overflowFlags",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        flags = IntegerOverflowAttr("none")
+        if parser.parse_optional_keyword("overflow"):
+            flags = IntegerOverflowAttr(IntegerOverflowAttr.parse_parameter(parser))
+        parsed.attributes["overflowFlags"] = flags
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        flags = operation.properties.get("overflowFlags")
+        if isinstance(flags, IntegerOverflowAttr) and flags.data:
+            printer.print_string(" overflow")
+            flags.print_parameter(printer)
+
+
+class FastMath:
+    """` fastmath<fast>`, or nothing, which leaves the property out."""
+
+    printed_attributes = ("fastmath",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        if parser.parse_optional_keyword("fastmath"):
+            flags = FastMathFlagsAttr.parse_parameter(parser)
+            parsed.attributes["fastmath"] = FastMathFlagsAttr(flags)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        flags = operation.properties.get("fastmath")
+        if isinstance(flags, FastMathFlagsAttr):
+            printer.print_string(" fastmath")
+            flags.print_parameter(printer)
+
+
+class Rounding:
+    """` upward` or another rounding mode, or nothing, which is to the nearest."""
+
+    printed_attributes = ("roundingmode",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        for number, mode in enumerate(ROUNDING_MODES):
+            if parser.parse_optional_keyword(mode):
+                parsed.attributes["roundingmode"] = IntegerAttr(number, i32)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        mode = rounding_mode(operation)
+        if mode:
+            printer.print_string(f" {mode}")
+
+    def verify(self, operation: Operation) -> None:
+        if "roundingmode" in operation.properties and not rounding_mode(operation):
+            raise VerifyException(
+                f"expected a rounding mode from 0 to {len(ROUNDING_MODES) - 1} of type i32"
+            )
+
+
+def rounding_mode(operation: Operation) -> str:
+    """The rounding mode that an operation asks for; empty if it asks for none that is known."""
+    found = operation.properties.get("roundingmode")
+    for number, mode in enumerate(ROUNDING_MODES):
+        if found == IntegerAttr(number, i32):
+            return mode
+    return ""
+
+
+def rounds_to_nearest_even(operation: Operation) -> bool:
+    """Whether an operation rounds as hardware does when nothing else is asked for."""
+    return rounding_mode(operation) in ("", "to_nearest_even")

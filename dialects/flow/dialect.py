@@ -1,0 +1,153 @@
+"""The `flow` dialect: tensors that move between devices, and dispatches on them."""
+
+from __future__ import annotations
+
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import IndexType, NoneAttr, StringAttr, TensorType
+from xdsl.ir import Attribute, Dialect
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.syntax.rows import (
+    ATTRIBUTES_WITH_KEYWORD,
+    AttributeValue,
+    Operand,
+    Syntax,
+    SyntaxOperation,
+)
+from ..iree_encoding.interfaces import Tensor, plain, tensor_encoding
+from ..iree_tensor_ext.dispatch_tensors import (
+    FlowDispatchTensorLoadOp,
+    FlowDispatchTensorStoreOp,
+    FlowDispatchTensorType,
+    FlowDispatchWorkgroupCountFromSliceOp,
+    FlowDispatchWorkloadOrdinalOp,
+)
+from ..stream.parameters import NamedParameter
+from .dispatches import FLOW_DISPATCH_OPERATIONS
+from .tensors import FLOW_TENSOR_OPERATIONS, same_tensor, shaped
+
+
+class PlacedTensor(SyntaxOperation):
+    """What transfers and barriers have in common: the same tensor, on a device."""
+
+    operand = operand_def()
+    argument_dims = var_operand_def(IndexType())
+    target = prop_def(Attribute)
+    result = result_def()
+
+
+@irdl_op_definition
+class TensorTransferOp(PlacedTensor):
+    """The same tensor on another device."""
+
+    name = "flow.tensor.transfer"
+
+    SYNTAX: ClassVar[Syntax] = (
+        *same_tensor("argument_dims"),
+        " to ",
+        AttributeValue("target"),
+        ATTRIBUTES_WITH_KEYWORD,
+    )
+
+
+@irdl_op_definition
+class TensorBarrierOp(PlacedTensor):
+    """The same tensor, pinned to a device."""
+
+    name = "flow.tensor.barrier"
+
+    SYNTAX: ClassVar[Syntax] = (
+        *same_tensor("argument_dims"),
+        " on ",
+        AttributeValue("target"),
+        ATTRIBUTES_WITH_KEYWORD,
+    )
+
+
+class TensorConversion(SyntaxOperation):
+    """A tensor of another type, with the sizes of dynamic dimensions on both sides."""
+
+    operand = operand_def(TensorType)
+    operand_dims = var_operand_def(IndexType())
+    result_dims = var_operand_def(IndexType())
+    result = result_def(TensorType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("operand"),
+        " : ",
+        *shaped("operand"),
+        " -> ",
+        *shaped("result"),
+        ATTRIBUTES_WITH_KEYWORD,
+    )
+
+
+@irdl_op_definition
+class TensorEncodeOp(TensorConversion):
+    """The same elements in another encoding, or without one."""
+
+    name = "flow.tensor.encode"
+
+    def verify_(self) -> None:
+        super().verify_()
+        source, result = cast(Tensor, self.operand.type), self.result.type
+        if plain(source) != plain(result):
+            raise VerifyException(
+                f"the operand and result shapes are expected to match, found {source} and {result}"
+            )
+
+
+@irdl_op_definition
+class TensorReshapeOp(TensorConversion):
+    """The same elements in another shape."""
+
+    name = "flow.tensor.reshape"
+
+    def verify_(self) -> None:
+        super().verify_()
+        for type_ in (self.operand.type, self.result.type):
+            if (encoding := tensor_encoding(type_)) is not None:
+                raise VerifyException(f"a tensor of encoding {encoding} cannot be reshaped")
+
+
+@irdl_attr_definition
+class NamedParameterAttr(NamedParameter):
+    """Constant contents of a tensor that are kept outside of the program."""
+
+    name = "flow.parameter.named"
+    scope: StringAttr | NoneAttr
+    key: StringAttr
+    type: Attribute
+
+
+Flow = Dialect(
+    "flow",
+    [
+        *FLOW_DISPATCH_OPERATIONS,
+        *FLOW_TENSOR_OPERATIONS,
+        FlowDispatchTensorLoadOp,
+        FlowDispatchTensorStoreOp,
+        FlowDispatchWorkgroupCountFromSliceOp,
+        FlowDispatchWorkloadOrdinalOp,
+        TensorBarrierOp,
+        TensorEncodeOp,
+        TensorReshapeOp,
+        TensorTransferOp,
+    ],
+    [FlowDispatchTensorType, NamedParameterAttr],
+)

@@ -1,0 +1,310 @@
+"""Affinities of the `hal` dialect: devices and queues, their targets, and the targets' solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Self, cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    NoneAttr,
+    StringAttr,
+    SymbolRefAttr,
+)
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.diagnostics import Note, OperationError
+from ...tiling.packed_layouts import PackedLayout
+from ..iree_encoding.interfaces import (
+    EncodingError,
+    EncodingSolverInterface,
+    LayoutAttribute,
+    Tensor,
+)
+from ..iree_encoding.layouts import IdentityResolverAttr
+from ..stream.affinity import (
+    AffinityAnalysisDialectInterface,
+    AffinityAttribute,
+    TargetResolver,
+    TargetSolver,
+    TargetsUnknownError,
+)
+from .targets import (
+    DEVICE,
+    DeviceAliasAttr,
+    DeviceFallbackAttr,
+    DeviceOrdinalAttr,
+    DeviceSelectAttr,
+    DeviceTargetAttr,
+    ExecutableTargetAttr,
+)
+
+
+class OneDevice(ParametrizedAttribute, AffinityAttribute):
+    """`<@device>`, or `<@device, [queue, ...]>`."""
+
+    device: SymbolRefAttr
+    queues: ArrayAttr[IntegerAttr] | NoneAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            device = SymbolRefAttr(parser.parse_symbol_name())
+            if parser.parse_optional_punctuation(",") is None:
+                return [device, NoneAttr()]
+            return [device, parser.parse_attribute()]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_attribute(self.device)
+            if isinstance(self.queues, ArrayAttr):
+                printer.print_string(", [")
+                printer.print_list(
+                    self.queues, lambda queue: printer.print_string(str(queue.value.data))
+                )
+                printer.print_string("]")
+
+    def verify(self) -> None:
+        if isinstance(self.queues, ArrayAttr) and any(q.value.data < 0 for q in self.queues):
+            raise VerifyException("expected queue numbers that are not negative")
+
+    def device_names(self) -> tuple[str, ...]:
+        return (self.device.root_reference.data,)
+
+
+@irdl_attr_definition
+class DeviceAffinityAttr(OneDevice):
+    """Runs on a device that the module defines."""
+
+    name = "hal.device.affinity"
+    device: SymbolRefAttr
+    queues: ArrayAttr[IntegerAttr] | NoneAttr
+
+
+@irdl_attr_definition
+class DevicePromiseAttr(OneDevice):
+    """Runs on a device that may be defined later."""
+
+    name = "hal.device.promise"
+    device: SymbolRefAttr
+    queues: ArrayAttr[IntegerAttr] | NoneAttr
+
+
+@irdl_attr_definition
+class DeviceOptimalAttr(ParametrizedAttribute, AffinityAttribute):
+    """`<[affinity, ...]>`: wherever suits all of these best."""
+
+    name = "hal.device.optimal"
+    affinities: ArrayAttr[Attribute]
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            return [parser.parse_attribute()]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_attribute(self.affinities)
+
+    def verify(self) -> None:
+        for affinity in self.affinities:
+            if not isinstance(affinity, AffinityAttribute):
+                raise VerifyException(f"expected an affinity, found {affinity}")
+
+    def device_names(self) -> tuple[str, ...]:
+        affinities = cast("ArrayAttr[AffinityAttribute]", self.affinities)
+        return tuple(dict.fromkeys(n for a in affinities for n in a.device_names()))
+
+
+@irdl_attr_definition
+class DeviceLinkAttr(ParametrizedAttribute):
+    """`(@a -> @b = {...})`: what is known of the way from one device to another."""
+
+    name = "hal.device.link"
+    source: SymbolRefAttr
+    target: SymbolRefAttr
+    properties: DictionaryAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_parens():
+            source = SymbolRefAttr(parser.parse_symbol_name())
+            parser.parse_punctuation("->")
+            target = SymbolRefAttr(parser.parse_symbol_name())
+            parser.parse_punctuation("=")
+            return [source, target, parser.parse_attribute()]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_parens():
+            printer.print_attribute(self.source)
+            printer.print_string(" -> ")
+            printer.print_attribute(self.target)
+            printer.print_string(" = ")
+            printer.print_attribute(self.properties)
+
+
+@irdl_attr_definition
+class DeviceTopologyAttr(ParametrizedAttribute):
+    """`<links = [...]>`: the ways between devices."""
+
+    name = "hal.device.topology"
+    links: ArrayAttr[DeviceLinkAttr]
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        def parse_link() -> DeviceLinkAttr:
+            return DeviceLinkAttr.new(DeviceLinkAttr.parse_parameters(parser))
+
+        with parser.in_angle_brackets():
+            parser.parse_keyword("links")
+            parser.parse_punctuation("=")
+            return [
+                ArrayAttr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_link))
+            ]
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string("<links = [")
+        printer.print_list(self.links, lambda link: link.print_parameters(printer))
+        printer.print_string("]>")
+
+
+SOLVER_KEYS = ("iree.encoding.resolver", "encoding_solver", "encoding")
+"""Where an executable target names its solver: today, in 2024, and in between."""
+
+
+class HalAffinityAnalysis(AffinityAnalysisDialectInterface):
+    """Asks the device globals of a module."""
+
+    def make_target_resolver(self, module: ModuleOp) -> TargetResolver:
+        devices = DeviceTargets(module)
+        cache: dict[Attribute, tuple[TargetSolver, ...]] = {}
+
+        def resolve(affinity: Attribute, operation: Operation) -> tuple[TargetSolver, ...]:
+            if affinity not in cache:
+                cache[affinity] = devices.of_affinity(affinity, operation)
+            return cache[affinity]
+
+        return resolve
+
+    def only_affinity(self, module: ModuleOp) -> Attribute | None:
+        names = DeviceTargets(module).names()
+        if len(names) != 1:
+            return None
+        return DeviceAffinityAttr.new([SymbolRefAttr(names[0]), NoneAttr()])
+
+
+class DeviceTargets:
+    """The device globals of a module, and what can run on each."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._module = module
+        self._globals: dict[str, Operation] = {}
+        for operation in module.body.block.ops:
+            if operation.name == "util.global" and operation.properties.get("type") == DEVICE:
+                name = operation.properties["sym_name"]
+                self._globals[getattr(name, "data", "")] = operation
+
+    def names(self) -> tuple[str, ...]:
+        """The symbols of all devices, in order."""
+        return tuple(self._globals)
+
+    def of_affinity(self, affinity: Attribute, operation: Operation) -> tuple[TargetSolver, ...]:
+        """All targets that an affinity may mean, each once."""
+        if not isinstance(affinity, AffinityAttribute):
+            raise OperationError(operation, f"has an affinity of an unknown kind: {affinity}")
+        found: dict[TargetSolver, None] = {}
+        for name in affinity.device_names():
+            for target in self._of_device(name, operation, ()):
+                found[TargetSolver(target, solver_of(target), target.format.data)] = None
+        if not found:
+            raise OperationError(operation, f"has an affinity that names no device: {affinity}")
+        return tuple(found)
+
+    def _of_device(
+        self, name: str, operation: Operation, seen: tuple[str, ...]
+    ) -> Iterator[ExecutableTargetAttr]:
+        device = self._globals.get(name)
+        if device is None:
+            raise OperationError(
+                operation,
+                f"has an affinity to @{name}, but the module has no such device",
+                [
+                    Note(f"@{name} is defined here and is no device", other)
+                    for other in self._module.body.block.ops
+                    if getattr(other.properties.get("sym_name"), "data", None) == name
+                ],
+            )
+        if name in seen:
+            chain = " -> ".join(f"@{n}" for n in (*seen, name))
+            raise OperationError(device, f"falls back to itself: {chain}")
+        value = device.properties.get("initial_value")
+        yield from self._of_value(value, operation, (*seen, name), device)
+
+    def _of_value(
+        self,
+        value: Attribute | None,
+        operation: Operation,
+        seen: tuple[str, ...],
+        device: Operation,
+    ) -> Iterator[ExecutableTargetAttr]:
+        match value:
+            case DeviceTargetAttr(targets=ArrayAttr(data=targets)) if targets:
+                yield from cast(Sequence[ExecutableTargetAttr], targets)
+            case DeviceSelectAttr():
+                for choice in value.devices:
+                    yield from self._of_value(choice, operation, seen, device)
+            case DeviceFallbackAttr(device=SymbolRefAttr() as other):
+                yield from self._of_device(other.root_reference.data, operation, seen)
+            case DeviceTargetAttr() | DeviceAliasAttr() | DeviceOrdinalAttr() | None:
+                # Also if this is but one of several choices: it may be the one that there is.
+                notes = [Note(f"device @{seen[-1]} is defined here", device)]
+                raise TargetsUnknownError(
+                    operation,
+                    f"runs on @{seen[-1]}, whose executable targets are not known: no layout can "
+                    "be settled for it",
+                    notes,
+                )
+            case _:
+                raise OperationError(device, f"is a device, but initialised with {value}")
+
+
+@irdl_attr_definition
+class UnusableSolverAttr(ParametrizedAttribute, EncodingSolverInterface):
+    """What a target names as its solver and is none. It is an error where a layout is asked for."""
+
+    name = "hal.unusable_solver"
+    key: StringAttr
+    value: Attribute
+
+    def problem(self) -> str:
+        return f"a target whose {self.key.data} cannot lay out tensors: {self.value}"
+
+    def configured(self, target: DictionaryAttr) -> Self:
+        del target
+        return self
+
+    def serialized(self, tensor: Tensor) -> LayoutAttribute:
+        raise EncodingError(self.problem())
+
+    def packed_layout(self, tensor: Tensor) -> PackedLayout:
+        raise EncodingError(self.problem())
+
+
+def solver_of(target: ExecutableTargetAttr) -> EncodingSolverInterface:
+    """The solver that a target names, configured; the identity's if it names none."""
+    entries = target.entries
+    for key in SOLVER_KEYS:
+        solver = entries.data.get(key)
+        if solver is None:
+            continue
+        if not isinstance(solver, EncodingSolverInterface):
+            return UnusableSolverAttr(StringAttr(key), solver)
+        return solver.configured(entries)
+    return IdentityResolverAttr()

@@ -1,0 +1,317 @@
+"""Types and operations of the `hal` dialect at the edge of a program: what callers pass."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, i32
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+
+from ...ir.syntax.resource_directives import ON_AFFINITY, TypeProperty, verify_type
+from ...ir.syntax.rows import (
+    ATTRIBUTES,
+    Dimensions,
+    Operand,
+    Operands,
+    Optional,
+    Parsed,
+    Syntax,
+    SyntaxOperation,
+    Type,
+    Types,
+)
+from ..iree_tensor_ext.dispatch_tensors import Ordinal
+from ..stream.affinity import AffinityOpInterface
+
+
+@irdl_attr_definition
+class BufferViewType(ParametrizedAttribute, TypeAttribute):
+    """A buffer with a shape and an element type."""
+
+    name = "hal.buffer_view"
+
+
+@irdl_attr_definition
+class BufferType(ParametrizedAttribute, TypeAttribute):
+    """Bytes that a device can reach."""
+
+    name = "hal.buffer"
+
+
+@irdl_attr_definition
+class FenceType(ParametrizedAttribute, TypeAttribute):
+    """A point of time that can be waited for."""
+
+    name = "hal.fence"
+
+
+_WORD = re.compile(r"[a-zA-Z_][\w$.]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """A word out of a list, kept as a string property; left out, the property is absent."""
+
+    name: str
+    default: str
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        word = parser.parse_identifier()
+        if word != self.default:
+            parsed.attributes[self.name] = StringAttr(word)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        word = operation.get_attr_or_prop(self.name)
+        printer.print_string(word.data if isinstance(word, StringAttr) else self.default)
+
+    def fits(self, operation: Operation) -> bool:
+        word = operation.get_attr_or_prop(self.name)
+        if not isinstance(word, StringAttr):
+            return True
+        return word.data != self.default and _WORD.fullmatch(word.data) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """`"text"` in a string property, or nothing."""
+
+    name: str
+    before: str = ""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        text = parser.parse_optional_str_literal()
+        if text is not None:
+            parsed.attributes[self.name] = StringAttr(text)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        text = operation.get_attr_or_prop(self.name)
+        if isinstance(text, StringAttr):
+            printer.print_string(self.before)
+            printer.print_string_literal(text.data)
+
+
+@irdl_op_definition
+class ElementTypeOp(SyntaxOperation):
+    """The number that stands for an element type at run time."""
+
+    name = "hal.element_type"
+    type = prop_def(Attribute)
+    result = result_def(i32)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = ("<", TypeProperty("type"), ">", ATTRIBUTES, " : ", Type("result"))
+
+
+@irdl_op_definition
+class EncodingTypeOp(SyntaxOperation):
+    """The number that stands for an order of elements at run time."""
+
+    name = "hal.encoding_type"
+    encoding_type = opt_prop_def(Attribute)
+    result = result_def(i32)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        "<",
+        Keyword("encoding_type", "dense_row_major"),
+        ">",
+        ATTRIBUTES,
+        " : ",
+        Type("result"),
+    )
+
+
+@irdl_op_definition
+class BufferViewDimOp(SyntaxOperation):
+    """The size of one dimension of a buffer view."""
+
+    name = "hal.buffer_view.dim"
+    buffer_view = operand_def()
+    index = prop_def(IntegerAttr)
+    result = result_def(IndexType())
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        "<",
+        Operand("buffer_view"),
+        " : ",
+        Type("buffer_view"),
+        ">[",
+        Ordinal("index"),
+        "]",
+        ATTRIBUTES,
+        " : ",
+        Type("result"),
+    )
+
+
+@irdl_op_definition
+class BufferViewAssertOp(SyntaxOperation):
+    """Fail unless a buffer view has a shape and an element type."""
+
+    name = "hal.buffer_view.assert"
+    buffer_view = operand_def()
+    element_type = operand_def(i32)
+    encoding_type = operand_def(i32)
+    shape = var_operand_def(IndexType())
+    message = prop_def(StringAttr)
+
+    SYNTAX: ClassVar[Syntax] = (
+        "<",
+        Operand("buffer_view"),
+        " : ",
+        Type("buffer_view"),
+        "> message(",
+        Text("message"),
+        ") shape([",
+        Operands("shape"),
+        "]) type(",
+        Operand("element_type"),
+        ") encoding(",
+        Operand("encoding_type"),
+        ")",
+        ATTRIBUTES,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ImportType:
+    """The type that a tensor is imported as or exported from: often that of the value itself.
+
+    Written ` as T` before the types where it differs from the value's.
+    """
+
+    name: str
+    value: str
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        parsed.types[self.value] = [parser.parse_type()]
+        parsed.attributes[self.name] = parsed.types[self.value][0]
+        if parser.parse_optional_keyword("as") is not None:
+            parsed.types[self.value] = [parser.parse_type()]
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        encoding = cast(Attribute, operation.get_attr_or_prop(self.name))
+        printer.print_attribute(encoding)
+        value = cast(Attribute, getattr(operation, self.value).type)
+        if value != encoding:
+            printer.print_string(" as ")
+            printer.print_attribute(value)
+
+    def verify(self, operation: Operation) -> None:
+        verify_type(self.name, operation.get_attr_or_prop(self.name))
+
+
+WAIT = Optional((" wait(", Operand("wait_fence"), ") =>"), anchor="wait_fence")
+
+
+@irdl_op_definition
+class TensorImportOp(SyntaxOperation):
+    """The tensor in a buffer that a caller passed."""
+
+    name = "hal.tensor.import"
+    source = operand_def()
+    target_encoding = prop_def(Attribute)
+    target_dims = var_operand_def(IndexType())
+    wait_fence = opt_operand_def(FenceType())
+    target_storage = opt_operand_def()
+    consume = opt_prop_def(Attribute)
+    name_ = opt_prop_def(StringAttr, prop_name="name")
+    affinity = opt_prop_def(Attribute)
+    target = result_def()
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(AffinityOpInterface())
+
+    SYNTAX: ClassVar[Syntax] = (
+        ON_AFFINITY,
+        WAIT,
+        Optional((" consume",), flag="consume"),
+        " ",
+        Operand("source"),
+        Text("name", " "),
+        " : ",
+        Type("source"),
+        " -> ",
+        ImportType("target_encoding", "target"),
+        Dimensions("target_dims"),
+        ATTRIBUTES,
+    )
+
+
+@irdl_op_definition
+class TensorExportOp(SyntaxOperation):
+    """A tensor as a buffer for the caller."""
+
+    name = "hal.tensor.export"
+    source = operand_def()
+    source_encoding = prop_def(Attribute)
+    source_dims = var_operand_def(IndexType())
+    name_ = opt_prop_def(StringAttr, prop_name="name")
+    affinity = opt_prop_def(Attribute)
+    target = result_def()
+    traits = traits_def(AffinityOpInterface())
+
+    SYNTAX: ClassVar[Syntax] = (
+        ON_AFFINITY,
+        " ",
+        Operand("source"),
+        Text("name", " "),
+        " : ",
+        ImportType("source_encoding", "source"),
+        Dimensions("source_dims"),
+        " -> ",
+        Type("target"),
+        ATTRIBUTES,
+    )
+
+
+@irdl_op_definition
+class TensorBarrierOp(SyntaxOperation):
+    """Signal a fence once tensors are ready."""
+
+    name = "hal.tensor.barrier"
+    sources = var_operand_def()
+    signal_fence = operand_def(FenceType())
+    results_ = var_result_def()
+
+    SYNTAX: ClassVar[Syntax] = (
+        " join(",
+        Operands("sources"),
+        " : ",
+        Types("sources", "results_"),
+        ") => ",
+        Operand("signal_fence"),
+        " : ",
+        Type("signal_fence"),
+        ATTRIBUTES,
+    )

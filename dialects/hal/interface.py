@@ -1,0 +1,197 @@
+"""What kernels see in the `hal` dialect: the bindings and constants of their pipeline layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, NoneAttr, StringAttr, i32
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_attr_definition,
+    irdl_op_definition,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+
+from ...ir.syntax.directives import parse_struct, print_struct
+from ...ir.syntax.rows import (
+    ATTRIBUTES,
+    Dimensions,
+    Operand,
+    Optional,
+    Parsed,
+    Syntax,
+    SyntaxOperation,
+    Type,
+)
+from ...ir.syntax.rows import AttributeValue as Value
+from ..iree_tensor_ext.dispatch_tensors import Ordinal
+
+
+@irdl_attr_definition
+class PipelineBindingAttr(ParametrizedAttribute):
+    """`<storage_buffer, "ReadOnly|Indirect">`: how a kernel is given a buffer."""
+
+    name = "hal.pipeline.binding"
+    kind: StringAttr
+    flags: StringAttr | NoneAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            kind = StringAttr(parser.parse_identifier())
+            if parser.parse_optional_punctuation(",") is None:
+                return [kind, NoneAttr()]
+            return [kind, StringAttr(parser.parse_identifier_or_str_literal())]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(self.kind.data)
+            if isinstance(self.flags, StringAttr):
+                printer.print_string(", ")
+                printer.print_identifier_or_string_literal(self.flags.data)
+
+
+LAYOUT_KEYS = ("constants", "bindings", "flags")
+
+
+@irdl_attr_definition
+class PipelineLayoutAttr(ParametrizedAttribute):
+    """`<constants = 2, bindings = [...]>`: everything that a kernel is given."""
+
+    name = "hal.pipeline.layout"
+    constants: IntegerAttr | NoneAttr
+    bindings: ArrayAttr[Attribute]
+    flags: Attribute
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        def word(parser: AttrParser) -> Attribute:
+            return StringAttr(parser.parse_identifier_or_str_literal())
+
+        def number(parser: AttrParser) -> Attribute:
+            return IntegerAttr.from_index_int_value(parser.parse_integer())
+
+        def attribute(parser: AttrParser) -> Attribute:
+            return parser.parse_attribute()
+
+        fields = {"constants": number, "bindings": attribute, "flags": word}
+        found = parse_struct(parser, fields, ("bindings",))
+        return [found.get(key, NoneAttr()) for key in LAYOUT_KEYS]
+
+    def print_parameters(self, printer: Printer) -> None:
+        constants, flags = self.constants, self.flags
+
+        def print_constants() -> None:
+            if isinstance(constants, IntegerAttr):
+                printer.print_string(str(constants.value.data))
+
+        def print_flags() -> None:
+            if isinstance(flags, StringAttr):
+                printer.print_identifier_or_string_literal(flags.data)
+
+        print_struct(
+            printer,
+            [
+                ("constants", None if isinstance(constants, NoneAttr) else print_constants),
+                ("bindings", self.bindings),
+                ("flags", None if isinstance(flags, NoneAttr) else print_flags),
+            ],
+        )
+
+
+DESCRIPTOR_FLAGS = {"ReadOnly": 1, "Indirect": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptorFlags:
+    """`ReadOnly`, or `"ReadOnly|Indirect"`: how a kernel is given a buffer, as a set of bits."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("descriptor_flags",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        position = parser.pos
+        names = parser.parse_identifier_or_str_literal().split("|")
+        if any(name not in DESCRIPTOR_FLAGS for name in names):
+            parser.raise_error(f"expected flags out of {', '.join(DESCRIPTOR_FLAGS)}", position)
+        bits = sum(DESCRIPTOR_FLAGS[name] for name in set(names))
+        parsed.attributes["descriptor_flags"] = IntegerAttr(bits, i32)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        bits = operation.get_attr_or_prop("descriptor_flags")
+        number = bits.value.data if isinstance(bits, IntegerAttr) else 0
+        names = [name for name, bit in DESCRIPTOR_FLAGS.items() if number & bit]
+        printer.print_identifier_or_string_literal("|".join(names))
+
+    def fits(self, operation: Operation) -> bool:
+        bits = operation.get_attr_or_prop("descriptor_flags")
+        every = sum(DESCRIPTOR_FLAGS.values())
+        return bits is None or bits in [IntegerAttr(number, i32) for number in range(1, every + 1)]
+
+
+@irdl_op_definition
+class InterfaceBindingSubspanOp(SyntaxOperation):
+    """A buffer that the kernel is bound to, from a byte offset on."""
+
+    name = "hal.interface.binding.subspan"
+    layout = prop_def(Attribute)
+    binding = prop_def(IntegerAttr)
+    byte_offset = opt_operand_def(IndexType())
+    dynamic_dims = var_operand_def(IndexType())
+    alignment = opt_prop_def(IntegerAttr)
+    descriptor_flags = opt_prop_def(Attribute)
+    result = result_def()
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " layout(",
+        Value("layout"),
+        ") binding(",
+        Ordinal("binding"),
+        ")",
+        Optional((" alignment(", Ordinal("alignment"), ")"), anchor="alignment"),
+        Optional((" offset(", Operand("byte_offset"), ")"), anchor="byte_offset"),
+        Optional((" flags(", DescriptorFlags(), ")"), anchor="descriptor_flags"),
+        ATTRIBUTES,
+        " : ",
+        Type("result"),
+        Dimensions("dynamic_dims"),
+    )
+
+
+@irdl_op_definition
+class InterfaceConstantLoadOp(SyntaxOperation):
+    """A number that the kernel is given."""
+
+    name = "hal.interface.constant.load"
+    layout = prop_def(Attribute)
+    ordinal = prop_def(IntegerAttr)
+    alignment = opt_prop_def(IntegerAttr)
+    values_ = opt_prop_def(Attribute, prop_name="values")
+    result = result_def()
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " layout(",
+        Value("layout"),
+        ") ordinal(",
+        Ordinal("ordinal"),
+        ")",
+        Optional((" alignment(", Ordinal("alignment"), ")"), anchor="alignment"),
+        ATTRIBUTES,
+        " : ",
+        Type("result"),
+    )

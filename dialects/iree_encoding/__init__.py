@@ -1,0 +1,1 @@
+"""The `iree_encoding` dialect: encodings, layouts and the interfaces of solvers."""

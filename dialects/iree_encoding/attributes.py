@@ -1,0 +1,319 @@
+"""Attributes of the `iree_encoding` dialect that describe operands and settled layouts.
+
+`encoding` is one attribute in two spellings. In 2024 it has `round_dims_to`, `bcast_map` and, once
+specialised, `targets`; today it has `iteration_sizes`, and a specialised tensor has `layout`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    NoneAttr,
+    StringAttr,
+)
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.index_lists import known_sizes, parse_sizes, print_sizes
+from ...ir.syntax.directives import parse_struct, print_struct
+from ...ir.tensor_types import element_named, element_of, shape_of
+from ...tiling.contractions import RESULT, ContractionOperand, DimensionMap, Role
+from ...tiling.convolutions import ConvolutionOperand, LinearMap
+from ...tiling.packed_layouts import PackedLayout
+from ...tiling.storage_sizes import Extent, StorageFormula
+from .interfaces import (
+    ContractionEncoding,
+    ConvolutionEncoding,
+    EncodingError,
+    EncodingSolverInterface,
+    LayoutInterface,
+    Tensor,
+    TensorEncoding,
+    with_encoding,
+)
+from .layouts import IdentityResolverAttr, resolve_to_layout
+from .spelling import Spelling
+
+OPERATION_TYPES = ("matmul", "scaled_matmul", "conv")
+
+
+def _parse_operation_type(parser: AttrParser) -> StringAttr:
+    position = parser.pos
+    word = parser.parse_identifier()
+    if word not in OPERATION_TYPES:
+        expected = ", ".join(OPERATION_TYPES)
+        parser.raise_error(f"expected one of {expected}, found '{word}'", position)
+    return StringAttr(word)
+
+
+def _parse_attribute(parser: AttrParser) -> Attribute:
+    return parser.parse_attribute()
+
+
+ENCODING_FIELDS: dict[str, Callable[[AttrParser], Attribute]] = {
+    "operand_index": _parse_attribute,
+    "op_type": _parse_operation_type,
+    "element_types": _parse_attribute,
+    "original_element_type": _parse_attribute,
+    "user_indexing_maps": _parse_attribute,
+    "bcast_map": _parse_attribute,
+    "round_dims_to": _parse_attribute,
+    "iteration_sizes": parse_sizes,
+    "targets": _parse_attribute,
+}
+"""The keys of `encoding` in the order in which they are printed."""
+
+
+@irdl_attr_definition
+class EncodingAttr(ParametrizedAttribute, ContractionEncoding, ConvolutionEncoding):
+    """Which operand of which operation a tensor is, and perhaps the targets it is laid out for."""
+
+    name = "iree_encoding.encoding"
+    operand_index: IntegerAttr
+    op_type: StringAttr
+    element_types: ArrayAttr[Attribute]
+    original_element_type: Attribute
+    user_indexing_maps: ArrayAttr[Attribute] | NoneAttr
+    bcast_map: AffineMapAttr | NoneAttr
+    round_dims_to: DenseArrayBase | NoneAttr
+    iteration_sizes: ArrayAttr[IntegerAttr] | NoneAttr
+    targets: ArrayAttr[Attribute] | NoneAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        required = ("operand_index", "op_type", "element_types")
+        found = parse_struct(parser, ENCODING_FIELDS, required)
+        return [found.get(key, NoneAttr()) for key in ENCODING_FIELDS]
+
+    def print_parameters(self, printer: Printer) -> None:
+        def shown(key: str, value: Attribute) -> Callable[[], None] | Attribute | None:
+            if isinstance(value, NoneAttr):
+                return None
+            if key == "op_type":
+                return lambda: printer.print_string(self.op_type.data)
+            if key == "iteration_sizes":
+                sizes = cast("ArrayAttr[IntegerAttr]", value)
+                return lambda: print_sizes(printer, sizes)
+            return value
+
+        pairs = zip(ENCODING_FIELDS, self.parameters, strict=True)
+        print_struct(printer, [(key, shown(key, value)) for key, value in pairs])
+
+    def verify(self) -> None:
+        slots = self.map_slots()
+        if slots and self.operand_index.value.data >= len(slots):
+            raise VerifyException("`operandIndex` exceeds the size of `user_indexing_maps`")
+        for index, maps in enumerate(slots):
+            _compose(maps, index)
+        if any(size < 1 for size in self._rounding().values()):
+            raise VerifyException("expected all sizes in `round_dims_to` to be positive")
+        if isinstance(self.iteration_sizes, ArrayAttr):
+            if not slots:
+                raise VerifyException(
+                    "found `iteration_sizes` without any corresponding `user_indexing_maps`"
+                )
+            loops = slots[0][0].num_dims
+            if len(self.iteration_sizes) != loops:
+                raise VerifyException(
+                    f"found an encoding with {len(self.iteration_sizes)} iteration sizes, but "
+                    f"expected {loops} based on the user indexing maps"
+                )
+
+    @property
+    def spelling(self) -> Spelling | None:
+        """The family that the keys in use belong to, if they tell."""
+        if any(
+            not isinstance(value, NoneAttr)
+            for value in (self.bcast_map, self.round_dims_to, self.targets)
+        ):
+            return "2024"
+        if isinstance(self.iteration_sizes, NoneAttr):
+            return None
+        return "today"
+
+    def map_slots(self) -> tuple[tuple[AffineMap, ...], ...]:
+        """For each operand the maps to compose, that of the operation first."""
+        if isinstance(self.user_indexing_maps, NoneAttr):
+            return ()
+        slots: list[tuple[AffineMap, ...]] = []
+        for index, slot in enumerate(self.user_indexing_maps):
+            parts = (slot,)
+            if isinstance(slot, ArrayAttr):
+                parts = cast("ArrayAttr[Attribute]", slot).data
+            maps = tuple(part.data for part in parts if isinstance(part, AffineMapAttr))
+            if not maps or len(maps) != len(parts):
+                raise VerifyException(
+                    f"found a non-composable attribute in `user_indexing_maps` at index: {index}"
+                )
+            slots.append(maps)
+        return tuple(slots)
+
+    @property
+    def is_resolved(self) -> bool:
+        return isinstance(self.targets, ArrayAttr)
+
+    def layouts(self) -> tuple[LayoutInterface, ...]:
+        if isinstance(self.targets, NoneAttr):
+            return ()
+        general = self.without_targets()
+        return tuple(
+            TargetLayout(solver, general)
+            for solver in self.targets
+            if isinstance(solver, EncodingSolverInterface)
+        )
+
+    def without_targets(self) -> EncodingAttr:
+        """The encoding as it was before it was specialised."""
+        return self.new([*self.parameters[:-1], NoneAttr()])
+
+    def resolve(
+        self, tensor: Tensor, solvers: Sequence[EncodingSolverInterface], spelling: Spelling
+    ) -> TensorEncoding | None:
+        self._require_rank(tensor)
+        if spelling == "2024":
+            if any(isinstance(solver, IdentityResolverAttr) for solver in solvers):
+                return None
+            return self.new([*self.parameters[:-1], ArrayAttr(solvers)])
+        return resolve_to_layout(with_encoding(tensor, self), solvers)
+
+    def _require_rank(self, tensor: Tensor) -> None:
+        slots, index = self.map_slots(), self.operand_index.value.data
+        if index >= len(slots):
+            return
+        rank, found = len(self._tensor_map(slots).results), len(shape_of(tensor))
+        if rank != found:
+            raise EncodingError(
+                f"operand #{index} of the encoding's operation has {rank} dimensions, not {found}"
+            )
+
+    def contraction_operand(self) -> ContractionOperand | None:
+        slots = self.map_slots()
+        index = self.operand_index.value.data
+        if self.op_type.data != "matmul" or len(slots) != 3 or index > RESULT:
+            return None
+        maps = tuple(_dimension_map(maps[0]) for maps in slots)
+        operand = ContractionOperand(
+            index,
+            tuple(element_named(type_) for type_ in self.element_types),
+            maps,
+            _dimension_map(self._tensor_map(slots)),
+        )
+        sizes = self._sizes(operand, slots[index][0].num_dims)
+        return replace(operand, iteration_sizes=sizes)
+
+    def _tensor_map(self, slots: tuple[tuple[AffineMap, ...], ...]) -> AffineMap:
+        """Which loops this tensor is indexed by, broadcast or not."""
+        index = self.operand_index.value.data
+        composed = _compose(slots[index], index)
+        if isinstance(self.bcast_map, AffineMapAttr):
+            return self.bcast_map.data.compose(composed)
+        return composed
+
+    def convolution_operand(self) -> ConvolutionOperand | None:
+        slots = self.map_slots()
+        index = self.operand_index.value.data
+        if self.op_type.data != "conv" or len(slots) != 3 or index > RESULT:
+            return None
+        maps = [linear_map(_compose(maps, index)) for maps in slots]
+        linear = tuple(map_ for map_ in maps if map_ is not None)
+        if len(linear) != len(maps):
+            return None
+        types = tuple(element_named(type_) for type_ in self.element_types)
+        return ConvolutionOperand(index, types, linear)
+
+    def _sizes(self, operand: ContractionOperand, loops: int) -> tuple[int | None, ...]:
+        """The extent of each loop as far as known.
+
+        `round_dims_to` of 2024 stands for the sizes of M, N and K: a narrow side is smaller there.
+        """
+        if isinstance(self.iteration_sizes, ArrayAttr):
+            return known_sizes(self.iteration_sizes)
+        roles = operand.roles()
+        if isinstance(self.round_dims_to, NoneAttr) or roles is None:
+            return ()
+        by_role = self._rounding()
+        return tuple(by_role.get(roles.get(loop, Role.BATCH)) for loop in range(loops))
+
+    def unsettled_formula(self, tensor: Tensor) -> StorageFormula | None:
+        """What 2024 allocated whatever the target: M, N and K rounded up to `round_dims_to`."""
+        operand = self.contraction_operand()
+        roles = None if operand is None else operand.roles()
+        if isinstance(self.round_dims_to, NoneAttr) or operand is None or roles is None:
+            return None
+        rounded = self._rounding()
+        extents = [
+            Extent(size, 0, 1 if loop is None else rounded.get(roles.get(loop, Role.BATCH), 1))
+            for size, loop in zip(shape_of(tensor), operand.tensor_map, strict=True)
+        ]
+        return StorageFormula(tuple(extents), element_of(tensor).storage_bits)
+
+    def _rounding(self) -> dict[Role, int]:
+        """What `round_dims_to` says of M, N and K."""
+        if isinstance(self.round_dims_to, NoneAttr):
+            return {}
+        rounded = cast("DenseArrayBase[IntegerType]", self.round_dims_to).get_values()
+        return dict(zip((Role.M, Role.N, Role.K), rounded, strict=False))
+
+    def dynamic_dimensions(self) -> int:
+        if isinstance(self.iteration_sizes, NoneAttr):
+            return 0
+        return known_sizes(self.iteration_sizes).count(None)
+
+
+def _compose(maps: Sequence[AffineMap], index: int) -> AffineMap:
+    """One map from loops to the tensor's dimensions; the operation's own map comes first."""
+    composed, *rest = maps
+    for map_ in rest:
+        if map_.num_dims != len(composed.results):
+            raise VerifyException(
+                f"found a non-composable attribute in `user_indexing_maps` at index: {index}"
+            )
+        composed = map_.compose(composed)
+    return composed
+
+
+def linear_map(map_: AffineMap) -> LinearMap | None:
+    """A map as sums of loops with factors; `None` if it is not made of such sums."""
+    rows: list[tuple[tuple[int, int], ...]] = []
+    loops = range(map_.num_dims)
+    for expression in map_.results:
+        at_zero = expression.eval([0] * map_.num_dims, [])
+        factors = [expression.eval([int(i == loop) for i in loops], []) - at_zero for loop in loops]
+        # Sums of loops give twice as much at twice the place; divisions and remainders do not.
+        if at_zero != 0 or expression.eval([7] * map_.num_dims, []) != 7 * sum(factors):
+            return None
+        rows.append(tuple((loop, factor) for loop, factor in enumerate(factors) if factor))
+    return tuple(rows)
+
+
+def _dimension_map(map_: AffineMap) -> DimensionMap:
+    return tuple(
+        expression.position if isinstance(expression, AffineDimExpr) else None
+        for expression in map_.results
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TargetLayout(LayoutInterface):
+    """A solver of 2024's `targets`, asked about tensors of the encoding that it stands in."""
+
+    solver: EncodingSolverInterface
+    encoding: EncodingAttr
+
+    def packed_layout(self, tensor: Tensor) -> PackedLayout:
+        return self.solver.packed_layout(with_encoding(tensor, self.encoding))
+
+    def storage_formula(self, tensor: Tensor) -> StorageFormula:
+        return self.solver.storage_formula(with_encoding(tensor, self.encoding))

@@ -1,0 +1,161 @@
+"""The `iree_encoding` dialect: tensors ask for a layout, not yet for which."""
+
+from __future__ import annotations
+
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, NoneAttr, TensorType
+from xdsl.ir import Attribute, Dialect
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.syntax.resource_directives import dynamic_dimensions
+from ...ir.syntax.rows import (
+    ATTRIBUTES,
+    Dimensions,
+    Operand,
+    Optional,
+    Syntax,
+    SyntaxOperation,
+    Type,
+)
+from .attributes import EncodingAttr
+from .interfaces import Tensor, tensor_encoding
+from .layouts import (
+    IdentityAttr,
+    IdentityResolverAttr,
+    LayoutAttr,
+    PackedStorageAttr,
+    PaddingAttr,
+    SpecializationResolverAttr,
+    SpecializedAttr,
+    TestingAttr,
+    UnknownAttr,
+    UnsupportedResolverAttr,
+)
+
+ENCODING_DIMENSIONS = Optional(
+    (" encoding_dims", Dimensions("encoding_dims")), anchor="encoding_dims"
+)
+
+
+def verify_encoding_operation(
+    operation: SetEncodingOp | UnsetEncodingOp,
+    encoded: Attribute,
+    unencoded: Attribute,
+    sides: tuple[str, str],
+) -> None:
+    """Verify types: the same shape, one with an encoding, one without.
+
+    `sides` says for both whether it is the source or the result.
+    """
+    name = operation.name.partition(".")[2]
+    if not isinstance(unencoded, TensorType) or not isinstance(unencoded.encoding, NoneAttr):
+        raise VerifyException(
+            f"{sides[1]} of {name} op cannot have a tensor encoding, found {unencoded}"
+        )
+    encoding = tensor_encoding(encoded)
+    if encoding is None:
+        raise VerifyException(
+            f"{sides[0]} of {name} op expected to have a valid tensor encoding, found {encoded}"
+        )
+    old, new = unencoded.get_shape(), cast(Tensor, encoded).get_shape()
+    if len(old) != len(new):
+        raise VerifyException(
+            f"cannot change the rank of the tensor, found {unencoded} and {encoded}"
+        )
+    if any(a != b and DYNAMIC_INDEX not in (a, b) for a, b in zip(old, new, strict=True)):
+        raise VerifyException(
+            f"expected to preserve the logical shape of the tensor, found {unencoded} and {encoded}"
+        )
+    provided, expected = len(operation.encoding_dims), encoding.dynamic_dimensions()
+    if provided != expected:
+        raise VerifyException(
+            f"encoding expects {expected} dynamic encoding dimension(s), but {provided} provided"
+        )
+
+
+@irdl_op_definition
+class SetEncodingOp(SyntaxOperation):
+    """Give a tensor an encoding: from here on its layout is its target's."""
+
+    name = "iree_encoding.set_encoding"
+    source = operand_def(TensorType)
+    encoding_dims = var_operand_def(IndexType())
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("source"),
+        ENCODING_DIMENSIONS,
+        ATTRIBUTES,
+        " : ",
+        Type("source"),
+        " -> ",
+        Type("result"),
+    )
+
+    def verify_(self) -> None:
+        verify_encoding_operation(self, self.result.type, self.source.type, ("result", "source"))
+
+
+@irdl_op_definition
+class UnsetEncodingOp(SyntaxOperation):
+    """Take a tensor's encoding away: its elements are in rows again."""
+
+    name = "iree_encoding.unset_encoding"
+    source = operand_def(TensorType)
+    result_dims = var_operand_def(IndexType())
+    encoding_dims = var_operand_def(IndexType())
+    result = result_def(TensorType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("source"),
+        ENCODING_DIMENSIONS,
+        ATTRIBUTES,
+        " : ",
+        Type("source"),
+        " -> ",
+        Type("result"),
+        Dimensions("result_dims"),
+    )
+
+    def verify_(self) -> None:
+        verify_encoding_operation(self, self.source.type, self.result.type, ("source", "result"))
+        # In October 2024 the sizes were left out; then whoever needs them asks for tensor.dim.
+        found, expected = len(self.result_dims), dynamic_dimensions(self.result.type)
+        if found not in (0, expected):
+            raise VerifyException(
+                f"result has {expected} dynamic dimensions, but {found} sizes are given"
+            )
+
+
+IreeEncoding = Dialect(
+    "iree_encoding",
+    [SetEncodingOp, UnsetEncodingOp],
+    [
+        EncodingAttr,
+        IdentityAttr,
+        IdentityResolverAttr,
+        LayoutAttr,
+        PackedStorageAttr,
+        PaddingAttr,
+        SpecializationResolverAttr,
+        SpecializedAttr,
+        TestingAttr,
+        UnknownAttr,
+        UnsupportedResolverAttr,
+    ],
+)

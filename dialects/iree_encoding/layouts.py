@@ -1,0 +1,319 @@
+"""Attributes of the `iree_encoding` dialect that say how tensors are stored, and its solvers."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import Self
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, NoneAttr, TensorType, i64
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.index_lists import known_sizes, parse_sizes, print_sizes
+from ...ir.syntax.directives import parse_struct, print_struct
+from ...ir.tensor_types import element_of, shape_of
+from ...tiling.packed_layouts import IDENTITY, PackedLayout
+from ...tiling.storage_sizes import (
+    StorageFormula,
+    StorageSizeError,
+    bit_packed_formula,
+    dense_formula,
+    padded_formula,
+)
+from .interfaces import (
+    EncodingError,
+    EncodingSolverInterface,
+    LayoutAttribute,
+    LayoutInterface,
+    Tensor,
+    TensorEncoding,
+)
+from .spelling import Spelling
+
+
+class SettledEncoding(TensorEncoding, ABC):
+    """An encoding that says itself how a tensor is stored: there is nothing to resolve."""
+
+    @property
+    def is_resolved(self) -> bool:
+        return True
+
+    def resolve(
+        self, tensor: Tensor, solvers: Sequence[EncodingSolverInterface], spelling: Spelling
+    ) -> Self:
+        del tensor, solvers, spelling
+        return self
+
+
+@irdl_attr_definition
+class LayoutAttr(ParametrizedAttribute, SettledEncoding):
+    """`layout<[L, ...]>`: settled layouts, one, or one for each target that the device may have."""
+
+    name = "iree_encoding.layout"
+    members: ArrayAttr[Attribute]
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            return [parser.parse_attribute()]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_attribute(self.members)
+
+    def verify(self) -> None:
+        if not self.members:
+            raise VerifyException("expected non-empty layouts")
+        if len(self.layouts()) != len(self.members):
+            raise VerifyException(
+                "expected all the layout attributes to implement SerializableAttr"
+            )
+
+    def layouts(self) -> tuple[LayoutInterface, ...]:
+        return tuple(m for m in self.members if isinstance(m, LayoutInterface))
+
+
+@irdl_attr_definition
+class IdentityAttr(ParametrizedAttribute, LayoutAttribute, SettledEncoding):
+    """Elements are where they would be without an encoding."""
+
+    name = "iree_encoding.identity"
+
+    def layouts(self) -> tuple[LayoutInterface, ...]:
+        return (self,)
+
+    def packed_layout(self, tensor: Tensor) -> PackedLayout:
+        del tensor
+        return IDENTITY
+
+
+@irdl_attr_definition
+class PackedStorageAttr(ParametrizedAttribute, LayoutAttribute, SettledEncoding):
+    """Elements of less than a byte, booleans too, are stored without gaps."""
+
+    name = "iree_encoding.packed_storage"
+
+    def layouts(self) -> tuple[LayoutInterface, ...]:
+        return (self,)
+
+    def packed_layout(self, tensor: Tensor) -> PackedLayout:
+        del tensor
+        return IDENTITY
+
+    def storage_formula(self, tensor: Tensor) -> StorageFormula:
+        bits = element_of(tensor).bits
+        if bits >= 8 or bits & (bits - 1):
+            raise EncodingError(
+                f"packed_storage expects elements of 1, 2 or 4 bits, found {tensor.element_type}"
+            )
+        return bit_packed_formula(shape_of(tensor), element_of(tensor))
+
+
+@irdl_attr_definition
+class PaddingAttr(ParametrizedAttribute, LayoutAttribute, SettledEncoding):
+    """`padding<[0, ?, 64]>`: elements to skip after each dimension; `?` is still to be chosen."""
+
+    name = "iree_encoding.padding"
+    padding: ArrayAttr[IntegerAttr]
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            return [parse_sizes(parser)]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            print_sizes(printer, self.padding)
+
+    def verify(self) -> None:
+        if any(size is not None and size < 0 for size in known_sizes(self.padding)):
+            raise VerifyException("expected all padding values need to be non-negative or dynamic")
+
+    def layouts(self) -> tuple[LayoutInterface, ...]:
+        return (self,)
+
+    def packed_layout(self, tensor: Tensor) -> PackedLayout:
+        del tensor
+        return IDENTITY
+
+    def storage_formula(self, tensor: Tensor) -> StorageFormula:
+        try:
+            return padded_formula(shape_of(tensor), element_of(tensor), known_sizes(self.padding))
+        except StorageSizeError as error:
+            raise EncodingError(str(error)) from error
+
+
+@irdl_attr_definition
+class UnknownAttr(ParametrizedAttribute, TensorEncoding):
+    """An encoding of which nothing is known: it stays as it is, and its tensors have no size."""
+
+    name = "iree_encoding.unknown"
+
+    @property
+    def is_resolved(self) -> bool:
+        return False
+
+    @property
+    def is_open(self) -> bool:
+        return False
+
+    def resolve(
+        self, tensor: Tensor, solvers: Sequence[EncodingSolverInterface], spelling: Spelling
+    ) -> TensorEncoding | None:
+        del solvers, spelling
+        raise EncodingError(f"the encoding of {tensor} is unknown")
+
+    def layouts(self) -> tuple[LayoutInterface, ...]:
+        return ()
+
+
+@irdl_attr_definition
+class IdentityResolverAttr(ParametrizedAttribute, EncodingSolverInterface):
+    """Lays every tensor out as if it had no encoding; stands for a target without a solver."""
+
+    name = "iree_encoding.identity_resolver"
+
+    def configured(self, target: DictionaryAttr) -> Self:
+        del target
+        return self
+
+    def serialized(self, tensor: Tensor) -> LayoutAttribute:
+        del tensor
+        return IdentityAttr()
+
+    def packed_layout(self, tensor: Tensor) -> PackedLayout:
+        del tensor
+        return IDENTITY
+
+
+@irdl_attr_definition
+class UnsupportedResolverAttr(ParametrizedAttribute, EncodingSolverInterface):
+    """Refuses every tensor."""
+
+    name = "iree_encoding.unsupported_resolver"
+
+    def configured(self, target: DictionaryAttr) -> Self:
+        del target
+        return self
+
+    def serialized(self, tensor: Tensor) -> LayoutAttribute:
+        raise EncodingError(f"'{self.name}' lays out no tensor, and so not {tensor}")
+
+    def packed_layout(self, tensor: Tensor) -> PackedLayout:
+        raise EncodingError(f"'{self.name}' lays out no tensor, and so not {tensor}")
+
+
+@irdl_attr_definition
+class SpecializedAttr(ParametrizedAttribute, LayoutAttribute):
+    """`specialized<seed, type>`: what the test solver settles on. It has no size."""
+
+    name = "iree_encoding.specialized"
+    seed: IntegerAttr
+    type: Attribute
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            seed = IntegerAttr(parser.parse_integer(), i64)
+            comma = parser.parse_optional_punctuation(",")
+            return [seed, parser.parse_type() if comma is not None else NoneAttr()]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(str(self.seed.value.data))
+            if not isinstance(self.type, NoneAttr):
+                printer.print_string(", ")
+                printer.print_attribute(self.type)
+
+    def packed_layout(self, tensor: Tensor) -> PackedLayout:
+        raise EncodingError(f"'{self.name}' is for tests only and has no layout for {tensor}")
+
+
+@irdl_attr_definition
+class SpecializationResolverAttr(ParametrizedAttribute, EncodingSolverInterface):
+    """`specialization_resolver<seed>`: a solver for tests, which settles on `specialized`."""
+
+    name = "iree_encoding.specialization_resolver"
+    seed: IntegerAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            return [IntegerAttr(parser.parse_integer(), i64)]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(str(self.seed.value.data))
+
+    def configured(self, target: DictionaryAttr) -> Self:
+        del target
+        return self
+
+    def serialized(self, tensor: Tensor) -> LayoutAttribute:
+        return SpecializedAttr(self.seed, TensorType(tensor.element_type, tensor.shape))
+
+    def packed_layout(self, tensor: Tensor) -> PackedLayout:
+        return SpecializedAttr(self.seed, NoneAttr()).packed_layout(tensor)
+
+
+@irdl_attr_definition
+class TestingAttr(ParametrizedAttribute, TensorEncoding):
+    """`testing<layouts = [...]>`: an encoding for tests that keeps whatever solvers settle on."""
+
+    name = "iree_encoding.testing"
+    settled: ArrayAttr[Attribute] | NoneAttr
+    original_element_type: Attribute
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        keys = ("layouts", "original_element_type")
+        found = parse_struct(parser, dict.fromkeys(keys, lambda parser: parser.parse_attribute()))
+        return [found.get(key, NoneAttr()) for key in keys]
+
+    def print_parameters(self, printer: Printer) -> None:
+        pairs = zip(("layouts", "original_element_type"), self.parameters, strict=True)
+        print_struct(printer, [(key, None if isinstance(v, NoneAttr) else v) for key, v in pairs])
+
+    @property
+    def is_resolved(self) -> bool:
+        return isinstance(self.settled, ArrayAttr)
+
+    def layouts(self) -> tuple[LayoutInterface, ...]:
+        if isinstance(self.settled, NoneAttr):
+            return ()
+        return tuple(layout for layout in self.settled if isinstance(layout, LayoutInterface))
+
+    def is_identity(self, tensor: Tensor) -> bool:
+        return all(isinstance(layout, IdentityAttr) for layout in self.layouts())
+
+    def resolve(
+        self, tensor: Tensor, solvers: Sequence[EncodingSolverInterface], spelling: Spelling
+    ) -> TensorEncoding:
+        del spelling
+        layouts = dict.fromkeys(solver.serialized(tensor) for solver in solvers)
+        return TestingAttr(ArrayAttr[Attribute](layouts), self.original_element_type)
+
+
+def resolve_to_layout(tensor: Tensor, solvers: Sequence[EncodingSolverInterface]) -> LayoutAttr:
+    """Today's settled encoding of a tensor: the layouts of the solvers, each once.
+
+    A layout without tiles becomes `identity`, so that a reader sees that there is nothing to do.
+    """
+    layouts: dict[LayoutAttribute, None] = {}
+    for solver in solvers:
+        layout = solver.serialized(tensor)
+        layouts[IdentityAttr() if stores_plainly(layout, tensor) else layout] = None
+    return LayoutAttr(ArrayAttr[Attribute](layouts))
+
+
+def stores_plainly(layout: LayoutInterface, tensor: Tensor) -> bool:
+    """Whether a tensor in a layout is stored, element by element, as one without."""
+    if isinstance(layout, SpecializedAttr):
+        return False
+    return layout.packed_layout(tensor).is_identity and layout.storage_formula(
+        tensor
+    ) == dense_formula(shape_of(tensor), element_of(tensor))

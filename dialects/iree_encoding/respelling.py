@@ -1,0 +1,314 @@
+"""The two spellings of the encoding dialects: which one a module is in, and how to change it.
+
+What has one name in 2024 and another today is listed in tables. Where a spelling cannot say
+something the change is refused: today's settled layouts do not tell which encoding they were made
+of, which 2024 prints with them. A 2024 `round_dims_to` has no counterpart today and is left out;
+the other way round it is made of `iteration_sizes` as IREE made it then: 32 for each of M, N and
+K, or the next power of two where the size is known to be less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import chain
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    ModuleOp,
+    NoneAttr,
+    TensorType,
+    i32,
+    i64,
+)
+from xdsl.dialects.tensor import DimOp
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...ir.diagnostics import OperationError
+from ...ir.index import constant_index
+from ...tiling.contractions import Role
+from ...tiling.element_types import next_power_of_two
+from ..iree_cpu import (
+    CpuEncodingResolverAttr,
+    CpuEncodingSolverAttr,
+    VmvxEncodingResolverAttr,
+    VmvxEncodingSolverAttr,
+)
+from ..iree_tensor_ext.dispatch_tensors import (
+    DispatchTensor,
+    DispatchTensorLoadOp,
+    DispatchTensorStoreOp,
+    DispatchTensorType,
+    DispatchWorkgroupCountFromSliceOp,
+    DispatchWorkloadOrdinalOp,
+    FlowDispatchTensorLoadOp,
+    FlowDispatchTensorStoreOp,
+    FlowDispatchTensorType,
+    FlowDispatchWorkgroupCountFromSliceOp,
+    FlowDispatchWorkloadOrdinalOp,
+)
+from .attributes import EncodingAttr
+from .dialect import SetEncodingOp, UnsetEncodingOp
+from .interfaces import EncodingSolverInterface, Tensor, with_encoding
+from .layouts import LayoutAttr
+from .spelling import Spelling
+
+ATTRIBUTES: tuple[tuple[type[ParametrizedAttribute], type[ParametrizedAttribute]], ...] = (
+    (CpuEncodingSolverAttr, CpuEncodingResolverAttr),
+    (VmvxEncodingSolverAttr, VmvxEncodingResolverAttr),
+    (FlowDispatchTensorType, DispatchTensorType),
+)
+"""Attributes and types with the same parameters: 2024's, then today's."""
+
+OPERATIONS: tuple[tuple[type[Operation], type[Operation]], ...] = (
+    (FlowDispatchTensorLoadOp, DispatchTensorLoadOp),
+    (FlowDispatchTensorStoreOp, DispatchTensorStoreOp),
+    (FlowDispatchWorkgroupCountFromSliceOp, DispatchWorkgroupCountFromSliceOp),
+    (FlowDispatchWorkloadOrdinalOp, DispatchWorkloadOrdinalOp),
+)
+"""Operations with the same operands and properties: 2024's, then today's."""
+
+SOLVER_KEYS = ("encoding_solver", "iree.encoding.resolver")
+"""The key of an executable target's dictionary: 2024's, then today's."""
+
+BASELINE_ROUNDING = 32
+"""What 2024 rounded M, N and K up to, whatever the target."""
+
+
+# Which one is it?
+
+
+def spelling_of(module: ModuleOp) -> Spelling:
+    """The spelling that a module is in; today's if nothing tells."""
+    seen: set[int] = set()
+    for operation in module.walk():
+        for attribute in _attributes_of(operation):
+            if id(attribute) not in seen:
+                for nested in _nested(attribute, seen):
+                    if _spelling_of_attribute(nested) == "2024":
+                        return "2024"
+    return "today"
+
+
+def _spelling_of_attribute(attribute: Attribute) -> Spelling | None:
+    if isinstance(attribute, EncodingAttr):
+        return attribute.spelling
+    return _spelling_of_class(type(attribute))
+
+
+@lru_cache(maxsize=1024)
+def _spelling_of_class(attribute: type[Attribute]) -> Spelling | None:
+    if issubclass(attribute, EncodingSolverInterface | DispatchTensor):
+        return attribute.SPELLING
+    return None
+
+
+def _attributes_of(operation: Operation) -> Iterator[Attribute]:
+    yield from operation.properties.values()
+    yield from operation.attributes.values()
+    for result in operation.results:
+        yield result.type
+
+
+def _nested(attribute: Attribute, seen: set[int]) -> Iterator[Attribute]:
+    """An attribute and all inside it, each object once: most are the very same, and comparing
+    them in substance is dear."""
+    stack = [attribute]
+    while stack:
+        one = stack.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        if isinstance(one, ArrayAttr):
+            stack += cast("ArrayAttr[Attribute]", one).data
+        elif isinstance(one, DictionaryAttr):
+            stack += one.data.values()
+        elif isinstance(one, ParametrizedAttribute):
+            stack += one.parameters
+
+
+# Changing it
+
+
+def respell(module: ModuleOp, spelling: Spelling) -> None:
+    """Write a module in another spelling, in place.
+
+    Raises `OperationError` if it holds something that the spelling has no word for.
+    """
+    Respelling(spelling).change(module)
+
+
+def spelled_encoding(encoding: EncodingAttr, spelling: Spelling) -> EncodingAttr:
+    """An encoding that is not settled yet, as a spelling writes it."""
+    return Respelling(spelling).encoding(encoding)
+
+
+class Respelling:
+    """A change to one spelling; each attribute is changed once."""
+
+    def __init__(self, spelling: Spelling) -> None:
+        self._spelling: Spelling = spelling
+        old, new = (0, 1) if spelling == "today" else (1, 0)
+        self._attributes = {pair[old]: pair[new] for pair in ATTRIBUTES}
+        self._operations = {pair[old]: pair[new] for pair in OPERATIONS}
+        self._old_key, self._new_key = SOLVER_KEYS[old], SOLVER_KEYS[new]
+        self._changed: dict[Attribute, Attribute] = {}
+
+    def change(self, module: ModuleOp) -> None:
+        """Change all attributes, types and operations of a module."""
+        for operation in tuple(module.walk()):
+            for group in (operation.properties, operation.attributes):
+                for name, attribute in group.items():
+                    group[name] = self._attribute(attribute, operation)
+            arguments = (block.args for region in operation.regions for block in region.blocks)
+            for value in chain(operation.results, *arguments):
+                type_ = self._attribute(value.type, operation)
+                if type_ is not value.type:
+                    Rewriter.replace_value_with_new_type(value, type_)
+            self._operation(operation)
+
+    def _operation(self, operation: Operation) -> None:
+        if isinstance(operation, SetEncodingOp | UnsetEncodingOp):
+            self._sizes(operation)
+        new = self._operations.get(type(operation))
+        if new is not None:
+            Rewriter.replace_op(
+                operation,
+                new.create(
+                    operands=operation.operands,
+                    result_types=operation.result_types,
+                    properties=operation.properties,
+                    attributes=operation.attributes,
+                ),
+            )
+
+    def _sizes(self, operation: SetEncodingOp | UnsetEncodingOp) -> None:
+        """The sizes that encoding operations list: none in 2024, those of the result today."""
+        operands = [operation.source]
+        if isinstance(operation, SetEncodingOp):
+            if self._spelling == "2024":
+                operation.operands = operands
+            return
+        sizes = list(operation.result_dims)
+        loops = list(operation.encoding_dims)
+        if self._spelling == "2024":
+            sizes, loops = [], []
+        elif not sizes:
+            builder = Builder(InsertPoint.before(operation))
+            for index, size in enumerate(operation.result.type.get_shape()):
+                if size == DYNAMIC_INDEX:
+                    position = constant_index(index, builder)
+                    sizes.append(builder.insert(DimOp(operation.source, position)).result)
+        operation.operands = [*operands, *sizes, *loops]
+        segments = DenseArrayBase.from_list(i32, [1, len(sizes), len(loops)])
+        operation.properties["operandSegmentSizes"] = segments
+
+    def _attribute(self, attribute: Attribute, operation: Operation) -> Attribute:
+        if attribute not in self._changed:
+            self._changed[attribute] = self._change_attribute(attribute, operation)
+        return self._changed[attribute]
+
+    def _change_attribute(self, attribute: Attribute, operation: Operation) -> Attribute:
+        if isinstance(attribute, ArrayAttr):
+            items = cast("ArrayAttr[Attribute]", attribute).data
+            return ArrayAttr([self._attribute(item, operation) for item in items])
+        if isinstance(attribute, DictionaryAttr):
+            entries = {
+                self._new_key if key == self._old_key else key: self._attribute(value, operation)
+                for key, value in attribute.data.items()
+            }
+            return DictionaryAttr(entries)
+        if isinstance(attribute, TensorType):
+            return self._tensor(cast(Tensor, attribute), operation)
+        if isinstance(attribute, EncodingAttr):
+            return self.encoding(attribute)
+        if isinstance(attribute, LayoutAttr) and self._spelling == "2024":
+            raise OperationError(
+                operation,
+                "has a settled layout, which 2024 can only spell together with the encoding that "
+                f"it was made of: {attribute}",
+            )
+        if isinstance(attribute, ParametrizedAttribute):
+            parameters = [self._attribute(p, operation) for p in attribute.parameters]
+            cls = self._attributes.get(type(attribute), type(attribute))
+            if cls is not type(attribute) or tuple(parameters) != attribute.parameters:
+                return cls.new(parameters)
+        return attribute
+
+    def _tensor(self, tensor: Tensor, operation: Operation) -> Attribute:
+        if isinstance(tensor.encoding, NoneAttr):
+            return tensor
+        encoding = tensor.encoding
+        if isinstance(encoding, EncodingAttr) and encoding.is_resolved:
+            targets = cast("ArrayAttr[Attribute]", self._attribute(encoding.targets, operation))
+            solvers = [s for s in targets if isinstance(s, EncodingSolverInterface)]
+            general = cast(EncodingAttr, self._attribute(encoding.without_targets(), operation))
+            settled = general.resolve(with_encoding(tensor, general), solvers, self._spelling)
+            return with_encoding(tensor, settled)
+        return with_encoding(tensor, self._attribute(encoding, operation))
+
+    def encoding(self, encoding: EncodingAttr) -> EncodingAttr:
+        """An encoding that is not settled yet."""
+        slots = encoding.user_indexing_maps
+        broadcast, rounding = encoding.bcast_map, encoding.round_dims_to
+        sizes = encoding.iteration_sizes
+        if self._spelling == "today":
+            if isinstance(broadcast, AffineMapAttr) and isinstance(slots, ArrayAttr):
+                items = list(slots.data)
+                index = encoding.operand_index.value.data
+                items[index] = ArrayAttr([items[index], broadcast])
+                slots = ArrayAttr[Attribute](items)
+            broadcast, rounding = NoneAttr(), NoneAttr()
+        else:
+            rounding = _rounding(encoding) or rounding
+            sizes = NoneAttr()
+            if isinstance(slots, ArrayAttr):
+                index = encoding.operand_index.value.data
+                own = _maps(slots.data[index])
+                if len(own) == 2 and isinstance(own[1], AffineMapAttr):
+                    broadcast = own[1]
+                slots = ArrayAttr[Attribute]([_maps(slot)[0] for slot in slots.data])
+        return EncodingAttr.new(
+            [
+                encoding.operand_index,
+                encoding.op_type,
+                encoding.element_types,
+                encoding.original_element_type,
+                slots,
+                broadcast,
+                rounding,
+                sizes,
+                encoding.targets,
+            ]
+        )
+
+
+def _maps(slot: Attribute) -> tuple[Attribute, ...]:
+    """The maps in one place of `user_indexing_maps`: one, or several to compose."""
+    return cast("ArrayAttr[Attribute]", slot).data if isinstance(slot, ArrayAttr) else (slot,)
+
+
+def _rounding(encoding: EncodingAttr) -> DenseArrayBase | None:
+    """`round_dims_to` as it was made of the sizes of M, N and K."""
+    operand = encoding.contraction_operand()
+    if isinstance(encoding.iteration_sizes, NoneAttr) or operand is None:
+        return None
+    roles = operand.roles()
+    if roles is None:
+        return None
+    sizes = (operand.size(role, roles) for role in (Role.M, Role.N, Role.K))
+    return DenseArrayBase.from_list(
+        i64,
+        [
+            BASELINE_ROUNDING if s is None else min(BASELINE_ROUNDING, next_power_of_two(max(s, 1)))
+            for s in sizes
+        ],
+    )

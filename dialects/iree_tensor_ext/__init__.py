@@ -1,0 +1,1 @@
+"""The `iree_tensor_ext` dialect."""

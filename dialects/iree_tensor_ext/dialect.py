@@ -1,0 +1,100 @@
+"""The `iree_tensor_ext` dialect: what kernels are bound to, as it is spelled today."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IndexType, TensorType
+from xdsl.ir import Dialect
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import Pure
+
+from ...ir.syntax.rows import ATTRIBUTES, Dimensions, Operand, Syntax, SyntaxOperation, Type
+from .dispatch_tensors import (
+    DispatchTensorLoadOp,
+    DispatchTensorStoreOp,
+    DispatchTensorType,
+    DispatchWorkgroupCountFromSliceOp,
+    DispatchWorkloadOrdinalOp,
+)
+
+
+class ComputeBarrier(SyntaxOperation):
+    """Marks where computation on a tensor starts or ends; the value is unchanged."""
+
+    value = operand_def(TensorType)
+    value_dims = var_operand_def(IndexType())
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("value"),
+        ATTRIBUTES,
+        " : ",
+        Type("value"),
+        Dimensions("value_dims"),
+        " -> ",
+        Type("result"),
+    )
+
+
+@irdl_op_definition
+class ComputeBarrierStartOp(ComputeBarrier):
+    """No reshape moves up across this."""
+
+    name = "iree_tensor_ext.compute_barrier.start"
+
+
+@irdl_op_definition
+class ComputeBarrierEndOp(ComputeBarrier):
+    """No reshape moves down across this."""
+
+    name = "iree_tensor_ext.compute_barrier.end"
+
+
+@irdl_op_definition
+class BitCastOp(SyntaxOperation):
+    """The same bytes as a tensor of another type."""
+
+    name = "iree_tensor_ext.bitcast"
+    source = operand_def(TensorType)
+    source_dims = var_operand_def(IndexType())
+    result_dims = var_operand_def(IndexType())
+    result = result_def(TensorType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("source"),
+        ATTRIBUTES,
+        " : ",
+        Type("source"),
+        Dimensions("source_dims"),
+        " -> ",
+        Type("result"),
+        Dimensions("result_dims"),
+    )
+
+
+IreeTensorExt = Dialect(
+    "iree_tensor_ext",
+    [
+        BitCastOp,
+        ComputeBarrierEndOp,
+        ComputeBarrierStartOp,
+        DispatchTensorLoadOp,
+        DispatchTensorStoreOp,
+        DispatchWorkgroupCountFromSliceOp,
+        DispatchWorkloadOrdinalOp,
+    ],
+    [DispatchTensorType],
+)

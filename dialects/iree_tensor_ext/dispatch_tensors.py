@@ -1,0 +1,398 @@
+"""Dispatch tensors and their operations, in both spellings.
+
+What a kernel reads and writes was `!flow.dispatch.tensor` with `flow.dispatch.tensor.load` in 2024
+and is `!iree_tensor_ext.dispatch.tensor` with `iree_tensor_ext.dispatch.tensor.load` today. Each
+piece is defined once here and named twice, in `flow` and in `iree_tensor_ext`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self, cast
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.attribute_access import number_list
+from ...ir.index_lists import parse_index_list, print_index_list
+from ...ir.syntax.resource_directives import dynamic_dimensions
+from ...ir.syntax.rows import (
+    ATTRIBUTES,
+    Dimensions,
+    Operand,
+    Operands,
+    Parsed,
+    Syntax,
+    SyntaxOperation,
+    Type,
+    values,
+)
+from ...ir.tensor_types import Shape, shape_of
+from ..iree_encoding.interfaces import EncodingTypeInterface, Tensor, with_encoding
+from ..iree_encoding.spelling import Spelling
+
+ACCESSES = ("readonly", "readwrite", "writeonly")
+
+
+class DispatchTensor(ParametrizedAttribute, EncodingTypeInterface, ABC):
+    """`<readonly:tensor<?x4xf32, #encoding>>`: a tensor that a kernel is bound to."""
+
+    SPELLING: ClassVar[Spelling]
+
+    access: StringAttr
+    bound_type: Attribute
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            position = parser.pos
+            access = parser.parse_identifier()
+            if access not in ACCESSES:
+                parser.raise_error(f"expected one of {', '.join(ACCESSES)}", position)
+            parser.parse_punctuation(":")
+            return [StringAttr(access), parser.parse_type()]
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.access.data}:")
+        printer.print_attribute(self.bound_type)
+        printer.print_string(">")
+
+    @property
+    def shape(self) -> Shape:
+        """The sizes of the bound tensor, `None` where dynamic; empty for a scalar."""
+        tensor = self.encoded_tensor()
+        return () if tensor is None else shape_of(tensor)
+
+    def encoded_tensor(self) -> Tensor | None:
+        bound = self.bound_type
+        return cast(Tensor, bound) if isinstance(bound, TensorType) else None
+
+    def update_encoding(self, encoding: Attribute | None) -> Self:
+        tensor = self.encoded_tensor()
+        if tensor is None:
+            return self
+        return self.new([self.access, with_encoding(tensor, encoding)])
+
+
+@irdl_attr_definition
+class DispatchTensorType(DispatchTensor):
+    """Today's spelling."""
+
+    name = "iree_tensor_ext.dispatch.tensor"
+    SPELLING: ClassVar[Spelling] = "today"
+    access: StringAttr
+    bound_type: Attribute
+
+
+@irdl_attr_definition
+class FlowDispatchTensorType(DispatchTensor):
+    """The spelling of 2024."""
+
+    name = "flow.dispatch.tensor"
+    SPELLING: ClassVar[Spelling] = "2024"
+    access: StringAttr
+    bound_type: Attribute
+
+
+@dataclass(frozen=True, slots=True)
+class IndexList:
+    """`[0, %n]`: numbers in the property `static_<name>`, values in the operands `<name>`."""
+
+    name: str
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (f"static_{self.name}",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        numbers, parsed.operands[self.name] = parse_index_list(parser)
+        parsed.attributes[f"static_{self.name}"] = DenseArrayBase.from_list(i64, numbers)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        numbers = number_list(operation.get_attr_or_prop(f"static_{self.name}"))
+        print_index_list(printer, numbers, values(operation, self.name))
+
+    def verify(self, operation: Operation) -> None:
+        expected = static_list(operation, self.name).count(None)
+        given = len(values(operation, self.name))
+        if given != expected:
+            raise VerifyException(f"expected {expected} dynamic {self.name}, found {given}")
+
+    def fits(self, operation: Operation) -> bool:
+        static = operation.get_attr_or_prop(f"static_{self.name}")
+        return cast("DenseArrayBase[IntegerType]", static).elt_type == i64
+
+
+OFFSETS_SIZES_STRIDES: Syntax = (
+    ", offsets = ",
+    IndexList("offsets"),
+    ", sizes = ",
+    IndexList("sizes"),
+    ", strides = ",
+    IndexList("strides"),
+)
+
+
+def static_list(operation: Operation, name: str) -> tuple[int | None, ...]:
+    """The offsets, sizes or strides of a load or store, `None` where an operand says."""
+    numbers = number_list(operation.get_attr_or_prop(f"static_{name}"))
+    return tuple(None if number == DYNAMIC_INDEX else number for number in numbers)
+
+
+class DispatchTensorAccess(SyntaxOperation):
+    """What loads and stores have in common."""
+
+    offsets = var_operand_def(IndexType())
+    sizes = var_operand_def(IndexType())
+    strides = var_operand_def(IndexType())
+    static_offsets = prop_def(DenseArrayBase.constr(i64))
+    static_sizes = prop_def(DenseArrayBase.constr(i64))
+    static_strides = prop_def(DenseArrayBase.constr(i64))
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def verify_access(self, bound: Attribute, value: Attribute, sizes: int, what: str) -> None:
+        """Verify that a value fits the part of the dispatch tensor that is read or written."""
+        if not isinstance(bound, DispatchTensor):
+            raise VerifyException(f"{what} expected to be a dispatch tensor, found {bound}")
+        if sizes != dynamic_dimensions(bound):
+            raise VerifyException(
+                f"{what} has {dynamic_dimensions(bound)} dynamic dimensions, but {sizes} sizes "
+                "are given"
+            )
+        rank = len(bound.shape)
+        for name in ("offsets", "sizes", "strides"):
+            static = static_list(self, name)
+            if len(static) != rank:
+                raise VerifyException(f"expected {rank} {name}, found {len(static)}")
+        held = bound.encoded_tensor()
+        if isinstance(value, TensorType) and held is not None:
+            element = cast(Tensor, value).element_type
+            if element != held.element_type:
+                raise VerifyException(
+                    f"value has elements of type {element}, {what} of type {held.element_type}"
+                )
+
+
+class DispatchTensorLoad(DispatchTensorAccess):
+    """Read a part of a dispatch tensor. The result may have another encoding than the source."""
+
+    source = operand_def()
+    source_dims = var_operand_def(IndexType())
+    offsets = var_operand_def(IndexType())
+    sizes = var_operand_def(IndexType())
+    strides = var_operand_def(IndexType())
+    result = result_def(TensorType)
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("source"),
+        *OFFSETS_SIZES_STRIDES,
+        ATTRIBUTES,
+        " : ",
+        Type("source"),
+        Dimensions("source_dims"),
+        " -> ",
+        Type("result"),
+    )
+
+    def verify_(self) -> None:
+        super().verify_()
+        self.verify_access(self.source.type, self.result.type, len(self.source_dims), "the source")
+        if cast(DispatchTensor, self.source.type).access.data == "writeonly":
+            raise VerifyException("the source is write-only")
+
+
+class DispatchTensorStore(DispatchTensorAccess):
+    """Write a part of a dispatch tensor."""
+
+    value = operand_def(TensorType)
+    target = operand_def()
+    target_dims = var_operand_def(IndexType())
+    offsets = var_operand_def(IndexType())
+    sizes = var_operand_def(IndexType())
+    strides = var_operand_def(IndexType())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("value"),
+        ", ",
+        Operand("target"),
+        *OFFSETS_SIZES_STRIDES,
+        ATTRIBUTES,
+        " : ",
+        Type("value"),
+        " -> ",
+        Type("target"),
+        Dimensions("target_dims"),
+    )
+
+    def verify_(self) -> None:
+        super().verify_()
+        self.verify_access(self.target.type, self.value.type, len(self.target_dims), "the target")
+        if cast(DispatchTensor, self.target.type).access.data == "readonly":
+            raise VerifyException("the target is read-only")
+
+
+class WorkloadOrdinal(SyntaxOperation):
+    """Which number of the workload a value in a kernel is."""
+
+    operand = operand_def(IndexType())
+    ordinal = prop_def(IntegerAttr)
+    result = result_def(IndexType())
+    traits = traits_def(Pure())
+
+
+class WorkgroupCount(SyntaxOperation):
+    """How many workgroups a workload needs; decided when the kernel is compiled."""
+
+    workload = var_operand_def(IndexType())
+    x = result_def(IndexType())
+    y = result_def(IndexType())
+    z = result_def(IndexType())
+    traits = traits_def(Pure())
+
+
+@dataclass(frozen=True, slots=True)
+class Ordinal:
+    """`0`: an index attribute without its type."""
+
+    name: str
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        number = parser.parse_integer(allow_negative=False)
+        parsed.attributes[self.name] = IntegerAttr.from_index_int_value(number)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        number = cast(IntegerAttr, operation.get_attr_or_prop(self.name))
+        printer.print_string(str(number.value.data))
+
+    def fits(self, operation: Operation) -> bool:
+        number = operation.get_attr_or_prop(self.name)
+        if number is None:
+            return True
+        value = cast(IntegerAttr, number).value.data
+        return value >= 0 and number == IntegerAttr.from_index_int_value(value)
+
+
+ORDINAL_SYNTAX: Syntax = (
+    " ",
+    Operand("operand"),
+    ", ",
+    Ordinal("ordinal"),
+    ATTRIBUTES,
+    " : ",
+    Type("result"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FixedResults:
+    """Nothing in the text: the results are always of type index."""
+
+    names: tuple[str, ...]
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        del parser
+        for name in self.names:
+            parsed.types[name] = [IndexType()]
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        del printer, operation
+
+
+COUNT_RESULTS = FixedResults(("x", "y", "z"))
+
+# Today's names
+
+
+@irdl_op_definition
+class DispatchTensorLoadOp(DispatchTensorLoad):
+    """Today's spelling."""
+
+    name = "iree_tensor_ext.dispatch.tensor.load"
+
+
+@irdl_op_definition
+class DispatchTensorStoreOp(DispatchTensorStore):
+    """Today's spelling."""
+
+    name = "iree_tensor_ext.dispatch.tensor.store"
+
+
+@irdl_op_definition
+class DispatchWorkloadOrdinalOp(WorkloadOrdinal):
+    """Today's spelling."""
+
+    name = "iree_tensor_ext.dispatch.workload.ordinal"
+    SYNTAX: ClassVar[Syntax] = ORDINAL_SYNTAX
+
+
+@irdl_op_definition
+class DispatchWorkgroupCountFromSliceOp(WorkgroupCount):
+    """Today's spelling: with parentheses."""
+
+    name = "iree_tensor_ext.dispatch.workgroup_count_from_slice"
+    SYNTAX: ClassVar[Syntax] = ("(", Operands("workload"), ")", ATTRIBUTES, COUNT_RESULTS)
+
+
+# Names of 2024
+
+
+@irdl_op_definition
+class FlowDispatchTensorLoadOp(DispatchTensorLoad):
+    """The spelling of 2024."""
+
+    name = "flow.dispatch.tensor.load"
+
+
+@irdl_op_definition
+class FlowDispatchTensorStoreOp(DispatchTensorStore):
+    """The spelling of 2024."""
+
+    name = "flow.dispatch.tensor.store"
+
+
+@irdl_op_definition
+class FlowDispatchWorkloadOrdinalOp(WorkloadOrdinal):
+    """The spelling of 2024."""
+
+    name = "flow.dispatch.workload.ordinal"
+    SYNTAX: ClassVar[Syntax] = ORDINAL_SYNTAX
+
+
+@irdl_op_definition
+class FlowDispatchWorkgroupCountFromSliceOp(WorkgroupCount):
+    """The spelling of 2024: without parentheses."""
+
+    name = "flow.dispatch.workgroup_count_from_slice"
+    SYNTAX: ClassVar[Syntax] = (" ", Operands("workload"), ATTRIBUTES, COUNT_RESULTS)

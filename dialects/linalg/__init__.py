@@ -1,0 +1,1 @@
+"""The `linalg` dialect of MLIR 22."""

@@ -1,0 +1,438 @@
+"""`linalg.pack`, `unpack` and `softmax`: the operations of linalg that are no loop nests.
+
+`pack` cuts the dimensions `inner_dims_pos` into tiles and moves the tiles innermost; `unpack`
+undoes it. Dimensions of the packed tensor are first those of the source, in tiles and permuted
+by `outer_dims_perm`, then one per tile size.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Self
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    ShapedType,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.utils import (
+    parse_dynamic_index_list_without_types,
+    print_dynamic_index_list,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.attribute_access import number_list
+from ...ir.tensor_types import ranked_type
+from .base import (
+    DestinationEffects,
+    parse_numbers,
+    parse_operand_group,
+    parse_result_types,
+    print_numbers,
+    print_operand_group,
+    print_result_types,
+    print_sorted_attributes,
+    segment_sizes,
+    tensor_types,
+    verify_destinations,
+)
+
+
+class _PackingOp(IRDLOperation):
+    """What `pack` and `unpack` have in common."""
+
+    result = result_def(TensorType)
+    inner_dims_pos = prop_def(DenseArrayBase.constr(i64))
+    outer_dims_perm = opt_prop_def(DenseArrayBase.constr(i64))
+    static_inner_tiles = prop_def(DenseArrayBase.constr(i64))
+
+    traits = traits_def(Pure())
+
+    @property
+    def tiled_dimensions(self) -> tuple[int, ...]:
+        """The dimensions of the unpacked tensor that are tiled, in the order of the tiles."""
+        return number_list(self.inner_dims_pos)
+
+    @property
+    def dynamic_tiles(self) -> Sequence[SSAValue]:
+        """The tile sizes that are values: the last operands, after source and destination."""
+        count = number_list(self.static_inner_tiles).count(DYNAMIC_INDEX)
+        return self.operands[len(self.operands) - count :] if count else ()
+
+    @property
+    def outer_permutation(self) -> tuple[int, ...]:
+        """Where outer dimension i of the packed tensor comes from; empty for identity."""
+        return number_list(self.outer_dims_perm)
+
+    @property
+    @abstractmethod
+    def unpacked_type(self) -> TensorType[Attribute]:
+        """The type of the tensor that is not in tiles."""
+
+    @property
+    @abstractmethod
+    def packed_type(self) -> TensorType[Attribute]:
+        """The type of the tensor that is in tiles."""
+
+    @classmethod
+    def parse_layout(
+        cls, parser: Parser, source: UnresolvedOperand, padding: Sequence[SSAValue]
+    ) -> Self:
+        """Parse everything after the source and the padding value."""
+        properties: dict[str, Attribute] = {}
+        if parser.parse_optional_keyword("outer_dims_perm"):
+            properties["outer_dims_perm"] = parse_numbers(parser)
+        parser.parse_keyword("inner_dims_pos")
+        properties["inner_dims_pos"] = parse_numbers(parser)
+        parser.parse_keyword("inner_tiles")
+        parser.parse_punctuation("=")
+        index = IndexType()
+        tiles, static_tiles = parse_dynamic_index_list_without_types(
+            parser, dynamic_index=DYNAMIC_INDEX
+        )
+        tile_values = [parser.resolve_operand(tile, index) for tile in tiles]
+        properties["static_inner_tiles"] = DenseArrayBase.from_list(i64, static_tiles)
+        parser.parse_keyword("into")
+        dest = parser.parse_unresolved_operand()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        source_type = parser.parse_type()
+        parser.parse_punctuation("->")
+        dest_type = parser.parse_type()
+        operands = (
+            parser.resolve_operand(source, source_type),
+            parser.resolve_operand(dest, dest_type),
+            *padding,
+            *tile_values,
+        )
+        return cls.create(
+            operands=operands,
+            result_types=[dest_type],
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print_layout(self, printer: Printer) -> None:
+        if self.outer_permutation:
+            print_numbers(printer, "outer_dims_perm", self.outer_dims_perm)
+        print_numbers(printer, "inner_dims_pos", self.inner_dims_pos)
+        printer.print_string(" inner_tiles = ")
+        print_dynamic_index_list(
+            printer, DYNAMIC_INDEX, self.dynamic_tiles, number_list(self.static_inner_tiles)
+        )
+        printer.print_string(" into ")
+        printer.print_ssa_value(self.operands[1])
+        print_sorted_attributes(printer, self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.operands[0].type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.operands[1].type)
+
+    def verify_(self) -> None:
+        verify_destinations(self, 1, 1)
+        tile_operands = [each for each in self.operands[2:] if isinstance(each.type, IndexType)]
+        markers = number_list(self.static_inner_tiles).count(DYNAMIC_INDEX)
+        if markers != len(tile_operands):
+            raise VerifyException(
+                f"expected {markers} dynamic tile sizes, found {len(tile_operands)}"
+            )
+        self._verify_layout()
+
+    def _verify_layout(self) -> None:
+        unpacked, packed = self.unpacked_type.get_shape(), self.packed_type.get_shape()
+        positions, tiles = self.tiled_dimensions, number_list(self.static_inner_tiles)
+        rank = len(unpacked)
+        if any(not 0 <= p < rank for p in positions) or len(set(positions)) < len(positions):
+            raise VerifyException(
+                f"invalid inner_dims_pos vector: expected distinct numbers below {rank}, found "
+                f"{list(positions)}"
+            )
+        if len(tiles) != len(positions):
+            raise VerifyException(
+                "tiling factors must equal the number of dimensions to tile: there are "
+                f"{len(tiles)} and {len(positions)}"
+            )
+        if 0 in tiles:
+            raise VerifyException("invalid zero tile factor")
+        permutation = self.outer_permutation or tuple(range(rank))
+        if sorted(permutation) != list(range(rank)):
+            raise VerifyException(
+                f"invalid outer_dims_perm vector: {list(permutation)} is no permutation of "
+                f"{rank} dimensions"
+            )
+        if len(packed) != rank + len(tiles):
+            raise VerifyException(
+                "packed rank != (unpacked rank + num tiling factors), got "
+                f"{len(packed)} != {rank + len(tiles)}"
+            )
+        expected = packed_shape(unpacked, positions, tiles, permutation)
+        for index, (size, tile) in enumerate(zip(packed[rank:], tiles, strict=True)):
+            if (tile == DYNAMIC_INDEX) != (size == DYNAMIC_INDEX) or size != tile:
+                raise VerifyException(
+                    "mismatch in inner tile sizes specified and shaped of tiled dimension in "
+                    f"the packed type: tile {index} is {_size(tile)}, dimension {rank + index} "
+                    f"is {_size(size)}"
+                )
+        for size, wanted in zip(packed[:rank], expected, strict=False):
+            if DYNAMIC_INDEX not in (size, wanted) and size != wanted:
+                expected_type = TensorType(self.packed_type.element_type, expected)
+                raise VerifyException(
+                    f"expected '{expected_type}' for the packed domain value, got "
+                    f"'{self.packed_type}'"
+                )
+
+
+def _size(size: int) -> str:
+    return "?" if size == DYNAMIC_INDEX else str(size)
+
+
+def packed_shape(
+    unpacked: Sequence[int],
+    positions: Sequence[int],
+    tiles: Sequence[int],
+    permutation: Sequence[int] = (),
+) -> list[int]:
+    """The shape that packing gives: outer dimensions in tiles and permuted, then the tiles.
+
+    Sizes are `DYNAMIC_INDEX` where they are not known.
+    """
+    outer = list(unpacked)
+    for position, tile in zip(positions, tiles, strict=True):
+        size = outer[position]
+        if DYNAMIC_INDEX in (size, tile):
+            outer[position] = DYNAMIC_INDEX
+        else:
+            outer[position] = -(-size // tile)
+    return [*(outer[source] for source in permutation or range(len(outer))), *tiles]
+
+
+@irdl_op_definition
+class PackOp(_PackingOp):
+    """Move the elements of a tensor into tiles, filling up the last ones with a padding value."""
+
+    name = "linalg.pack"
+
+    source = operand_def(TensorType)
+    dest = operand_def(TensorType)
+    padding_value = opt_operand_def()
+    inner_tiles = var_operand_def(IndexType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(
+        self,
+        source: SSAValue,
+        dest: SSAValue,
+        inner_dims_pos: Sequence[int],
+        inner_tiles: Sequence[int | SSAValue],
+        outer_dims_perm: Sequence[int] = (),
+        padding_value: SSAValue | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[source, dest, padding_value, _dynamic(inner_tiles)],
+            result_types=[dest.type],
+            properties=_layout_properties(inner_dims_pos, inner_tiles, outer_dims_perm),
+        )
+
+    @property
+    def unpacked_type(self) -> TensorType[Attribute]:
+        return ranked_type(self.source)
+
+    @property
+    def packed_type(self) -> TensorType[Attribute]:
+        return ranked_type(self.dest)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        source = parser.parse_unresolved_operand()
+        padding: list[SSAValue] = []
+        if parser.parse_optional_keyword("padding_value"):
+            parser.parse_punctuation("(")
+            value = parser.parse_unresolved_operand()
+            parser.parse_punctuation(":")
+            padding.append(parser.resolve_operand(value, parser.parse_type()))
+            parser.parse_punctuation(")")
+        pack = cls.parse_layout(parser, source, padding)
+        tile_count = len(pack.operands) - 2 - len(padding)
+        pack.properties["operandSegmentSizes"] = segment_sizes(1, 1, len(padding), tile_count)
+        return pack
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        if self.padding_value is not None:
+            printer.print_string(" padding_value(")
+            printer.print_ssa_value(self.padding_value)
+            printer.print_string(" : ")
+            printer.print_attribute(self.padding_value.type)
+            printer.print_string(")")
+        self.print_layout(printer)
+
+    def verify_(self) -> None:
+        super().verify_()
+        element = self.unpacked_type.element_type
+        if self.padding_value is not None:
+            if self.padding_value.type != element:
+                raise VerifyException(
+                    f"expected padding_value has '{element}' but got: '{self.padding_value.type}'"
+                )
+            return
+        shape = self.unpacked_type.get_shape()
+        for position, tile in zip(
+            self.tiled_dimensions, number_list(self.static_inner_tiles), strict=True
+        ):
+            size = shape[position]
+            if DYNAMIC_INDEX not in (size, tile) and size % tile:
+                raise VerifyException(
+                    "invalid tile factor or output size provided. Only full tiles are supported "
+                    f"when padding_value is not set: dimension {position} is {size}, its tile "
+                    f"{tile}"
+                )
+
+
+@irdl_op_definition
+class UnpackOp(_PackingOp):
+    """Move the elements of a tensor out of tiles, dropping what was filled up."""
+
+    name = "linalg.unpack"
+
+    source = operand_def(TensorType)
+    dest = operand_def(TensorType)
+    inner_tiles = var_operand_def(IndexType)
+
+    def __init__(
+        self,
+        source: SSAValue,
+        dest: SSAValue,
+        inner_dims_pos: Sequence[int],
+        inner_tiles: Sequence[int | SSAValue],
+        outer_dims_perm: Sequence[int] = (),
+    ) -> None:
+        super().__init__(
+            operands=[source, dest, _dynamic(inner_tiles)],
+            result_types=[dest.type],
+            properties=_layout_properties(inner_dims_pos, inner_tiles, outer_dims_perm),
+        )
+
+    @property
+    def unpacked_type(self) -> TensorType[Attribute]:
+        return ranked_type(self.dest)
+
+    @property
+    def packed_type(self) -> TensorType[Attribute]:
+        return ranked_type(self.source)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        return cls.parse_layout(parser, parser.parse_unresolved_operand(), ())
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        self.print_layout(printer)
+
+
+def _dynamic(tiles: Sequence[int | SSAValue]) -> list[SSAValue]:
+    return [tile for tile in tiles if isinstance(tile, SSAValue)]
+
+
+def _layout_properties(
+    inner_dims_pos: Sequence[int],
+    inner_tiles: Sequence[int | SSAValue],
+    outer_dims_perm: Sequence[int],
+) -> dict[str, Attribute]:
+    sizes = [DYNAMIC_INDEX if isinstance(tile, SSAValue) else tile for tile in inner_tiles]
+    properties: dict[str, Attribute] = {
+        "inner_dims_pos": DenseArrayBase.from_list(i64, inner_dims_pos),
+        "static_inner_tiles": DenseArrayBase.from_list(i64, sizes),
+    }
+    if outer_dims_perm:
+        properties["outer_dims_perm"] = DenseArrayBase.from_list(i64, outer_dims_perm)
+    return properties
+
+
+@irdl_op_definition
+class SoftmaxOp(IRDLOperation):
+    """exp(x - max(x)) / sum(exp(x - max(x))) along one dimension."""
+
+    name = "linalg.softmax"
+
+    input = operand_def()
+    output = operand_def()
+    res = var_result_def()
+    dimension = prop_def(IntegerAttr)
+
+    traits = traits_def(DestinationEffects())
+
+    def __init__(self, input: SSAValue, output: SSAValue, dimension: int) -> None:
+        super().__init__(
+            operands=[input, output],
+            result_types=[tensor_types([output])],
+            properties={"dimension": IntegerAttr(dimension, i64)},
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_keyword("dimension")
+        with parser.in_parens():
+            dimension = parser.parse_integer()
+        position = parser.pos
+        operands = (*parse_operand_group(parser, "ins"), *parse_operand_group(parser, "outs"))
+        if len(operands) != 2:
+            parser.raise_error(
+                f"expected 1 input and 1 output, but found {len(operands)} operands", position
+            )
+        return cls.create(
+            operands=operands,
+            result_types=parse_result_types(parser),
+            properties={"dimension": IntegerAttr(dimension, i64)},
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        print_sorted_attributes(printer, self.attributes)
+        printer.print_string(f" dimension({self.dimension.value.data})")
+        print_operand_group(printer, "ins", (self.input,))
+        print_operand_group(printer, "outs", (self.output,))
+        print_result_types(printer, self)
+
+    def verify_(self) -> None:
+        verify_destinations(self, 1)
+        input_type, output_type = self.input.type, self.output.type
+        if not isinstance(input_type, ShapedType) or not isinstance(output_type, ShapedType):
+            raise VerifyException("expected an input and an output of ranked shape")
+        shape, output_shape = input_type.get_shape(), output_type.get_shape()
+        if len(shape) != len(output_shape) or any(
+            a != b and a >= 0 and b >= 0 for a, b in zip(shape, output_shape, strict=True)
+        ):
+            raise VerifyException(
+                f"incompatible output shape: input is '{input_type}', output is '{output_type}'"
+            )
+        dimension = self.dimension.value.data
+        if not 0 <= dimension < len(shape):
+            raise VerifyException(
+                f"incorrect dimension specified: {dimension} of a tensor of rank {len(shape)}"
+            )

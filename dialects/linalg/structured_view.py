@@ -1,0 +1,265 @@
+"""One view of every structured operation of linalg: maps, iterators and a scalar body.
+
+Rules, the interpreter and the backend read this view and need not know which of the more than
+eighty operations they hold. Operations are recognised by name, so the classes of xDSL's own
+linalg dialect, or of another compiler's, do as well as ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    ShapedType,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from ...ir.attribute_access import attribute, element_type, number_list
+from .bodies import BodyError, body_template
+from .named_ops import NAMED_OPS, BodyKind, IteratorType, NamedOp
+
+__all__ = ["STRUCTURED_OPERATIONS", "IteratorType", "StructuredView", "structured_view"]
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredView:
+    """A structured operation as a perfect loop nest.
+
+    At every point of the loops, each operand's element is read at the point's image under the
+    operand's map, `body` is run on those elements, and what it yields is stored to the outputs.
+    """
+
+    operation: Operation
+    inputs: tuple[SSAValue, ...]
+    """Operands that are only read: tensors, memrefs or scalars (whose map has no result)."""
+    outputs: tuple[SSAValue, ...]
+    """Operands that give the initial values, one per result on tensors."""
+    maps: tuple[AffineMap, ...]
+    """From loops to elements, one per input and then one per output."""
+    iterators: tuple[IteratorType, ...]
+    """One per loop, outermost first."""
+    body: Block
+    """Arguments are the elements of inputs then outputs; ends in `linalg.yield`. A block that
+    belongs to no operation is shared: do not change it."""
+
+    @property
+    def input_maps(self) -> tuple[AffineMap, ...]:
+        return self.maps[: len(self.inputs)]
+
+    @property
+    def output_maps(self) -> tuple[AffineMap, ...]:
+        return self.maps[len(self.inputs) :]
+
+    @property
+    def reduction_loops(self) -> tuple[int, ...]:
+        """The loops that are combined into the outputs' elements."""
+        return tuple(
+            loop
+            for loop, iterator in enumerate(self.iterators)
+            if iterator is not IteratorType.PARALLEL
+        )
+
+    def loop_sizes(self) -> tuple[int | None, ...]:
+        """Trip count of each loop, `None` where no operand's static dimension tells it."""
+        sizes: list[int | None] = [None] * len(self.iterators)
+        positions = {AffineExpr.dimension(i): i for i in range(len(sizes))}
+        for operand, indexing_map in zip((*self.inputs, *self.outputs), self.maps, strict=True):
+            operand_type = operand.type
+            if not isinstance(operand_type, ShapedType):
+                continue
+            for size, result in zip(operand_type.get_shape(), indexing_map.results, strict=True):
+                loop = positions.get(result)
+                if loop is not None and size >= 0:
+                    sizes[loop] = size
+        return tuple(sizes)
+
+
+def structured_view(operation: Operation) -> StructuredView | None:
+    """The view of a structured operation, or `None` for anything else.
+
+    An operation that does not verify (maps missing, elements that cannot be converted) has no
+    view either. `linalg.softmax`, `pack` and `unpack` are no loop nests of this kind.
+    """
+    reader = _READERS.get(operation.name)
+    return None if reader is None else reader(operation)
+
+
+def given_maps(operation: Operation) -> tuple[AffineMap, ...] | None:
+    """What the attribute `indexing_maps` says."""
+    maps = attribute(operation, "indexing_maps")
+    if not isinstance(maps, ArrayAttr):
+        return None
+    attributes = cast("ArrayAttr[Attribute]", maps)
+    return tuple(each.data for each in attributes if isinstance(each, AffineMapAttr))
+
+
+def iterators_of_output(loops: int, output_map: AffineMap) -> tuple[IteratorType, ...]:
+    """Iterator types where every loop that the output's map does not use is a reduction."""
+    used = set(output_map.results)
+    return tuple(
+        IteratorType.PARALLEL if AffineExpr.dimension(loop) in used else IteratorType.REDUCTION
+        for loop in range(loops)
+    )
+
+
+def _own_body(operation: Operation) -> Block | None:
+    return operation.regions[0].blocks.first if operation.regions else None
+
+
+def _view(
+    operation: Operation,
+    input_count: int,
+    maps: Sequence[AffineMap] | None,
+    iterators: tuple[IteratorType, ...],
+    body: Block | None,
+) -> StructuredView | None:
+    if maps is None or len(maps) != len(operation.operands) or body is None:
+        return None
+    operands = tuple(operation.operands)
+    return StructuredView(
+        operation,
+        operands[:input_count],
+        operands[input_count:],
+        tuple(maps),
+        iterators,
+        body,
+    )
+
+
+def _rank(value: SSAValue) -> int:
+    value_type = value.type
+    return len(value_type.get_shape()) if isinstance(value_type, ShapedType) else 0
+
+
+def is_unsigned(operation: Operation) -> bool:
+    """Whether `cast = #linalg.type_fn<cast_unsigned>` is set."""
+    return "cast_unsigned" in str(attribute(operation, "cast") or "")
+
+
+def _named_body(operation: Operation, row: NamedOp, function: str = "") -> Block | None:
+    body = _own_body(operation)
+    if body is not None:
+        return body
+    types = tuple(element_type(operand.type) for operand in operation.operands)
+    try:
+        return body_template(row, types, function, is_unsigned(operation))
+    except BodyError:
+        return None
+
+
+def _read_named(operation: Operation) -> StructuredView | None:
+    row = NAMED_OPS[operation.name]
+    if len(operation.operands) != len(row.operands):
+        return None
+    body = _named_body(operation, row)
+    maps = given_maps(operation) if row.custom_maps else None
+    if maps is not None:
+        return _view(operation, row.input_count, maps, row.iterators, body)
+    rank = _rank(operation.operands[-1])
+    strides = number_list(attribute(operation, "strides")) if row.windows else ()
+    dilations = number_list(attribute(operation, "dilations")) if row.windows else ()
+    maps = row.maps(rank, strides, dilations)
+    iterators = (IteratorType.PARALLEL,) * rank if row.loops is None else row.iterators
+    return _view(operation, row.input_count, maps, iterators, body)
+
+
+_CONTRACT = NamedOp("contract", "", ", ->", BodyKind.MULTIPLY_ADD)
+
+
+def _read_contract(operation: Operation) -> StructuredView | None:
+    maps = given_maps(operation)
+    if maps is None or len(maps) != 3:
+        return None
+    iterators = iterators_of_output(maps[-1].num_dims, maps[-1])
+    return _view(operation, 2, maps, iterators, _named_body(operation, _CONTRACT))
+
+
+_ELEMENTWISE = NamedOp("elementwise", None, "*", BodyKind.FUNCTION)
+
+
+def elementwise_kind(operation: Operation) -> str:
+    """The scalar function's name in `kind = #linalg.elementwise_kind<...>`."""
+    return str(attribute(operation, "kind")).rpartition("<")[2].rstrip(">")
+
+
+def _read_elementwise(operation: Operation) -> StructuredView | None:
+    maps = given_maps(operation)
+    if maps is None:
+        maps = (AffineMap.identity(_rank(operation.operands[-1])),) * len(operation.operands)
+    iterators = (IteratorType.PARALLEL,) * maps[-1].num_dims
+    body = _named_body(operation, _ELEMENTWISE, elementwise_kind(operation))
+    return _view(operation, len(operation.operands) - 1, maps, iterators, body)
+
+
+def _read_generic(operation: Operation) -> StructuredView | None:
+    sizes = number_list(attribute(operation, "operandSegmentSizes"))
+    types = attribute(operation, "iterator_types")
+    if len(sizes) != 2 or not isinstance(types, ArrayAttr):
+        return None
+    names = (getattr(each, "data", "") for each in cast("ArrayAttr[Attribute]", types))
+    iterators = tuple(map(IteratorType, names))
+    return _view(operation, sizes[0], given_maps(operation), iterators, _own_body(operation))
+
+
+def _read_map(operation: Operation) -> StructuredView | None:
+    rank = _rank(operation.operands[-1])
+    maps = (AffineMap.identity(rank),) * len(operation.operands)
+    iterators = (IteratorType.PARALLEL,) * rank
+    return _view(operation, len(operation.operands) - 1, maps, iterators, _own_body(operation))
+
+
+def _kept_dimensions(operation: Operation, rank: int) -> AffineMap:
+    """The map to the dimensions that `dimensions` does not name."""
+    dropped = number_list(attribute(operation, "dimensions"))
+    kept = (AffineExpr.dimension(i) for i in range(rank) if i not in dropped)
+    return AffineMap(rank, 0, tuple(kept))
+
+
+def _read_reduce(operation: Operation) -> StructuredView | None:
+    input_count = len(operation.operands) // 2
+    rank = _rank(operation.operands[0])
+    output_map = _kept_dimensions(operation, rank)
+    maps = (AffineMap.identity(rank),) * input_count + (output_map,) * input_count
+    iterators = iterators_of_output(rank, output_map)
+    return _view(operation, input_count, maps, iterators, _own_body(operation))
+
+
+_RELAYOUT = NamedOp("relayout", None, "* -> *", BodyKind.YIELD_INPUT)
+
+
+def _read_broadcast(operation: Operation) -> StructuredView | None:
+    rank = _rank(operation.operands[1])
+    maps = (_kept_dimensions(operation, rank), AffineMap.identity(rank))
+    iterators = (IteratorType.PARALLEL,) * rank
+    return _view(operation, 1, maps, iterators, _named_body(operation, _RELAYOUT))
+
+
+def _read_transpose(operation: Operation) -> StructuredView | None:
+    # Output dimension i is input dimension permutation[i], so the input is read at the inverse.
+    permutation = number_list(attribute(operation, "permutation"))
+    rank = len(permutation)
+    inverse = sorted(range(rank), key=permutation.__getitem__)
+    input_map = AffineMap(rank, 0, tuple(AffineExpr.dimension(i) for i in inverse))
+    maps = (input_map, AffineMap.identity(rank))
+    iterators = (IteratorType.PARALLEL,) * rank
+    return _view(operation, 1, maps, iterators, _named_body(operation, _RELAYOUT))
+
+
+_READERS: dict[str, Callable[[Operation], StructuredView | None]] = {
+    **dict.fromkeys(NAMED_OPS, _read_named),
+    "linalg.broadcast": _read_broadcast,
+    "linalg.contract": _read_contract,
+    "linalg.elementwise": _read_elementwise,
+    "linalg.generic": _read_generic,
+    "linalg.map": _read_map,
+    "linalg.reduce": _read_reduce,
+    "linalg.transpose": _read_transpose,
+}
+
+STRUCTURED_OPERATIONS = frozenset(_READERS)
+"""The names of the operations that may have a view."""

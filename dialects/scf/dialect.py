@@ -1,0 +1,261 @@
+"""`scf.forall` and its terminator, which xDSL lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DenseArrayBase,
+    IndexType,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.scf import Scf
+from xdsl.dialects.utils import parse_dynamic_index_list_without_types, print_dynamic_index_list
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, NoTerminator, RecursiveMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.attribute_access import number_list
+from ...ir.dialect_extension import extended
+from ..linalg.base import segment_sizes
+
+_INDEX = IndexType()
+_PARALLEL_INSERT = "tensor.parallel_insert_slice"
+
+
+@irdl_op_definition
+class InParallelOp(IRDLOperation):
+    """The end of a `scf.forall`: what its threads put into the shared outputs."""
+
+    name = "scf.forall.in_parallel"
+
+    body = region_def()
+
+    traits = traits_def(IsTerminator(), NoTerminator(), RecursiveMemoryEffect())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        body = parser.parse_region()
+        if not body.blocks:
+            body.add_block(Block())
+        return cls.create(regions=[body], attributes=parser.parse_optional_attr_dict())
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_region(self.body, print_empty_block=False)
+        printer.print_op_attributes(self.attributes)
+
+    def verify_(self) -> None:
+        parent = self.parent_op()
+        if not isinstance(parent, ForallOp):
+            raise VerifyException("expects parent op 'scf.forall'")
+        shared = set(parent.shared_arguments)
+        for operation in self.body.block.ops:
+            if operation.name != _PARALLEL_INSERT:
+                raise VerifyException(
+                    f"expected only {_PARALLEL_INSERT} ops, found {operation.name}"
+                )
+            if operation.operands[1] not in shared:
+                raise VerifyException("may only insert into an output block argument")
+
+
+@irdl_op_definition
+class ForallOp(IRDLOperation):
+    """A loop nest whose iterations run in any order and share their output tensors."""
+
+    name = "scf.forall"
+
+    dynamic_lower_bound = var_operand_def(IndexType)
+    dynamic_upper_bound = var_operand_def(IndexType)
+    dynamic_step = var_operand_def(IndexType)
+    outputs = var_operand_def(TensorType)
+    res = var_result_def(TensorType)
+    body = region_def()
+
+    static_lower_bound = prop_def(DenseArrayBase.constr(i64), prop_name="staticLowerBound")
+    static_upper_bound = prop_def(DenseArrayBase.constr(i64), prop_name="staticUpperBound")
+    static_step = prop_def(DenseArrayBase.constr(i64), prop_name="staticStep")
+    mapping = opt_prop_def(ArrayAttr)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(RecursiveMemoryEffect())
+
+    @property
+    def rank(self) -> int:
+        """How many loops there are."""
+        return len(number_list(self.static_upper_bound))
+
+    @property
+    def shared_arguments(self) -> Sequence[BlockArgument]:
+        """The block's arguments that stand for the outputs."""
+        return self.body.block.args[self.rank :]
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        induction = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, lambda: parser.parse_argument(expect_type=False)
+        )
+        rank = len(induction)
+        if parser.parse_optional_keyword("in"):
+            lower: tuple[Sequence[SSAValue], Sequence[int]] = ((), (0,) * rank)
+            upper = _parse_bounds(parser)
+            step: tuple[Sequence[SSAValue], Sequence[int]] = ((), (1,) * rank)
+        else:
+            parser.parse_punctuation("=")
+            lower = _parse_bounds(parser)
+            parser.parse_keyword("to")
+            upper = _parse_bounds(parser)
+            parser.parse_keyword("step")
+            step = _parse_bounds(parser)
+        shared: list[tuple[Parser.UnresolvedArgument, SSAValue]] = []
+        types: Sequence[Attribute] = ()
+        if parser.parse_optional_keyword("shared_outs"):
+            bindings = parser.parse_comma_separated_list(
+                parser.Delimiter.PAREN, lambda: _parse_binding(parser)
+            )
+            parser.parse_punctuation("->")
+            position = parser.pos
+            types = parser.parse_optional_comma_separated_list(
+                parser.Delimiter.PAREN, parser.parse_type
+            ) or [parser.parse_type()]
+            values = parser.resolve_operands([each for _, each in bindings], types, position)
+            shared = [(name, value) for (name, _), value in zip(bindings, values, strict=True)]
+        arguments = [each.resolve(_INDEX) for each in induction]
+        arguments += [name.resolve(value.type) for name, value in shared]
+        body = parser.parse_region(arguments)
+        _add_terminator(body)
+        attributes = parser.parse_optional_attr_dict()
+        properties: dict[str, Attribute] = {
+            "staticLowerBound": DenseArrayBase.from_list(i64, lower[1]),
+            "staticUpperBound": DenseArrayBase.from_list(i64, upper[1]),
+            "staticStep": DenseArrayBase.from_list(i64, step[1]),
+            "operandSegmentSizes": segment_sizes(
+                len(lower[0]), len(upper[0]), len(step[0]), len(shared)
+            ),
+        }
+        if "mapping" in attributes:
+            properties["mapping"] = attributes.pop("mapping")
+        return cls.create(
+            operands=(*lower[0], *upper[0], *step[0], *(value for _, value in shared)),
+            result_types=types,
+            properties=properties,
+            attributes=attributes,
+            regions=[body],
+        )
+
+    def print(self, printer: Printer) -> None:
+        def group(dynamic: Sequence[SSAValue], static: Attribute) -> None:
+            print_dynamic_index_list(
+                printer, DYNAMIC_INDEX, dynamic, number_list(static), delimiter=parens
+            )
+
+        parens = Parser.Delimiter.PAREN
+        printer.print_string(" ")
+        with printer.in_parens():
+            printer.print_list(self.body.block.args[: self.rank], printer.print_ssa_value)
+        zeros, ones = (0,) * self.rank, (1,) * self.rank
+        if (number_list(self.static_lower_bound), number_list(self.static_step)) == (zeros, ones):
+            printer.print_string(" in ")
+            group(self.dynamic_upper_bound, self.static_upper_bound)
+        else:
+            printer.print_string(" = ")
+            group(self.dynamic_lower_bound, self.static_lower_bound)
+            printer.print_string(" to ")
+            group(self.dynamic_upper_bound, self.static_upper_bound)
+            printer.print_string(" step ")
+            group(self.dynamic_step, self.static_step)
+        if self.outputs:
+            pairs = list(zip(self.shared_arguments, self.outputs, strict=True))
+            printer.print_string(" shared_outs(")
+            printer.print_list(pairs, lambda pair: _print_binding(printer, pair))
+            printer.print_string(") -> (")
+            printer.print_list(self.res.types, printer.print_attribute)
+            printer.print_string(")")
+        printer.print_string(" ")
+        printer.print_region(
+            self.body, print_entry_block_args=False, print_block_terminators=bool(self.outputs)
+        )
+        shown = dict(self.attributes)
+        if self.mapping is not None:
+            shown["mapping"] = self.mapping
+        printer.print_op_attributes(shown)
+
+    def prints_generically(self) -> bool:
+        """Whether the terminator, which may be left out, has attributes."""
+        last = self.body.block.last_op
+        return last is not None and bool(last.attributes)
+
+    def verify_(self) -> None:
+        rank = self.rank
+        for what, static, dynamic in (
+            ("lower bound", self.static_lower_bound, self.dynamic_lower_bound),
+            ("upper bound", self.static_upper_bound, self.dynamic_upper_bound),
+            ("step", self.static_step, self.dynamic_step),
+        ):
+            numbers = number_list(static)
+            if len(numbers) != rank or numbers.count(DYNAMIC_INDEX) != len(dynamic):
+                raise VerifyException(
+                    f"expected {rank} {what} values, {numbers.count(DYNAMIC_INDEX)} of them "
+                    f"dynamic, found {len(numbers)} and {len(dynamic)}"
+                )
+        block = self.body.blocks.first
+        if block is None or not isinstance(block.last_op, InParallelOp):
+            raise VerifyException("expected a body that ends in 'scf.forall.in_parallel'")
+        wanted = [_INDEX] * rank + list(self.outputs.types)
+        if list(block.arg_types) != wanted:
+            raise VerifyException(
+                f"region expects {len(wanted)} arguments, indices and then outputs, found "
+                f"({', '.join(map(str, block.arg_types))})"
+            )
+        if self.outputs.types != self.res.types:
+            raise VerifyException("expected results of the types of the outputs")
+        if self.mapping and len(self.mapping) != rank:
+            raise VerifyException(
+                f"mapping attribute size must match op rank: {len(self.mapping)} and {rank}"
+            )
+
+
+def _parse_bounds(parser: Parser) -> tuple[Sequence[SSAValue], Sequence[int]]:
+    dynamic, static = parse_dynamic_index_list_without_types(
+        parser, dynamic_index=DYNAMIC_INDEX, delimiter=parser.Delimiter.PAREN
+    )
+    return [parser.resolve_operand(each, _INDEX) for each in dynamic], static
+
+
+def _parse_binding(parser: Parser) -> tuple[Parser.UnresolvedArgument, UnresolvedOperand]:
+    argument = parser.parse_argument(expect_type=False)
+    parser.parse_punctuation("=")
+    return argument, parser.parse_unresolved_operand()
+
+
+def _print_binding(printer: Printer, pair: tuple[SSAValue, SSAValue]) -> None:
+    printer.print_ssa_value(pair[0])
+    printer.print_string(" = ")
+    printer.print_ssa_value(pair[1])
+
+
+def _add_terminator(body: Region) -> None:
+    """A loop without outputs need not write its terminator."""
+    block = body.blocks.first
+    if block is not None and not isinstance(block.last_op, InParallelOp):
+        block.add_op(InParallelOp.create(regions=[Region(Block())]))
+
+
+ExtendedScf = extended(Scf, [ForallOp, InParallelOp])

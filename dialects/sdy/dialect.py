@@ -1,0 +1,458 @@
+"""Shardy's dialect `sdy` as JAX writes it: meshes, constraints, manual computations.
+
+Not read are Shardy's own collectives (they follow partitioning, which is ours) and its sharding
+rules for custom calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Self
+
+from xdsl.dialects.builtin import IntegerAttr, ShapedType, StringAttr, i32, i64
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    IsTerminator,
+    Pure,
+    RecursiveMemoryEffect,
+    SymbolOpInterface,
+    SymbolTable,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.tensor_types import shapes_agree
+from .attributes import (
+    ManualAxesAttr,
+    Mesh,
+    MeshAttr,
+    ShardingAttr,
+    ShardingPerValueAttr,
+    TensorSharding,
+    manual_axes_text,
+    parse_manual_axes,
+    parse_mesh,
+    parse_sharding,
+    parse_shardings,
+    shardings_text,
+)
+
+# Looking up --------------------------------------------------------------------------------------
+
+
+def mesh_of(operation: Operation, sharding: TensorSharding) -> Mesh | None:
+    """The mesh that a sharding names, looked up from an operation outwards."""
+    if isinstance(sharding.mesh, Mesh):
+        return sharding.mesh
+    current: Operation | None = operation
+    while current is not None:
+        if current.has_trait(SymbolTable):
+            symbol = SymbolTable.lookup_symbol(current, sharding.mesh)
+            if isinstance(symbol, MeshOp):
+                return symbol.mesh.data
+        current = current.parent_op()
+    return None
+
+
+def verify_sharding(operation: Operation, sharding: TensorSharding, value_type: Attribute) -> None:
+    """Raise `VerifyException` if a value of this type cannot lie so."""
+    mesh = mesh_of(operation, sharding)
+    if mesh is None:
+        raise VerifyException(f"unknown mesh: @{sharding.mesh}")
+    fault = sharding.fault(mesh, len(_shape(value_type)))
+    if fault is not None:
+        raise VerifyException(fault)
+
+
+# Operations --------------------------------------------------------------------------------------
+
+
+@irdl_op_definition
+class MeshOp(IRDLOperation):
+    """A mesh of devices with named axes."""
+
+    name = "sdy.mesh"
+
+    sym_name = prop_def(StringAttr)
+    mesh = prop_def(MeshAttr)
+
+    traits = traits_def(SymbolOpInterface())
+
+    def __init__(self, name: str, mesh: Mesh) -> None:
+        super().__init__(properties={"sym_name": StringAttr(name), "mesh": MeshAttr(mesh)})
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name = parser.parse_symbol_name()
+        parser.parse_punctuation("=")
+        mesh = MeshAttr(parse_mesh(parser))
+        return cls.create(
+            properties={"sym_name": name, "mesh": mesh},
+            attributes=parser.parse_optional_attr_dict(),
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        printer.print_string(f" = {self.mesh.data}")
+        printer.print_op_attributes(self.attributes)
+
+    def verify_(self) -> None:
+        fault = self.mesh.data.fault()
+        if fault is not None:
+            raise VerifyException(fault)
+
+
+class _ShardingOp(IRDLOperation):
+    """Base of the operations that give a value a sharding."""
+
+    sharding = prop_def(ShardingAttr)
+    input = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    def __init__(self, input: SSAValue, sharding: TensorSharding) -> None:
+        super().__init__(
+            operands=[input],
+            result_types=[input.type],
+            properties={"sharding": ShardingAttr(sharding)},
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        unresolved = parser.parse_unresolved_operand()
+        sharding = ShardingAttr(parse_sharding(parser))
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        operand = parser.resolve_operand(unresolved, parser.parse_type())
+        return cls.create(
+            operands=[operand],
+            result_types=[operand.type],
+            properties={"sharding": sharding},
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.input)
+        printer.print_string(f" {self.sharding.data}")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.input.type)
+
+    def verify_(self) -> None:
+        if self.input.type != self.result.type:
+            raise VerifyException(
+                f"expected the result's type '{self.result.type}' to be the operand's "
+                f"'{self.input.type}'"
+            )
+        verify_sharding(self, self.sharding.data, self.input.type)
+
+
+@irdl_op_definition
+class ShardingConstraintOp(_ShardingOp):
+    """The sharding that a value has to have at this place."""
+
+    name = "sdy.sharding_constraint"
+
+
+@irdl_op_definition
+class ReshardOp(_ShardingOp):
+    """A change of sharding, already decided."""
+
+    name = "sdy.reshard"
+
+
+@irdl_op_definition
+class ShardingGroupOp(IRDLOperation):
+    """Values with the same number get the same sharding."""
+
+    name = "sdy.sharding_group"
+
+    input = operand_def()
+    group_id = prop_def(IntegerAttr)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        unresolved = parser.parse_unresolved_operand()
+        parser.parse_keyword("group_id")
+        parser.parse_punctuation("=")
+        group = IntegerAttr(parser.parse_integer(), i64)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        operand = parser.resolve_operand(unresolved, parser.parse_type())
+        return cls.create(operands=[operand], properties={"group_id": group}, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.input)
+        printer.print_string(f" group_id={self.group_id.value.data}")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.input.type)
+
+
+_DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
+
+
+@irdl_op_definition
+class PropagationBarrierOp(IRDLOperation):
+    """Shardings pass this place only in the given direction."""
+
+    name = "sdy.propagation_barrier"
+
+    input = operand_def()
+    result = result_def()
+    allowed_direction = prop_def(IntegerAttr)
+
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        unresolved = parser.parse_unresolved_operand()
+        parser.parse_keyword("allowed_direction")
+        parser.parse_punctuation("=")
+        position = parser.pos
+        word = parser.parse_identifier()
+        if word not in _DIRECTIONS:
+            parser.raise_error(f"expected one of {', '.join(_DIRECTIONS)}", position)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        operand = parser.resolve_operand(unresolved, parser.parse_type())
+        return cls.create(
+            operands=[operand],
+            result_types=[operand.type],
+            properties={"allowed_direction": IntegerAttr(_DIRECTIONS.index(word), i32)},
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.input)
+        direction = _DIRECTIONS[self.allowed_direction.value.data]
+        printer.print_string(f" allowed_direction={direction}")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.input.type)
+
+    def verify_(self) -> None:
+        if not 0 <= self.allowed_direction.value.data < len(_DIRECTIONS):
+            raise VerifyException(f"unknown direction {self.allowed_direction.value.data}")
+
+
+@irdl_op_definition
+class ReturnOp(IRDLOperation):
+    """The values of a manual or named computation."""
+
+    name = "sdy.return"
+
+    arguments = var_operand_def()
+
+    traits = traits_def(IsTerminator(), Pure())
+
+    def __init__(self, *arguments: SSAValue) -> None:
+        super().__init__(operands=[arguments])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        attributes = parser.parse_optional_attr_dict()
+        position = parser.pos
+        unresolved = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        operands: Sequence[SSAValue] = ()
+        if unresolved:
+            parser.parse_punctuation(":")
+            types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+            operands = parser.resolve_operands(unresolved, types, position)
+        return cls.create(operands=operands, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_op_attributes(self.attributes)
+        if self.arguments:
+            printer.print_string(" ")
+            printer.print_list(self.arguments, printer.print_ssa_value)
+            printer.print_string(" : ")
+            printer.print_list(self.arguments.types, printer.print_attribute)
+
+
+class _ComputationOp(IRDLOperation):
+    """Base of the operations with a body whose arguments and results are sharded."""
+
+    arguments = var_operand_def()
+    outputs = var_result_def()
+    in_shardings = prop_def(ShardingPerValueAttr)
+    out_shardings = prop_def(ShardingPerValueAttr)
+    body = region_def()
+
+    traits = traits_def(RecursiveMemoryEffect())
+
+    @classmethod
+    def parse_computation(cls, parser: Parser, properties: dict[str, Attribute]) -> Self:
+        """Parse from the operands on."""
+        position = parser.pos
+        unresolved = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, parser.parse_unresolved_operand
+        )
+        for keyword in ("in_shardings", "out_shardings"):
+            parser.parse_keyword(keyword)
+            parser.parse_punctuation("=")
+            properties[keyword] = ShardingPerValueAttr(parse_shardings(parser))
+        if parser.parse_optional_keyword("manual_axes"):
+            parser.parse_punctuation("=")
+            properties["manual_axes"] = ManualAxesAttr(parse_manual_axes(parser))
+        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+        body = parser.parse_region(arguments)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        function_type = parser.parse_function_type()
+        return cls.create(
+            operands=parser.resolve_operands(unresolved, function_type.inputs.data, position),
+            result_types=function_type.outputs.data,
+            properties=properties,
+            attributes=attributes,
+            regions=[body],
+        )
+
+    def print_computation(self, printer: Printer, after_shardings: str) -> None:
+        """Print from the operands on."""
+        with printer.in_parens():
+            printer.print_list(self.arguments, printer.print_ssa_value)
+        printer.print_string(f" in_shardings={shardings_text(self.in_shardings.data)}")
+        printer.print_string(f" out_shardings={shardings_text(self.out_shardings.data)}")
+        printer.print_string(f"{after_shardings} (")
+        printer.print_list(self.body.block.args, printer.print_block_argument)
+        printer.print_string(") ")
+        printer.print_region(self.body, print_entry_block_args=False)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_operation_type(self)
+
+    def verify_computation(self, manual_axes: tuple[str, ...]) -> None:
+        """Check shardings against the types outside, and the types inside against both."""
+        block = self.body.blocks.first
+        terminator = None if block is None else block.last_op
+        if block is None or not isinstance(terminator, ReturnOp):
+            raise VerifyException("expected a body that ends in 'sdy.return'")
+        for what, shardings, outer, inner in (
+            ("in_shardings", self.in_shardings.data, self.arguments.types, block.arg_types),
+            (
+                "out_shardings",
+                self.out_shardings.data,
+                self.result_types,
+                terminator.operand_types,
+            ),
+        ):
+            if not len(shardings) == len(outer) == len(inner):
+                raise VerifyException(
+                    f"number of {what} ({len(shardings)}), values outside ({len(outer)}) and "
+                    f"inside ({len(inner)}) must be equal"
+                )
+            for index, sharding in enumerate(shardings):
+                verify_sharding(self, sharding, outer[index])
+                expected = self._inner_shape(sharding, outer[index], manual_axes)
+                found = _shape(inner[index])
+                if not shapes_agree(expected, found):
+                    raise VerifyException(
+                        f"expected value {index} inside to have shape {list(expected)} after "
+                        f"{what}, got {list(found)}"
+                    )
+
+    def _inner_shape(
+        self, sharding: TensorSharding, outer: Attribute, manual_axes: tuple[str, ...]
+    ) -> tuple[int, ...]:
+        mesh = mesh_of(self, sharding)
+        sizes = {} if mesh is None else mesh.sizes
+        shape: list[int] = []
+        for size, dimension in zip(_shape(outer), sharding.dimensions, strict=True):
+            parts = prod(
+                axis.sub_axis[1] if axis.sub_axis else sizes[axis.name]
+                for axis in dimension.axes
+                if axis.name in manual_axes
+            )
+            if size >= 0 and size % parts:
+                raise VerifyException(f"dimension of size {size} is not divisible by {parts}")
+            shape.append(-1 if size < 0 else size // parts)
+        return tuple(shape)
+
+
+def _shape(value_type: Attribute) -> tuple[int, ...]:
+    return tuple(value_type.get_shape()) if isinstance(value_type, ShapedType) else ()
+
+
+@irdl_op_definition
+class ManualComputationOp(_ComputationOp):
+    """A body that is written for one device along the manual axes."""
+
+    name = "sdy.manual_computation"
+
+    manual_axes = prop_def(ManualAxesAttr)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        return cls.parse_computation(parser, {})
+
+    def print(self, printer: Printer) -> None:
+        self.print_computation(printer, f" manual_axes={manual_axes_text(self.manual_axes.data)}")
+
+    def verify_(self) -> None:
+        for sharding in (*self.in_shardings.data, *self.out_shardings.data):
+            mesh = mesh_of(self, sharding)
+            for axis in self.manual_axes.data:
+                if mesh is not None and axis not in mesh.sizes:
+                    raise VerifyException(f'unknown manual axis "{axis}"')
+        self.verify_computation(self.manual_axes.data)
+
+
+@irdl_op_definition
+class NamedComputationOp(_ComputationOp):
+    """A part of the program that has a name and shardings at its border."""
+
+    name = "sdy.named_computation"
+
+    computation = prop_def(StringAttr, prop_name="name")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        with parser.in_angle_brackets():
+            name = parser.parse_str_literal()
+        return cls.parse_computation(parser, {"name": StringAttr(name)})
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string("<")
+        printer.print_string_literal(self.computation.data)
+        printer.print_string(">")
+        self.print_computation(printer, "")
+
+    def verify_(self) -> None:
+        self.verify_computation(())
+
+
+Sdy = Dialect(
+    "sdy",
+    [
+        ManualComputationOp,
+        MeshOp,
+        NamedComputationOp,
+        PropagationBarrierOp,
+        ReshardOp,
+        ReturnOp,
+        ShardingConstraintOp,
+        ShardingGroupOp,
+    ],
+    [ManualAxesAttr, MeshAttr, ShardingAttr, ShardingPerValueAttr],
+)

@@ -1,0 +1,1 @@
+"""The `shard` dialect: grids of processes, shardings of tensors, and collectives."""

@@ -1,0 +1,497 @@
+"""Shardings as values, and the annotation of tensors with them.
+
+Definitions without a name: `shard.py` and `mesh.py` give them their names.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+from xdsl.dialects.builtin import (
+    I64,
+    IndexType,
+    IntegerAttr,
+    SymbolRefAttr,
+    TensorType,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    BaseAttr,
+    IRDLOperation,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.index_lists import mixed_list, parse_index_list, print_index_list, split_list
+from ...sharding.grid import Grid
+from ...sharding.sharding import Axes, ReductionKind
+from .attributes import (
+    SHARD_SPELLING,
+    AxesArrayAttr,
+    AxesAttr,
+    IndicesAttr,
+    ReductionKindAttr,
+    ShardingType,
+    Spelling,
+    axes_attribute,
+    indices_attribute,
+)
+from .checks import (
+    check_index_count,
+    check_sharding_by_itself,
+    check_sharding_of_tensor,
+    check_sharding_on_grid,
+    check_spelling,
+)
+from .grids import OnGrid
+from .syntax import (
+    INDEX,
+    Clause,
+    Form,
+    NamedResults,
+    grid_reference,
+    parse_attributes,
+    parse_clauses,
+    parse_grid,
+    print_attributes,
+    print_clauses,
+    print_grid,
+    segment_sizes,
+)
+from .traits import ShardCanonicalization
+
+_SHARDING_CLAUSES = (
+    Clause("split_axes", Form.AXES_ARRAY),
+    Clause("partial", Form.PARTIAL, optional=True, default=False),
+    Clause("static_halo_sizes", Form.INDEX_LIST, True, "dynamic_halo_sizes", word="halo_sizes"),
+    Clause(
+        "static_sharded_dims_offsets",
+        Form.INDEX_LIST,
+        True,
+        "dynamic_sharded_dims_offsets",
+        word="sharded_dims_offsets",
+    ),
+)
+
+
+class ShardingDefinition(OnGrid, ABC):
+    """How a tensor lies on a grid.
+
+    `shard.sharding @g split_axes = [[0], []] halo_sizes = [1, %h] : !shard.sharding`
+
+    `halo_sizes` holds a low and a high size for each split dimension; `sharded_dims_offsets` the
+    `n + 1` borders of the `n` shards of each split dimension, one dimension after another. A
+    pending reduction, `partial = sum[1]`, is mesh's syntax, which our `shard` keeps.
+    """
+
+    RESULT_NAMES: ClassVar[tuple[str, ...]] = ("sharding",)
+
+    split_axes = prop_def(BaseAttr(AxesArrayAttr))
+    partial_axes = opt_prop_def(AxesAttr)
+    partial_type = opt_prop_def(BaseAttr(ReductionKindAttr))
+    static_sharded_dims_offsets = prop_def(IndicesAttr, default_value=indices_attribute(()))
+    static_halo_sizes = prop_def(IndicesAttr, default_value=indices_attribute(()))
+    dynamic_sharded_dims_offsets = var_operand_def(I64)
+    dynamic_halo_sizes = var_operand_def(I64)
+    result = result_def(BaseAttr(ShardingType))
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure(), ShardCanonicalization())
+
+    def __init__(
+        self,
+        grid: str | SymbolRefAttr,
+        split_axes: Sequence[Sequence[int]],
+        *,
+        halo_sizes: Sequence[int | SSAValue] = (),
+        sharded_dims_offsets: Sequence[int | SSAValue] = (),
+        partial: tuple[ReductionKind, Sequence[int]] | None = None,
+    ) -> None:
+        spelling = self.SPELLING
+        halos, dynamic_halos = split_list(halo_sizes)
+        offsets, dynamic_offsets = split_list(sharded_dims_offsets)
+        super().__init__(
+            operands=[dynamic_offsets, dynamic_halos],
+            properties={
+                spelling.word("grid"): grid_reference(grid),
+                "split_axes": spelling.axes_array.from_lists(split_axes),
+                "partial_type": spelling.reduction_kind.from_kind(partial[0]) if partial else None,
+                "partial_axes": axes_attribute(partial[1]) if partial else None,
+                "static_halo_sizes": indices_attribute(halos),
+                "static_sharded_dims_offsets": indices_attribute(offsets),
+            },
+            result_types=[spelling.sharding_type()],
+        )
+
+    @property
+    def axes(self) -> tuple[Axes, ...]:
+        """The axes that split each dimension; dimensions beyond the list are not split."""
+        return self.split_axes.lists()
+
+    @property
+    def halos(self) -> tuple[int | SSAValue, ...]:
+        """Low and high halo of each split dimension, or nothing."""
+        return mixed_list(self.static_halo_sizes.get_values(), self.dynamic_halo_sizes)
+
+    @property
+    def offsets(self) -> tuple[int | SSAValue, ...]:
+        """The borders of the shards of each split dimension, or nothing."""
+        return mixed_list(
+            self.static_sharded_dims_offsets.get_values(), self.dynamic_sharded_dims_offsets
+        )
+
+    @property
+    def partial(self) -> tuple[ReductionKind, Axes] | None:
+        """The pending reduction and its axes."""
+        if self.partial_type is None or self.partial_axes is None:
+            return None
+        return self.partial_type.reduction, self.partial_axes.get_values()
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        position = parser.pos
+        grid = parse_grid(parser)
+        clauses = parse_clauses(parser, _SHARDING_CLAUSES, cls.SPELLING)
+        offsets = clauses.operands.get("dynamic_sharded_dims_offsets", [])
+        halos = clauses.operands.get("dynamic_halo_sizes", [])
+        properties: dict[str, Attribute] = {
+            cls.SPELLING.word("grid"): grid,
+            **clauses.properties,
+            "operandSegmentSizes": segment_sizes(len(offsets), len(halos)),
+        }
+        attributes = parse_attributes(parser, cls, properties)
+        parser.parse_punctuation(":")
+        result_type = parser.parse_type()
+        operands = [*offsets, *halos]
+        return cls.create(
+            operands=parser.resolve_operands(operands, [i64] * len(operands), position),
+            properties=properties,
+            result_types=[result_type],
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        print_grid(printer, self.grid)
+        print_clauses(printer, self, _SHARDING_CLAUSES, self.SPELLING)
+        print_attributes(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        check_spelling(self, self.SPELLING)
+        self.verify_without_grid()
+        self.verify_on_grid(self.resolve_grid())
+
+    def verify_without_grid(self) -> None:
+        """Check what needs no grid."""
+        check_index_count(
+            "halo_sizes", self.static_halo_sizes.get_values(), self.dynamic_halo_sizes
+        )
+        check_index_count(
+            "sharded_dims_offsets",
+            self.static_sharded_dims_offsets.get_values(),
+            self.dynamic_sharded_dims_offsets,
+        )
+        if (self.partial_type is None) != (self.partial_axes is None):
+            raise VerifyException("partial_type and partial_axes are given together or not at all")
+        check_sharding_by_itself(
+            self.axes, self.halos, self.offsets, self.partial, self.SPELLING.word("grid")
+        )
+
+    def verify_on_grid(self, grid: Grid) -> None:
+        check_sharding_on_grid(
+            grid, self.axes, self.offsets, self.partial, self.SPELLING.word("grid")
+        )
+
+    def check_tensor(self, tensor_type: Attribute) -> None:
+        """Check that this sharding means something for tensors of a type."""
+        grid, halos, offsets = self.resolve_grid(), self.halos, self.offsets
+        if halos or offsets:
+            # Their rules for tensors build on those for shardings, and in a graph region the
+            # sharding may come later, where nothing has checked it yet.
+            self.verify_without_grid()
+            self.verify_on_grid(grid)
+        check_sharding_of_tensor(tensor_type, grid, self.axes, halos, offsets, self.partial)
+
+
+class GetShardingDefinition(IRDLOperation, ABC):
+    """The sharding of an annotated tensor: `shard.get_sharding %t : T -> !shard.sharding`."""
+
+    SPELLING: ClassVar[Spelling] = SHARD_SPELLING
+
+    source = operand_def(TensorType)
+    result = result_def(BaseAttr(ShardingType))
+
+    traits = traits_def(Pure(), ShardCanonicalization())
+
+    def __init__(self, source: SSAValue) -> None:
+        super().__init__(operands=[source], result_types=[self.SPELLING.sharding_type()])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        source = parser.parse_unresolved_operand()
+        attributes = parse_attributes(parser, cls, {})
+        parser.parse_punctuation(":")
+        source_type = parser.parse_type()
+        parser.parse_punctuation("->")
+        return cls.create(
+            operands=[parser.resolve_operand(source, source_type)],
+            result_types=[parser.parse_type()],
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        print_attributes(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.source.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        check_spelling(self, self.SPELLING)
+
+
+class ShardShapeDefinition(NamedResults, ABC):
+    """The local shape that one device holds.
+
+    `shard.shard_shape dims = [8, %n] sharding = %s device = [%i, 0] : index, index`
+    """
+
+    SPELLING: ClassVar[Spelling] = SHARD_SPELLING
+    RESULT_NAMES: ClassVar[tuple[str, ...]] = ("shard_shape",)
+
+    dims = prop_def(IndicesAttr)
+    dims_dynamic = var_operand_def(IndexType)
+    sharding = operand_def(BaseAttr(ShardingType))
+    device = prop_def(IndicesAttr)
+    device_dynamic = var_operand_def(IndexType)
+    result = var_result_def(IndexType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure(), ShardCanonicalization())
+
+    def __init__(
+        self,
+        dims: Sequence[int | SSAValue],
+        sharding: SSAValue,
+        device: Sequence[int | SSAValue],
+    ) -> None:
+        sizes, dynamic_sizes = split_list(dims)
+        coordinates, dynamic_coordinates = split_list(device)
+        super().__init__(
+            operands=[dynamic_sizes, sharding, dynamic_coordinates],
+            properties={
+                "dims": indices_attribute(sizes),
+                "device": indices_attribute(coordinates),
+            },
+            result_types=[[INDEX] * len(sizes)],
+        )
+
+    @property
+    def sizes(self) -> tuple[int | SSAValue, ...]:
+        """The global sizes."""
+        return mixed_list(self.dims.get_values(), self.dims_dynamic)
+
+    @property
+    def coordinates(self) -> tuple[int | SSAValue, ...]:
+        """The device, as coordinates on the grid."""
+        return mixed_list(self.device.get_values(), self.device_dynamic)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        position = parser.pos
+        parser.parse_keyword("dims")
+        parser.parse_punctuation("=")
+        dims, dynamic_dims = parse_index_list(parser)
+        parser.parse_keyword("sharding")
+        parser.parse_punctuation("=")
+        sharding = parser.parse_unresolved_operand()
+        parser.parse_keyword("device")
+        parser.parse_punctuation("=")
+        device, dynamic_device = parse_index_list(parser)
+        properties: dict[str, Attribute] = {
+            "dims": indices_attribute(dims),
+            "device": indices_attribute(device),
+            "operandSegmentSizes": segment_sizes(len(dynamic_dims), 1, len(dynamic_device)),
+        }
+        attributes = parse_attributes(parser, cls, properties)
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        operand_types: list[Attribute] = [
+            *([INDEX] * len(dynamic_dims)),
+            cls.SPELLING.sharding_type(),
+            *([INDEX] * len(dynamic_device)),
+        ]
+        return cls.create(
+            operands=parser.resolve_operands(
+                [*dynamic_dims, sharding, *dynamic_device], operand_types, position
+            ),
+            properties=properties,
+            result_types=types,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" dims = ")
+        print_index_list(printer, self.dims.get_values(), self.dims_dynamic)
+        printer.print_string(" sharding = ")
+        printer.print_ssa_value(self.sharding)
+        printer.print_string(" device = ")
+        print_index_list(printer, self.device.get_values(), self.device_dynamic)
+        print_attributes(printer, self)
+        printer.print_string(" : ")
+        printer.print_list(self.result_types, printer.print_attribute)
+
+    def verify_(self) -> None:
+        check_spelling(self, self.SPELLING)
+        dims = self.dims.get_values()
+        check_index_count("dims", dims, self.dims_dynamic)
+        check_index_count("device", self.device.get_values(), self.device_dynamic)
+        if len(dims) != len(self.results):
+            raise VerifyException(
+                f"has {len(self.results)} results, expected one for each of {len(dims)} dims"
+            )
+        for size in (*self.sizes, *self.coordinates):
+            if isinstance(size, int) and size < 0:
+                raise VerifyException(f"sizes and coordinates must not be negative, got {size}")
+        definition = sharding_definition(self.sharding)
+        if definition is not None:
+            self._verify_against(definition)
+
+    def _verify_against(self, definition: ShardingDefinition) -> None:
+        if len(definition.axes) > len(self.results) and any(definition.axes[len(self.results) :]):
+            raise VerifyException(
+                f"sharding splits {len(definition.axes)} dimensions, but dims has "
+                f"{len(self.results)}"
+            )
+        grid = definition.resolve_grid()
+        word = self.SPELLING.word("grid")
+        if len(self.coordinates) > grid.rank:
+            raise VerifyException(
+                f"device has {len(self.coordinates)} coordinates, but {word} @{grid.name} has rank "
+                f"{grid.rank}"
+            )
+        for axis in (axis for axes in definition.axes for axis in axes):
+            if not 0 <= axis < len(self.coordinates):
+                raise VerifyException(
+                    f"sharding splits along axis {axis}, but device has no coordinate for it"
+                )
+            coordinate, extent = self.coordinates[axis], grid.shape[axis]
+            if isinstance(coordinate, int) and extent is not None and coordinate >= extent:
+                raise VerifyException(
+                    f"device coordinate {coordinate} is beyond axis {axis} of {word} @{grid.name}, "
+                    f"which has extent {extent}"
+                )
+
+
+_SHARD_CLAUSES = (
+    Clause("annotate_for_users", Form.FLAG, optional=True),
+    Clause("priority", Form.INTEGER, optional=True, default=False),
+)
+
+
+class ShardDefinition(NamedResults, ABC):
+    """The annotation of a tensor: `shard.shard %t to %s annotate_for_users : T`.
+
+    Without the flag it speaks of the value as its producer makes it, with it of the value as the
+    users of this operation's result read it. It is the identity on values. `priority = n` is
+    ours: where annotations conflict, those with the lower number win.
+    """
+
+    SPELLING: ClassVar[Spelling] = SHARD_SPELLING
+    RESULT_NAMES: ClassVar[tuple[str, ...]] = ("sharding_annotated",)
+
+    src = operand_def(TensorType)
+    sharding = operand_def(BaseAttr(ShardingType))
+    annotate_for_users = opt_prop_def(UnitAttr)
+    priority = opt_prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure(), ShardCanonicalization())
+
+    def __init__(
+        self,
+        src: SSAValue,
+        sharding: SSAValue,
+        annotate_for_users: bool = False,
+        priority: int | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[src, sharding],
+            properties={
+                "annotate_for_users": UnitAttr() if annotate_for_users else None,
+                "priority": None if priority is None else IntegerAttr(priority, i64),
+            },
+            result_types=[src.type],
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        source = parser.parse_unresolved_operand()
+        parser.parse_keyword("to")
+        sharding = parser.parse_unresolved_operand()
+        clauses = parse_clauses(parser, _SHARD_CLAUSES, cls.SPELLING)
+        attributes = parse_attributes(parser, cls, clauses.properties)
+        parser.parse_punctuation(":")
+        tensor_type = parser.parse_type()
+        return cls.create(
+            operands=[
+                parser.resolve_operand(source, tensor_type),
+                parser.resolve_operand(sharding, cls.SPELLING.sharding_type()),
+            ],
+            properties=clauses.properties,
+            result_types=[tensor_type],
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.src)
+        printer.print_string(" to ")
+        printer.print_ssa_value(self.sharding)
+        print_clauses(printer, self, _SHARD_CLAUSES, self.SPELLING)
+        print_attributes(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        check_spelling(self, self.SPELLING)
+        if self.src.type != self.result.type:
+            raise VerifyException(
+                f"result has type {self.result.type}, expected that of the source, {self.src.type}"
+            )
+        if self.priority is not None and self.priority.value.data < 0:
+            raise VerifyException(
+                f"priority is {self.priority.value.data}, expected a number from 0"
+            )
+        definition = sharding_definition(self.sharding)
+        if definition is not None:
+            definition.check_tensor(self.src.type)
+
+
+def sharding_definition(sharding: SSAValue) -> ShardingDefinition | None:
+    """The operation that defines a sharding, if it can be seen: not an argument of a block."""
+    owner = sharding.owner
+    while isinstance(owner, GetShardingDefinition):
+        annotation = owner.source.owner
+        if not isinstance(annotation, ShardDefinition):
+            return None
+        owner = annotation.sharding.owner
+    return owner if isinstance(owner, ShardingDefinition) else None

@@ -1,0 +1,236 @@
+"""The edge of partitioned programs: shards of arguments and results, devices of processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    SymbolRefAttr,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.attribute_access import symbol_name
+from ...sharding.grid import Grid
+from ...sharding.sharding import Axes, Sharding
+from ..stream.affinity import AffinityAttribute
+from .attributes import AxesArrayAttr, ShardAxesArrayAttr
+from .checks import DEVICES, find_grid, grid_value
+
+BOUNDARY_ATTRIBUTE = "shard.boundary"
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """The whole tensor of which an argument or result holds one shard, and how it is placed."""
+
+    global_type: TensorType[Attribute]
+    sharding: Sharding
+
+
+def argument_boundary(function: FuncOp, index: int) -> Boundary | None:
+    """Where argument `index` of a partitioned function comes from; `None` if it is no shard.
+
+    Raises VerifyException for a malformed attribute.
+    """
+    return _boundary(function, function.arg_attrs, index)
+
+
+def result_boundary(function: FuncOp, index: int) -> Boundary | None:
+    """What result `index` of a partitioned function is a shard of; `None` if it is no shard.
+
+    Raises VerifyException for a malformed attribute.
+    """
+    return _boundary(function, function.res_attrs, index)
+
+
+def set_argument_boundary(function: FuncOp, index: int, boundary: Boundary) -> None:
+    """Record where argument `index` of a partitioned function comes from."""
+    count = len(function.function_type.inputs)
+    function.arg_attrs = _with_boundary(function.arg_attrs, count, index, boundary)
+
+
+def set_result_boundary(function: FuncOp, index: int, boundary: Boundary) -> None:
+    """Record what result `index` of a partitioned function is a shard of."""
+    count = len(function.function_type.outputs)
+    function.res_attrs = _with_boundary(function.res_attrs, count, index, boundary)
+
+
+def _with_boundary(
+    attributes: ArrayAttr[DictionaryAttr] | None, count: int, index: int, boundary: Boundary
+) -> ArrayAttr[DictionaryAttr]:
+    entries = list(attributes.data) if attributes else [DictionaryAttr({})] * count
+    entries[index] = DictionaryAttr(
+        {**entries[index].data, BOUNDARY_ATTRIBUTE: boundary_to_attribute(boundary)}
+    )
+    return ArrayAttr(entries)
+
+
+def boundary_to_attribute(boundary: Boundary) -> DictionaryAttr:
+    """The attribute that says a boundary in the IR."""
+    sharding = boundary.sharding
+    data: dict[str, Attribute] = {
+        "global_type": boundary.global_type,
+        "grid": SymbolRefAttr(sharding.grid.name),
+    }
+    if sharding.dimension_axes:
+        data["split_axes"] = ShardAxesArrayAttr.from_lists(sharding.dimension_axes)
+    if sharding.halos:
+        data["halos"] = ArrayAttr([DenseArrayBase.from_list(i64, pair) for pair in sharding.halos])
+    if sharding.offsets:
+        data["offsets"] = ArrayAttr(
+            [DenseArrayBase.from_list(i64, borders or ()) for borders in sharding.offsets]
+        )
+    return DictionaryAttr(data)
+
+
+def _boundary(
+    function: FuncOp, attributes: ArrayAttr[DictionaryAttr] | None, index: int
+) -> Boundary | None:
+    if attributes is None or index >= len(attributes.data):
+        return None
+    attribute = attributes.data[index].data.get(BOUNDARY_ATTRIBUTE)
+    if attribute is None:
+        return None
+    if not isinstance(attribute, DictionaryAttr):
+        raise VerifyException(f"{BOUNDARY_ATTRIBUTE} must be a dictionary, got {attribute}")
+    return _boundary_from_attribute(function, attribute)
+
+
+def _boundary_from_attribute(function: Operation, attribute: DictionaryAttr) -> Boundary:
+    data = attribute.data
+    global_type = cast(TensorType[Attribute] | None, data.get("global_type"))
+    symbol = data.get("grid")
+    if not isinstance(global_type, TensorType) or not isinstance(symbol, SymbolRefAttr):
+        raise VerifyException(
+            f"{BOUNDARY_ATTRIBUTE} needs a tensor `global_type` and a symbol `grid`,"
+            f" got {attribute}"
+        )
+    name = symbol.root_reference.data
+    grid = enclosing_grid(function, name)
+    if grid is None:
+        raise VerifyException(f"{BOUNDARY_ATTRIBUTE} names an unknown grid @{name}")
+    halos = tuple((low, high) for low, high in _integer_lists(data.get("halos"), 2))
+    offsets = tuple(borders or None for borders in _integer_lists(data.get("offsets")))
+    try:
+        sharding = Sharding(grid, _axes(data.get("split_axes")), halos=halos, offsets=offsets)
+    except ValueError as error:
+        raise VerifyException(f"{BOUNDARY_ATTRIBUTE}: {error}") from error
+    if sharding.rank != global_type.get_num_dims():
+        raise VerifyException(
+            f"{BOUNDARY_ATTRIBUTE} splits {sharding.rank} dimensions of {global_type}"
+        )
+    return Boundary(global_type, sharding)
+
+
+def _axes(attribute: Attribute | None) -> tuple[Axes, ...]:
+    if isinstance(attribute, AxesArrayAttr):
+        return attribute.lists()
+    return _integer_lists(attribute)
+
+
+def _integer_lists(
+    attribute: Attribute | None, length: int | None = None
+) -> tuple[tuple[int, ...], ...]:
+    """The integers of an array of dense arrays, each of the given length; none if absent."""
+    if attribute is None:
+        return ()
+    lists: list[tuple[int, ...]] = []
+    if isinstance(attribute, ArrayAttr):
+        for entry in cast("ArrayAttr[Attribute]", attribute).data:
+            if not isinstance(entry, DenseArrayBase):
+                break
+            values = entry.get_values()
+            if length is not None and len(values) != length:
+                break
+            lists.append(values)
+        else:
+            return tuple(lists)
+    shape = "dense arrays" if length is None else f"dense arrays of {length}"
+    raise VerifyException(f"{BOUNDARY_ATTRIBUTE} needs a list of {shape}, got {attribute}")
+
+
+def enclosing_grid(operation: Operation, name: str) -> Grid | None:
+    """The grid that `@name` means at an operation, looked for in the operations around it."""
+    scope: Operation | None = operation
+    while scope is not None:
+        for region in scope.regions:
+            for block in region.blocks:
+                for candidate in block.ops:
+                    if candidate.name == "shard.grid" and symbol_name(candidate) == name:
+                        return _grid_value(candidate, name)
+        scope = scope.parent_op()
+    return None
+
+
+def _grid_value(operation: Operation, name: str) -> Grid:
+    shape = operation.get_attr_or_prop("shape")
+    if not isinstance(shape, DenseArrayBase):
+        raise VerifyException(f"shard.grid @{name} needs a shape, got {shape}")
+    extents = shape.get_values()
+    return Grid(name, tuple(extent if extent >= 0 else None for extent in extents))
+
+
+GRID = "shard.grid"
+"""On a device, or on the number of a kind: the grid of whose processes this is each one's own."""
+
+
+def process_devices(grid: Operation) -> tuple[AffinityAttribute, ...] | None:
+    """Where each process of a verified grid runs; `None` if the grid does not say."""
+    devices = grid.attributes.get(DEVICES)
+    if not isinstance(devices, ArrayAttr):
+        return None
+    return cast("ArrayAttr[AffinityAttribute]", devices).data
+
+
+def verify_devices(grid: Operation, word: str = "grid") -> None:
+    """Check the devices of a grid. Raises VerifyException."""
+    devices = grid.attributes.get(DEVICES)
+    if devices is None:
+        return
+    if not isinstance(devices, ArrayAttr):
+        raise VerifyException(
+            f"{DEVICES} of a {word} are expected to be a list of affinities, got {devices}"
+        )
+    value = grid_value(grid)
+    if not value.is_static:
+        raise VerifyException(
+            f"{DEVICES} name one device for each process, but @{value.name} has extents that are "
+            "only known at run time"
+        )
+    listed, count = cast("ArrayAttr[Attribute]", devices).data, value.device_count()
+    if len(listed) != count:
+        raise VerifyException(
+            f"{DEVICES} name one device for each process: expected {count} for {word} "
+            f"@{value.name}, got {len(listed)}"
+        )
+    names: dict[str, None] = {}
+    for process, affinity in enumerate(listed):
+        named = affinity.device_names() if isinstance(affinity, AffinityAttribute) else ()
+        names |= dict.fromkeys(named)
+        if len(named) != 1:
+            raise VerifyException(
+                f"the device of process {process} is expected to be an affinity of one device, "
+                f"got {affinity}"
+            )
+    for name in names:
+        _verify_device(grid, name)
+
+
+def _verify_device(grid: Operation, name: str) -> None:
+    found = find_grid(grid, SymbolRefAttr(name))
+    if found is None:
+        raise VerifyException(f"{DEVICES} name @{name}, but the module defines no such device")
+    kind = found.properties.get("type")
+    if found.name != "util.global" or kind is None or kind.name != "hal.device":
+        raise VerifyException(
+            f"{DEVICES} name @{name}, which is a '{found.name}' and no device: expected a global "
+            "of type '!hal.device'"
+        )

@@ -1,0 +1,467 @@
+"""What the verifiers of `shard` operations check, one function a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import cast
+from weakref import WeakKeyDictionary, ref
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    ComplexType,
+    DenseArrayBase,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.traits import SymbolTable
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.tensor_types import Shape
+from ...ir.tensor_types import shape_of as shape_of_tensor
+from ...sharding.grid import Grid
+from ...sharding.sharding import Axes, ReductionKind
+from .attributes import AxesArrayAttr, IndicesAttr, ReductionKindAttr, ShardingType, Spelling
+
+DEVICES = "devices"
+"""On a grid: where each process runs."""
+
+
+def find_grid(operation: Operation, symbol: SymbolRefAttr) -> Operation | None:
+    """The operation, such as a grid, that `symbol` names as seen from `operation`.
+
+    The nearest symbol table that defines the name decides; outer tables are searched as well,
+    since executables and nested modules use the grid of the program around them.
+    """
+    name = symbol.root_reference
+    scope = operation.parent_op()
+    while scope is not None:
+        if scope.has_trait(SymbolTable):
+            found = _find_in_table(scope, name)
+            if found is not None:
+                return found
+        scope = scope.parent_op()
+    return None
+
+
+_found_in_table: WeakKeyDictionary[Operation, dict[str, ref[Operation]]] = WeakKeyDictionary()
+"""What was found last, by table and name. Names are unique in a table, so an operation that is
+still there under its name is still the right one."""
+
+
+def _find_in_table(table: Operation, name: StringAttr) -> Operation | None:
+    known = _found_in_table.get(table)
+    last = known.get(name.data) if known is not None else None
+    found = None if last is None else last()
+    if (
+        found is not None
+        and found.parent_op() is table
+        and found.properties.get("sym_name") == name
+    ):
+        return found
+    for region in table.regions:
+        for block in region.blocks:
+            for candidate in block.ops:
+                if candidate.properties.get("sym_name") == name:
+                    _found_in_table.setdefault(table, {})[name.data] = ref(candidate)
+                    return candidate
+    return None
+
+
+def grid_value(grid: Operation) -> Grid:
+    """The value of a `shard.grid` or `mesh.mesh`. Raises VerifyException for a shapeless one."""
+    name, shape = grid.properties.get("sym_name"), grid.properties.get("shape")
+    if not isinstance(name, StringAttr) or not isinstance(shape, DenseArrayBase):
+        raise VerifyException("grid has no name or no shape")
+    return _grid(name.data, cast(IndicesAttr, shape).get_values())
+
+
+@lru_cache(maxsize=256)
+def _grid(name: str, extents: tuple[int, ...]) -> Grid:
+    try:
+        return Grid(name, tuple(None if n == DYNAMIC_INDEX else n for n in extents))
+    except ValueError as error:
+        raise VerifyException(str(error)) from error
+
+
+def resolve_grid(operation: Operation, symbol: SymbolRefAttr, spelling: Spelling) -> Grid:
+    """The grid that an operation refers to, or VerifyException if there is none."""
+    name = symbol.root_reference.data
+    word = spelling.word("grid")
+    found = find_grid(operation, symbol)
+    if found is None:
+        raise VerifyException(f'Undefined required {word} symbol "{name}".')
+    if found.name not in ("shard.grid", "mesh.mesh"):
+        raise VerifyException(
+            f"Undefined required {word} symbol \"{name}\". The name belongs to a '{found.name}'."
+        )
+    return grid_value(found)
+
+
+def check_axes(axes: Sequence[int], grid: Grid, word: str = "grid") -> None:
+    """Axes must be distinct and lie on the grid."""
+    if len(set(axes)) != len(axes):
+        raise VerifyException(f"{word.capitalize()} axes contains duplicate elements.")
+    for axis in axes:
+        if not 0 <= axis < grid.rank:
+            raise VerifyException(
+                f"0-based {word} axis index {axis} is out of bounds. The referenced {word} "
+                f'"{grid.name}" is of rank {grid.rank}.'
+            )
+
+
+def check_index_count(what: str, numbers: Sequence[int], operands: Sequence[object]) -> None:
+    """A list of numbers has one operand for each of its holes."""
+    holes = numbers.count(DYNAMIC_INDEX)
+    if holes != len(operands):
+        raise VerifyException(
+            f"{what} has {len(operands)} dynamic operands, expected {holes}, one for each "
+            "dynamic entry of the static list"
+        )
+
+
+def check_spelling(operation: Operation, spelling: Spelling) -> None:
+    """Attributes and sharding types belong to the dialect of the operation."""
+    dialect = spelling.dialect
+    for name, attribute in operation.properties.items():
+        if isinstance(attribute, AxesArrayAttr | ReductionKindAttr) and not (
+            attribute.name.startswith(dialect)
+        ):
+            raise VerifyException(f"'{name}' is {attribute}, expected an attribute of '{dialect}'")
+    for value_type in (*operation.operand_types, *operation.result_types):
+        if isinstance(value_type, ShardingType) and not value_type.name.startswith(dialect):
+            raise VerifyException(f"found type {value_type}, expected !{dialect}.sharding")
+
+
+def shape_of(value_type: Attribute) -> Shape:
+    """The shape of a ranked tensor or memref."""
+    if not isinstance(value_type, TensorType | MemRefType):
+        raise VerifyException(f"expected a ranked tensor or memref, got {value_type}")
+    return shape_of_tensor(cast("TensorType[Attribute]", value_type))
+
+
+def element_type_of(value_type: Attribute) -> Attribute:
+    """The element type of a ranked tensor or memref."""
+    if not isinstance(value_type, TensorType | MemRefType):
+        raise VerifyException(f"expected a ranked tensor or memref, got {value_type}")
+    return cast("TensorType[Attribute]", value_type).element_type
+
+
+def show(size: int | None) -> str:
+    """A size as messages show it."""
+    return "dynamic" if size is None else str(size)
+
+
+def check_same_element_type(source: Attribute, result: Attribute) -> None:
+    """Source and result hold the same kind of element."""
+    if element_type_of(source) != element_type_of(result):
+        raise VerifyException(
+            "requires the same element type for all operands and results, got "
+            f"{source} and {result}"
+        )
+
+
+def check_all_same_element_type(source: Attribute, result: Attribute) -> None:
+    """The same rule, as upstream words it for operations that single out a device."""
+    if element_type_of(source) != element_type_of(result):
+        raise VerifyException(
+            "failed to verify that all of {input, result} have same element type, got "
+            f"{source} and {result}"
+        )
+
+
+def check_all_same_shape(source: Attribute, result: Attribute) -> None:
+    """Input and result have one shape, in which dynamic sizes are equal only to each other."""
+    if shape_of(source) != shape_of(result):
+        raise VerifyException(
+            f"failed to verify that all of {{input, result}} have same shape, got {source} and "
+            f"{result}"
+        )
+
+
+def check_compatible_shape(source: Attribute, result: Attribute) -> None:
+    """Input and result have one shape, up to sizes known only at run time."""
+    before, after = shape_of(source), shape_of(result)
+    if len(before) != len(after) or any(
+        None not in (a, b) and a != b for a, b in zip(before, after, strict=True)
+    ):
+        raise VerifyException(
+            f"requires the same shape for all operands and results, got {source} and {result}"
+        )
+
+
+def check_ranked_above_zero(source: Attribute) -> None:
+    """Upstream gives some collectives no meaning on tensors of rank 0."""
+    if not shape_of(source):
+        raise VerifyException(f"operand #0 must be non-0-ranked, got {source}")
+
+
+def check_shape(found: Shape, expected: Shape) -> None:
+    """Each found size is the expected one; a dynamic one is always accepted."""
+    if len(found) != len(expected):
+        raise VerifyException(
+            f"result type has different rank than operands: {len(found)}, expected {len(expected)}"
+        )
+    for axis, (size, want) in enumerate(zip(found, expected, strict=True)):
+        if size is not None and size != want:
+            raise VerifyException(
+                f"Dimension size mismatch for result axis {axis}. "
+                f"Expected {show(want)}, but got {show(size)}."
+            )
+
+
+def check_dimension(what: str, dimension: int, rank: int) -> None:
+    """A tensor dimension must exist."""
+    if not 0 <= dimension < rank:
+        raise VerifyException(f"{what} {dimension} is out of bounds [0, {rank}).")
+
+
+def times(size: int | None, group: int | None) -> int | None:
+    """The size of `group` pieces together."""
+    return None if size is None or group is None else size * group
+
+
+def check_divided(dimension: int, size: int | None, group: int | None) -> int | None:
+    """The size of one of `group` equal pieces. They must be equal."""
+    if size is None or group is None:
+        return None
+    if size % group:
+        raise VerifyException(
+            f"Operand dimension size {size} is not divisible by collective device group size "
+            f"{group} for tensor axis {dimension}."
+        )
+    return size // group
+
+
+def check_in_group_device(
+    what: str, device: Sequence[int], axes: Sequence[int], grid: Grid
+) -> None:
+    """Coordinates of one device of a group; `DYNAMIC_INDEX` where they are operands."""
+    if len(device) != len(axes):
+        raise VerifyException(
+            f'In-group device "{what}" has unexpected multi-index size {len(device)}. '
+            f"Expected {len(axes)}."
+        )
+    for position, (coordinate, axis) in enumerate(zip(device, axes, strict=True)):
+        extent = grid.shape[axis]
+        if coordinate == DYNAMIC_INDEX:
+            continue
+        if coordinate < 0 or (extent is not None and coordinate >= extent):
+            limit = "" if extent is None else str(extent - 1)
+            raise VerifyException(
+                f'Out of bounds coordinate {position} for in-group device "{what}". '
+                f"Got {coordinate}, but expected value in the range [0, {limit}]."
+            )
+
+
+_BITWISE = (ReductionKind.BITWISE_AND, ReductionKind.BITWISE_OR, ReductionKind.BITWISE_XOR)
+_ORDERED = (ReductionKind.MAX, ReductionKind.MIN)
+
+
+def check_reduction(kind: ReductionKind, element_type: Attribute) -> None:
+    """The kind must be defined for the element type."""
+    if kind in _BITWISE and not isinstance(element_type, IntegerType | IndexType):
+        raise VerifyException(
+            f"reduction {kind} needs elements of an integer type, got {element_type}"
+        )
+    if kind in _ORDERED and isinstance(element_type, ComplexType):
+        raise VerifyException(f"reduction {kind} needs elements with an order, got {element_type}")
+
+
+def check_conversion(source: Attribute, result: Attribute) -> None:
+    """Inputs of a reduction are converted to the result's element type, within one family."""
+    before, after = element_type_of(source), element_type_of(result)
+    if before == after:
+        return
+    for family in (IntegerType | IndexType, AnyFloat, ComplexType):
+        if isinstance(before, family) and isinstance(after, family):
+            return
+    raise VerifyException(
+        f"cannot convert elements of type {before} to the result's {after} before the reduction"
+    )
+
+
+Mixed = Sequence[int | SSAValue]
+"""Numbers, and operands that are known at run time."""
+
+
+def check_sharding_by_itself(
+    split_axes: Sequence[Axes],
+    halos: Mixed,
+    offsets: Mixed,
+    partial: tuple[ReductionKind, Axes] | None,
+    word: str,
+) -> None:
+    """Check what needs no grid. `word` is what the dialect calls a grid."""
+    used = [axis for axes in split_axes for axis in axes]
+    for axis in used:
+        if axis < 0:
+            raise VerifyException(f"{word} axis is expected to be non-negative, got {axis}")
+        if used.count(axis) > 1:
+            shown = [list(axes) for axes in split_axes]
+            raise VerifyException(
+                f"{word} axis duplicated: {axis} occurs more than once in {shown}"
+            )
+    if partial is not None:
+        kind, axes = partial
+        if not axes:
+            raise VerifyException("partial needs at least one axis")
+        if kind is ReductionKind.GENERIC:
+            raise VerifyException("partial cannot be generic: nothing could finish the reduction")
+    if halos and offsets:
+        raise VerifyException("halo sizes and shard offsets are mutually exclusive")
+    if halos:
+        _check_halos(split_axes, halos)
+
+
+def check_sharding_on_grid(
+    grid: Grid,
+    split_axes: Sequence[Axes],
+    offsets: Mixed,
+    partial: tuple[ReductionKind, Axes] | None,
+    word: str,
+) -> None:
+    """Check a sharding, correct by itself, on its grid."""
+    pending = () if partial is None else partial[1]
+    check_axes([*(axis for axes in split_axes for axis in axes), *pending], grid, word)
+    if offsets:
+        _check_offsets(grid, split_axes, offsets, word)
+
+
+def _check_halos(split_axes: Sequence[Axes], halos: Mixed) -> None:
+    split = sum(1 for axes in split_axes if axes)
+    if len(halos) != 2 * split:
+        raise VerifyException(
+            "halo sizes must be specified for all split axes. "
+            f"Got {len(halos)}, expected {2 * split}: a low and a high one for each of {split} "
+            "split dimensions"
+        )
+    for size in halos:
+        if isinstance(size, int) and size < 0:
+            raise VerifyException(f"halo sizes must not be negative, got {size}")
+
+
+def _check_offsets(grid: Grid, split_axes: Sequence[Axes], offsets: Mixed, word: str) -> None:
+    if not grid.is_static:
+        plural = "meshes" if word == "mesh" else f"{word}s"
+        raise VerifyException(
+            f"sharded dims offsets are not allowed for device {plural} with dynamic shape, as "
+            f"@{grid.name}"
+        )
+    expected = sum((grid.size(axes) or 0) + 1 for axes in split_axes if axes)
+    if len(offsets) != expected:
+        counts = [f"{(grid.size(axes) or 0) + 1}" for axes in split_axes if axes]
+        raise VerifyException(
+            f"sharded dims offsets has wrong size. Got {len(offsets)}, expected {expected}: for "
+            f"each split dimension one more than its shards ({' + '.join(counts) or 'none'})"
+        )
+    for dimension, borders in offset_runs(grid, split_axes, offsets):
+        first = borders[0]
+        if isinstance(first, int) and first != 0:
+            raise VerifyException(f"offsets of dimension {dimension} start at {first}, not at 0")
+        known = [border for border in borders if isinstance(border, int)]
+        if any(after < before for before, after in pairwise(known)):
+            raise VerifyException(
+                f"sharded dims offsets must be non-decreasing. Dimension {dimension} has {known}"
+            )
+
+
+def offset_runs(
+    grid: Grid, split_axes: Sequence[Axes], offsets: Mixed
+) -> Iterator[tuple[int, Mixed]]:
+    """For each split dimension its number and the `n + 1` borders of its `n` shards."""
+    start = 0
+    for dimension, axes in enumerate(split_axes):
+        if axes:
+            end = start + (grid.size(axes) or 0) + 1
+            yield dimension, offsets[start:end]
+            start = end
+
+
+def check_sharding_of_tensor(
+    tensor_type: Attribute,
+    grid: Grid,
+    split_axes: Sequence[Axes],
+    halos: Mixed,
+    offsets: Mixed,
+    partial: tuple[ReductionKind, Axes] | None,
+) -> None:
+    """Check that a sharding, itself correct, means something for a tensor of this type."""
+    shape = shape_of(tensor_type)
+    if any(split_axes[len(shape) :]):
+        raise VerifyException(
+            f"sharding splits dimension {max(d for d, axes in enumerate(split_axes) if axes)} of "
+            f"a tensor of rank {len(shape)}"
+        )
+    if len(split_axes) > max(len(shape), 1):
+        raise VerifyException(
+            f"sharding has {len(split_axes)} lists of axes for a tensor of rank {len(shape)}"
+        )
+    if partial is not None:
+        check_reduction(partial[0], element_type_of(tensor_type))
+    if offsets:
+        for dimension, borders in offset_runs(grid, split_axes, offsets):
+            size, last = shape[dimension], borders[-1]
+            if isinstance(last, int) and size is not None and last != size:
+                raise VerifyException(
+                    f"offsets of dimension {dimension} end at {last}, expected its size, {size}"
+                )
+    if halos:
+        _check_halo_lengths(shape, grid, split_axes, halos)
+
+
+def _check_halo_lengths(
+    shape: Sequence[int | None], grid: Grid, split_axes: Sequence[Axes], halos: Mixed
+) -> None:
+    """A halo is what the direct neighbours own, so it is no longer than the shortest shard."""
+    pairs = iter(halos)
+    for dimension, axes in enumerate(split_axes):
+        if not axes:
+            continue
+        size, parts = shape[dimension], grid.size(axes)
+        for side, halo in zip(("low", "high"), (next(pairs), next(pairs)), strict=True):
+            if size is None or not parts or not isinstance(halo, int):
+                continue
+            shortest = size // parts
+            if halo > shortest:
+                raise VerifyException(
+                    f"{side} halo of dimension {dimension} is {halo}, more than the {shortest} "
+                    f"elements of the shortest of {parts} shards of {size}"
+                )
+
+
+def check_halo_update(
+    grid: Grid,
+    local_shape: Sequence[int | None],
+    split_axes: Sequence[Axes],
+    halos: Mixed,
+    word: str,
+) -> None:
+    """Check an update of the halos of a shard whose local shape includes them."""
+    check_axes([axis for axes in split_axes for axis in axes], grid, word)
+    if len(split_axes) > len(local_shape):
+        raise VerifyException(
+            f"has {len(split_axes)} lists of axes for a tensor of rank {len(local_shape)}"
+        )
+    if not halos:
+        return
+    _check_halos(split_axes, halos)
+    pairs = iter(halos)
+    for dimension, axes in enumerate(split_axes):
+        if not axes:
+            continue
+        low, high, size = next(pairs), next(pairs), local_shape[dimension]
+        if size is None or not isinstance(low, int) or not isinstance(high, int):
+            continue
+        if max(low, high) > size - low - high:
+            raise VerifyException(
+                f"halos {low} and {high} of dimension {dimension} leave {size - low - high} of "
+                f"{size} elements of its own, too few to serve its neighbours"
+            )

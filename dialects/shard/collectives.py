@@ -1,0 +1,395 @@
+"""Collectives without a root: every process does the same, or talks to its neighbours."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+from xdsl.dialects.builtin import (
+    I64,
+    IntegerAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    BaseAttr,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.index_lists import mixed_list, split_list
+from ...sharding.grid import Grid
+from ...sharding.sharding import Axes, ReductionKind
+from .attributes import AxesArrayAttr, IndicesAttr, ReductionKindAttr, indices_attribute
+from .checks import (
+    check_compatible_shape,
+    check_dimension,
+    check_halo_update,
+    check_index_count,
+    check_ranked_above_zero,
+    check_same_element_type,
+    check_shape,
+    shape_of,
+    times,
+)
+from .collective_base import (
+    REDUCTION,
+    SCATTER_AXIS,
+    TENSOR,
+    TENSOR_OR_MEMREF,
+    Collective,
+    DimensionAttr,
+    check_divided_type,
+    check_gathered,
+    check_reduction_types,
+    check_same_type_kind,
+)
+from .grids import OnGrid
+from .syntax import (
+    Clause,
+    Form,
+    grid_reference,
+    parse_attributes,
+    parse_clauses,
+    parse_grid,
+    print_attributes,
+    print_clauses,
+    print_grid,
+)
+from .traits import ShardCanonicalization
+
+
+class AllGatherDefinition(Collective, ABC):
+    """Concatenate the pieces of a group along a dimension, on every device.
+
+    `shard.all_gather %t on @g grid_axes = [1] gather_axis = 1 : tensor<2x2xi8> -> tensor<2x4xi8>`
+    """
+
+    CLAUSES: ClassVar[tuple[Clause, ...]] = (Clause("gather_axis", Form.INDEX),)
+
+    input = operand_def(TENSOR)
+    gather_axis = prop_def(DimensionAttr)
+    result = result_def(TENSOR)
+
+    traits = traits_def(Pure(), ShardCanonicalization())
+
+    def __init__(
+        self,
+        input: SSAValue,
+        grid: str | SymbolRefAttr,
+        grid_axes: Sequence[int],
+        gather_axis: int,
+        result_type: Attribute,
+    ) -> None:
+        self.initialize(input, grid, grid_axes, result_type, gather_axis=gather_axis)
+
+    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
+        check_same_element_type(self.input.type, self.result.type)
+        check_gathered(self, self.gather_axis.value.data, group)
+
+
+class AllReduceDefinition(Collective, ABC):
+    """Combine the tensors of a group elementwise, on every device.
+
+    `shard.all_reduce %t on @g grid_axes = [1] reduction = max : tensor<4xf32> -> tensor<4xf64>`
+    converts the input to the result's element type first.
+    """
+
+    CLAUSES: ClassVar[tuple[Clause, ...]] = (REDUCTION,)
+    TAKES_SCALARS: ClassVar[bool] = True
+
+    input = operand_def(TENSOR_OR_MEMREF)
+    reduction = prop_def(BaseAttr(ReductionKindAttr))
+    result = result_def(TENSOR_OR_MEMREF)
+
+    traits = traits_def(Pure(), ShardCanonicalization())
+
+    def __init__(
+        self,
+        input: SSAValue,
+        grid: str | SymbolRefAttr,
+        grid_axes: Sequence[int],
+        reduction: ReductionKind = ReductionKind.SUM,
+        result_type: Attribute | None = None,
+    ) -> None:
+        self.initialize(input, grid, grid_axes, result_type or input.type, reduction=reduction)
+
+    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
+        check_same_type_kind(self.input.type, self.result.type)
+        check_compatible_shape(self.input.type, self.result.type)
+        check_reduction_types(self, self.reduction)
+
+
+class AllSliceDefinition(Collective, ABC):
+    """Keep this device's piece along a dimension: the inverse of all_gather, no communication.
+
+    `shard.all_slice %t on @g grid_axes = [1] slice_axis = 1 : tensor<2x4xi8> -> tensor<2x2xi8>`
+    """
+
+    CLAUSES: ClassVar[tuple[Clause, ...]] = (Clause("slice_axis", Form.INDEX),)
+
+    input = operand_def(TENSOR)
+    slice_axis = prop_def(DimensionAttr)
+    result = result_def(TENSOR)
+
+    traits = traits_def(Pure(), ShardCanonicalization())
+
+    def __init__(
+        self,
+        input: SSAValue,
+        grid: str | SymbolRefAttr,
+        grid_axes: Sequence[int],
+        slice_axis: int,
+        result_type: Attribute,
+    ) -> None:
+        self.initialize(input, grid, grid_axes, result_type, slice_axis=slice_axis)
+
+    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
+        check_same_element_type(self.input.type, self.result.type)
+        check_divided_type(self, "Slice axis", self.slice_axis.value.data, group)
+
+
+class AllToAllDefinition(Collective, ABC):
+    """Split along one dimension, exchange the pieces, concatenate along another.
+
+    `shard.all_to_all %t on @g grid_axes = [0] split_axis = 0 concat_axis = 1
+    : tensor<4x2xi8> -> tensor<2x4xi8>`
+    """
+
+    CLAUSES: ClassVar[tuple[Clause, ...]] = (
+        Clause("split_axis", Form.INDEX),
+        Clause("concat_axis", Form.INDEX),
+    )
+
+    input = operand_def(TENSOR)
+    split_axis = prop_def(DimensionAttr)
+    concat_axis = prop_def(DimensionAttr)
+    result = result_def(TENSOR)
+
+    traits = traits_def(Pure(), ShardCanonicalization())
+
+    def __init__(
+        self,
+        input: SSAValue,
+        grid: str | SymbolRefAttr,
+        grid_axes: Sequence[int],
+        split_axis: int,
+        concat_axis: int,
+        result_type: Attribute,
+    ) -> None:
+        self.initialize(
+            input, grid, grid_axes, result_type, split_axis=split_axis, concat_axis=concat_axis
+        )
+
+    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
+        shape = shape_of(self.input.type)
+        split, concat = self.split_axis.value.data, self.concat_axis.value.data
+        check_same_element_type(self.input.type, self.result.type)
+        check_dimension("Split axis", split, len(shape))
+        check_dimension("Concat axis", concat, len(shape))
+        size = shape[split]
+        expected = [*shape]
+        if size is not None and group is not None and size % group:
+            # Devices receive pieces of different sizes.
+            expected[split] = None
+        elif split != concat:
+            expected[split] = None if size is None or group is None else size // group
+        if split != concat:
+            expected[concat] = times(shape[concat], group)
+        check_shape(shape_of(self.result.type), tuple(expected))
+
+
+class ReduceScatterDefinition(Collective, ABC):
+    """Combine the tensors of a group elementwise; each device keeps its piece along a dimension.
+
+    `shard.reduce_scatter %t on @g grid_axes = [1] reduction = max scatter_axis = 0
+    : tensor<4x4xf32> -> tensor<2x4xf64>`
+    """
+
+    CLAUSES: ClassVar[tuple[Clause, ...]] = (
+        REDUCTION,
+        SCATTER_AXIS,
+    )
+
+    input = operand_def(TENSOR_OR_MEMREF)
+    reduction = prop_def(BaseAttr(ReductionKindAttr))
+    scatter_axis = prop_def(DimensionAttr)
+    result = result_def(TENSOR_OR_MEMREF)
+
+    traits = traits_def(Pure(), ShardCanonicalization())
+
+    def __init__(
+        self,
+        input: SSAValue,
+        grid: str | SymbolRefAttr,
+        grid_axes: Sequence[int],
+        reduction: ReductionKind,
+        scatter_axis: int,
+        result_type: Attribute,
+    ) -> None:
+        self.initialize(
+            input, grid, grid_axes, result_type, reduction=reduction, scatter_axis=scatter_axis
+        )
+
+    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
+        check_same_type_kind(self.input.type, self.result.type)
+        check_divided_type(self, "Scatter axis", self.scatter_axis.value.data, group)
+        check_reduction_types(self, self.reduction)
+
+
+class ShiftDefinition(Collective, ABC):
+    """Give every device the tensor of the one `offset` before it along a grid axis.
+
+    `shard.shift %t on @g grid_axes = [1] shift_axis = 1 offset = 2 rotate
+    : tensor<2xi8> -> tensor<2xi8>`
+    """
+
+    CLAUSES: ClassVar[tuple[Clause, ...]] = (
+        Clause("shift_axis", Form.INDEX),
+        Clause("offset", Form.INTEGER),
+        Clause("rotate", Form.FLAG, optional=True),
+    )
+
+    input = operand_def(TENSOR)
+    shift_axis = prop_def(DimensionAttr)
+    offset = prop_def(IntegerAttr[I64])
+    rotate = opt_prop_def(UnitAttr)
+    result = result_def(TENSOR)
+
+    traits = traits_def(Pure(), ShardCanonicalization())
+
+    def __init__(
+        self,
+        input: SSAValue,
+        grid: str | SymbolRefAttr,
+        grid_axes: Sequence[int],
+        shift_axis: int,
+        offset: int,
+        rotate: bool = False,
+    ) -> None:
+        self.initialize(
+            input,
+            grid,
+            grid_axes,
+            input.type,
+            shift_axis=shift_axis,
+            offset=offset,
+            rotate=rotate,
+        )
+
+    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
+        check_same_element_type(self.input.type, self.result.type)
+        check_compatible_shape(self.input.type, self.result.type)
+        axis = self.shift_axis.value.data
+        if axis not in self.axes:
+            raise VerifyException(
+                f"Invalid shift axis {axis}. It must be one of the grouping "
+                f"{self.SPELLING.word('grid')} axes. They are {list(self.axes)}."
+            )
+
+
+class UpdateHaloDefinition(OnGrid, ABC):
+    """Fill the halos of a shard from what the neighbours own.
+
+    `shard.update_halo %t on @g split_axes = [[0]] halo_sizes = [1, %h] : tensor<8xf32>`
+    The result is the destination, which holds this device's elements between its halos.
+    """
+
+    CLAUSES: ClassVar[tuple[Clause, ...]] = (
+        Clause("split_axes", Form.AXES_ARRAY),
+        Clause("static_halo_sizes", Form.INDEX_LIST, True, "halo_sizes", word="halo_sizes"),
+    )
+
+    destination = operand_def(TENSOR_OR_MEMREF)
+    halo_sizes = var_operand_def(I64)
+    split_axes = prop_def(BaseAttr(AxesArrayAttr))
+    static_halo_sizes = prop_def(IndicesAttr, default_value=indices_attribute(()))
+    result = result_def(TENSOR_OR_MEMREF)
+
+    traits = traits_def(Pure(), ShardCanonicalization())
+
+    def __init__(
+        self,
+        destination: SSAValue,
+        grid: str | SymbolRefAttr,
+        split_axes: Sequence[Sequence[int]],
+        halo_sizes: Sequence[int | SSAValue] = (),
+    ) -> None:
+        numbers, dynamic = split_list(halo_sizes)
+        super().__init__(
+            operands=[destination, dynamic],
+            properties={
+                self.SPELLING.word("grid"): grid_reference(grid),
+                "split_axes": self.SPELLING.axes_array.from_lists(split_axes),
+                "static_halo_sizes": indices_attribute(numbers),
+            },
+            result_types=[destination.type],
+        )
+
+    @property
+    def axes(self) -> tuple[Axes, ...]:
+        """The axes along which each dimension's halos are updated."""
+        return self.split_axes.lists()
+
+    @property
+    def halos(self) -> tuple[int | SSAValue, ...]:
+        """Low and high halo of each dimension that has axes."""
+        return mixed_list(self.static_halo_sizes.get_values(), self.halo_sizes)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        destination = parser.parse_unresolved_operand()
+        parser.parse_keyword("on")
+        grid = parse_grid(parser)
+        clauses = parse_clauses(parser, cls.CLAUSES, cls.SPELLING)
+        properties: dict[str, Attribute] = {cls.SPELLING.word("grid"): grid, **clauses.properties}
+        attributes = parse_attributes(parser, cls, properties)
+        parser.parse_punctuation(":")
+        position = parser.pos
+        result_type = parser.parse_type()
+        halos = clauses.operands.get("halo_sizes", [])
+        return cls.create(
+            operands=parser.resolve_operands(
+                [destination, *halos], [result_type, *([i64] * len(halos))], position
+            ),
+            properties=properties,
+            result_types=[result_type],
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.destination)
+        printer.print_string(" on ")
+        print_grid(printer, self.grid)
+        print_clauses(printer, self, self.CLAUSES, self.SPELLING)
+        print_attributes(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def verify_on_grid(self, grid: Grid) -> None:
+        check_index_count("halo_sizes", self.static_halo_sizes.get_values(), self.halo_sizes)
+        if self.destination.type != self.result.type:
+            raise VerifyException(
+                f"result has type {self.result.type}, expected that of the destination, "
+                f"{self.destination.type}"
+            )
+        check_ranked_above_zero(self.destination.type)
+        check_halo_update(
+            grid,
+            shape_of(self.destination.type),
+            self.axes,
+            self.halos,
+            self.SPELLING.word("grid"),
+        )

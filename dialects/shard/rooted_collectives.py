@@ -1,0 +1,235 @@
+"""Communication that singles out one process of a group: a root, a destination, a source."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    IndexType,
+    SymbolRefAttr,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    BaseAttr,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import Pure
+
+from ...sharding.grid import Grid
+from ...sharding.sharding import ReductionKind
+from .attributes import IndicesAttr, ReductionKindAttr
+from .checks import check_all_same_element_type, check_all_same_shape, check_index_count
+from .collective_base import (
+    REDUCTION,
+    ROOT,
+    SCATTER_AXIS,
+    TENSOR,
+    Collective,
+    DimensionAttr,
+    check_device,
+    check_divided_type,
+    check_gathered,
+    check_reduction_types,
+)
+from .syntax import Clause, Form
+from .traits import ShardCanonicalization
+
+
+class RootedCollective(Collective, ABC):
+    """A collective in which one device of each group, the root, differs from the others."""
+
+    FUNCTION_TYPE: ClassVar[bool] = True
+
+    input = operand_def(TENSOR)
+    root_dynamic = var_operand_def(IndexType)
+    root = prop_def(IndicesAttr)
+    result = result_def(TENSOR)
+
+    traits = traits_def(Pure(), ShardCanonicalization())
+
+
+class BroadcastDefinition(RootedCollective, ABC):
+    """Give every device of a group the root's tensor.
+
+    `shard.broadcast %t on @g grid_axes = [0] root = [0] : (tensor<2xi8>) -> tensor<2xi8>`
+    """
+
+    CLAUSES: ClassVar[tuple[Clause, ...]] = (ROOT,)
+    TAKES_SCALARS: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        input: SSAValue,
+        grid: str | SymbolRefAttr,
+        grid_axes: Sequence[int],
+        root: Sequence[int | SSAValue],
+    ) -> None:
+        self.initialize(input, grid, grid_axes, input.type, root=root)
+
+    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
+        check_all_same_element_type(self.input.type, self.result.type)
+        check_device(self, "root", self.root, self.root_dynamic, grid)
+        check_all_same_shape(self.input.type, self.result.type)
+
+
+class GatherDefinition(RootedCollective, ABC):
+    """Concatenate the pieces of a group on the root; undefined elsewhere.
+
+    `shard.gather %t on @g grid_axes = [1] gather_axis = 1 root = [1]
+    : (tensor<2x2xi8>) -> tensor<2x4xi8>`
+    """
+
+    CLAUSES: ClassVar[tuple[Clause, ...]] = (Clause("gather_axis", Form.INDEX), ROOT)
+
+    gather_axis = prop_def(DimensionAttr)
+
+    def __init__(
+        self,
+        input: SSAValue,
+        grid: str | SymbolRefAttr,
+        grid_axes: Sequence[int],
+        gather_axis: int,
+        root: Sequence[int | SSAValue],
+        result_type: Attribute,
+    ) -> None:
+        self.initialize(input, grid, grid_axes, result_type, gather_axis=gather_axis, root=root)
+
+    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
+        check_all_same_element_type(self.input.type, self.result.type)
+        check_device(self, "root", self.root, self.root_dynamic, grid)
+        check_gathered(self, self.gather_axis.value.data, group)
+
+
+class ReduceDefinition(RootedCollective, ABC):
+    """Combine the tensors of a group elementwise on the root; undefined elsewhere.
+
+    `shard.reduce %t on @g grid_axes = [1] reduction = max root = [1]
+    : (tensor<4xf32>) -> tensor<4xf64>`
+    """
+
+    CLAUSES: ClassVar[tuple[Clause, ...]] = (REDUCTION, ROOT)
+    TAKES_SCALARS: ClassVar[bool] = True
+
+    reduction = prop_def(BaseAttr(ReductionKindAttr))
+
+    def __init__(
+        self,
+        input: SSAValue,
+        grid: str | SymbolRefAttr,
+        grid_axes: Sequence[int],
+        reduction: ReductionKind,
+        root: Sequence[int | SSAValue],
+        result_type: Attribute | None = None,
+    ) -> None:
+        self.initialize(
+            input, grid, grid_axes, result_type or input.type, reduction=reduction, root=root
+        )
+
+    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
+        check_device(self, "root", self.root, self.root_dynamic, grid)
+        check_all_same_shape(self.input.type, self.result.type)
+        check_reduction_types(self, self.reduction)
+
+
+class ScatterDefinition(RootedCollective, ABC):
+    """Give each device of a group its piece of the root's tensor along a dimension.
+
+    `shard.scatter %t on @g grid_axes = [0] scatter_axis = 0 root = [1]
+    : (tensor<2x2xi8>) -> tensor<1x2xi8>`
+    """
+
+    CLAUSES: ClassVar[tuple[Clause, ...]] = (SCATTER_AXIS, ROOT)
+
+    scatter_axis = prop_def(DimensionAttr)
+
+    def __init__(
+        self,
+        input: SSAValue,
+        grid: str | SymbolRefAttr,
+        grid_axes: Sequence[int],
+        scatter_axis: int,
+        root: Sequence[int | SSAValue],
+        result_type: Attribute,
+    ) -> None:
+        self.initialize(input, grid, grid_axes, result_type, scatter_axis=scatter_axis, root=root)
+
+    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
+        check_all_same_element_type(self.input.type, self.result.type)
+        check_device(self, "root", self.root, self.root_dynamic, grid)
+        check_divided_type(self, "Scatter axis", self.scatter_axis.value.data, group)
+
+
+class SendDefinition(Collective, ABC):
+    """Send to one device of the group. It acts on its own, so it is not pure.
+
+    `shard.send %t on @g grid_axes = [0] destination = [1] : (tensor<2xi8>) -> tensor<2xi8>`
+    """
+
+    CLAUSES: ClassVar[tuple[Clause, ...]] = (
+        Clause("destination", Form.INDEX_LIST, dynamic="destination_dynamic"),
+    )
+    FUNCTION_TYPE: ClassVar[bool] = True
+
+    input = operand_def(TENSOR)
+    destination_dynamic = var_operand_def(IndexType)
+    destination = prop_def(IndicesAttr)
+    result = result_def(TENSOR)
+
+    traits = traits_def(ShardCanonicalization())
+
+    def __init__(
+        self,
+        input: SSAValue,
+        grid: str | SymbolRefAttr,
+        grid_axes: Sequence[int],
+        destination: Sequence[int | SSAValue],
+    ) -> None:
+        self.initialize(input, grid, grid_axes, input.type, destination=destination)
+
+    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
+        check_all_same_element_type(self.input.type, self.result.type)
+        check_device(self, "destination", self.destination, self.destination_dynamic, grid)
+        check_all_same_shape(self.input.type, self.result.type)
+
+
+class RecvDefinition(Collective, ABC):
+    """Receive from one device of the group, or from any where no source is given. Not pure.
+
+    `shard.recv %t on @g grid_axes = [0] source = [1] : (tensor<2xi8>) -> tensor<2xi8>`
+    """
+
+    CLAUSES: ClassVar[tuple[Clause, ...]] = (
+        Clause("source", Form.INDEX_LIST, True, "source_dynamic", default=False),
+    )
+    FUNCTION_TYPE: ClassVar[bool] = True
+
+    input = operand_def(TENSOR)
+    source_dynamic = var_operand_def(IndexType)
+    source = opt_prop_def(IndicesAttr)
+    result = result_def(TENSOR)
+
+    traits = traits_def(ShardCanonicalization())
+
+    def __init__(
+        self,
+        input: SSAValue,
+        grid: str | SymbolRefAttr,
+        grid_axes: Sequence[int],
+        source: Sequence[int | SSAValue] | None = None,
+    ) -> None:
+        self.initialize(input, grid, grid_axes, input.type, source=source)
+
+    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
+        check_all_same_element_type(self.input.type, self.result.type)
+        if self.source is None:
+            check_index_count("source", (), self.source_dynamic)
+        else:
+            check_device(self, "source", self.source, self.source_dynamic, grid)
+        check_all_same_shape(self.input.type, self.result.type)

@@ -1,0 +1,348 @@
+"""The text of `shard` and `mesh` operations, as data.
+
+Most of these operations are written `input on @grid`, then a row of clauses such as
+`gather_axis = 0`, then attributes and types. A `Clause` says how one property is written; the
+parser, the printer and the constructors are driven by the same row. The two dialects differ in
+words only, which their `Spelling` knows.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from functools import cache, lru_cache
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+
+from ...ir.index_lists import parse_index_list, print_index_list, split_list
+from ...sharding.sharding import ReductionKind
+from .attributes import (
+    AxesArrayAttr,
+    AxesAttr,
+    IndicesAttr,
+    ReductionKindAttr,
+    Spelling,
+    axes_attribute,
+    indices_attribute,
+    parse_axes,
+    print_axes,
+)
+
+INDEX = IndexType()
+
+
+class NamedResults(IRDLOperation, ABC):
+    """An operation that suggests names for its results, as upstream's printer does.
+
+    The suggestion gives way to a name that the text has.
+    """
+
+    RESULT_NAMES: ClassVar[tuple[str, ...]] = ()
+    """One name for each result; the last one serves those after it. None by default."""
+
+    def result_names(self) -> tuple[str, ...]:
+        """The suggestions for this operation."""
+        return self.RESULT_NAMES
+
+    def __post_init__(self) -> None:
+        if _has_defaults(type(self)):
+            super().__post_init__()
+        names = self.result_names()
+        if names:
+            for position, result in enumerate(self.results):
+                result.name_hint = names[min(position, len(names) - 1)]
+
+
+@cache
+def _has_defaults(operation: type[IRDLOperation]) -> bool:
+    """Whether properties or attributes of an operation have defaults to be filled in.
+
+    Annotations have none, and there are more of them in a program than of anything else.
+    """
+    definition = operation.get_irdl_definition()
+    members = (*definition.properties.values(), *definition.attributes.values())
+    return any(member.default_value is not None for member in members)
+
+
+class Form(Enum):
+    """How the value of a clause is written."""
+
+    AXES = auto()
+    """`[0, 1]`: grid axes."""
+    AXES_ARRAY = auto()
+    """`[[0], []]`: grid axes for each dimension."""
+    INDEX = auto()
+    """`1`: an attribute of type index."""
+    INTEGER = auto()
+    """`-1`: an attribute of type i64."""
+    KIND = auto()
+    """`max`: a reduction kind."""
+    FLAG = auto()
+    """Nothing: the keyword stands alone."""
+    INDEX_LIST = auto()
+    """`[1, %i]`: numbers in a property, values in an operand segment."""
+    PARTIAL = auto()
+    """`sum[1]`: a reduction kind and grid axes, in two properties."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One `keyword = value` of an operation's text.
+
+    An optional clause is left out where the property is absent, empty, or the default reduction.
+    `dynamic` is the operand segment of an INDEX_LIST; `default` says whether the property exists,
+    empty, where the clause is left out; `word` is the keyword where it is not the property's name,
+    and `synonyms` are other keywords that are read.
+    """
+
+    name: str
+    form: Form
+    optional: bool = False
+    dynamic: str = ""
+    default: bool = True
+    word: str = ""
+    synonyms: tuple[str, ...] = ()
+
+    def keyword(self, spelling: Spelling) -> str:
+        """The keyword, which is the property's name where `word` gives no other."""
+        return self.word or spelling.word(self.name)
+
+
+@dataclass(slots=True)
+class ParsedClauses:
+    """Properties, and for each operand segment the operands that were named."""
+
+    properties: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+    operands: dict[str, list[UnresolvedOperand]] = field(
+        default_factory=dict[str, list[UnresolvedOperand]]
+    )
+
+
+ClauseValue = int | ReductionKind | Sequence[int | SSAValue] | None
+"""What a caller gives for a clause; booleans for flags, `None` for what is left out."""
+
+
+def clause_values(
+    clauses: Sequence[Clause], values: Mapping[str, ClauseValue], spelling: Spelling
+) -> tuple[dict[str, Attribute | None], list[Sequence[SSAValue]]]:
+    """Properties, and the operands of each segment, for the values of a row of clauses."""
+    properties: dict[str, Attribute | None] = {}
+    segments: list[Sequence[SSAValue]] = []
+    for clause in clauses:
+        value = values[clause.name]
+        attribute: Attribute | None
+        dynamic: Sequence[SSAValue] = ()
+        match value:
+            case None:
+                attribute = None
+            case bool():
+                attribute = UnitAttr() if value else None
+            case int():
+                attribute = _integer(value, INDEX if clause.form is Form.INDEX else i64)
+            case ReductionKind():
+                attribute = spelling.reduction_kind.from_kind(value)
+            case _:
+                numbers, dynamic = split_list(value)
+                attribute = indices_attribute(numbers)
+        properties[spelling.word(clause.name)] = attribute
+        if clause.dynamic:
+            segments.append(dynamic)
+    return properties, segments
+
+
+@lru_cache(maxsize=64)
+def _integer(value: int, integer_type: IndexType | IntegerType) -> Attribute:
+    return IntegerAttr(value, integer_type)
+
+
+def parse_grid(parser: Parser) -> SymbolRefAttr:
+    """Parse the symbol of a grid. Nested references are not allowed, as upstream."""
+    return SymbolRefAttr(parser.parse_symbol_name())
+
+
+def print_grid(printer: Printer, grid: SymbolRefAttr) -> None:
+    """Print the symbol of a grid."""
+    printer.print_symbol_name(grid.root_reference.data)
+
+
+def parse_dimensions(parser: Parser) -> list[int]:
+    """Parse `2x?x4`, or `[]` for none."""
+    if parser.parse_optional_punctuation("[") is not None:
+        parser.parse_punctuation("]")
+        return []
+    dimensions = parser.parse_dimension_list()
+    if not dimensions:
+        parser.raise_error("expected dimensions such as 2x?x4, or [] for none")
+    return dimensions
+
+
+def print_dimensions(printer: Printer, dimensions: Sequence[int]) -> None:
+    """Print `2x?x4`, or `[]` for none."""
+    if dimensions:
+        printer.print_dimension_list(dimensions)
+    else:
+        printer.print_string("[]")
+
+
+def parse_clauses(parser: Parser, clauses: Sequence[Clause], spelling: Spelling) -> ParsedClauses:
+    """Parse a row of clauses, in order. An absent optional clause leaves its default."""
+    parsed = ParsedClauses()
+    for clause in clauses:
+        words = (clause.keyword(spelling), *clause.synonyms)
+        if any(parser.parse_optional_keyword(word) for word in words):
+            _parse_value(parser, clause, spelling, parsed)
+        elif clause.optional:
+            _leave_out(clause, spelling, parsed)
+        else:
+            parser.raise_error(f"expected '{words[0]}'")
+    return parsed
+
+
+def _parse_value(parser: Parser, clause: Clause, spelling: Spelling, parsed: ParsedClauses) -> None:
+    name = spelling.word(clause.name)
+    properties = parsed.properties
+    if clause.form is Form.FLAG:
+        properties[name] = UnitAttr()
+        return
+    parser.parse_punctuation("=")
+    match clause.form:
+        case Form.AXES:
+            properties[name] = parse_axes(parser)
+        case Form.AXES_ARRAY:
+            properties[name] = spelling.axes_array.parse_lists(parser)
+        case Form.INDEX:
+            properties[name] = IntegerAttr(parser.parse_integer(allow_boolean=False), INDEX)
+        case Form.INTEGER:
+            position = parser.pos
+            number = parser.parse_integer(allow_boolean=False)
+            if not -(2**63) <= number < 2**63:
+                parser.raise_error(f"{number} does not fit in 64 bits", position, parser.pos)
+            properties[name] = IntegerAttr(number, i64)
+        case Form.KIND:
+            properties[name] = spelling.reduction_kind.parse_keyword(parser)
+        case Form.INDEX_LIST:
+            numbers, operands = parse_index_list(parser)
+            properties[name] = indices_attribute(numbers)
+            parsed.operands[clause.dynamic] = operands
+        case Form.PARTIAL:
+            properties["partial_type"] = spelling.reduction_kind.parse_keyword(parser)
+            properties["partial_axes"] = parse_axes(parser)
+
+
+def _leave_out(clause: Clause, spelling: Spelling, parsed: ParsedClauses) -> None:
+    if not clause.default:
+        return
+    name = spelling.word(clause.name)
+    match clause.form:
+        case Form.AXES:
+            parsed.properties[name] = axes_attribute(())
+        case Form.INDEX_LIST:
+            parsed.properties[name] = indices_attribute(())
+        case Form.KIND:
+            parsed.properties[name] = spelling.reduction_kind.from_kind(ReductionKind.SUM)
+        case _:
+            pass
+
+
+def print_clauses(
+    printer: Printer, operation: Operation, clauses: Sequence[Clause], spelling: Spelling
+) -> None:
+    """Print the clauses of an operation, each after a space."""
+    for clause in clauses:
+        name = spelling.word(clause.name)
+        value = operation.properties.get(name)
+        if clause.form is Form.PARTIAL:
+            _print_partial(printer, operation)
+        elif value is None or (clause.optional and _may_be_left_out(value)):
+            continue
+        elif isinstance(value, UnitAttr):
+            printer.print_string(f" {clause.keyword(spelling)}")
+        else:
+            printer.print_string(f" {clause.keyword(spelling)} = ")
+            _print_value(printer, operation, clause, spelling, value)
+
+
+def _may_be_left_out(value: Attribute) -> bool:
+    match value:
+        case DenseArrayBase():
+            return not len(value)
+        case ReductionKindAttr():
+            return value.reduction is ReductionKind.SUM
+        case _:
+            return False
+
+
+def _print_value(
+    printer: Printer, operation: Operation, clause: Clause, spelling: Spelling, value: Attribute
+) -> None:
+    match value:
+        case AxesArrayAttr():
+            value.print_parameters(printer)
+        case ReductionKindAttr():
+            printer.print_string(spelling.kind_prefix)
+            value.print_parameters(printer)
+        case IntegerAttr():
+            printer.print_int(value.value.data)
+        case DenseArrayBase() if clause.form is Form.INDEX_LIST:
+            operands: Sequence[SSAValue] = getattr(operation, clause.dynamic)
+            print_index_list(printer, cast(IndicesAttr, value).get_values(), operands)
+        case DenseArrayBase():
+            print_axes(printer, cast(AxesAttr, value))
+        case _:
+            printer.print_attribute(value)
+
+
+def _print_partial(printer: Printer, operation: Operation) -> None:
+    kind = operation.properties.get("partial_type")
+    axes = operation.properties.get("partial_axes")
+    if isinstance(kind, ReductionKindAttr) and isinstance(axes, DenseArrayBase):
+        printer.print_string(f" partial = {kind.kind.data}")
+        print_axes(printer, cast(AxesAttr, axes))
+
+
+def segment_sizes(*sizes: int) -> Attribute:
+    """The property that says how operands divide into segments."""
+    return DenseArrayBase.from_list(i32, sizes)
+
+
+def parse_attributes(
+    parser: Parser, operation: type[IRDLOperation], properties: dict[str, Attribute]
+) -> dict[str, Attribute]:
+    """Parse the optional dictionary of attributes, and return the discardable ones.
+
+    As in MLIR, a property of the operation may also be given there.
+    """
+    definitions = operation.get_irdl_definition().properties
+    discardable: dict[str, Attribute] = {}
+    for name, attribute in parser.parse_optional_attr_dict().items():
+        (properties if name in definitions else discardable)[name] = attribute
+    return discardable
+
+
+def print_attributes(printer: Printer, operation: Operation) -> None:
+    """Print the discardable attributes, if any, after a space."""
+    if operation.attributes:
+        printer.print_string(" ")
+        printer.print_attr_dict(operation.attributes)
+
+
+def grid_reference(grid: str | SymbolRefAttr) -> SymbolRefAttr:
+    """A grid given by name or by reference, as a reference."""
+    return SymbolRefAttr(StringAttr(grid)) if isinstance(grid, str) else grid

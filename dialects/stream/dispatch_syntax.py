@@ -1,0 +1,377 @@
+"""How dispatches list their resources, the ranges of these, and the tensors behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.syntax.resource_directives import (
+    RESOURCE,
+    UNTIED,
+    dynamic_dimensions,
+    operand_key,
+    parse_results,
+    parse_tie,
+    print_results,
+    set_ties,
+    ties_fit,
+    ties_of,
+    verify_columns,
+    verify_ties,
+    verify_type,
+)
+from ...ir.syntax.rows import Parsed, parse_dimensions, print_dimensions, values
+from ..util.types import UnusedType
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchOperands:
+    """`(%r[%c0 to %end for %length], %n)`: ranges of resources, and other values."""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        operands: list[UnresolvedOperand] = []
+        ranges: dict[str, list[UnresolvedOperand]] = {"offsets": [], "ends": [], "lengths": []}
+
+        def parse_one() -> None:
+            operands.append(parser.parse_unresolved_operand())
+            if parser.parse_optional_punctuation("[") is None:
+                return
+            ranges["offsets"].append(parser.parse_unresolved_operand())
+            parser.parse_keyword("to")
+            ranges["ends"].append(parser.parse_unresolved_operand())
+            parser.parse_keyword("for")
+            ranges["lengths"].append(parser.parse_unresolved_operand())
+            parser.parse_punctuation("]")
+
+        parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_one)
+        parsed.operands["resource_operands"] = operands
+        for name, found in ranges.items():
+            parsed.operands[f"resource_operand_{name}"] = found
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        names = ("offsets", "ends", "lengths")
+        ranges = zip(*(values(operation, f"resource_operand_{n}") for n in names), strict=True)
+
+        def print_one(value: SSAValue) -> None:
+            printer.print_ssa_value(value)
+            if value.type.name != RESOURCE:
+                return
+            offset, end, length = next(ranges)
+            printer.print_string("[")
+            printer.print_ssa_value(offset)
+            printer.print_string(" to ")
+            printer.print_ssa_value(end)
+            printer.print_string(" for ")
+            printer.print_ssa_value(length)
+            printer.print_string("]")
+
+        with printer.in_parens():
+            printer.print_list(values(operation, "resource_operands"), print_one)
+
+    def verify(self, operation: Operation) -> None:
+        operands = values(operation, "resource_operands")
+        resources = sum(value.type.name == RESOURCE for value in operands)
+        for name in ("offsets", "ends", "lengths"):
+            found = len(values(operation, f"resource_operand_{name}"))
+            if found != resources:
+                raise VerifyException(f"{resources} resource operands, but {found} {name}")
+
+
+ACCESS = {"ro": 1, "wo": 2, "rw": 3}
+"""How a command uses a resource, and the bits that stand for it."""
+
+ACCESS_NAMES = {bits: name for name, bits in ACCESS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchResources:
+    """` {ro %r[%offset for %length] : T{%size}, ...}`: what a kernel is bound to."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("resource_accesses",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        accesses: list[Attribute] = []
+        resources: list[UnresolvedOperand] = []
+        offsets: list[UnresolvedOperand] = []
+        lengths: list[UnresolvedOperand] = []
+        types: list[Attribute] = []
+        sizes: list[UnresolvedOperand] = []
+
+        def parse_one() -> None:
+            word = parser.parse_keyword_in(tuple(ACCESS))
+            accesses.append(IntegerAttr(ACCESS[word], i32))
+            resources.append(parser.parse_unresolved_operand())
+            parser.parse_punctuation("[")
+            offsets.append(parser.parse_unresolved_operand())
+            parser.parse_keyword("for")
+            lengths.append(parser.parse_unresolved_operand())
+            parser.parse_punctuation("]")
+            parser.parse_punctuation(":")
+            types.append(parser.parse_type())
+            with parser.in_braces():
+                sizes.append(parser.parse_unresolved_operand())
+
+        parser.parse_comma_separated_list(parser.Delimiter.BRACES, parse_one)
+        parsed.operands["resources"] = resources
+        parsed.types["resources"] = types
+        parsed.operands["resource_sizes"] = sizes
+        parsed.operands["resource_offsets"] = offsets
+        parsed.operands["resource_lengths"] = lengths
+        parsed.attributes["resource_accesses"] = ArrayAttr(accesses)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        accesses = cast("ArrayAttr[IntegerAttr]", operation.get_attr_or_prop("resource_accesses"))
+        names = ("resources", "resource_sizes", "resource_offsets", "resource_lengths")
+        columns = (values(operation, name) for name in names)
+
+        def print_one(item: tuple[IntegerAttr, SSAValue, SSAValue, SSAValue, SSAValue]) -> None:
+            access, resource, size, offset, length = item
+            printer.print_string(f"{ACCESS_NAMES[access.value.data]} ")
+            printer.print_ssa_value(resource)
+            printer.print_string("[")
+            printer.print_ssa_value(offset)
+            printer.print_string(" for ")
+            printer.print_ssa_value(length)
+            printer.print_string("] : ")
+            printer.print_attribute(resource.type)
+            print_dimensions(printer, [size])
+
+        printer.print_string(" {")
+        items = zip(accesses, *columns, strict=True)
+        printer.print_list(tuple(items), print_one)
+        printer.print_string("}")
+
+    def verify(self, operation: Operation) -> None:
+        verify_columns(
+            operation, "resources", "resource_sizes", "resource_offsets", "resource_lengths"
+        )
+        accesses = cast("ArrayAttr[IntegerAttr]", operation.get_attr_or_prop("resource_accesses"))
+        resources = len(values(operation, "resources"))
+        if len(accesses) != resources:
+            raise VerifyException(f"{resources} resources, but accesses of {len(accesses)}")
+        for access in accesses:
+            if access.value.data not in ACCESS_NAMES:
+                raise VerifyException(f"no resource is accessed in the way {access.value.data}")
+
+    def fits(self, operation: Operation) -> bool:
+        accesses = cast("ArrayAttr[IntegerAttr]", operation.get_attr_or_prop("resource_accesses"))
+        return all(access == IntegerAttr(access.value.data, i32) for access in accesses)
+
+
+UNUSED = UnusedType()
+
+
+@dataclass(slots=True)
+class TensorList:
+    """What has been read of a list of tensors behind resources."""
+
+    encodings: list[Attribute]
+    types: list[Attribute]
+    dimensions: list[UnresolvedOperand]
+    sizes: list[UnresolvedOperand]
+
+    @staticmethod
+    def empty() -> TensorList:
+        return TensorList([], [], [], [])
+
+    def parse_encoding(self, parser: Parser) -> bool:
+        """`tensor<?xf32>{%n} in`, or the type of what is no tensor: then false."""
+        type_ = parser.parse_type()
+        position = parser.pos
+        dimensions = parse_dimensions(parser)
+        if parser.parse_optional_keyword("in") is None:
+            self.types.append(type_)
+            self.encodings.append(UNUSED)
+            return False
+        if len(dimensions) != dynamic_dimensions(type_):
+            parser.raise_error(
+                f"expected {dynamic_dimensions(type_)} sizes for {type_}, found {len(dimensions)}",
+                position,
+            )
+        self.encodings.append(type_)
+        self.dimensions += dimensions
+        return True
+
+    def parse_resource(self, parser: Parser, type_: Attribute | None = None) -> None:
+        """`!stream.resource<*>{%s}`; the type may be known from an operand."""
+        self.types.append(parser.parse_type() if type_ is None else type_)
+        with parser.in_braces():
+            self.sizes.append(parser.parse_unresolved_operand())
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedFunctionType:
+    """Operand and result tensors of a dispatch, and the operands that results are stored in."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("operand_encodings", "result_encodings", "tied_operands")
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        operands, results = TensorList.empty(), TensorList.empty()
+        names = [operand_key(operand) for operand in parsed.operands["mixed_operands"]]
+        ties: list[int] = []
+
+        def parse_operand() -> None:
+            if operands.parse_encoding(parser):
+                operands.parse_resource(parser)
+
+        def parse_result() -> None:
+            position = parser.pos
+            if not results.parse_encoding(parser):
+                parser.raise_error("expected the tensor that the result is", position)
+            ties.append(parse_tie(parser, names))
+            same = ties[-1] != UNTIED and parser.parse_optional_keyword("as") is None
+            results.parse_resource(parser, operands.types[ties[-1]] if same else None)
+
+        parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_operand)
+        parser.parse_punctuation("->")
+        parse_results(parser, parse_result)
+        parsed.types["mixed_operands"] = operands.types
+        parsed.types["results_"] = results.types
+        for what, found in (("operand", operands), ("result", results)):
+            parsed.operands[f"{what}_sizes"] = found.sizes
+            parsed.operands[f"{what}_encoding_dims"] = found.dimensions
+            parsed.attributes[f"{what}_encodings"] = ArrayAttr(found.encodings)
+        set_ties(parsed, ties)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        operands = values(operation, "mixed_operands")
+        results = values(operation, "results_")
+        print_tensor = tensor_printer(printer, operation, "operand")
+
+        def print_operand(pair: tuple[SSAValue, Attribute]) -> None:
+            print_tensor(*pair, lambda: printer.print_attribute(pair[0].type))
+
+        with printer.in_parens():
+            pairs = zip(operands, encodings(operation, "operand_encodings"), strict=True)
+            printer.print_list(tuple(pairs), print_operand)
+        printer.print_string(" -> ")
+        print_tensor_result = tensor_printer(printer, operation, "result")
+
+        def print_result(item: tuple[SSAValue, Attribute, int]) -> None:
+            value, encoding, tie = item
+
+            def print_type() -> None:
+                if tie != UNTIED:
+                    printer.print_ssa_value(operands[tie])
+                if tie == UNTIED or operands[tie].type != value.type:
+                    printer.print_string("" if tie == UNTIED else " as ")
+                    printer.print_attribute(value.type)
+
+            print_tensor_result(value, encoding, print_type)
+
+        ties = ties_of(operation, len(results))
+        items = zip(results, encodings(operation, "result_encodings"), ties, strict=True)
+        print_results(printer, tuple(items), print_result, always=False)
+
+    def verify(self, operation: Operation) -> None:
+        operands, results = values(operation, "mixed_operands"), values(operation, "results_")
+        verify_tensors(operation, operands, "operand")
+        verify_tensors(operation, results, "result")
+        verify_ties(operation, len(operands), len(results))
+
+    def fits(self, operation: Operation) -> bool:
+        operands = values(operation, "mixed_operands")
+        return ties_fit(operation, len(values(operation, "results_"))) and all(
+            value.type.name == RESOURCE or encoding == UNUSED
+            for value, encoding in zip(
+                operands, encodings(operation, "operand_encodings"), strict=True
+            )
+        )
+
+
+def verify_tensors(operation: Operation, found: Sequence[SSAValue], what: str) -> None:
+    """Verify that each value has a tensor type, and each of those the sizes that it needs."""
+    types = encodings(operation, f"{what}_encodings")
+    if len(types) != len(found):
+        raise VerifyException(f"{len(found)} {what}s, but {len(types)} {what} encodings")
+    for type_ in types:
+        verify_type(f"{what}_encodings", type_)
+    expected = sum(dynamic_dimensions(type_) for type_ in types)
+    dims = len(values(operation, f"{what}_encoding_dims"))
+    if dims != expected:
+        raise VerifyException(
+            f"{what} encodings have {expected} dynamic dimensions, but {dims} sizes are given"
+        )
+    resources = sum(value.type.name == RESOURCE for value in found)
+    sizes = len(values(operation, f"{what}_sizes"))
+    if sizes != resources:
+        raise VerifyException(f"{resources} {what} resources, but {sizes} sizes")
+
+
+def encodings(operation: Operation, name: str) -> tuple[Attribute, ...]:
+    """The tensor types in a list property."""
+    return tuple(cast("ArrayAttr[Attribute]", operation.get_attr_or_prop(name)))
+
+
+def tensor_printer(
+    printer: Printer, operation: Operation, what: str
+) -> Callable[[SSAValue, Attribute, Callable[[], None]], None]:
+    """A function that writes one tensor after another; it takes their sizes as it goes."""
+    dimensions: Iterator[SSAValue] = iter(values(operation, f"{what}_encoding_dims"))
+    sizes: Iterator[SSAValue] = iter(values(operation, f"{what}_sizes"))
+
+    def print_tensor(value: SSAValue, encoding: Attribute, print_type: Callable[[], None]) -> None:
+        if value.type.name != RESOURCE:
+            print_type()
+            return
+        printer.print_attribute(encoding)
+        print_dimensions(printer, [next(dimensions) for _ in range(dynamic_dimensions(encoding))])
+        printer.print_string(" in ")
+        print_type()
+        print_dimensions(printer, [next(sizes)])
+
+    return print_tensor
+
+
+@dataclass(frozen=True, slots=True)
+class TracedTensors:
+    """`%r : tensor<?xf32>{%n} in !stream.resource<staging>{%s}, ...`."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("resource_encodings",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        tensors = TensorList.empty()
+        resources: list[UnresolvedOperand] = []
+
+        def parse_one() -> None:
+            resources.append(parser.parse_unresolved_operand())
+            parser.parse_punctuation(":")
+            position = parser.pos
+            if not tensors.parse_encoding(parser):
+                parser.raise_error("expected the tensor that the resource is", position)
+            tensors.parse_resource(parser)
+
+        parser.parse_comma_separated_list(parser.Delimiter.NONE, parse_one)
+        parsed.operands["resources"] = resources
+        parsed.types["resources"] = tensors.types
+        parsed.operands["resource_sizes"] = tensors.sizes
+        parsed.operands["resource_encoding_dims"] = tensors.dimensions
+        parsed.attributes["resource_encodings"] = ArrayAttr(tensors.encodings)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        print_tensor = tensor_printer(printer, operation, "resource")
+
+        def print_one(pair: tuple[SSAValue, Attribute]) -> None:
+            printer.print_ssa_value(pair[0])
+            printer.print_string(" : ")
+            print_tensor(*pair, lambda: printer.print_attribute(pair[0].type))
+
+        resources = values(operation, "resources")
+        pairs = zip(resources, encodings(operation, "resource_encodings"), strict=True)
+        printer.print_list(tuple(pairs), print_one)
+
+    def verify(self, operation: Operation) -> None:
+        verify_tensors(operation, values(operation, "resources"), "resource")

@@ -1,0 +1,227 @@
+"""Executables of the `stream` dialect and of `flow`: kernels, their exports, and their bindings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.ir import Block, Operation, Region
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface, SymbolTable
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.syntax.directives import RegionBody, Symbol, Visibility, WorkgroupCountRegion
+from ...ir.syntax.resource_directives import dynamic_dimensions
+from ...ir.syntax.rows import (
+    ATTRIBUTES,
+    ATTRIBUTES_WITH_KEYWORD,
+    Dimensions,
+    Operand,
+    Parsed,
+    Syntax,
+    SyntaxOperation,
+    Type,
+    ValuesAndTypes,
+)
+from .types import BindingType
+from .workgroups import STREAM_WORKGROUP_NUMBERS
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutableBody(RegionBody):
+    """` {...}` whose terminator is implied."""
+
+    end: type[Operation] = Operation
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        region = parser.parse_region()
+        if not region.blocks:
+            region.add_block(Block())
+        if not isinstance(region.block.last_op, self.end):
+            region.block.add_op(self.end.create())
+        parsed.regions[self.name] = region
+
+    def fits(self, operation: Operation) -> bool:
+        blocks = cast(Region, getattr(operation, self.name)).blocks
+        return len(blocks) == 1 and isinstance(blocks[0].last_op, self.end)
+
+
+EXECUTABLE_SYNTAX: Syntax = (
+    Visibility(),
+    " ",
+    Symbol("sym_name"),
+    ATTRIBUTES_WITH_KEYWORD,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportName:
+    """`@function`, or `@function as("alias")` if the export has a name of its own."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("sym_name", "function_ref")
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        name = parser.parse_symbol_name()
+        parsed.attributes["function_ref"] = SymbolRefAttr(name)
+        if parser.parse_optional_keyword("as") is not None:
+            with parser.in_parens():
+                name = StringAttr(parser.parse_str_literal())
+        parsed.attributes["sym_name"] = name
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        name = cast(StringAttr, operation.properties["sym_name"])
+        function = cast(SymbolRefAttr, operation.properties["function_ref"]).root_reference
+        printer.print_symbol_name(function.data)
+        if function != name:
+            printer.print_string(" as(")
+            printer.print_string_literal(name.data)
+            printer.print_string(")")
+
+    def fits(self, operation: Operation) -> bool:
+        return not cast(SymbolRefAttr, operation.properties["function_ref"]).nested_references
+
+
+EXPORT_SYNTAX: Syntax = (
+    Visibility(),
+    " ",
+    ExportName(),
+    WorkgroupCountRegion("workgroup_count"),
+    ATTRIBUTES_WITH_KEYWORD,
+)
+
+
+@irdl_op_definition
+class ExecutableEndOp(SyntaxOperation):
+    """Ends an executable; not printed."""
+
+    name = "stream.executable.end"
+    traits = traits_def(IsTerminator())
+
+    SYNTAX: ClassVar[Syntax] = (ATTRIBUTES,)
+
+
+@irdl_op_definition
+class ExecutableOp(SyntaxOperation):
+    """A module of kernels and the names under which they are dispatched."""
+
+    name = "stream.executable"
+    sym_visibility = opt_prop_def(StringAttr)
+    sym_name = prop_def(StringAttr)
+    body = region_def("single_block")
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), SymbolTable())
+
+    SYNTAX: ClassVar[Syntax] = (
+        *EXECUTABLE_SYNTAX,
+        ExecutableBody("body", terminator=False, end=ExecutableEndOp),
+    )
+
+    def inner_module(self) -> ModuleOp | None:
+        """The module of kernels; an executable that was emptied has none."""
+        for operation in self.body.block.ops:
+            if isinstance(operation, ModuleOp):
+                return operation
+        return None
+
+
+@irdl_op_definition
+class ExecutableExportOp(SyntaxOperation):
+    """A kernel that can be dispatched, and how many workgroups a workload needs."""
+
+    name = "stream.executable.export"
+    sym_visibility = opt_prop_def(StringAttr)
+    sym_name = prop_def(StringAttr)
+    function_ref = prop_def(SymbolRefAttr)
+    workgroup_count = region_def()
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
+
+    SYNTAX: ClassVar[Syntax] = EXPORT_SYNTAX
+
+    def function(self) -> Operation | None:
+        """The kernel itself, `None` if the name dangles."""
+        executable = self.parent_op()
+        if not isinstance(executable, ExecutableOp):
+            return None
+        module = executable.inner_module()
+        if module is None:
+            return None
+        return SymbolTable.lookup_symbol(module, self.function_ref)
+
+    def verify_(self) -> None:
+        super().verify_()
+        block = self.workgroup_count.blocks.first
+        if block is None:
+            return
+        if any(type_ != IndexType() for type_ in block.arg_types):
+            raise VerifyException("workgroup count region takes only index values")
+        last = block.last_op
+        if last is None or [v.type for v in last.operands] != [IndexType()] * 3:
+            raise VerifyException("workgroup count region must return the XYZ dimension counts")
+
+
+@irdl_op_definition
+class BindingSubspanOp(SyntaxOperation):
+    """The tensor that a binding holds from a byte offset on."""
+
+    name = "stream.binding.subspan"
+    binding = operand_def(BindingType)
+    byte_offset = operand_def(IndexType())
+    dynamic_dims = var_operand_def(IndexType())
+    result = result_def()
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("binding"),
+        "[",
+        Operand("byte_offset"),
+        "]",
+        ATTRIBUTES,
+        " : ",
+        Type("binding"),
+        " -> ",
+        Type("result"),
+        Dimensions("dynamic_dims"),
+    )
+
+    def verify_(self) -> None:
+        super().verify_()
+        expected, found = dynamic_dimensions(self.result.type), len(self.dynamic_dims)
+        if found != expected:
+            raise VerifyException(
+                f"{self.result.type} has {expected} dynamic dimensions, but {found} sizes are given"
+            )
+
+
+@irdl_op_definition
+class ReturnOp(SyntaxOperation):
+    """Ends a workgroup count region."""
+
+    name = "stream.return"
+    arguments = var_operand_def()
+    traits = traits_def(IsTerminator())
+
+    SYNTAX: ClassVar[Syntax] = (ATTRIBUTES, ValuesAndTypes("arguments"))
+
+
+STREAM_EXECUTABLE_OPERATIONS: list[type[Operation]] = [
+    BindingSubspanOp,
+    ExecutableEndOp,
+    ExecutableExportOp,
+    ExecutableOp,
+    ReturnOp,
+    *STREAM_WORKGROUP_NUMBERS,
+]

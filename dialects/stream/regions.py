@@ -1,0 +1,384 @@
+"""Regions of asynchronous operations and commands, and the timepoints that order them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    SameVariadicOperandSize,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.syntax.resource_directives import (
+    Sized,
+    SizedTypes,
+    TiedResultTypes,
+    ValueForm,
+    placed,
+    verify_columns,
+)
+from ...ir.syntax.rows import (
+    ATTRIBUTES,
+    ATTRIBUTES_WITH_KEYWORD,
+    Operand,
+    Operands,
+    Optional,
+    Parsed,
+    Syntax,
+    SyntaxOperation,
+    Type,
+    Types,
+    is_plain,
+    print_dimensions,
+    print_pieces,
+    values,
+)
+from .affinity import AffinityOpInterface
+from .types import ResourceType, TimepointType
+
+INDEX = IndexType()
+
+
+@dataclass(frozen=True, slots=True)
+class Captures:
+    """`(%r as %a: T{%size}, ...) {...}`: a region that sees only the resources it is given."""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        self.parse_region(parser, parsed, self.parse_captures(parser, parsed))
+
+    def parse_captures(self, parser: Parser, parsed: Parsed) -> list[Parser.Argument]:
+        arguments: list[Parser.Argument] = []
+        operands: list[UnresolvedOperand] = []
+        sizes: list[UnresolvedOperand] = []
+
+        def parse_one() -> None:
+            operands.append(parser.parse_unresolved_operand())
+            parser.parse_keyword("as")
+            arguments.append(parser.parse_argument(expect_type=True))
+            with parser.in_braces():
+                sizes.append(parser.parse_unresolved_operand())
+
+        parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_one)
+        parsed.operands["resource_operands"] = operands
+        parsed.operands["resource_operand_sizes"] = sizes
+        parsed.types["resource_operands"] = [argument.type for argument in arguments]
+        return arguments
+
+    def parse_region(
+        self, parser: Parser, parsed: Parsed, arguments: list[Parser.Argument]
+    ) -> None:
+        region = parser.parse_region(arguments)
+        end_with_yield(region)
+        parsed.regions["body"] = region
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        self.print_captures(printer, operation)
+        self.print_region(printer, operation)
+
+    def print_captures(self, printer: Printer, operation: Operation) -> None:
+        region = operation.regions[0]
+
+        def print_one(item: tuple[SSAValue, BlockArgument, SSAValue]) -> None:
+            operand, argument, size = item
+            printer.print_ssa_value(operand)
+            printer.print_string(" as ")
+            printer.print_block_argument(argument)
+            print_dimensions(printer, [size])
+
+        items = zip(
+            values(operation, "resource_operands"),
+            region.block.args,
+            values(operation, "resource_operand_sizes"),
+            strict=True,
+        )
+        with printer.in_parens():
+            printer.print_list(tuple(items), print_one)
+
+    def print_region(self, printer: Printer, operation: Operation) -> None:
+        region = operation.regions[0]
+        printer.print_string(" ")
+        printer.print_region(
+            region,
+            print_entry_block_args=False,
+            print_block_terminators=not is_plain(region.block.last_op),
+        )
+
+    def verify(self, operation: Operation) -> None:
+        verify_columns(operation, "resource_operands", "resource_operand_sizes")
+        types = [value.type for value in values(operation, "resource_operands")]
+        if list(only_block(operation).arg_types) != types:
+            raise VerifyException("expects arguments of its block as its resources are")
+
+    def fits(self, operation: Operation) -> bool:
+        return ends_with_yield(operation)
+
+
+def only_block(operation: Operation) -> Block:
+    """The block of an operation's region; raises VerifyException if that has not just one."""
+    blocks = operation.regions[0].blocks
+    if len(blocks) != 1:
+        raise VerifyException(f"expects a region of one block, found {len(blocks)}")
+    return blocks[0]
+
+
+def ends_with_yield(operation: Operation) -> bool:
+    """Whether a reader finds or adds just the terminator that a region has."""
+    last = only_block(operation).last_op
+    return last is not None and last.name == "stream.yield"
+
+
+def end_with_yield(region: Region) -> None:
+    """Add the `stream.yield` that is left out where it has no operands."""
+    if not region.blocks:
+        region.add_block(Block())
+    block = region.block
+    if not isinstance(block.last_op, YieldOp):
+        block.add_op(YieldOp.create())
+
+
+RESULTS = TiedResultTypes(
+    ValueForm.RESOURCE, "resource_operands", "resource_operand_sizes", "results_", "result_sizes"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRegion(Captures):
+    """`(%r as %a: T{%size}) -> U{%size} {...}`: captures, then what the region gives."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return RESULTS.printed_attributes
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        arguments = self.parse_captures(parser, parsed)
+        if parser.parse_optional_punctuation("->") is not None:
+            RESULTS.parse(parser, parsed)
+        self.parse_region(parser, parsed, arguments)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        self.print_captures(printer, operation)
+        if values(operation, "results_"):
+            printer.print_string(" -> ")
+            RESULTS.print(printer, operation)
+        self.print_region(printer, operation)
+
+    def verify(self, operation: Operation) -> None:
+        Captures.verify(self, operation)
+        RESULTS.verify(operation)
+
+    def fits(self, operation: Operation) -> bool:
+        return Captures.fits(self, operation) and RESULTS.fits(operation)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandBody:
+    """` {...}`: commands, with no value in or out."""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        region = parser.parse_region()
+        end_with_yield(region)
+        parsed.regions["body"] = region
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        region = operation.regions[0]
+        printer.print_string(" ")
+        printer.print_region(region, print_block_terminators=not is_plain(region.block.last_op))
+
+    def verify(self, operation: Operation) -> None:
+        only_block(operation)
+
+    def fits(self, operation: Operation) -> bool:
+        return ends_with_yield(operation)
+
+
+@dataclass(frozen=True, slots=True)
+class YieldedResources:
+    """` %a : T{%size}`, or nothing."""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        Operands("resource_operands").parse(parser, parsed)
+        if parsed.operands["resource_operands"]:
+            parser.parse_punctuation(":")
+            SizedTypes("resource_operands", "resource_operand_sizes").parse(parser, parsed)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        if values(operation, "resource_operands"):
+            types = SizedTypes("resource_operands", "resource_operand_sizes")
+            print_pieces(printer, operation, (" ", Operands("resource_operands"), " : ", types))
+
+    def verify(self, operation: Operation) -> None:
+        verify_columns(operation, "resource_operands", "resource_operand_sizes")
+
+
+@irdl_op_definition
+class YieldOp(SyntaxOperation):
+    """Ends a region of asynchronous operations or of commands."""
+
+    name = "stream.yield"
+    resource_operands = var_operand_def(ResourceType)
+    resource_operand_sizes = var_operand_def(INDEX)
+    irdl_options = (SameVariadicOperandSize(),)
+    traits = traits_def(IsTerminator())
+
+    SYNTAX: ClassVar[Syntax] = (ATTRIBUTES, YieldedResources())
+
+
+@irdl_op_definition
+class TimepointImmediateOp(SyntaxOperation):
+    """The start of all time."""
+
+    name = "stream.timepoint.immediate"
+    result_timepoint = result_def(TimepointType)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (ATTRIBUTES, " => ", Type("result_timepoint"))
+
+
+@irdl_op_definition
+class TimepointImportOp(SyntaxOperation):
+    """The timepoint of fences that came from outside."""
+
+    name = "stream.timepoint.import"
+    sources = var_operand_def()
+    affinity = opt_prop_def(Attribute)
+    result_timepoint = result_def(TimepointType)
+    traits = traits_def(AffinityOpInterface())
+
+    SYNTAX: ClassVar[Syntax] = placed(
+        Operands("sources"),
+        " : (",
+        Types("sources"),
+        ") => ",
+        Type("result_timepoint"),
+    )
+
+
+@irdl_op_definition
+class TimepointExportOp(SyntaxOperation):
+    """A timepoint as fences that go outside."""
+
+    name = "stream.timepoint.export"
+    await_timepoint = operand_def(TimepointType())
+    affinity = opt_prop_def(Attribute)
+    results_ = var_result_def()
+    traits = traits_def(AffinityOpInterface())
+
+    SYNTAX: ClassVar[Syntax] = placed(
+        Operand("await_timepoint"),
+        " => (",
+        Types("results_"),
+        ")",
+    )
+
+
+@irdl_op_definition
+class TimepointChainExternalOp(SyntaxOperation):
+    """Signal fences of the caller when a timepoint is reached."""
+
+    name = "stream.timepoint.chain_external"
+    await_timepoint = operand_def(TimepointType())
+    external_values = var_operand_def()
+    affinity = opt_prop_def(Attribute)
+    traits = traits_def(AffinityOpInterface())
+
+    SYNTAX: ClassVar[Syntax] = placed(
+        Operand("await_timepoint"),
+        " => (",
+        Operands("external_values"),
+        " : ",
+        Types("external_values"),
+        ")",
+    )
+
+
+@irdl_op_definition
+class TimepointJoinOp(SyntaxOperation):
+    """The last of several timepoints."""
+
+    name = "stream.timepoint.join"
+    await_timepoints = var_operand_def(TimepointType())
+    result_timepoint = result_def(TimepointType)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " max(",
+        Operands("await_timepoints"),
+        ") => ",
+        Type("result_timepoint"),
+        ATTRIBUTES_WITH_KEYWORD,
+    )
+
+    def verify_(self) -> None:
+        super().verify_()
+        if not self.await_timepoints:
+            raise VerifyException("expects at least one timepoint")
+
+
+@irdl_op_definition
+class TimepointBarrierOp(SyntaxOperation):
+    """A resource, and the timepoint at which it is ready."""
+
+    name = "stream.timepoint.barrier"
+    resource = operand_def(ResourceType)
+    resource_size = operand_def(INDEX)
+    affinity = opt_prop_def(Attribute)
+    result = result_def(ResourceType)
+    result_timepoint = result_def(TimepointType)
+    traits = traits_def(AffinityOpInterface())
+
+    SYNTAX: ClassVar[Syntax] = placed(
+        Operand("resource"),
+        " : ",
+        Sized("resource", "resource_size", "result"),
+        " => ",
+        Type("result_timepoint"),
+    )
+
+
+@irdl_op_definition
+class TimepointAwaitOp(SyntaxOperation):
+    """Resources, once a timepoint is reached."""
+
+    name = "stream.timepoint.await"
+    resource_operands = var_operand_def(ResourceType)
+    resource_operand_sizes = var_operand_def(INDEX)
+    await_timepoint = operand_def(TimepointType())
+    sync = opt_prop_def(Attribute)
+    results_ = var_result_def(ResourceType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    SYNTAX: ClassVar[Syntax] = (
+        Optional((" sync",), flag="sync"),
+        " ",
+        Operand("await_timepoint"),
+        " => ",
+        Operands("resource_operands"),
+        " : ",
+        SizedTypes("resource_operands", "resource_operand_sizes", "results_"),
+        ATTRIBUTES_WITH_KEYWORD,
+    )
+
+
+STREAM_TIMEPOINT_OPERATIONS: list[type[Operation]] = [
+    TimepointAwaitOp,
+    TimepointBarrierOp,
+    TimepointChainExternalOp,
+    TimepointExportOp,
+    TimepointImmediateOp,
+    TimepointImportOp,
+    TimepointJoinOp,
+]

@@ -1,0 +1,117 @@
+"""Operations of the `stream` dialect on tensors that the host can reach, element by element."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import Pure
+
+from ...ir.syntax.resource_directives import SizedTied
+from ...ir.syntax.rows import (
+    ATTRIBUTES_WITH_KEYWORD,
+    AttributeValue,
+    Operand,
+    Operands,
+    Optional,
+    Syntax,
+    Type,
+)
+from .dispatch_syntax import TracedTensors
+from .tensor_ops import INDEX, TensorOperation, tensor_in, tensor_type
+from .types import ResourceType
+
+
+@irdl_op_definition
+class TensorLoadOp(TensorOperation):
+    """One element of a tensor that the host can reach."""
+
+    name = "stream.tensor.load"
+    source = operand_def(ResourceType)
+    source_encoding = prop_def(Attribute)
+    source_encoding_dims = var_operand_def(INDEX)
+    source_size = operand_def(INDEX)
+    indices = var_operand_def(INDEX)
+    result = result_def()
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("source"),
+        Optional(("[", Operands("indices"), "]"), anchor="indices"),
+        " : ",
+        *tensor_in("source", "source_size"),
+        " -> ",
+        Type("result"),
+        ATTRIBUTES_WITH_KEYWORD,
+    )
+
+
+@irdl_op_definition
+class TensorStoreOp(TensorOperation):
+    """The same tensor, which the host can reach, with one element written."""
+
+    name = "stream.tensor.store"
+    target = operand_def(ResourceType)
+    target_encoding = prop_def(Attribute)
+    target_encoding_dims = var_operand_def(INDEX)
+    target_size = operand_def(INDEX)
+    indices = var_operand_def(INDEX)
+    value = operand_def()
+    result = result_def(ResourceType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Operand("value"),
+        ", ",
+        Operand("target"),
+        Optional(("[", Operands("indices"), "]"), anchor="indices"),
+        " : ",
+        Type("value"),
+        " -> ",
+        *tensor_type("target"),
+        " in ",
+        SizedTied("target", "target_size"),
+        ATTRIBUTES_WITH_KEYWORD,
+    )
+
+
+@irdl_op_definition
+class TensorTraceOp(TensorOperation):
+    """Print tensors that the host can reach when the program runs."""
+
+    name = "stream.tensor.trace"
+    key = prop_def(StringAttr)
+    resources = var_operand_def(ResourceType)
+    resource_sizes = var_operand_def(INDEX)
+    resource_encodings = prop_def(ArrayAttr[Attribute])
+    resource_encoding_dims = var_operand_def(INDEX)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        AttributeValue("key"),
+        " = [",
+        TracedTensors(),
+        "]",
+        ATTRIBUTES_WITH_KEYWORD,
+    )
+
+
+STREAM_TENSOR_ELEMENT_OPERATIONS: list[type[Operation]] = [
+    TensorLoadOp,
+    TensorStoreOp,
+    TensorTraceOp,
+]

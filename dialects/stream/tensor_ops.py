@@ -1,0 +1,420 @@
+"""Tensor operations of the `stream` dialect: resources that still stand for tensors.
+
+Each names the tensor type behind a resource in a property, `source_encoding` and the like. All of
+them are of the tensor phase: encodings matter to them, and later passes replace them.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, SymbolRefAttr, TensorType
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.syntax.directives import EntryPoints
+from ...ir.syntax.resource_directives import (
+    ON_AFFINITY,
+    Sized,
+    SizedTied,
+    TypeProperty,
+    dynamic_dimensions,
+    placed,
+)
+from ...ir.syntax.rows import (
+    ATTRIBUTES,
+    ATTRIBUTES_WITH_KEYWORD,
+    AttributeValue,
+    Dimensions,
+    Operand,
+    Operands,
+    Optional,
+    Syntax,
+    SyntaxOperation,
+    Type,
+    values,
+)
+from ..iree_encoding.interfaces import plain
+from .affinity import AffinityOpInterface, TensorPhase
+from .dispatch_syntax import EncodedFunctionType
+from .types import ResourceType
+
+INDEX = IndexType()
+
+
+def tensor_in(name: str, size: str) -> Syntax:
+    """`tensor<?x4xf32>{%m} in T{%size}`: the tensor behind the resource `name`."""
+    return (*tensor_type(name), " in ", Sized(name, size))
+
+
+def tensor_type(name: str) -> Syntax:
+    """`tensor<?x4xf32>{%m}`."""
+    return (TypeProperty(f"{name}_encoding"), Dimensions(f"{name}_encoding_dims"))
+
+
+class TensorOperation(SyntaxOperation):
+    """What tensor operations have in common."""
+
+    traits = traits_def(TensorPhase())
+
+    def encoding_properties(self) -> tuple[str, ...]:
+        """The properties that name the tensor types of operands and results."""
+        return tuple(
+            name
+            for name in self.properties
+            if name.endswith("encoding") and not isinstance(self.properties[name], ArrayAttr)
+        )
+
+    def verify_(self) -> None:
+        super().verify_()
+        for name in self.encoding_properties():
+            type_ = cast(Attribute, self.get_attr_or_prop(name))
+            expected = dynamic_dimensions(type_)
+            found = len(values(self, f"{name}_dims"))
+            if found != expected:
+                raise VerifyException(
+                    f"{name} {type_} has {expected} dynamic dimensions, but {found} sizes are given"
+                )
+
+
+class PlacedTensorOperation(TensorOperation):
+    """A tensor operation that runs somewhere."""
+
+    affinity = opt_prop_def(Attribute)
+    traits = traits_def(AffinityOpInterface())
+
+
+@irdl_op_definition
+class TensorImportOp(PlacedTensorOperation):
+    """The resource of a value that came from outside."""
+
+    name = "stream.tensor.import"
+    source = operand_def()
+    result_encoding = prop_def(Attribute)
+    result_encoding_dims = var_operand_def(INDEX)
+    result_size = operand_def(INDEX)
+    consume = opt_prop_def(Attribute)
+    result = result_def(ResourceType)
+
+    SYNTAX: ClassVar[Syntax] = (
+        ON_AFFINITY,
+        Optional((" consume",), flag="consume"),
+        " ",
+        Operand("source"),
+        " : ",
+        Type("source"),
+        " -> ",
+        *tensor_in("result", "result_size"),
+        ATTRIBUTES_WITH_KEYWORD,
+    )
+
+
+@irdl_op_definition
+class TensorExportOp(PlacedTensorOperation):
+    """A resource as a value that goes outside."""
+
+    name = "stream.tensor.export"
+    source = operand_def(ResourceType)
+    source_encoding = prop_def(Attribute)
+    source_encoding_dims = var_operand_def(INDEX)
+    source_size = operand_def(INDEX)
+    result = result_def()
+
+    SYNTAX: ClassVar[Syntax] = placed(
+        Operand("source"),
+        " : ",
+        *tensor_in("source", "source_size"),
+        " -> ",
+        Type("result"),
+    )
+
+
+@irdl_op_definition
+class TensorSizeOfOp(PlacedTensorOperation):
+    """The bytes that a tensor takes in its encoding, where the operation runs."""
+
+    name = "stream.tensor.sizeof"
+    encoding = prop_def(Attribute)
+    encoding_dims = var_operand_def(INDEX)
+    storage_size = result_def(INDEX)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        ON_AFFINITY,
+        " ",
+        TypeProperty("encoding"),
+        Dimensions("encoding_dims"),
+        ATTRIBUTES,
+        " : ",
+        Type("storage_size"),
+    )
+
+
+@irdl_op_definition
+class TensorEmptyOp(PlacedTensorOperation):
+    """A tensor without contents."""
+
+    name = "stream.tensor.empty"
+    result_encoding = prop_def(Attribute)
+    result_encoding_dims = var_operand_def(INDEX)
+    result_size = operand_def(INDEX)
+    result = result_def(ResourceType)
+
+    SYNTAX: ClassVar[Syntax] = (
+        ON_AFFINITY,
+        " : ",
+        *tensor_in("result", "result_size"),
+        ATTRIBUTES_WITH_KEYWORD,
+    )
+
+
+@irdl_op_definition
+class TensorConstantOp(PlacedTensorOperation):
+    """A tensor of constant contents."""
+
+    name = "stream.tensor.constant"
+    value = prop_def(Attribute)
+    result_encoding = prop_def(Attribute)
+    result_encoding_dims = var_operand_def(INDEX)
+    result = result_def(ResourceType)
+
+    SYNTAX: ClassVar[Syntax] = (
+        ON_AFFINITY,
+        " : ",
+        *tensor_type("result"),
+        " in ",
+        Type("result"),
+        " = ",
+        AttributeValue("value"),
+        ATTRIBUTES_WITH_KEYWORD,
+    )
+
+
+@irdl_op_definition
+class TensorSplatOp(PlacedTensorOperation):
+    """A tensor with the same value everywhere."""
+
+    name = "stream.tensor.splat"
+    value = operand_def()
+    result_encoding = prop_def(Attribute)
+    result_encoding_dims = var_operand_def(INDEX)
+    result_size = operand_def(INDEX)
+    result = result_def(ResourceType)
+
+    SYNTAX: ClassVar[Syntax] = placed(
+        Operand("value"),
+        " : ",
+        Type("value"),
+        " -> ",
+        *tensor_in("result", "result_size"),
+    )
+
+
+class TensorCopy(PlacedTensorOperation):
+    """A tensor made of another of the same shape."""
+
+    source = operand_def(ResourceType)
+    source_encoding = prop_def(Attribute)
+    source_encoding_dims = var_operand_def(INDEX)
+    source_size = operand_def(INDEX)
+    result_encoding = prop_def(Attribute)
+    result_encoding_dims = var_operand_def(INDEX)
+    result_size = operand_def(INDEX)
+    result = result_def(ResourceType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    SYNTAX: ClassVar[Syntax] = placed(
+        Operand("source"),
+        " : ",
+        *tensor_in("source", "source_size"),
+        " -> ",
+        *tensor_in("result", "result_size"),
+    )
+
+
+@irdl_op_definition
+class TensorCloneOp(TensorCopy):
+    """A copy of a tensor, in the same layout."""
+
+    name = "stream.tensor.clone"
+
+    def verify_(self) -> None:
+        super().verify_()
+        if self.source_encoding != self.result_encoding:
+            raise VerifyException(
+                "clones changing tensor encodings are not allowed, found "
+                f"{self.source_encoding} and {self.result_encoding}"
+            )
+
+
+@irdl_op_definition
+class TensorEncodeOp(TensorCopy):
+    """A copy of a tensor in another layout."""
+
+    name = "stream.tensor.encode"
+
+    def verify_(self) -> None:
+        super().verify_()
+        source, result = plain_type(self.source_encoding), plain_type(self.result_encoding)
+        if source != result:
+            raise VerifyException(
+                f"expects the same tensor on both sides, found {source} and {result}"
+            )
+
+
+def plain_type(type_: Attribute) -> Attribute:
+    """A type without its encoding, if it has one."""
+    return plain(cast("TensorType[Attribute]", type_)) if isinstance(type_, TensorType) else type_
+
+
+@irdl_op_definition
+class TensorSliceOp(PlacedTensorOperation):
+    """A copy of a part of a tensor."""
+
+    name = "stream.tensor.slice"
+    source = operand_def(ResourceType)
+    source_encoding = prop_def(Attribute)
+    source_encoding_dims = var_operand_def(INDEX)
+    source_size = operand_def(INDEX)
+    start_indices = var_operand_def(INDEX)
+    lengths = var_operand_def(INDEX)
+    result_encoding = prop_def(Attribute)
+    result_encoding_dims = var_operand_def(INDEX)
+    result_size = operand_def(INDEX)
+    result = result_def(ResourceType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    SYNTAX: ClassVar[Syntax] = placed(
+        Operand("source"),
+        "[",
+        Operands("start_indices"),
+        " for ",
+        Operands("lengths"),
+        "] : ",
+        *tensor_in("source", "source_size"),
+        " -> ",
+        *tensor_in("result", "result_size"),
+    )
+
+
+@irdl_op_definition
+class TensorFillOp(PlacedTensorOperation):
+    """The same tensor with a value written to a part of it."""
+
+    name = "stream.tensor.fill"
+    target = operand_def(ResourceType)
+    target_encoding = prop_def(Attribute)
+    target_encoding_dims = var_operand_def(INDEX)
+    target_size = operand_def(INDEX)
+    start_indices = var_operand_def(INDEX)
+    lengths = var_operand_def(INDEX)
+    value = operand_def()
+    result = result_def(ResourceType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    SYNTAX: ClassVar[Syntax] = placed(
+        Operand("value"),
+        ", ",
+        Operand("target"),
+        Optional(
+            ("[", Operands("start_indices"), " for ", Operands("lengths"), "]"), anchor="lengths"
+        ),
+        " : ",
+        Type("value"),
+        " -> ",
+        *tensor_type("target"),
+        " in ",
+        SizedTied("target", "target_size"),
+    )
+
+
+@irdl_op_definition
+class TensorUpdateOp(PlacedTensorOperation):
+    """The same tensor with another tensor written to a part of it."""
+
+    name = "stream.tensor.update"
+    target = operand_def(ResourceType)
+    target_encoding = prop_def(Attribute)
+    target_encoding_dims = var_operand_def(INDEX)
+    target_size = operand_def(INDEX)
+    start_indices = var_operand_def(INDEX)
+    update = operand_def(ResourceType)
+    update_encoding = prop_def(Attribute)
+    update_encoding_dims = var_operand_def(INDEX)
+    update_size = operand_def(INDEX)
+    result = result_def(ResourceType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    SYNTAX: ClassVar[Syntax] = placed(
+        Operand("update"),
+        ", ",
+        Operand("target"),
+        "[",
+        Operands("start_indices"),
+        "] : ",
+        *tensor_in("update", "update_size"),
+        " -> ",
+        *tensor_type("target"),
+        " in ",
+        SizedTied("target", "target_size"),
+    )
+
+
+@irdl_op_definition
+class TensorDispatchOp(PlacedTensorOperation):
+    """Run a kernel on tensors."""
+
+    name = "stream.tensor.dispatch"
+    workload = var_operand_def(INDEX)
+    entry_points = prop_def(ArrayAttr[SymbolRefAttr])
+    mixed_operands = var_operand_def()
+    operand_sizes = var_operand_def(INDEX)
+    operand_encodings = prop_def(ArrayAttr[Attribute])
+    operand_encoding_dims = var_operand_def(INDEX)
+    result_sizes = var_operand_def(INDEX)
+    result_encodings = prop_def(ArrayAttr[Attribute])
+    result_encoding_dims = var_operand_def(INDEX)
+    tied_operands = opt_prop_def(ArrayAttr[IntegerAttr[IndexType]])
+    results_ = var_result_def(ResourceType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    SYNTAX: ClassVar[Syntax] = (
+        ON_AFFINITY,
+        " ",
+        EntryPoints(),
+        Optional(("[", Operands("workload"), "]"), anchor="workload"),
+        "(",
+        Operands("mixed_operands"),
+        ")",
+        ATTRIBUTES,
+        " : ",
+        EncodedFunctionType(),
+    )
+
+
+STREAM_TENSOR_OPERATIONS: list[type[Operation]] = [
+    TensorCloneOp,
+    TensorConstantOp,
+    TensorDispatchOp,
+    TensorEmptyOp,
+    TensorEncodeOp,
+    TensorExportOp,
+    TensorFillOp,
+    TensorImportOp,
+    TensorSizeOfOp,
+    TensorSliceOp,
+    TensorSplatOp,
+    TensorUpdateOp,
+]

@@ -1,0 +1,98 @@
+"""Types and attributes of the `stream` dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import NoneAttr, StringAttr
+from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from .parameters import NamedParameter
+
+LIFETIMES = ("*", "external", "staging", "transient", "variable", "constant")
+"""How long the bytes of a resource live; `*` is not known yet."""
+
+
+@irdl_attr_definition
+class ResourceType(ParametrizedAttribute, TypeAttribute):
+    """`!stream.resource<lifetime>`: bytes on a device."""
+
+    name = "stream.resource"
+    lifetime: StringAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            if parser.parse_optional_punctuation("*") is not None:
+                return [StringAttr("*")]
+            position = parser.pos
+            word = parser.parse_identifier()
+            if word not in LIFETIMES:
+                parser.raise_error(
+                    f"expected a lifetime out of {', '.join(LIFETIMES)}, found '{word}'", position
+                )
+            return [StringAttr(word)]
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.lifetime.data}>")
+
+
+@irdl_attr_definition
+class TimepointType(ParametrizedAttribute, TypeAttribute):
+    """A point of time that can be waited for."""
+
+    name = "stream.timepoint"
+
+
+@irdl_attr_definition
+class BindingType(ParametrizedAttribute, TypeAttribute):
+    """Bytes that a kernel is given."""
+
+    name = "stream.binding"
+
+
+@irdl_attr_definition
+class ChannelType(ParametrizedAttribute, TypeAttribute):
+    """A group of devices that talk to each other."""
+
+    name = "stream.channel"
+
+
+@irdl_attr_definition
+class ImmediateTimepointAttr(ParametrizedAttribute):
+    """`#stream.timepoint<immediate> : !stream.timepoint`: the point that is always reached."""
+
+    name = "stream.timepoint"
+    type: Attribute
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            parser.parse_keyword("immediate")
+        if parser.parse_optional_punctuation(":") is not None:
+            return [parser.parse_type()]
+        return [TimepointType()]
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string("<immediate> : ")
+        printer.print_attribute(self.type)
+
+
+@irdl_attr_definition
+class FileType(ParametrizedAttribute, TypeAttribute):
+    """A file that resources are read from and written to."""
+
+    name = "stream.file"
+
+
+@irdl_attr_definition
+class NamedParameterAttr(NamedParameter):
+    """Constant contents of a resource that are kept outside of the program."""
+
+    name = "stream.parameter.named"
+    scope: StringAttr | NoneAttr
+    key: StringAttr
+    type: Attribute

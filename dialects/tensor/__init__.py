@@ -1,0 +1,1 @@
+"""The operations of `tensor` that xDSL lacks or checks less than MLIR."""

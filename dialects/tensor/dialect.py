@@ -1,0 +1,384 @@
+"""The operations of tensor that xDSL lacks, and `tensor.pad`, which is too strict there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import ClassVar, Self
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    IndexType,
+    TensorType,
+    UnitAttr,
+    UnrankedTensorType,
+    i64,
+)
+from xdsl.dialects.tensor import Tensor
+from xdsl.dialects.utils import parse_dynamic_index_list_without_types, print_dynamic_index_list
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    base,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import EffectInstance, IsTerminator, MemoryEffect, Pure, get_effects
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.attribute_access import element_type, number_list
+from ...ir.dialect_extension import extended
+from ...ir.syntax.rows import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
+from ...ir.tensor_types import shape_text, shapes_agree, static_shape
+from ..linalg.base import segment_sizes
+from .checks import check_slice, require_same_elements
+from .reshapes import ExpandShapeOp, GatherOp, ReshapeOp, ScatterOp
+
+_INDEX = IndexType()
+_ANY_TENSOR = base(TensorType) | base(UnrankedTensorType)
+
+
+def _parse_mixed(parser: Parser) -> tuple[list[SSAValue], DenseArrayBase]:
+    """Parse `[4, %n]`: the values, and the numbers with markers for the values."""
+    dynamic, static = parse_dynamic_index_list_without_types(parser, dynamic_index=DYNAMIC_INDEX)
+    values: list[SSAValue] = [parser.resolve_operand(each, _INDEX) for each in dynamic]
+    return values, DenseArrayBase.from_list(i64, static)
+
+
+def _print_mixed(printer: Printer, dynamic: Sequence[SSAValue], static: Attribute) -> None:
+    print_dynamic_index_list(printer, DYNAMIC_INDEX, dynamic, number_list(static))
+
+
+# Element by element ------------------------------------------------------------------------------
+
+
+@irdl_op_definition
+class BitcastOp(SyntaxOperation):
+    """The same bits as elements of another type of the same width."""
+
+    name = "tensor.bitcast"
+
+    source = operand_def(_ANY_TENSOR)
+    dest = result_def(_ANY_TENSOR)
+
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        *(" ", Operand("source"), ATTRIBUTES, " : ", Type("source"), " to ", Type("dest")),
+    )
+
+    def verify_(self) -> None:
+        source, dest = self.source.type, self.dest.type
+        widths = [getattr(element_type(each), "bitwidth", None) for each in (source, dest)]
+        ranked = isinstance(source, TensorType) and isinstance(dest, TensorType)
+        same_shape = not ranked or shapes_agree(static_shape(self.source), static_shape(self.dest))
+        if widths[0] != widths[1] or not same_shape:
+            raise VerifyException(
+                f"operand type '{source}' and result type '{dest}' are cast incompatible"
+            )
+
+
+@irdl_op_definition
+class RankOp(SyntaxOperation):
+    """How many dimensions a tensor has."""
+
+    name = "tensor.rank"
+
+    tensor = operand_def(_ANY_TENSOR)
+    result = result_def(IndexType)
+
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (" ", Operand("tensor"), ATTRIBUTES, " : ", Type("tensor"))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        unresolved = parser.parse_unresolved_operand()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        operand = parser.resolve_operand(unresolved, parser.parse_type())
+        return cls.create(operands=[operand], result_types=[_INDEX], attributes=attributes)
+
+
+def _verify_index_body(body: Region, rank: int, element: Attribute) -> None:
+    """A body of one block that maps `rank` indices to an element."""
+    block = body.blocks.first
+    if block is None or len(body.blocks) != 1:
+        raise VerifyException(f"expected a body of one block, but found {len(body.blocks)}")
+    if len(block.args) != rank:
+        raise VerifyException(f"expected the block to have {rank} arguments, got {len(block.args)}")
+    if any(argument.type != _INDEX for argument in block.args):
+        raise VerifyException("all body arguments must be index")
+    last = block.last_op
+    if last is None or last.name != "tensor.yield" or len(last.operands) != 1:
+        raise VerifyException("expected the body to end in 'tensor.yield' of one value")
+    if last.operands[0].type != element:
+        raise VerifyException(
+            f"expected yield type to match shape element type: '{last.operands[0].type}' is not "
+            f"'{element}'"
+        )
+
+
+class BodyEffects(MemoryEffect):
+    """What the body does. xDSL's `tensor.yield` does not say that it does nothing."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance] | None:
+        effects: set[EffectInstance] = set()
+        for inner in op.regions[0].block.ops:
+            if not inner.has_trait(IsTerminator):
+                inner_effects = get_effects(inner)
+                if inner_effects is None:
+                    return None
+                effects |= inner_effects
+        return effects
+
+
+@irdl_op_definition
+class GenerateOp(IRDLOperation):
+    """A tensor whose elements are computed from their positions."""
+
+    name = "tensor.generate"
+
+    dynamic_extents = var_operand_def(IndexType)
+    body = region_def()
+    result = result_def(TensorType)
+
+    traits = traits_def(BodyEffects())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        unresolved = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        extents = [parser.resolve_operand(each, _INDEX) for each in unresolved or ()]
+        body = parser.parse_region()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        return cls.create(
+            operands=extents,
+            result_types=[parser.parse_type()],
+            attributes=attributes,
+            regions=[body],
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.dynamic_extents, printer.print_ssa_value)
+        if self.dynamic_extents:
+            printer.print_string(" ")
+        printer.print_region(self.body)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        shape = static_shape(self.result)
+        dynamic = sum(size < 0 for size in shape)
+        if dynamic != len(self.dynamic_extents):
+            raise VerifyException(
+                "must have as many index operands as dynamic extents in the result type: "
+                f"{len(self.dynamic_extents)} and {dynamic}"
+            )
+        _verify_index_body(self.body, len(shape), element_type(self.result.type))
+
+
+@irdl_op_definition
+class PadOp(IRDLOperation):
+    """A tensor with more elements before and after it in each dimension."""
+
+    name = "tensor.pad"
+
+    source = operand_def(TensorType)
+    low = var_operand_def(IndexType)
+    high = var_operand_def(IndexType)
+    static_low = prop_def(DenseArrayBase.constr(i64))
+    static_high = prop_def(DenseArrayBase.constr(i64))
+    nofold = opt_prop_def(UnitAttr)
+    region = region_def()
+    result = result_def(TensorType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        source: SSAValue,
+        low: Sequence[int | SSAValue],
+        high: Sequence[int | SSAValue],
+        region: Region,
+        result_type: Attribute,
+    ) -> None:
+        amounts = (low, high)
+        static = [
+            [DYNAMIC_INDEX if isinstance(each, SSAValue) else each for each in group]
+            for group in amounts
+        ]
+        dynamic = [[each for each in group if isinstance(each, SSAValue)] for group in amounts]
+        super().__init__(
+            operands=[source, *dynamic],
+            result_types=[result_type],
+            properties={
+                "static_low": DenseArrayBase.from_list(i64, static[0]),
+                "static_high": DenseArrayBase.from_list(i64, static[1]),
+            },
+            regions=[region],
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        unresolved = parser.parse_unresolved_operand()
+        properties: dict[str, Attribute] = {}
+        if parser.parse_optional_keyword("nofold"):
+            properties["nofold"] = UnitAttr()
+        parser.parse_keyword("low")
+        low, properties["static_low"] = _parse_mixed(parser)
+        parser.parse_keyword("high")
+        high, properties["static_high"] = _parse_mixed(parser)
+        region = parser.parse_region()
+        attributes = parser.parse_optional_attr_dict()
+        if "nofold" in attributes:
+            properties["nofold"] = attributes.pop("nofold")
+        parser.parse_punctuation(":")
+        source = parser.resolve_operand(unresolved, parser.parse_type())
+        parser.parse_keyword("to")
+        properties["operandSegmentSizes"] = segment_sizes(1, len(low), len(high))
+        return cls.create(
+            operands=(source, *low, *high),
+            result_types=[parser.parse_type()],
+            properties=properties,
+            attributes=attributes,
+            regions=[region],
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        printer.print_string(" nofold low" if self.nofold is not None else " low")
+        _print_mixed(printer, self.low, self.static_low)
+        printer.print_string(" high")
+        _print_mixed(printer, self.high, self.static_high)
+        printer.print_string(" ")
+        printer.print_region(self.region)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.source.type)
+        printer.print_string(" to ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        require_same_elements(self.source, self.result)
+        shape, result = static_shape(self.source), static_shape(self.result)
+        low, high = number_list(self.static_low), number_list(self.static_high)
+        if not len(shape) == len(low) == len(high) == len(result):
+            raise VerifyException(
+                f"expected amounts and a result for the {len(shape)} dimensions of the source, "
+                f"found {len(low)}, {len(high)} and {len(result)}"
+            )
+        for numbers, values in ((low, self.low), (high, self.high)):
+            if numbers.count(DYNAMIC_INDEX) != len(values):
+                raise VerifyException(
+                    f"expected {numbers.count(DYNAMIC_INDEX)} dynamic amounts, got {len(values)}"
+                )
+        expected = [
+            -1 if size < 0 or DYNAMIC_INDEX in (before, after) else size + before + after
+            for size, before, after in zip(shape, low, high, strict=True)
+        ]
+        if any(
+            wanted >= 0 and wanted != size for wanted, size in zip(expected, result, strict=True)
+        ):
+            raise VerifyException(
+                f"specified type '{self.result.type}' does not match the inferred shape "
+                f"({shape_text(expected)})"
+            )
+        _verify_index_body(self.region, len(shape), element_type(self.source.type))
+
+
+@irdl_op_definition
+class ParallelInsertSliceOp(IRDLOperation):
+    """What one thread of a `scf.forall` puts into a shared output."""
+
+    name = "tensor.parallel_insert_slice"
+
+    source = operand_def(TensorType)
+    dest = operand_def(TensorType)
+    offsets = var_operand_def(IndexType)
+    sizes = var_operand_def(IndexType)
+    strides = var_operand_def(IndexType)
+    static_offsets = prop_def(DenseArrayBase.constr(i64))
+    static_sizes = prop_def(DenseArrayBase.constr(i64))
+    static_strides = prop_def(DenseArrayBase.constr(i64))
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        source = parser.parse_unresolved_operand()
+        parser.parse_keyword("into")
+        dest = parser.parse_unresolved_operand()
+        properties: dict[str, Attribute] = {}
+        groups: list[list[SSAValue]] = []
+        for name in ("static_offsets", "static_sizes", "static_strides"):
+            values, properties[name] = _parse_mixed(parser)
+            groups.append(values)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        operands = [parser.resolve_operand(source, parser.parse_type())]
+        parser.parse_keyword("into")
+        operands.append(parser.resolve_operand(dest, parser.parse_type()))
+        properties["operandSegmentSizes"] = segment_sizes(1, 1, *map(len, groups))
+        return cls.create(
+            operands=(*operands, *(value for group in groups for value in group)),
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        printer.print_string(" into ")
+        printer.print_ssa_value(self.dest)
+        _print_mixed(printer, self.offsets, self.static_offsets)
+        for values, numbers in (
+            (self.sizes, self.static_sizes),
+            (self.strides, self.static_strides),
+        ):
+            printer.print_string(" ")
+            _print_mixed(printer, values, numbers)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.source.type)
+        printer.print_string(" into ")
+        printer.print_attribute(self.dest.type)
+
+    def verify_(self) -> None:
+        parent = self.parent_op()
+        if parent is None or parent.name != "scf.forall.in_parallel":
+            raise VerifyException("expects parent op 'scf.forall.in_parallel'")
+        check_slice(self, self.dest, self.source)
+
+
+ExtendedTensor = extended(
+    Tensor,
+    [
+        BitcastOp,
+        ExpandShapeOp,
+        GatherOp,
+        GenerateOp,
+        PadOp,
+        ParallelInsertSliceOp,
+        RankOp,
+        ReshapeOp,
+        ScatterOp,
+    ],
+)

@@ -1,0 +1,359 @@
+"""`tensor.expand_shape`, `reshape`, `gather` and `scatter`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import ClassVar, Self, cast
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    TensorType,
+    UnitAttr,
+    UnrankedTensorType,
+    i64,
+)
+from xdsl.dialects.utils import parse_dynamic_index_list_without_types, print_dynamic_index_list
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    BaseAttr,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.attribute_access import element_type, number_list
+from ...ir.syntax.rows import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
+from ...ir.tensor_types import shape_text, shapes_agree, static_shape
+from .checks import require_same_elements
+
+
+@irdl_op_definition
+class ExpandShapeOp(IRDLOperation):
+    """A tensor each of whose dimensions is split into several."""
+
+    name = "tensor.expand_shape"
+
+    src = operand_def(TensorType)
+    dynamic_output_shape = var_operand_def(IndexType)
+    reassociation = prop_def(ArrayAttr)
+    static_output_shape = prop_def(DenseArrayBase.constr(i64))
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        src: SSAValue,
+        output_shape: Sequence[int | SSAValue],
+        reassociation: Sequence[Sequence[int]],
+        result_type: Attribute,
+    ) -> None:
+        static = [DYNAMIC_INDEX if isinstance(size, SSAValue) else size for size in output_shape]
+        groups = [ArrayAttr(IntegerAttr(each, i64) for each in group) for group in reassociation]
+        super().__init__(
+            operands=[src, [size for size in output_shape if isinstance(size, SSAValue)]],
+            result_types=[result_type],
+            properties={
+                "reassociation": ArrayAttr(groups),
+                "static_output_shape": DenseArrayBase.from_list(i64, static),
+            },
+        )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        source = parser.parse_unresolved_operand()
+        reassociation = parser.parse_attribute()
+        parser.parse_keyword("output_shape")
+        dynamic, static = parse_dynamic_index_list_without_types(
+            parser, dynamic_index=DYNAMIC_INDEX
+        )
+        index = IndexType()
+        sizes = [parser.resolve_operand(each, index) for each in dynamic]
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        operand = parser.resolve_operand(source, parser.parse_type())
+        parser.parse_keyword("into")
+        return cls.create(
+            operands=(operand, *sizes),
+            result_types=[parser.parse_type()],
+            properties={
+                "reassociation": reassociation,
+                "static_output_shape": DenseArrayBase.from_list(i64, static),
+            },
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        def index(attribute: Attribute) -> None:
+            number = attribute.value.data if isinstance(attribute, IntegerAttr) else attribute
+            printer.print_string(str(number))
+
+        def group(attribute: Attribute) -> None:
+            with printer.in_square_brackets():
+                printer.print_list(cast("ArrayAttr[Attribute]", attribute).data, index)
+
+        printer.print_string(" ")
+        printer.print_ssa_value(self.src)
+        printer.print_string(" ")
+        with printer.in_square_brackets():
+            printer.print_list(self.reassociation.data, group)
+        printer.print_string(" output_shape ")
+        print_dynamic_index_list(
+            printer,
+            DYNAMIC_INDEX,
+            self.dynamic_output_shape,
+            number_list(self.static_output_shape),
+        )
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.src.type)
+        printer.print_string(" into ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        sizes, shape = number_list(self.static_output_shape), static_shape(self.result)
+        if len(sizes) != len(shape):
+            raise VerifyException(
+                "expected number of static shape dims to be equal to the output rank "
+                f"({len(shape)}) but found {len(sizes)} inputs instead"
+            )
+        if sizes.count(DYNAMIC_INDEX) != len(self.dynamic_output_shape):
+            raise VerifyException(
+                f"expected {sizes.count(DYNAMIC_INDEX)} dynamic sizes, found "
+                f"{len(self.dynamic_output_shape)}"
+            )
+        for dimension, (size, extent) in enumerate(zip(sizes, shape, strict=True)):
+            if size >= 0 and extent >= 0 and size != extent:
+                raise VerifyException(
+                    f"expected output shape dim {dimension} to be {extent}, found {size}"
+                )
+        self._verify_dynamic_dimensions()
+
+    def _verify_dynamic_dimensions(self) -> None:
+        """Verify that a dimension is dynamic just where one of its parts is."""
+        source, shape = static_shape(self.src), static_shape(self.result)
+        groups = cast(Sequence[ArrayAttr[IntegerAttr[IndexType]]], self.reassociation.data)
+        for dimension, group in enumerate(groups):
+            parts = [shape[part.value.data] for part in group.data]
+            if dimension < len(source) and source[dimension] >= 0 and any(p < 0 for p in parts):
+                raise VerifyException(
+                    f"expected dimension {dimension} of collapsed type to be dynamic since one or "
+                    "more of the corresponding dimensions in the expanded type is dynamic"
+                )
+
+
+@irdl_op_definition
+class ReshapeOp(SyntaxOperation):
+    """The elements of a tensor in the shape that another tensor holds."""
+
+    name = "tensor.reshape"
+
+    source = operand_def(TensorType.constr() | BaseAttr(UnrankedTensorType))
+    shape = operand_def(TensorType)
+    result = result_def(TensorType.constr() | BaseAttr(UnrankedTensorType))
+
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        *(" ", Operand("source"), "(", Operand("shape"), ")", ATTRIBUTES),
+        *(" : (", Type("source"), ", ", Type("shape"), ") -> ", Type("result")),
+    )
+
+    def verify_(self) -> None:
+        super().verify_()
+        source, result = self.source.type, self.result.type
+        if element_type(source) != element_type(result):
+            raise VerifyException(
+                "element types of source and destination tensor types should be the same"
+            )
+        lengths = static_shape(self.shape)
+        if len(lengths) != 1:
+            raise VerifyException("expected the shape to be a tensor of rank 1")
+        if not isinstance(result, TensorType):
+            return
+        extents = static_shape(self.result)
+        if lengths[0] < 0:
+            raise VerifyException(
+                "cannot use shape operand with dynamic length to reshape to statically-ranked "
+                "tensor type"
+            )
+        if lengths[0] != len(extents):
+            raise VerifyException(
+                "length of shape operand differs from the result's tensor rank: "
+                f"{lengths[0]} and {len(extents)}"
+            )
+        before = static_shape(self.source) if isinstance(source, TensorType) else (-1,)
+        if min((*before, *extents), default=0) >= 0 and prod(before) != prod(extents):
+            raise VerifyException(
+                "source and destination tensor should have the same number of elements: "
+                f"{prod(before)} and {prod(extents)}"
+            )
+
+
+class _IndexedOp(IRDLOperation):
+    """What `gather` and `scatter` have in common."""
+
+    @staticmethod
+    def parse_dimensions(parser: Parser, keyword: str) -> dict[str, Attribute]:
+        """Parse `gather_dims([0, 1]) unique`."""
+        parser.parse_keyword(keyword)
+        with parser.in_parens():
+            numbers = parser.parse_comma_separated_list(
+                parser.Delimiter.SQUARE, parser.parse_integer
+            )
+        properties: dict[str, Attribute] = {keyword: DenseArrayBase.from_list(i64, numbers)}
+        if parser.parse_optional_keyword("unique"):
+            properties["unique"] = UnitAttr()
+        return properties
+
+    def print_dimensions(self, printer: Printer, keyword: str) -> None:
+        """Print what `parse_dimensions` reads, the attributes and the type."""
+        numbers = ", ".join(map(str, number_list(self.properties[keyword])))
+        printer.print_string(f" {keyword}([{numbers}])")
+        if "unique" in self.properties:
+            printer.print_string(" unique")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_operation_type(self)
+
+    def verify_indexed(self, whole: SSAValue, indices: SSAValue, part: SSAValue, key: str) -> None:
+        """Check that `part` has the slices of `whole` that `indices` name."""
+        require_same_elements(whole, part)
+        dimensions = number_list(self.properties[key])
+        shape, index_shape = static_shape(whole), static_shape(indices)
+        if not dimensions:
+            raise VerifyException(f"{key} must be non-empty")
+        if list(dimensions) != sorted(set(dimensions)) or not all(
+            0 <= each < len(shape) for each in dimensions
+        ):
+            raise VerifyException(
+                f"{key} must be strictly increasing values below the rank {len(shape)}, found "
+                f"{list(dimensions)}"
+            )
+        if not index_shape or not shapes_agree(index_shape[-1:], (len(dimensions),)):
+            raise VerifyException(
+                f"{key} length {len(dimensions)} must match the last dimension of the indices, "
+                f"which are '{indices.type}'"
+            )
+        ones = [1 if i in dimensions else size for i, size in enumerate(shape)]
+        dropped = [size for i, size in enumerate(shape) if i not in dimensions]
+        expected = ((*index_shape[:-1], *ones), (*index_shape[:-1], *dropped))
+        if not any(shapes_agree(static_shape(part), each) for each in expected):
+            raise VerifyException(
+                f"result type mismatch: expected shape ({shape_text(expected[0])}) or its "
+                f"rank-reduced variant ({shape_text(expected[1])}), found "
+                f"({shape_text(static_shape(part))})"
+            )
+
+
+@irdl_op_definition
+class GatherOp(_IndexedOp):
+    """Slices of a tensor, one for each list of indices."""
+
+    name = "tensor.gather"
+
+    source = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    gather_dims = prop_def(DenseArrayBase.constr(i64))
+    unique = opt_prop_def(UnitAttr)
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        position = parser.pos
+        source = parser.parse_unresolved_operand()
+        with parser.in_square_brackets():
+            indices = parser.parse_unresolved_operand()
+        properties = cls.parse_dimensions(parser, "gather_dims")
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        function_type = parser.parse_function_type()
+        return cls.create(
+            operands=parser.resolve_operands(
+                [source, indices], function_type.inputs.data, position
+            ),
+            result_types=function_type.outputs.data,
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        with printer.in_square_brackets():
+            printer.print_ssa_value(self.indices)
+        self.print_dimensions(printer, "gather_dims")
+
+    def verify_(self) -> None:
+        self.verify_indexed(self.source, self.indices, self.result, "gather_dims")
+
+
+@irdl_op_definition
+class ScatterOp(_IndexedOp):
+    """A tensor in which some slices, one for each list of indices, are others."""
+
+    name = "tensor.scatter"
+
+    source = operand_def(TensorType)
+    dest = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    scatter_dims = prop_def(DenseArrayBase.constr(i64))
+    unique = opt_prop_def(UnitAttr)
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        position = parser.pos
+        source = parser.parse_unresolved_operand()
+        parser.parse_keyword("into")
+        dest = parser.parse_unresolved_operand()
+        with parser.in_square_brackets():
+            indices = parser.parse_unresolved_operand()
+        properties = cls.parse_dimensions(parser, "scatter_dims")
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        function_type = parser.parse_function_type()
+        return cls.create(
+            operands=parser.resolve_operands(
+                [source, dest, indices], function_type.inputs.data, position
+            ),
+            result_types=function_type.outputs.data,
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        printer.print_string(" into ")
+        printer.print_ssa_value(self.dest)
+        with printer.in_square_brackets():
+            printer.print_ssa_value(self.indices)
+        self.print_dimensions(printer, "scatter_dims")
+
+    def verify_(self) -> None:
+        if self.unique is None:
+            raise VerifyException("requires 'unique' attribute to be set")
+        self.verify_indexed(self.dest, self.indices, self.source, "scatter_dims")
+        if self.dest.type != self.result.type:
+            raise VerifyException(
+                f"expected the result to be '{self.dest.type}', found '{self.result.type}'"
+            )

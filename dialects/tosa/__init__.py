@@ -1,0 +1,1 @@
+"""The `tosa` dialect of MLIR 22."""

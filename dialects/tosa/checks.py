@@ -1,0 +1,441 @@
+"""What the operations of tosa require of shapes and element types.
+
+Where MLIR 22 checks the same, the message is its own. Sizes that are not known statically agree
+with any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+    i1,
+    i8,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.attribute_access import number_list
+from ...ir.tensor_types import (
+    StaticShape,
+    ranked_type,
+    shape_text,
+    shapes_agree,
+    sizes_agree,
+    static_shape,
+)
+from .attributes import ShapeType
+
+# Reading -----------------------------------------------------------------------------------------
+
+
+def _element(value: SSAValue) -> Attribute:
+    return ranked_type(value).element_type
+
+
+def constant_shape(value: SSAValue) -> StaticShape | None:
+    """The numbers of a `!tosa.shape` that comes from `tosa.const_shape`, else `None`."""
+    owner = value.owner
+    if isinstance(owner, Operation) and owner.name == "tosa.const_shape":
+        return number_list(owner.properties.get("values"))
+    return None
+
+
+def _shape_operand(operation: Operation, index: int) -> StaticShape | None:
+    """The numbers of the operand that is a `!tosa.shape`, if they are known."""
+    value = operation.operands[index]
+    if not isinstance(value.type, ShapeType):
+        raise VerifyException(f"operand #{index} must be a tosa shape, but got '{value.type}'")
+    return constant_shape(value)
+
+
+def _axis(operation: Operation) -> int:
+    axis = operation.properties.get("axis")
+    return axis.value.data if isinstance(axis, IntegerAttr) else -1
+
+
+def require_shape(value: SSAValue, expected: Sequence[int], what: str) -> None:
+    """Raise `VerifyException` unless a tensor may have a shape."""
+    shape = static_shape(value)
+    if not shapes_agree(shape, expected):
+        raise VerifyException(
+            f"expected {what} shape '{shape_text(expected)}', got '{shape_text(shape)}'"
+        )
+
+
+def _require_element(value: SSAValue, expected: Attribute, what: str) -> None:
+    if _element(value) != expected:
+        raise VerifyException(
+            f"{what} must be a tensor of {expected} values, but got '{value.type}'"
+        )
+
+
+# Element by element ------------------------------------------------------------------------------
+
+
+def same_shape(operation: Operation) -> None:
+    """The result has the input's shape and maybe other elements."""
+    if not shapes_agree(static_shape(operation.operands[0]), static_shape(operation.results[0])):
+        raise VerifyException("requires the same shape for all operands and results")
+
+
+def _same_elements(values: Sequence[SSAValue]) -> None:
+    if len({_element(value) for value in values}) > 1:
+        raise VerifyException("requires the same element type for all operands and results")
+
+
+def unary(operation: Operation) -> None:
+    """The result has the input's type."""
+    _same_elements((operation.operands[0], operation.results[0]))
+    same_shape(operation)
+
+
+def _broadcast(operands: Sequence[SSAValue], result: SSAValue) -> None:
+    shapes = [static_shape(operand) for operand in operands]
+    if len({len(shape) for shape in shapes}) > 1:
+        raise VerifyException(
+            "operands don't have matching ranks: "
+            + " and ".join(str(len(shape)) for shape in shapes)
+        )
+    common: list[int] = []
+    for sizes in zip(*shapes, strict=True):
+        wide = {size for size in sizes if size not in (1, -1)} - {
+            size for size in sizes if size < 0
+        }
+        if len(wide) > 1:
+            raise VerifyException(
+                "operands don't have broadcast-compatible shapes: "
+                + " and ".join(f"'{shape_text(shape, 'x')}'" for shape in shapes)
+            )
+        unknown = any(size < 0 for size in sizes)
+        common.append(wide.pop() if wide else -1 if unknown else 1)
+    if not shapes_agree(tuple(common), static_shape(result)):
+        raise VerifyException(
+            f"result type '{shape_text(static_shape(result), 'x')}' not broadcast compatible with "
+            f"broadcasted operands's shapes '{shape_text(common, 'x')}'"
+        )
+
+
+def binary(operation: Operation) -> None:
+    """Elements of one type, shapes broadcast along sizes of 1."""
+    _same_elements((*operation.operands, *operation.results))
+    _broadcast(operation.operands, operation.results[0])
+
+
+def comparison(operation: Operation) -> None:
+    """As `binary`, with booleans as the result."""
+    _same_elements(operation.operands)
+    _require_element(operation.results[0], i1, "result #0")
+    _broadcast(operation.operands, operation.results[0])
+
+
+def multiplication(operation: Operation) -> None:
+    """Two factors and a shift, which only 32-bit integers use."""
+    left, right, shift = operation.operands
+    _same_elements((left, right))
+    _require_element(shift, i8, "operand #2")
+    _broadcast((left, right), operation.results[0])
+
+
+def selection(operation: Operation) -> None:
+    """A boolean chooses between two values."""
+    condition, left, right = operation.operands
+    _require_element(condition, i1, "operand #0")
+    _same_elements((left, right, operation.results[0]))
+    _broadcast(operation.operands, operation.results[0])
+
+
+def zero_points(operation: Operation, first: int) -> None:
+    """The operands from `first` on have one element each."""
+    for index, value in enumerate(operation.operands[first:], start=first):
+        if static_shape(value) not in ((), (1,), (-1,)):
+            raise VerifyException(
+                f"operand #{index} must be a tensor of one element, but got '{value.type}'"
+            )
+
+
+def negation(operation: Operation) -> None:
+    """An input and the zero points of input and output."""
+    zero_points(operation, 1)
+    unary(operation)
+
+
+def clamping(operation: Operation) -> None:
+    """Bounds of the element type, the lower not above the upper."""
+    unary(operation)
+    element = _element(operation.operands[0])
+    low, high = operation.properties["min_val"], operation.properties["max_val"]
+    for bound in (low, high):
+        if getattr(bound, "type", None) != element:
+            raise VerifyException(
+                "min/max attributes types are incompatible with input/output element types: "
+                f"{bound} is not of type {element}"
+            )
+    if isinstance(low, IntegerAttr | FloatAttr) and isinstance(high, IntegerAttr | FloatAttr):
+        smallest, largest = float(low.value.data), float(high.value.data)
+        if smallest > largest:
+            raise VerifyException(f"expected min_val <= max_val, got min_val={low}, max_val={high}")
+
+
+# Along an axis -----------------------------------------------------------------------------------
+
+
+def _valid_axis(operation: Operation, what: str) -> int:
+    axis, rank = _axis(operation), len(static_shape(operation.operands[0]))
+    if axis < 0:
+        raise VerifyException(f"{what} axis must not be negative")
+    if axis >= max(rank, 1):
+        raise VerifyException(
+            f"expect input tensor rank ({rank}) to be larger than {what} axis ({axis})"
+        )
+    return axis
+
+
+def reduction(operation: Operation) -> None:
+    """The result is the input with size 1 along the axis."""
+    axis = _valid_axis(operation, "reduce")
+    _same_elements((operation.operands[0], operation.results[0]))
+    expected, shape = list(static_shape(operation.operands[0])), static_shape(operation.results[0])
+    if len(shape) != len(expected):
+        raise VerifyException("expect output tensor rank to be equal to input tensor rank")
+    if expected:
+        if not sizes_agree(shape[axis], 1):
+            raise VerifyException(f"expect reduced dimension size to be 1, got {shape[axis]}")
+        expected[axis] = 1
+    require_shape(operation.results[0], expected, "output")
+
+
+def argument_of_maximum(operation: Operation) -> None:
+    """The result is the input without the axis, integers."""
+    axis = _valid_axis(operation, "argmax")
+    expected = list(static_shape(operation.operands[0]))
+    del expected[axis : axis + 1]
+    if not isinstance(_element(operation.results[0]), IntegerType):
+        raise VerifyException(f"result must be integers, but got '{operation.results[0].type}'")
+    require_shape(operation.results[0], expected, "output")
+
+
+def reversal(operation: Operation) -> None:
+    """The result has the input's type."""
+    _valid_axis(operation, "reverse")
+    unary(operation)
+
+
+def concatenation(operation: Operation) -> None:
+    """All operands agree but along the axis, where their sizes add up."""
+    if not operation.operands:
+        raise VerifyException("expected at least one operand")
+    axis = _valid_axis(operation, "concat")
+    _same_elements((*operation.operands, *operation.results))
+    first = static_shape(operation.operands[0])
+    total = 0
+    for index, operand in enumerate(operation.operands):
+        shape = static_shape(operand)
+        for position, (size, wanted) in enumerate(zip_longest(shape, first)):
+            if size is None or wanted is None:
+                raise VerifyException(
+                    "expect all operands to have the same rank, but got "
+                    f"{len(first)} vs {len(shape)} on operands 0 and {index}"
+                )
+            if position != axis and not sizes_agree(size, wanted):
+                raise VerifyException(
+                    "expect all operand shapes to have the same sizes on non-axis dimensions, "
+                    f"but got {size} vs {wanted} at index {position} on operands 0 and {index}"
+                )
+        total = -1 if total < 0 or shape[axis] < 0 else total + shape[axis]
+    result = static_shape(operation.results[0])
+    if len(result) == len(first) and not sizes_agree(result[axis], total):
+        raise VerifyException(
+            "requires sum of axis dimensions of input1 equal to output axis dimension, got "
+            f"{total} and {result[axis]}"
+        )
+    require_shape(operation.results[0], (*first[:axis], total, *first[axis + 1 :]), "output")
+
+
+# Moving elements ---------------------------------------------------------------------------------
+
+
+def transposition(operation: Operation) -> None:
+    """Output dimension i is input dimension perms[i]."""
+    _same_elements((operation.operands[0], operation.results[0]))
+    shape, permutation = (
+        static_shape(operation.operands[0]),
+        number_list(operation.properties["perms"]),
+    )
+    if len(permutation) != len(shape):
+        raise VerifyException(
+            f"expected perms attribute to have size {len(shape)} (input rank) but got size "
+            f"{len(permutation)}"
+        )
+    if sorted(permutation) != list(range(len(shape))):
+        raise VerifyException(f"expected valid permutation indices, got {list(permutation)}")
+    result = static_shape(operation.results[0])
+    if len(result) != len(shape):
+        raise VerifyException(f"expected output rank {len(shape)}, got {len(result)}")
+    for index, source in enumerate(permutation):
+        if not sizes_agree(result[index], shape[source]):
+            raise VerifyException(
+                f"expected output tensor dim {index} to match input dim {source} with value of "
+                f"{shape[source]}"
+            )
+
+
+def _count(shape: StaticShape) -> int:
+    count = 1
+    for size in shape:
+        if size < 0:
+            return -1
+        count *= size
+    return count
+
+
+def reshaping(operation: Operation) -> None:
+    """As many elements as before; the shape operand says the result's shape."""
+    _same_elements((operation.operands[0], operation.results[0]))
+    before, after = (
+        _count(static_shape(operation.operands[0])),
+        _count(static_shape(operation.results[0])),
+    )
+    if not sizes_agree(before, after):
+        raise VerifyException(f"cannot reshape {before} elements into {after}")
+    wanted = _shape_operand(operation, 1)
+    if wanted is not None and not shapes_agree(wanted, static_shape(operation.results[0])):
+        raise VerifyException(
+            f"new shape is inconsistent with result shape: '{shape_text(wanted)}' and "
+            f"'{shape_text(static_shape(operation.results[0]))}'"
+        )
+
+
+def padding(operation: Operation) -> None:
+    """Two numbers for each dimension: what is added before and after."""
+    source, amounts, value = operation.operands
+    _same_elements((source, value, operation.results[0]))
+    zero_points(operation, 2)
+    shape = static_shape(source)
+    amounts_type = amounts.type
+    if isinstance(amounts_type, ShapeType) and amounts_type.rank.data != 2 * len(shape):
+        raise VerifyException(
+            f"padding tensor must have {len(shape)} * 2 = {2 * len(shape)} elements, but got "
+            f"{amounts_type.rank.data}"
+        )
+    numbers = _shape_operand(operation, 1)
+    if numbers is None:
+        return
+    result = static_shape(operation.results[0])
+    if len(result) != len(shape):
+        raise VerifyException(f"expected output rank {len(shape)}, got {len(result)}")
+    for index, size in enumerate(shape):
+        before, after = numbers[2 * index : 2 * index + 2]
+        if min(before, after) < 0 or size < 0:
+            continue
+        if not sizes_agree(result[index], size + before + after):
+            raise VerifyException(
+                f"mismatch in output shape at dimension {index}: expected {size} + {before} + "
+                f"{after} = {size + before + after}, but got {result[index]}"
+            )
+
+
+def slicing(operation: Operation) -> None:
+    """The result has the given size and lies inside the input."""
+    source = operation.operands[0]
+    _same_elements((source, operation.results[0]))
+    shape = static_shape(source)
+    starts, sizes = _shape_operand(operation, 1), _shape_operand(operation, 2)
+    if sizes is not None:
+        require_shape(operation.results[0], sizes, "output")
+    if starts is None:
+        return
+    if len(starts) != len(shape):
+        raise VerifyException(f"expected {len(shape)} start positions, got {len(starts)}")
+    for index, (first, extent) in enumerate(
+        zip(starts, static_shape(operation.results[0]), strict=False)
+    ):
+        if extent >= 0 and 0 <= shape[index] < first + extent:
+            raise VerifyException(
+                f"slice leaves the input at dimension {index}: {first} + {extent} > {shape[index]}"
+            )
+
+
+def tiling(operation: Operation) -> None:
+    """Each dimension is repeated as often as the operand says."""
+    _same_elements((operation.operands[0], operation.results[0]))
+    multiples, shape = _shape_operand(operation, 1), static_shape(operation.operands[0])
+    if multiples is None:
+        return
+    if len(multiples) != len(shape):
+        raise VerifyException(f"expected 'multiples' to have rank {len(shape)}")
+    expected = [
+        -1 if size < 0 or times < 0 else size * times
+        for size, times in zip(shape, multiples, strict=True)
+    ]
+    require_shape(operation.results[0], expected, "output")
+
+
+def gathering(operation: Operation) -> None:
+    """`values` N x K x C at `indices` N x W gives N x W x C."""
+    values, indices = map(static_shape, operation.operands)
+    if len(values) != 3 or len(indices) != 2:
+        raise VerifyException(
+            f"expected values of rank 3 and indices of rank 2, got {len(values)} and {len(indices)}"
+        )
+    if not sizes_agree(values[0], indices[0]):
+        raise VerifyException(
+            f"requires indices dimension 0 to have size {values[0]}, got {indices[0]}"
+        )
+    result, expected = static_shape(operation.results[0]), (values[0], indices[1], values[2])
+    for index, (size, wanted) in enumerate(zip(result, expected, strict=False)):
+        if not sizes_agree(size, wanted):
+            raise VerifyException(
+                f"requires output dimension {index} to have size {wanted}, got {size}"
+            )
+    require_shape(operation.results[0], expected, "output")
+
+
+# Constants ---------------------------------------------------------------------------------------
+
+
+def constant(operation: Operation) -> None:
+    """The result has the constant's type."""
+    values = operation.properties["values"]
+    values_type: Attribute = getattr(values, "type", operation.results[0].type)
+    if isinstance(values_type, TensorType) and not shapes_agree(
+        tuple(cast("TensorType[Attribute]", values_type).get_shape()),
+        static_shape(operation.results[0]),
+    ):
+        raise VerifyException(
+            f"failed to verify that all of {{values, output}} have same shape: '{values_type}' "
+            f"and '{operation.results[0].type}'"
+        )
+
+
+def shape_constant(operation: Operation) -> None:
+    """As many numbers as the result's type says."""
+    values: Attribute = operation.properties["values"]
+    result_type = operation.results[0].type
+    if not isinstance(result_type, ShapeType):
+        raise VerifyException(f"result must be a tosa shape, but got '{result_type}'")
+    count = len(number_list(values))
+    if count != result_type.rank.data:
+        raise VerifyException(
+            f"expect number of elements in attribute values ({count}) to be equal to the rank "
+            f"({result_type.rank.data}) for the result shape type"
+        )
+
+
+def floating_unary(operation: Operation) -> None:
+    """As `unary`, on floating-point elements or the 8- and 16-bit integers of tables."""
+    unary(operation)
+    element = _element(operation.operands[0])
+    if not isinstance(element, AnyFloat | IntegerType):
+        raise VerifyException(f"operand #0 must be numbers, but got '{operation.operands[0].type}'")
+
+
+def anything(operation: Operation) -> None:
+    """No requirement beyond the number of operands."""

@@ -1,0 +1,362 @@
+"""The tosa dialect of MLIR 22, from one table: it stands in for xDSL's, which has a fifth of it.
+
+All operations but constants and control flow are written `tosa.name %a, %b {attributes} :
+(types) -> type`. A row gives the number of operands, the attributes and what is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar, Self, cast
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    FunctionType,
+    IntegerAttr,
+    StringAttr,
+    UnitAttr,
+    UnrankedTensorType,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue, TypeAttribute
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from ...ir.dialect_extension import variant
+from . import checks
+from . import window_checks as windows
+from .attributes import (
+    NanMode,
+    NanModeAttr,
+    ResizeMode,
+    ResizeModeAttr,
+    RoundingMode,
+    RoundingModeAttr,
+    ShapeType,
+)
+from .control_flow import IfOp, WhileOp, YieldOp
+
+_ATTRIBUTE_CLASSES: dict[str, type[Attribute]] = {
+    "acc_type": TypeAttribute,
+    "axis": IntegerAttr,
+    "dilation": DenseArrayBase,
+    "domain_name": StringAttr,
+    "implementation_attrs": StringAttr,
+    "input_unsigned": IntegerAttr,
+    "inverse": IntegerAttr,
+    "kernel": DenseArrayBase,
+    "local_bound": IntegerAttr,
+    "max_val": Attribute,
+    "min_val": Attribute,
+    "mode": ResizeModeAttr,
+    "nan_mode": NanModeAttr,
+    "operator_name": StringAttr,
+    "out_pad": DenseArrayBase,
+    "output_unsigned": IntegerAttr,
+    "pad": DenseArrayBase,
+    "per_channel": IntegerAttr,
+    "perms": DenseArrayBase,
+    "round": IntegerAttr,
+    "rounding_mode": RoundingModeAttr,
+    "scale32": IntegerAttr,
+    "stride": DenseArrayBase,
+    "values": DenseIntOrFPElementsAttr,
+}
+"""What an attribute of this name is, in every operation that has it."""
+
+_ATTRIBUTE_WIDTHS = {
+    **dict.fromkeys(("axis", "perms"), i32),
+    **dict.fromkeys(("dilation", "kernel", "out_pad", "pad", "stride"), i64),
+}
+"""The type of the numbers in an attribute of this name."""
+
+_OPTIONAL = ("local_bound", "nan_mode")
+
+_UNIT = UnitAttr()
+_PROPAGATE = NanModeAttr(NanMode.PROPAGATE)
+
+_BARE_ENUMS: dict[str, tuple[type[StrEnum], Callable[[StrEnum], Attribute]]] = {
+    "mode": (ResizeMode, lambda value: ResizeModeAttr(ResizeMode(value))),
+    "nan_mode": (NanMode, lambda value: NanModeAttr(NanMode(value))),
+    "rounding_mode": (RoundingMode, lambda value: RoundingModeAttr(RoundingMode(value))),
+}
+"""The attributes that are written as a bare word."""
+
+
+@dataclass(frozen=True)
+class TosaRow:
+    """An operation of the table."""
+
+    name: str
+    operand_count: int | None
+    """How many operands there are; `None` for any number."""
+    attributes: tuple[str, ...]
+    check: Callable[[Operation], None]
+    result_count: int | None = 1
+
+
+def _row(
+    names: str,
+    operands: int | None,
+    check: Callable[[Operation], None],
+    attributes: str = "",
+    results: int | None = 1,
+) -> list[TosaRow]:
+    return [
+        TosaRow(name, operands, tuple(attributes.split()), check, results) for name in names.split()
+    ]
+
+
+TOSA_OPS: dict[str, TosaRow] = {
+    f"tosa.{row.name}": row
+    for row in (
+        # Element by element.
+        *_row("abs bitwise_not clz identity logical_not", 1, checks.unary),
+        *_row(
+            "ceil cos erf exp floor log reciprocal rsqrt sigmoid sin tanh",
+            1,
+            checks.floating_unary,
+        ),
+        *_row("add bitwise_and bitwise_or bitwise_xor intdiv", 2, checks.binary),
+        *_row("logical_and logical_left_shift logical_or", 2, checks.binary),
+        *_row("logical_right_shift logical_xor pow sub", 2, checks.binary),
+        *_row("arithmetic_right_shift", 2, checks.binary, "round"),
+        *_row("maximum minimum", 2, checks.binary, "nan_mode"),
+        *_row("equal greater greater_equal", 2, checks.comparison),
+        *_row("mul", 3, checks.multiplication),
+        *_row("select", 3, checks.selection),
+        *_row("negate", 3, checks.negation),
+        *_row("cast", 1, checks.same_shape),
+        *_row("clamp", 1, checks.clamping, "max_val min_val nan_mode"),
+        *_row("table", 2, checks.same_shape),
+        *_row(
+            "rescale",
+            5,
+            checks.same_shape,
+            "input_unsigned output_unsigned per_channel rounding_mode scale32",
+        ),
+        *_row("apply_scale", 3, checks.anything, "rounding_mode"),
+        # Along an axis.
+        *_row("reduce_all reduce_any reduce_product reduce_sum", 1, checks.reduction, "axis"),
+        *_row("reduce_max reduce_min", 1, checks.reduction, "axis nan_mode"),
+        *_row("argmax", 1, checks.argument_of_maximum, "axis nan_mode"),
+        *_row("reverse", 1, checks.reversal, "axis"),
+        *_row("concat", None, checks.concatenation, "axis"),
+        # Moving elements.
+        *_row("transpose", 1, checks.transposition, "perms"),
+        *_row("reshape", 2, checks.reshaping),
+        *_row("pad", 3, checks.padding),
+        *_row("slice", 3, checks.slicing),
+        *_row("tile", 2, checks.tiling),
+        *_row("gather", 2, checks.gathering),
+        *_row("scatter", 3, checks.unary),
+        *_row("resize", 4, checks.anything, "mode"),
+        # Contractions and windows.
+        *_row("matmul", 4, windows.matrix_product),
+        *_row("conv2d conv3d", 5, windows.convolution, "acc_type dilation local_bound pad stride"),
+        *_row(
+            "depthwise_conv2d",
+            5,
+            windows.depthwise_convolution,
+            "acc_type dilation local_bound pad stride",
+        ),
+        *_row("transpose_conv2d", 5, checks.anything, "acc_type local_bound out_pad stride"),
+        *_row("avg_pool2d", 3, windows.pooling, "acc_type kernel pad stride"),
+        *_row("max_pool2d", 1, windows.pooling, "kernel nan_mode pad stride"),
+        *_row("fft2d", 2, checks.anything, "inverse local_bound", 2),
+        *_row("rfft2d", 1, checks.anything, "local_bound", 2),
+        # Constants, shapes and whatever else.
+        *_row("const", 0, checks.constant, "values"),
+        *_row("const_shape", 0, checks.shape_constant, "values"),
+        *_row("add_shape div_ceil_shape div_floor_shape max_shape", 2, checks.anything),
+        *_row("min_shape mod_shape mul_shape sub_shape", 2, checks.anything),
+        *_row("exp2_shape log2_ceil_shape log2_floor_shape", 1, checks.anything),
+        *_row("concat_shape", None, checks.anything),
+        *_row("slice_shape", 3, checks.anything),
+        *_row("dim", 1, checks.anything, "axis"),
+        *_row(
+            "custom",
+            None,
+            checks.anything,
+            "domain_name implementation_attrs operator_name",
+            None,
+        ),
+    )
+}
+"""The operations of the table by full name."""
+
+
+class TosaOp(IRDLOperation):
+    """Base of the operations of the table."""
+
+    ROW: ClassVar[TosaRow]
+
+    arguments = var_operand_def()
+    outputs = var_result_def()
+
+    def __init__(
+        self,
+        arguments: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        properties: Mapping[str, Attribute] | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[arguments],
+            result_types=[result_types],
+            properties=self.with_defaults(dict(properties or {})),
+        )
+
+    @classmethod
+    def with_defaults(cls, properties: dict[str, Attribute]) -> dict[str, Attribute]:
+        """The properties with those that MLIR sets where nobody wrote them."""
+        if "nan_mode" in cls.ROW.attributes:
+            properties.setdefault("nan_mode", _PROPAGATE)
+        return properties
+
+    def verify_(self) -> None:
+        row = self.ROW
+        if row.operand_count is not None and len(self.operands) != row.operand_count:
+            raise VerifyException(
+                f"expected {row.operand_count} operands, but found {len(self.operands)}"
+            )
+        if row.result_count is not None and len(self.results) != row.result_count:
+            raise VerifyException(
+                f"expected {row.result_count} results, but found {len(self.results)}"
+            )
+        for name in row.attributes:
+            self._verify_width(name)
+        if not any(
+            isinstance(value.type, UnrankedTensorType) for value in (*self.operands, *self.results)
+        ):
+            row.check(self)
+
+    def _verify_width(self, name: str) -> None:
+        width, value = _ATTRIBUTE_WIDTHS.get(name), self.properties.get(name)
+        found = getattr(value, "elt_type" if isinstance(value, DenseArrayBase) else "type", None)
+        if width is not None and value is not None and found != width:
+            raise VerifyException(
+                f"attribute '{name}' failed to satisfy constraint: expected numbers of type "
+                f"{width}, found {value}"
+            )
+
+
+class PrettyTosaOp(TosaOp):
+    """Base of the operations that have a syntax of their own: all but `tosa.const`."""
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        unresolved = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        attributes = _parse_attributes(parser)
+        parser.parse_punctuation(":")
+        position = parser.pos
+        function_type: FunctionType = parser.parse_function_type()
+        operands = parser.resolve_operands(unresolved or (), function_type.inputs.data, position)
+        properties = {
+            name: attributes.pop(name) for name in cls.ROW.attributes if name in attributes
+        }
+        return cls.create(
+            operands=operands,
+            result_types=function_type.outputs.data,
+            properties=cls.with_defaults(properties),
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        if self.operands:
+            printer.print_string(" ")
+            printer.print_list(self.operands, printer.print_ssa_value)
+        _print_attributes(printer, {**self.properties, **self.attributes})
+        printer.print_string(" : ")
+        printer.print_operation_type(self)
+
+
+def _parse_attributes(parser: Parser) -> dict[str, Attribute]:
+    """Parse an attribute dictionary in which modes are bare words."""
+    entries = parser.parse_optional_comma_separated_list(
+        parser.Delimiter.BRACES, lambda: _parse_attribute(parser)
+    )
+    return dict(entries or ())
+
+
+def _parse_attribute(parser: Parser) -> tuple[str, Attribute]:
+    name = parser.parse_identifier_or_str_literal()
+    if not parser.parse_optional_punctuation("="):
+        return name, _UNIT
+    if name in _BARE_ENUMS:
+        enum, attribute = _BARE_ENUMS[name]
+        value = parser.parse_optional_str_enum(enum)
+        if value is not None:
+            return name, attribute(value)
+    return name, parser.parse_attribute()
+
+
+def _print_attributes(printer: Printer, attributes: dict[str, Attribute]) -> None:
+    shown = {
+        name: attributes[name] for name in sorted(attributes) if attributes[name] != _PROPAGATE
+    }
+    if not shown:
+        return
+
+    def entry(item: tuple[str, Attribute]) -> None:
+        name, value = item
+        printer.print_identifier_or_string_literal(name)
+        if value == _UNIT:
+            return
+        printer.print_string(" = ")
+        if isinstance(value, NanModeAttr | RoundingModeAttr | ResizeModeAttr):
+            printer.print_string(value.data.value)
+        else:
+            printer.print_attribute(value)
+
+    printer.print_string(" ")
+    with printer.in_braces():
+        printer.print_list(shown.items(), entry)
+
+
+@cache
+def _prototype(base: type[TosaOp], attributes: tuple[str, ...], pure: bool) -> type[TosaOp]:
+    """The class of the operations that have the same attributes."""
+    members: dict[str, object] = {
+        "name": "tosa.op",
+        "traits": traits_def(Pure()) if pure else traits_def(),
+    }
+    for name in attributes:
+        definition = opt_prop_def if name in _OPTIONAL else prop_def
+        members[name] = definition(_ATTRIBUTE_CLASSES[name])
+    return irdl_op_definition(cast(type[TosaOp], type("TosaPrototype", (base,), members)))
+
+
+def _table_class(name: str, row: TosaRow) -> type[TosaOp]:
+    base: type[TosaOp] = TosaOp if row.name == "const" else PrettyTosaOp
+    # Nobody knows what a custom operation does.
+    return variant(_prototype(base, row.attributes, row.name != "custom"), name, {"ROW": row})
+
+
+TOSA_CLASSES: dict[str, type[TosaOp]] = {
+    name: _table_class(name, row) for name, row in TOSA_OPS.items()
+}
+"""The classes of the operations of the table by full name."""
+
+Tosa = Dialect(
+    "tosa",
+    [*TOSA_CLASSES.values(), IfOp, WhileOp, YieldOp],
+    [NanModeAttr, ResizeModeAttr, RoundingModeAttr, ShapeType],
+)

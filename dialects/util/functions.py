@@ -1,0 +1,272 @@
+"""Functions of the `util` dialect, whose results may be stored in the place of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+)
+from xdsl.ir import Attribute, Operation, Region
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import CallableOpInterface, IsolatedFromAbove, IsTerminator, SymbolOpInterface
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.syntax.directives import Symbol
+from ...ir.syntax.resource_directives import (
+    UNTIED,
+    TiedFunctionType,
+    ValueForm,
+    operand_key,
+    parse_tie,
+    print_results,
+    tied_operands,
+    ties_fit,
+    ties_of,
+    verify_ties,
+)
+from ...ir.syntax.rows import ATTRIBUTES, Operands, Syntax, SyntaxOperation, ValuesAndTypes
+from ..func import VISIBILITY, verify_visibility
+
+EMPTY = DictionaryAttr({})
+SIGNATURE = frozenset(
+    {"sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs", "tied_operands"}
+)
+
+
+class FunctionCallable(CallableOpInterface):
+    """What a caller may ask of a `util.func`."""
+
+    @classmethod
+    def get_callable_region(cls, op: Operation) -> Region:
+        return cast(FuncOp, op).body
+
+    @classmethod
+    def get_argument_types(cls, op: Operation) -> tuple[Attribute, ...]:
+        return cast(FuncOp, op).function_type.inputs.data
+
+    @classmethod
+    def get_result_types(cls, op: Operation) -> tuple[Attribute, ...]:
+        return cast(FuncOp, op).function_type.outputs.data
+
+
+def dictionaries(entries: Sequence[DictionaryAttr]) -> ArrayAttr[DictionaryAttr] | None:
+    """Attributes of arguments or results, or nothing if all are empty."""
+    return ArrayAttr(entries) if any(entry.data for entry in entries) else None
+
+
+@irdl_op_definition
+class FuncOp(IRDLOperation):
+    """A function; a result `%arg0 as T` is stored in the place of an argument."""
+
+    name = "util.func"
+    sym_visibility = opt_prop_def(StringAttr)
+    sym_name = prop_def(StringAttr)
+    function_type = prop_def(FunctionType)
+    tied_operands = opt_prop_def(ArrayAttr[IntegerAttr[IndexType]])
+    arg_attrs = opt_prop_def(ArrayAttr[DictionaryAttr])
+    res_attrs = opt_prop_def(ArrayAttr[DictionaryAttr])
+    inlining_policy = opt_prop_def(Attribute)
+    body = region_def()
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), FunctionCallable())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> FuncOp:
+        visibility = parser.parse_optional_keyword_in(VISIBILITY)
+        name = parser.parse_symbol_name()
+        arguments: list[Parser.Argument] = []
+        names: list[tuple[str, int]] = []
+        types: list[Attribute] = []
+        argument_attributes: list[DictionaryAttr] = []
+
+        def parse_attributes() -> DictionaryAttr:
+            return DictionaryAttr(parser.parse_optional_dictionary_attr_dict())
+
+        def parse_argument() -> None:
+            argument = parser.parse_optional_argument(expect_type=True)
+            if argument is not None:
+                arguments.append(argument)
+                names.append(operand_key(UnresolvedOperand(argument.name, 0)))
+                types.append(argument.type)
+            else:
+                types.append(parser.parse_type())
+            argument_attributes.append(parse_attributes())
+
+        parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_argument)
+        results: list[Attribute] = []
+        result_attributes: list[DictionaryAttr] = []
+        ties: list[int] = []
+
+        def parse_result_type() -> None:
+            ties.append(parse_tie(parser, names))
+            if ties[-1] != UNTIED and parser.parse_optional_keyword("as") is None:
+                results.append(types[ties[-1]])
+            else:
+                results.append(parser.parse_type())
+
+        def parse_result() -> None:
+            parse_result_type()
+            result_attributes.append(parse_attributes())
+
+        if parser.parse_optional_punctuation("->") is not None:
+            delimiter = parser.Delimiter.PAREN
+            if parser.parse_optional_comma_separated_list(delimiter, parse_result) is None:
+                # Without parentheses a brace opens the body, not attributes of the last result.
+                parser.parse_comma_separated_list(parser.Delimiter.NONE, parse_result_type)
+                result_attributes += [EMPTY] * len(results)
+        attributes = parser.parse_optional_attr_dict_with_keyword(SIGNATURE)
+        body = parser.parse_optional_region(arguments)
+        properties: dict[str, Attribute | None] = {
+            "sym_visibility": None if visibility is None else StringAttr(visibility),
+            "sym_name": name,
+            "function_type": FunctionType.from_lists(types, results),
+            "tied_operands": tied_operands(ties) if ties else None,
+            "arg_attrs": dictionaries(argument_attributes),
+            "res_attrs": dictionaries(result_attributes),
+        }
+        others = {} if attributes is None else dict(attributes.data)
+        properties["inlining_policy"] = others.pop("inlining_policy", None)
+        return cls.create(
+            properties={key: value for key, value in properties.items() if value is not None},
+            attributes=others,
+            regions=[Region() if body is None else body],
+        )
+
+    def print(self, printer: Printer) -> None:
+        if self.sym_visibility is not None:
+            printer.print_string(f" {self.sym_visibility.data}")
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        inputs, outputs = self.function_type.inputs.data, self.function_type.outputs.data
+        block = self.body.blocks.first
+        input_attributes = self.arg_attrs or ArrayAttr([EMPTY] * len(inputs))
+
+        def print_attributes(attributes: DictionaryAttr) -> None:
+            if attributes.data:
+                printer.print_string(" ")
+                printer.print_attr_dict(attributes.data)
+
+        def print_argument(index: int) -> None:
+            if block is not None:
+                printer.print_block_argument(block.args[index])
+            else:
+                printer.print_string(f"%arg{index}: ")
+                printer.print_attribute(inputs[index])
+            print_attributes(input_attributes.data[index])
+
+        def print_result(index: int) -> None:
+            tie = ties[index]
+            if tie != UNTIED:
+                if block is not None:
+                    printer.print_ssa_value(block.args[tie])
+                else:
+                    printer.print_string(f"%arg{tie}")
+            if tie == UNTIED or inputs[tie] != outputs[index]:
+                printer.print_string("" if tie == UNTIED else " as ")
+                printer.print_attribute(outputs[index])
+            print_attributes(output_attributes.data[index])
+
+        with printer.in_parens():
+            printer.print_list(range(len(inputs)), print_argument)
+        if outputs:
+            ties = ties_of(self, len(outputs))
+            output_attributes = self.res_attrs or ArrayAttr([EMPTY] * len(outputs))
+            printer.print_string(" -> ")
+            always = bool(output_attributes.data[0].data)
+            print_results(printer, range(len(outputs)), print_result, always=always)
+        rest = {
+            name: value
+            for name, value in (self.properties | self.attributes).items()
+            if name not in SIGNATURE
+        }
+        if rest:
+            printer.print_string(" attributes ")
+            printer.print_attr_dict(rest)
+        if block is not None:
+            printer.print_string(" ")
+            printer.print_region(self.body, print_entry_block_args=False)
+
+    def prints_generically(self) -> bool:
+        """Whether reading the custom form would leave out or add something."""
+        listed = (self.arg_attrs, self.res_attrs)
+        return not ties_fit(self, len(self.function_type.outputs)) or any(
+            entries is not None and dictionaries(entries.data) is None for entries in listed
+        )
+
+    def verify_(self) -> None:
+        inputs, outputs = self.function_type.inputs.data, self.function_type.outputs.data
+        for what, attributes, types in (
+            ("argument", self.arg_attrs, inputs),
+            ("result", self.res_attrs, outputs),
+        ):
+            if attributes is not None and len(attributes) != len(types):
+                raise VerifyException(f"{len(types)} {what}s, but attributes of {len(attributes)}")
+        verify_visibility(self)
+        verify_ties(self, len(inputs), len(outputs))
+        block = self.body.blocks.first
+        if block is not None and tuple(block.arg_types) != inputs:
+            raise VerifyException("expected entry block arguments to match the function's type")
+
+
+@irdl_op_definition
+class ReturnOp(SyntaxOperation):
+    """Return from a function, or from an initializer without values."""
+
+    name = "util.return"
+    arguments = var_operand_def()
+    traits = traits_def(IsTerminator())
+
+    SYNTAX: ClassVar[Syntax] = (ATTRIBUTES, ValuesAndTypes("arguments"))
+
+    def verify_(self) -> None:
+        super().verify_()
+        function = self.parent_op()
+        if not isinstance(function, FuncOp):
+            return
+        expected = function.function_type.outputs.data
+        found = tuple(argument.type for argument in self.arguments)
+        if found != expected:
+            raise VerifyException(
+                f"returns ({', '.join(map(str, found))}), but the function "
+                f"@{function.sym_name.data} is of ({', '.join(map(str, expected))})"
+            )
+
+
+@irdl_op_definition
+class CallOp(SyntaxOperation):
+    """Call a function of the module."""
+
+    name = "util.call"
+    callee = prop_def(SymbolRefAttr)
+    tied_operands = opt_prop_def(ArrayAttr[IntegerAttr[IndexType]])
+    arguments = var_operand_def()
+    results_ = var_result_def()
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        Symbol("callee", reference=True),
+        "(",
+        Operands("arguments"),
+        ")",
+        ATTRIBUTES,
+        " : ",
+        TiedFunctionType(ValueForm.PLAIN, "arguments", "", "results_", ""),
+    )

@@ -1,0 +1,125 @@
+"""Types and attributes of the `util` dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import IndexType, IntegerAttr, NoneAttr
+from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from ...ir.syntax.directives import parse_struct, print_struct
+
+
+@irdl_attr_definition
+class BufferType(ParametrizedAttribute, TypeAttribute):
+    """Bytes in host memory."""
+
+    name = "util.buffer"
+
+
+@irdl_attr_definition
+class UnusedType(ParametrizedAttribute, TypeAttribute):
+    """Stands for a type where there is none to give."""
+
+    name = "util.unused"
+
+
+@irdl_attr_definition
+class PointerType(ParametrizedAttribute, TypeAttribute):
+    """`!util.ptr<T>`: the address of a global."""
+
+    name = "util.ptr"
+    target: Attribute
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            return [parser.parse_type()]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_attribute(self.target)
+
+
+@irdl_attr_definition
+class UninitializedAttr(ParametrizedAttribute):
+    """`#util.uninitialized : T`: contents that nobody may read before they are written."""
+
+    name = "util.uninitialized"
+    type: Attribute
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        parser.parse_punctuation(":")
+        return [parser.parse_type()]
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(" : ")
+        printer.print_attribute(self.type)
+
+
+@irdl_attr_definition
+class BytePatternAttr(ParametrizedAttribute):
+    """`#util.byte_pattern<1> : T`: contents made for tests from a seed."""
+
+    name = "util.byte_pattern"
+    pattern: IntegerAttr[IndexType]
+    type: Attribute
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            pattern = IntegerAttr.from_index_int_value(parser.parse_integer())
+        parser.parse_punctuation(":")
+        return [pattern, parser.parse_type()]
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.pattern.value.data}> : ")
+        printer.print_attribute(self.type)
+
+
+@irdl_attr_definition
+class InlineNeverAttr(ParametrizedAttribute):
+    """The function or global stays where it is."""
+
+    name = "util.inline.never"
+
+
+@irdl_attr_definition
+class InlineAlwaysAttr(ParametrizedAttribute):
+    """The function or global is put in the place of its uses."""
+
+    name = "util.inline.always"
+
+
+ASSUMPTION_KEYS = ("umin", "umax", "udiv")
+
+
+@irdl_attr_definition
+class IntAssumptionAttr(ParametrizedAttribute):
+    """`<umin = 0, umax = 9, udiv = 4>`: what is known of an unsigned number."""
+
+    name = "util.int.assumption"
+    umin: IntegerAttr[IndexType] | NoneAttr
+    umax: IntegerAttr[IndexType] | NoneAttr
+    udiv: IntegerAttr[IndexType] | NoneAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        def number(parser: AttrParser) -> Attribute:
+            return IntegerAttr.from_index_int_value(parser.parse_integer(allow_negative=False))
+
+        found = parse_struct(parser, dict.fromkeys(ASSUMPTION_KEYS, number))
+        return [found.get(key, NoneAttr()) for key in ASSUMPTION_KEYS]
+
+    def print_parameters(self, printer: Printer) -> None:
+        def shown(value: Attribute) -> Callable[[], None] | None:
+            if not isinstance(value, IntegerAttr):
+                return None
+            return lambda: printer.print_string(str(value.value.data))
+
+        pairs = zip(ASSUMPTION_KEYS, self.parameters, strict=True)
+        print_struct(printer, [(key, shown(value)) for key, value in pairs])
