@@ -39,6 +39,15 @@ from .ir.text.parser import parse_module
 from .ir.text.printer import print_operation
 from .ir.text.source import Source
 from .ir.verification import verification_errors
+from .passes.manager.pass_manager import (
+    InternalFault,
+    Observer,
+    PassFailure,
+    Step,
+    build_root_steps,
+    run_steps,
+)
+from .passes.manager.pipeline_text import PipelineError, parse_pipeline
 from .passes.registry import all_passes
 from .sharding.grid import Grid
 from .tools.diagnostics import (
@@ -50,15 +59,6 @@ from .tools.diagnostics import (
     render,
 )
 from .tools.driver import new_context
-from .tools.pass_manager import (
-    InternalFault,
-    Observer,
-    PassFailure,
-    Step,
-    build_root_steps,
-    run_steps,
-)
-from .tools.pipeline import PipelineError, parse_pipeline
 
 if TYPE_CHECKING:
     from .backend.compile import CompiledProgram, DeviceStatistics

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mesh_opt.passes.sharding.collectives import PURE_COLLECTIVES, SEND
 from mesh_opt.passes.sharding.cost_report import bytes_sent
+from mesh_opt.passes.sharding.simplify.collectives import PURE_COLLECTIVES, SEND
 from xdsl.ir import Operation
 
 

@@ -20,7 +20,7 @@ from mesh_opt.collective_bytes import collective_bytes
 from mesh_opt.contraction_work import contraction_work
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
-from mesh_opt.passes.sharding.convert_sdy_to_shard import ConvertSdyToShardPass
+from mesh_opt.passes.imports.convert_sdy_to_shard import ConvertSdyToShardPass
 from mesh_opt.passes.sharding.shard_complete import ShardCompletePass
 from mesh_opt.passes.sharding.shard_partition import ShardPartitionPass
 from mesh_opt.passes.sharding.shard_simplify import ShardSimplifyPass

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xdsl.passes import ModulePass
 
 from .data_tile import DataTilePass
-from .named_pipeline import NamedPipeline
+from .manager.named_pipeline import NamedPipeline
 from .sharding.spmd import SpmdPass
 
 

@@ -8,7 +8,7 @@ from xdsl.passes import ModulePass
 
 from .encoding.propagate_encodings import PropagateEncodingsPass
 from .encoding.set_encoding import SetEncodingPass
-from .named_pipeline import NamedPipeline, default_passes
+from .manager.named_pipeline import NamedPipeline, default_passes
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ..ir.diagnostics import OperationError
+from ..ir.host_programs import CALLS, FUNCTIONS
 from ..ir.symbols import names_in, numbered_name, symbol
-from .host_programs import CALLS, FUNCTIONS
 
 
 @dataclass(frozen=True)

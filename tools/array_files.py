@@ -19,7 +19,7 @@ import numpy as np
 
 from ..interpreter.values import Array
 from ..ir.nesting_limits import exceeds_memory
-from .usage_error import UsageError
+from ..ir.usage_error import UsageError
 from .value_text import MAXIMAL_RANK
 
 _LONGEST_HEADER = 1 << 16

@@ -20,6 +20,14 @@ from ..ir.text.parser import parse_module
 from ..ir.text.printer import print_operation
 from ..ir.text.source import Source
 from ..ir.verification import verification_errors
+from ..passes.manager.pass_manager import (
+    InternalFault,
+    Observer,
+    PassFailure,
+    Step,
+    describe_steps,
+    run_steps,
+)
 from .diagnostics import (
     Diagnostic,
     Place,
@@ -31,7 +39,6 @@ from .diagnostics import (
     render,
 )
 from .options import Options
-from .pass_manager import InternalFault, Observer, PassFailure, Step, describe_steps, run_steps
 from .plugins import PluginContext
 from .remarks import remark_sink, wants
 

@@ -13,14 +13,14 @@ from typing import TextIO
 
 from ..dialects.registry import all_dialects
 from ..ir.text.source import Source, read_source, split_source
+from ..passes.manager.pass_manager import Step, build_root_steps, build_steps, describe_steps
+from ..passes.manager.pass_options import PassTable
+from ..passes.manager.pipeline_text import PassEntry, PipelineError, parse_options, parse_pipeline
 from ..passes.registry import all_passes
 from .console import fault_text, run_console
 from .diagnostics import Place, error, render
 from .driver import Driver
 from .options import Options, UsageError, help_text, parse_command_line
-from .pass_manager import Step, build_root_steps, build_steps, describe_steps
-from .pass_options import PassTable
-from .pipeline import PassEntry, PipelineError, parse_options, parse_pipeline
 
 VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
 """An environment variable that switches `--verify-each` on, for test suites."""

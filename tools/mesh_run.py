@@ -11,11 +11,11 @@ import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from ..ir.usage_error import UsageError
 from .console import fault_text, run_console
 from .ranks import MPI, run_on_ranks, runs_on_ranks
 from .remarks import wants
 from .run_options import RunOptions, help_text, parse_arguments, wants_help
-from .usage_error import UsageError
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .pass_options import did_you_mean
+from ..ir.usage_error import UsageError
+from ..passes.manager.pass_options import did_you_mean
 from .remarks import REMARKS_HELP, check_categories
-from .usage_error import UsageError
 
 
 def _flag(help_text: str, *, default: bool = False, names: tuple[str, ...] = ()) -> Any:

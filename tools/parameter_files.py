@@ -23,8 +23,8 @@ import numpy as np
 from ..interpreter.parameters import Deferred, Parameter
 from ..interpreter.values import FLOAT_TYPES
 from ..ir.nesting_limits import exceeds_memory
+from ..ir.usage_error import UsageError
 from .array_files import FileProblem, StoredArray, archived_arrays, file_size, read_part
-from .usage_error import UsageError
 
 Read = Iterator[tuple[str, Parameter]]
 

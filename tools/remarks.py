@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
-from .usage_error import UsageError
+from ..ir.usage_error import UsageError
 
 if TYPE_CHECKING:
     from ..ir.diagnostics import Remark

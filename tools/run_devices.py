@@ -18,7 +18,7 @@ from ..dialects.hal.targets import (
 from ..dialects.shard.checks import DEVICES
 from ..interpreter.devices import DRIVERS, device_globals
 from ..ir.attribute_access import attribute, operation_name
-from .usage_error import UsageError
+from ..ir.usage_error import UsageError
 
 GRIDS = ("mesh.mesh", "sdy.mesh", "shard.grid")
 

@@ -23,6 +23,7 @@ from ..interpreter.values import (
     wrap,
 )
 from ..ir.nesting_limits import exceeds_memory
+from ..ir.usage_error import UsageError
 from .array_files import (
     FileProblem,
     StoredArray,
@@ -32,7 +33,6 @@ from .array_files import (
     read_part,
     stored_arrays,
 )
-from .usage_error import UsageError
 from .value_text import MAXIMAL_INPUT, MAXIMAL_RANK, TextError, parse_raw, parse_value
 
 

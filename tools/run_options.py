@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from ..ir.usage_error import UsageError
 from .ranks import default_backend
 from .remarks import REMARKS_HELP, check_categories
-from .usage_error import UsageError
 
 DESCRIPTION = """\
 Run a function of an MLIR program on the CPU. A program with a `shard` grid that has been

@@ -38,7 +38,7 @@ from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, PyRDLErro
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
-from ...passes.garbage_collection import without_garbage_collection
+from ..garbage_collection import without_garbage_collection
 from ..nesting_limits import (
     MAXIMUM_ALIAS_SIZE,
     MAXIMUM_INTEGER_WIDTH,

@@ -12,8 +12,8 @@ from typing import TextIO
 
 from xdsl.utils.lexer import Input
 
-from ...tools.usage_error import UsageError
 from ..nesting_limits import MAXIMUM_STREAM
+from ..usage_error import UsageError
 
 
 @dataclass(frozen=True)

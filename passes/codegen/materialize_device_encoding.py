@@ -40,18 +40,17 @@ from ...dialects.iree_tensor_ext.dispatch_tensors import (
 )
 from ...dialects.linalg.dialect import NAMED_CLASSES
 from ...ir.diagnostics import OperationError
+from ...ir.host_programs import FUNCTIONS
 from ...ir.index import constant_index
 from ...ir.index_lists import mixed_list
 from ...ir.tensor_types import element_of, ranked, shape_of
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
 from ...tiling.storage_sizes import dense_formula
-from ..dimension_sizes import Size, constant_operand
-from ..host_programs import FUNCTIONS
-from .kernel_layouts import KernelLayouts, KernelSolvers, summed_dimensions, target_solver
-from .packed_contractions import lower_contraction
-from .packed_convolutions import lower_convolution
-from .packed_elementwise import lower_elementwise, sums_padding
-from .packed_values import HeldTensor, PackedValues, layout_of_tiles, memory_type
+from ..sizes.dimension_sizes import Size, constant_operand
+from .packed.contractions import lower_contraction, lower_convolution
+from .packed.elementwise import lower_elementwise, sums_padding
+from .packed.layouts import KernelLayouts, KernelSolvers, summed_dimensions, target_solver
+from .packed.values import HeldTensor, PackedValues, layout_of_tiles, memory_type
 
 COMPUTING = frozenset({"arith", "complex", "linalg", "math", "tensor", "tosa"})
 """Dialects whose operations on tensors say nothing of where elements are in memory."""

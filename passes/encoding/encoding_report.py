@@ -22,10 +22,10 @@ from ...dialects.iree_encoding.interfaces import (
     tensor_encoding,
 )
 from ...dialects.stream.affinity import affinity_of
+from ...ir.host_programs import host_operations
 from ...ir.tensor_types import ranked
 from ...tiling.packed_layouts import DYNAMIC_TILE, PackedLayout
-from ..host_programs import host_operations
-from ..stream.layout_origin import LayoutOrigins
+from ..stream.analysis.layout_origin import LayoutOrigins
 
 UNKNOWN = "?"
 

@@ -30,11 +30,11 @@ from ...dialects.flow.tensors import TensorConstantOp
 from ...dialects.stream.affinity import AFFINITY, affinity_of
 from ...dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
 from ...dialects.util.functions import ReturnOp
+from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, located_builder, replace_by
 from ...ir.symbols import fresh_name, symbol
 from ...ir.tensor_types import ranked
-from ..host_programs import host_operations
-from ..stream.device_placement import MOVES
+from ..stream.analysis.device_placement import MOVES
 
 ENCODE = "flow.tensor.encode"
 LOOPS = ("scf.for", "scf.while")

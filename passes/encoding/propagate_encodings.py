@@ -23,11 +23,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.iree_encoding.interfaces import with_encoding
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, located_builder, replace_by
 from ...ir.tensor_types import ranked
-from ..dimension_sizes import DimensionSizes
-from ..host_programs import host_operations
-from .contraction_matching import WIDENING
+from ..sizes.dimension_sizes import DimensionSizes
+from .analysis.contraction_matching import WIDENING
 from .set_encoding import on_tensors
 
 SET, UNSET = "iree_encoding.set_encoding", "iree_encoding.unset_encoding"

@@ -33,11 +33,11 @@ from ...dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
 from ...dialects.iree_encoding.interfaces import Tensor, with_encoding
 from ...dialects.iree_encoding.respelling import spelled_encoding, spelling_of
 from ...dialects.iree_encoding.spelling import Spelling
+from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before
-from ..dimension_sizes import DimensionSizes
-from ..host_programs import host_operations
-from .contraction_matching import TiledContraction, tiled_contraction, tiled_convolution
-from .split_factors import split_factors
+from ..sizes.dimension_sizes import DimensionSizes
+from .analysis.contraction_matching import TiledContraction, tiled_contraction, tiled_convolution
+from .analysis.scaled_contractions import split_factors
 
 HINT = "iree.opt.data_tiling"
 """Marks the operations to encode; where one is marked, only those that are get encodings."""

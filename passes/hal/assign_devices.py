@@ -33,7 +33,7 @@ from ...dialects.util.dialect import GlobalOp
 from ...ir.locations import located_builder
 from ...ir.symbols import fresh_name, names_in
 from ..sharding.import_annotations import import_mesh
-from .process_devices import place_processes
+from .placement.process_devices import place_processes
 
 HOST = "host"
 NAME = "device"

@@ -49,12 +49,12 @@ from ...dialects.stream.affinity import DEFAULT_AFFINITY, AffinityAttribute
 from ...dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp, SwitchOp
 from ...dialects.util.functions import CallOp, ReturnOp
 from ...ir.diagnostics import Note, OperationError
+from ...ir.host_programs import CALLS, FUNCTIONS
 from ...ir.index import constant_index
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import fresh_name, names_in, symbol
-from ..host_programs import CALLS, FUNCTIONS
-from ..stream.affinity_analysis import AffinityAnalysis
-from .process_devices import affinity_of_device, name_of, place_processes, select_device
+from ..stream.analysis.affinity_analysis import AffinityAnalysis
+from .placement.process_devices import affinity_of_device, name_of, place_processes, select_device
 
 INDEX = IndexType()
 ENTRY_POINT = ("iree.abi.stub", "iree.reflection")

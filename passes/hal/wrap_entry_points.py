@@ -52,8 +52,8 @@ from ...ir.index import constant_index
 from ...ir.locations import builder_before, located_builder, replace_by
 from ...ir.syntax.resource_directives import UNTIED, tied_operands
 from ...ir.tensor_types import ranked
-from ..dimension_sizes import DimensionSizes
-from ..stream.device_placement import boundary_affinity
+from ..sizes.dimension_sizes import DimensionSizes
+from ..stream.analysis.device_placement import boundary_affinity
 
 INDEX = IndexType()
 BUFFER_VIEW = BufferViewType()

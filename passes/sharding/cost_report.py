@@ -38,20 +38,15 @@ from ...dialects.linalg.structured_view import StructuredView, structured_view
 from ...dialects.shard.attributes import AxesArrayAttr
 from ...dialects.shard.boundary import enclosing_grid
 from ...ir.attribute_access import number_list
+from ...ir.host_programs import CALLS, EXECUTABLES, FUNCTIONS
 from ...ir.symbols import symbol
 from ...ir.tensor_types import ranked
 from ...sharding.reshard_steps import all_reduce_fraction, exchange_fraction, gather_fraction
-from ..host_programs import CALLS, EXECUTABLES, FUNCTIONS
-from ..stream.kernels import entry_points
-from .collectives import (
-    PURE_COLLECTIVES,
-    SEND,
-    axes_of,
-    grid_name,
-)
+from ..stream.kernels.exports import entry_points
 from .import_annotations import import_mesh
 from .local_sizes import LocalSizes
-from .partitioner import constant_index
+from .partition.partitioner import constant_index
+from .simplify.collectives import PURE_COLLECTIVES, SEND, axes_of, grid_name
 
 Shapes = Callable[..., Sequence[int] | None]
 """The shape of a value, on the first process along some grid axes or on the last one."""

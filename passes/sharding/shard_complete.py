@@ -12,11 +12,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from .annotation_writer import AnnotationWriter
-from .graph import build_graph
+from .annotations.writer import AnnotationWriter
 from .import_annotations import import_annotations
 from .known_offsets import settle_offsets
-from .placement import Placer
+from .propagation.graph import build_graph
+from .propagation.placement import Placer
 
 
 @dataclass(frozen=True)

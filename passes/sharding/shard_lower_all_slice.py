@@ -14,7 +14,7 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.shard.dialect import ProcessMultiIndexOp
 from ...ir.diagnostics import OperationError
-from .annotations import grid_of
+from .annotations.access import grid_of
 from .import_annotations import import_mesh
 from .index_arithmetic import Index, IndexArithmetic, listed_axes
 

@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.shard.dialect import ProcessLinearIndexOp
-from .annotations import grid_of
+from .annotations.access import grid_of
 from .import_annotations import import_mesh
 from .index_arithmetic import IndexArithmetic, listed_axes
 

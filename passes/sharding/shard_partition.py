@@ -19,17 +19,17 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects.shard.boundary import Boundary, set_argument_boundary, set_result_boundary
+from ...ir.garbage_collection import without_garbage_collection
 from ...ir.tensor_types import ranked
 from ...sharding.sharding import Sharding
-from ..garbage_collection import without_garbage_collection
-from .emitter import Emitter
-from .finer_grids import define_finer_grid
 from .import_annotations import import_annotations
 from .known_offsets import settle_offsets
-from .local_types import local_type
-from .partition_control_flow import local_of
-from .partitioner import Partitioner, normal
-from .signatures import Placements, Signatures
+from .partition.control_flow import local_of
+from .partition.emitter import Emitter
+from .partition.local_types import local_type
+from .partition.partitioner import Partitioner, normal
+from .partition.signatures import Placements, Signatures
+from .propagation.sub_axes import define_finer_grid
 
 ABIS = ("local", "global")
 

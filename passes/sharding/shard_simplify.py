@@ -23,7 +23,8 @@ from ...dialects.shard.dialect import AllReduceOp, ReduceScatterOp
 from ...ir.attribute_access import block_of
 from ...ir.tensor_types import tensor_shape
 from ...sharding.sharding import ReductionKind
-from .collectives import (
+from .import_annotations import import_mesh
+from .simplify.collectives import (
     ALL_GATHER,
     ALL_REDUCE,
     ALL_SLICE,
@@ -37,8 +38,7 @@ from .collectives import (
     grid_name,
     kind_of,
 )
-from .import_annotations import import_mesh
-from .merge_reductions import merge_reductions
+from .simplify.merge_reductions import merge_reductions
 
 SMALL_BYTES = 8192
 """Below this, a collective costs its latency rather than its bytes."""

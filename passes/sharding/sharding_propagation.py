@@ -14,24 +14,24 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ...ir.diagnostics import remarks_wanted
+from ...ir.garbage_collection import without_garbage_collection
 from ...sharding.cost import known_extents
 from ...sharding.factor_propagation import Direction
 from ...sharding.grid import Grid
 from ...sharding.propagation import OperationNode, Propagation
 from ...sharding.refinement import Refinement
-from ..garbage_collection import without_garbage_collection
-from .annotation_writer import AnnotationWriter
-from .explain import explain_resharding, explain_shardings
-from .finer_grids import (
+from .annotations.writer import AnnotationWriter
+from .import_annotations import import_annotations
+from .known_offsets import settle_offsets
+from .propagation.explain import explain_resharding, explain_shardings
+from .propagation.graph import ShardingGraph, build_graph
+from .propagation.improvement import TableState, best_placement
+from .propagation.sub_axes import (
     annotate_on_finer_grid,
     coarsen_nodes,
     refine_nodes,
     refinement_for,
 )
-from .graph import ShardingGraph, build_graph
-from .import_annotations import import_annotations
-from .improvement import TableState, best_placement
-from .known_offsets import settle_offsets
 
 Traversal = Literal["forward", "backward", "forward-backward", "backward-forward"]
 

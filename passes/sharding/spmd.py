@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.passes import ModulePass
 
-from ..named_pipeline import NamedPipeline, default_passes
+from ..manager.named_pipeline import NamedPipeline, default_passes
 
 
 @dataclass(frozen=True)

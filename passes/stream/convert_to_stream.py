@@ -27,23 +27,22 @@ from ...dialects.stream import tensor_ops as stream
 from ...dialects.stream.tensor_elements import TensorLoadOp
 from ...dialects.util.types import UnusedType
 from ...ir.diagnostics import Note, OperationError
+from ...ir.host_programs import CALLS, FUNCTIONS_AND_INITIALIZERS
 from ...ir.index import constant_index
 from ...ir.locations import builder_before
 from ...ir.symbols import symbol
 from ...ir.tensor_types import ranked, require_ranked
-from ..dimension_sizes import constant_operand
-from ..host_programs import CALLS, FUNCTIONS_AND_INITIALIZERS
-from .convert_control_flow import (
+from ..sizes.dimension_sizes import constant_operand
+from .analysis.device_placement import DevicePlacement
+from .conversion.control_flow import (
     CONTROL_FLOW,
     blocks_in_order,
     convert_control_flow,
     expand_arguments,
     retype_function,
 )
-from .convert_executables import convert_executables
-from .convert_globals import StoredGlobals
-from .device_placement import DevicePlacement
-from .stored_tensors import (
+from .conversion.executables import StoredGlobals, convert_executables
+from .conversion.stored_tensors import (
     EXTERNAL,
     STAGING,
     UNKNOWN,

@@ -49,6 +49,8 @@ from ...dialects.stream.tensor_ops import (
     TensorUpdateOp,
 )
 from ...ir.diagnostics import OperationError
+from ...ir.garbage_collection import without_garbage_collection
+from ...ir.host_programs import host_operations
 from ...ir.index import (
     Amount,
     add,
@@ -65,8 +67,6 @@ from ...ir.index import (
 )
 from ...ir.syntax.resource_directives import RESOURCE
 from ...ir.tensor_types import element_of, require_ranked, shape_of
-from ..garbage_collection import without_garbage_collection
-from ..host_programs import host_operations
 from .stored_elements import Elements, pattern
 
 

@@ -31,16 +31,16 @@ from ...dialects.stream.tensor_ops import TensorDispatchOp, TensorEncodeOp
 from ...dialects.stream.types import BindingType
 from ...dialects.util.types import UnusedType
 from ...ir.diagnostics import OperationError
+from ...ir.host_programs import host_operations
 from ...ir.index import constant_index
 from ...ir.locations import located_builder, replace_by
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import names_in, numbered_name
 from ...ir.syntax.resource_directives import UNTIED, tied_operands
 from ...ir.tensor_types import require_ranked, shape_of
-from ..host_programs import host_operations
-from .affinity_analysis import AffinityAnalysis
-from .kernel_operations import INDEX, KERNEL_OPERATIONS, STREAM, KernelOperations, whole_tensor
-from .stored_tensors import UNKNOWN, at
+from .analysis.affinity_analysis import AffinityAnalysis
+from .conversion.stored_tensors import UNKNOWN, at
+from .kernels.bindings import INDEX, KERNEL_OPERATIONS, STREAM, KernelOperations, whole_tensor
 
 Key = tuple[Attribute, Attribute, tuple[TargetSolver, ...]]
 """Source type, result type, and what the kernel is compiled for."""

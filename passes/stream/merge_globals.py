@@ -20,8 +20,8 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.interfaces import Tensor, storage_key, tensor_encoding, with_encoding
 from ...dialects.stream.affinity import AFFINITY
+from ...ir.host_programs import CALLS, host_operations
 from ...ir.symbols import symbol
-from ..host_programs import CALLS, host_operations
 
 READS = ("util.global.load", "util.global.address")
 

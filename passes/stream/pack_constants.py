@@ -30,10 +30,10 @@ from xdsl.rewriter import Rewriter
 from ...dialects.iree_encoding.interfaces import EncodingError, Tensor, tensor_encoding
 from ...dialects.stream.tensor_ops import TensorConstantOp, TensorEncodeOp
 from ...ir.attribute_access import is_splat
+from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before
 from ...ir.tensor_types import shape_of
 from ...tiling.packed_layouts import PackedLayout
-from ..host_programs import host_operations
 
 if TYPE_CHECKING:
     import numpy as np

@@ -33,8 +33,8 @@ from ...dialects.iree_encoding.interfaces import (
 )
 from ...dialects.stream.async_ops import AsyncTransferOp
 from ...dialects.stream.tensor_ops import TensorEncodeOp
+from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before
-from ..host_programs import host_operations
 
 ENCODE, TRANSFER = "stream.tensor.encode", "stream.async.transfer"
 

@@ -22,14 +22,14 @@ from xdsl.passes import ModulePass
 from ...dialects.iree_encoding.respelling import spelling_of
 from ...dialects.stream.affinity import TensorPhase
 from ...ir.diagnostics import OperationError
+from ...ir.garbage_collection import without_garbage_collection
+from ...ir.host_programs import host_operations
 from ...ir.structural_hash import AttributeNumbers
-from ..garbage_collection import without_garbage_collection
-from ..host_programs import host_operations
-from .affinity_analysis import AffinityAnalysis, required_affinity
-from .executable_variants import VariantPlan
-from .kernels import Kernel, Kernels, bound_tensor, dispatched_values, entry_points
-from .layout_origin import LayoutOrigins, tied_value
-from .settled_types import SettledTypes
+from .analysis.affinity_analysis import AffinityAnalysis, required_affinity
+from .analysis.encoding_resolution import SettledTypes
+from .analysis.layout_origin import LayoutOrigins, tied_value
+from .kernels.executable_variants import VariantPlan
+from .kernels.exports import Kernel, Kernels, bound_tensor, dispatched_values, entry_points
 
 DISPATCHES = ("stream.tensor.dispatch", "stream.async.dispatch")
 

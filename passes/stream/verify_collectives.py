@@ -20,10 +20,10 @@ from xdsl.passes import ModulePass
 from ...dialects.iree_encoding.interfaces import tensor_encoding
 from ...dialects.shard.boundary import GRID
 from ...ir.diagnostics import Note, OperationError
+from ...ir.host_programs import CALLS, FUNCTIONS
 from ...ir.symbols import symbol
-from ..host_programs import CALLS, FUNCTIONS
-from .dispatch_groups import is_collective
-from .kernels import entry_points
+from ..dispatch.fusion.groups import is_collective
+from .kernels.exports import entry_points
 
 
 @dataclass(frozen=True)

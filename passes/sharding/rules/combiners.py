@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ....dialects.linalg.structured_view import StructuredView, element_type, structured_view
 from ....ir.attribute_access import attribute
 from ....sharding.sharding import ReductionKind
-from .joint_combiners import joint_combiner
+from .variadic_reductions import joint_combiner
 
 Neutral = Callable[[Attribute], int | float]
 

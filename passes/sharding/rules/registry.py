@@ -1,13 +1,4 @@
-"""Which operation has which factor rule: one table from operation name to function.
-
-    from mesh_opt.passes.sharding.rules.registry import rule
-
-    @rule("mydialect.scale")
-    def scale(operation: Operation) -> FactorRule | None:
-        return elementwise_rule(operation)
-
-The rules of a dialect of our own knowledge are imported when its first operation is asked for.
-"""
+"""Which operation has which factor rule: one table from operation name to function."""
 
 from __future__ import annotations
 
@@ -18,6 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 
 from ....sharding.factors import FactorRule
+from .builder import elementwise_rule
 
 RuleFunction = Callable[[Operation], FactorRule | None]
 """Gives an operation's rule, or `None` where this particular operation has none."""
@@ -26,12 +18,12 @@ _RULES: dict[str, RuleFunction] = {}
 _DIALECT_RULES: dict[str, RuleFunction] = {}
 
 _MODULES = {
-    "arith": ("elementwise",),
+    "arith": ("registry",),
     "bufferization": ("tensor",),
-    "linalg": ("linalg", "linalg_layout"),
-    "math": ("elementwise",),
-    "tensor": ("tensor", "tensor_shapes", "tensor_slices"),
-    "tosa": ("tosa", "tosa_shapes", "tosa_windows"),
+    "linalg": ("linalg", "linalg"),
+    "math": ("registry",),
+    "tensor": ("tensor", "tensor", "tensor"),
+    "tosa": ("tosa", "tosa", "tosa_windows"),
 }
 """The files of this folder that hold the rules of a dialect."""
 
@@ -99,3 +91,23 @@ def factor_rule(operation: Operation) -> FactorRule | None:
     if _touches_no_tensor(operation):
         return FactorRule((), ((),) * len(operation.operands), ((),) * len(operation.results))
     return None
+
+
+ARITH = """
+    addf addi addui_extended andi bitcast ceildivsi ceildivui cmpf cmpi constant convertf divf
+    divsi divui extf extsi extui floordivsi fptosi fptoui index_cast index_castui maximumf maxnumf
+    maxsi maxui minimumf minnumf minsi minui mulf muli mulsi_extended mului_extended negf ori remf
+    remsi remui scaling_extf scaling_truncf select shli shrsi shrui sitofp subf subi truncf trunci
+    uitofp xori
+""".split()
+MATH = """
+    absf absi acos acosh asin asinh atan atan2 atanh cbrt ceil clampf copysign cos cosh ctlz ctpop
+    cttz erf erfc exp exp2 expm1 floor fma fpowi ipowi isfinite isinf isnan isnormal log log10
+    log1p log2 powf round roundeven rsqrt sin sincos sinh sqrt tan tanh trunc
+""".split()
+
+
+@rule(*(f"arith.{name}" for name in ARITH), *(f"math.{name}" for name in MATH))
+def elementwise(operation: Operation) -> FactorRule | None:
+    """Each dimension of the result is one factor, shared with every operand."""
+    return elementwise_rule(operation)

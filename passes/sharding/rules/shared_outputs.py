@@ -18,7 +18,7 @@ from ....sharding.factors import Factor, FactorKind, FactorRule
 from ....sharding.projection import back, project
 from ....sharding.sharding import Sharding
 from .builder import integers
-from .tensor_slices import kept_dimensions, whole_dimensions
+from .tensor import kept_dimensions, whole_dimensions
 
 IN_PARALLEL = "scf.forall.in_parallel"
 INSERTION = "tensor.parallel_insert_slice"

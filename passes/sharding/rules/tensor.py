@@ -1,16 +1,19 @@
-"""Rules of `tensor` operations that make, copy, read or join whole tensors.
-
-`bufferization.alloc_tensor` is here too: it is a `tensor.empty` that bufferizes differently.
-"""
+"""Rules of `tensor` operations: whole tensors, reshapes, slices, insertions and padding."""
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
+from typing import cast
 
-from ....ir.tensor_types import tensor_shape
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr
+from xdsl.ir import Attribute, Operation
+
+from ....ir import attribute_access as rank_reduction
+from ....ir.attribute_access import attribute
+from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import FactorKind, FactorRule, Window
 from .builder import RuleBuilder, elementwise_rule, integer, integers
 from .registry import rule
+from .reshapes import reshape_rule
 
 
 @rule("tensor.empty", "tensor.generate", "tensor.splat", "bufferization.alloc_tensor")
@@ -20,7 +23,7 @@ def made(operation: Operation) -> FactorRule | None:
 
 
 @rule("tensor.cast", "tensor.bitcast")
-def cast(operation: Operation) -> FactorRule | None:
+def cast_rule(operation: Operation) -> FactorRule | None:
     """The dimensions stay; one side may know an extent that the other does not."""
     source, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
     if source is None or result is None or len(source) != len(result):
@@ -126,4 +129,209 @@ def gather(operation: Operation) -> FactorRule | None:
             builder.operand(0, dimension, factor)
             builder.result(0, position, factor)
             position += 1
+    return builder.build()
+
+
+def reassociation(operation: Operation) -> list[list[int]] | None:
+    """The groups of expanded dimensions, one per collapsed dimension."""
+    found = attribute(operation, "reassociation")
+    return None if found is None else [_numbers(group) for group in _elements(found)]
+
+
+def _elements(array: Attribute) -> tuple[Attribute, ...]:
+    return cast("ArrayAttr[Attribute]", array).data if isinstance(array, ArrayAttr) else ()
+
+
+def _numbers(array: Attribute) -> list[int]:
+    return [each.value.data for each in _elements(array) if isinstance(each, IntegerAttr)]
+
+
+@rule("tensor.collapse_shape")
+def collapse_shape(operation: Operation) -> FactorRule | None:
+    """Each expanded dimension is a factor, each collapsed one its group's."""
+    shape, groups = tensor_shape(operation.operands[0]), reassociation(operation)
+    if shape is None or groups is None:
+        return None
+    builder = RuleBuilder(operation)
+    factors = [builder.factor(size) for size in shape]
+    builder.operand_dimensions(0, [(factor,) for factor in factors])
+    builder.result_dimensions(0, [tuple(factors[d] for d in group) for group in groups])
+    return builder.build()
+
+
+@rule("tensor.expand_shape")
+def expand_shape(operation: Operation) -> FactorRule | None:
+    """As `collapse_shape`, the other way."""
+    shape, groups = tensor_shape(operation.results[0]), reassociation(operation)
+    if shape is None or groups is None:
+        return None
+    builder = RuleBuilder(operation)
+    factors = [builder.factor(size) for size in shape]
+    builder.operand_dimensions(0, [tuple(factors[d] for d in group) for group in groups])
+    builder.result_dimensions(0, [(factor,) for factor in factors])
+    return builder.build()
+
+
+@rule("tensor.reshape")
+def reshape(operation: Operation) -> FactorRule | None:
+    """What the shapes before and after have in common."""
+    return reshape_rule(operation)
+
+
+_WHOLE = FactorKind.NEED_REPLICATION
+
+
+def whole_dimensions(operation: Operation, full: Shape) -> list[bool] | None:
+    """Which dimensions of a tensor of shape `full` a slice takes whole.
+
+    As many elements as there are can only begin at 0, also where the offset is a value.
+    """
+    offsets = integers(operation, "static_offsets")
+    sizes = integers(operation, "static_sizes")
+    strides = integers(operation, "static_strides")
+    if offsets is None or sizes is None or strides is None:
+        return None
+    return [
+        offset in (0, DYNAMIC_INDEX) and stride == 1 and extent is not None and extent == size
+        for offset, size, stride, extent in zip(offsets, sizes, strides, full, strict=True)
+    ]
+
+
+def kept_dimensions(sizes: tuple[int, ...], slice_shape: Shape) -> list[int | None] | None:
+    """For each dimension that a slice is taken of, its position in the slice's type.
+
+    `None` for a dimension of size 1 that a rank-reducing slice drops; `None` altogether where
+    the shapes do not fit. Sizes known at run time are negative in `sizes`, `None` in the shape.
+    """
+    kept = rank_reduction.kept_dimensions(
+        sizes, [-1 if size is None else size for size in slice_shape]
+    )
+    if kept is None:
+        return None
+    return [kept.index(each) if each in kept else None for each in range(len(sizes))]
+
+
+@rule("tensor.extract_slice")
+def extract_slice(operation: Operation) -> FactorRule | None:
+    """Dimensions of the source pass through to the result, shifted if a part of them is taken.
+
+    Of one of which a single element is taken, at a place that is known, who has it sends it.
+    """
+    source, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
+    sizes, offsets = integers(operation, "static_sizes"), integers(operation, "static_offsets")
+    strides = integers(operation, "static_strides")
+    if source is None or result is None or sizes is None or offsets is None or strides is None:
+        return None
+    whole, kept = whole_dimensions(operation, source), kept_dimensions(sizes, result)
+    if whole is None or kept is None:
+        return None
+    builder = RuleBuilder(operation)
+    for dimension, extent in enumerate(source):
+        position = kept[dimension]
+        if whole[dimension] and position is not None:
+            factor = builder.factor(extent)
+            builder.operand(0, dimension, factor)
+            builder.result(0, position, factor)
+            continue
+        first, size, stride = offsets[dimension], sizes[dimension], strides[dimension]
+        if size == 1 and extent is not None and first >= 0:
+            builder.operand(0, dimension, builder.factor(extent, FactorKind.SELECTION))
+            continue
+        if position is not None and extent is not None and min(first, size, stride) >= 0:
+            # The factor is the part that is taken: the source is longer.
+            factor = builder.factor(size, FactorKind.PERMUTATION)
+            builder.operand(0, dimension, factor)
+            builder.result(0, position, factor)
+            builder.window(Window(0, dimension, extent, stride, first))
+            continue
+        builder.operand(0, dimension, builder.factor(extent, _WHOLE))
+        if position is not None:
+            builder.result(0, position, builder.factor(result[position], _WHOLE))
+    return builder.build()
+
+
+def _is_known(*numbers: int | None) -> bool:
+    """Whether numbers are known before the program runs: marks of others are negative."""
+    return all(number is not None and number >= 0 for number in numbers)
+
+
+LARGE = 2
+"""What covers less than one in so many elements of a destination is not split for it."""
+
+
+def fetched_part(operation: Operation, dimension: int) -> tuple[int, int, int] | None:
+    """Offset, size and stride of what is written of a dimension by who fetches it.
+
+    `None` if one of them is known at run time only, or if it is little.
+    """
+    extent = (tensor_shape(operation.operands[1]) or ())[dimension]
+    offsets, sizes = integers(operation, "static_offsets"), integers(operation, "static_sizes")
+    strides = integers(operation, "static_strides")
+    if extent is None or offsets is None or sizes is None or strides is None:
+        return None
+    offset, size, stride = offsets[dimension], sizes[dimension], strides[dimension]
+    if not _is_known(offset, size) or stride < 1 or size < 2 or size * stride * LARGE < extent:
+        return None
+    return offset, size, stride
+
+
+@rule("tensor.insert_slice")
+def insert_slice(operation: Operation) -> FactorRule | None:
+    """Dimensions of the destination that are written whole are shared by all three tensors.
+
+    Of one that is written in part a process writes what lies in its own shard. If it is known
+    what that is, and not little, the source is shifted against the destination; otherwise all of
+    it is needed.
+    """
+    source, destination = (tensor_shape(operand) for operand in operation.operands[:2])
+    sizes, strides = integers(operation, "static_sizes"), integers(operation, "static_strides")
+    if source is None or destination is None or sizes is None or strides is None:
+        return None
+    whole, kept = whole_dimensions(operation, destination), kept_dimensions(sizes, source)
+    if whole is None or kept is None:
+        return None
+    builder = RuleBuilder(operation)
+    for dimension, extent in enumerate(destination):
+        position = kept[dimension]
+        passes = whole[dimension] and position is not None
+        kind = _WHOLE
+        if passes:
+            kind = FactorKind.PASS_THROUGH
+        elif extent is not None and (strides[dimension] == 1 or fetched_part(operation, dimension)):
+            kind = FactorKind.PERMUTATION
+        factor = builder.factor(extent, kind)
+        builder.operand(1, dimension, factor)
+        builder.result(0, dimension, factor)
+        if position is not None:
+            fetched = passes or fetched_part(operation, dimension) is not None
+            own = factor if fetched else builder.factor(source[position], _WHOLE)
+            builder.operand(0, position, own)
+            part, length = fetched_part(operation, dimension), source[position]
+            if not passes and part is not None and length is not None and part[2] == 1:
+                builder.window(Window(0, position, length, first=-part[0]))
+    return builder.build()
+
+
+@rule("tensor.pad")
+def pad(operation: Operation) -> FactorRule | None:
+    """Dimensions without padding pass through; others are shifted."""
+    source, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
+    low, high = integers(operation, "static_low"), integers(operation, "static_high")
+    if source is None or result is None or low is None or high is None:
+        return None
+    builder = RuleBuilder(operation)
+    for dimension, (before, after) in enumerate(zip(source, result, strict=True)):
+        below, above = low[dimension], high[dimension]
+        if below == 0 and above == 0:
+            factor = builder.factor(after if before is None else before)
+            builder.operand(0, dimension, factor)
+            builder.result(0, dimension, factor)
+        elif before is not None and after is not None and min(below, above) >= 0:
+            factor = builder.factor(after, FactorKind.PERMUTATION)
+            builder.operand(0, dimension, factor)
+            builder.result(0, dimension, factor)
+            builder.window(Window(0, dimension, before, first=-below))
+        else:
+            builder.operand(0, dimension, builder.factor(before, _WHOLE))
+            builder.result(0, dimension, builder.factor(after, _WHOLE))
     return builder.build()

@@ -1,16 +1,20 @@
-"""Rules of elementwise `tosa` operations, of reductions and of matrix products."""
+"""Rules of `tosa` operations: elementwise, reductions, products, and those that move elements."""
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import Operation
 
 from ....ir.attribute_access import attribute
 from ....ir.tensor_types import tensor_shape
-from ....sharding.factors import FactorRule
-from .builder import RuleBuilder, elementwise_rule, integer
+from ....sharding.factors import FactorKind, FactorRule, Window
+from .builder import RuleBuilder, elementwise_rule, integer, integers
 from .combiners import combiner_of
 from .registry import rule
+from .reshapes import reshape_rule
+from .tensor import concat_rule
 
 ELEMENTWISE = """
     abs add arithmetic_right_shift bitwise_and bitwise_not bitwise_or bitwise_xor cast ceil clamp
@@ -97,4 +101,173 @@ def matmul(operation: Operation) -> FactorRule | None:
         1, [() if right[0] == 1 and result[0] != 1 else (batch,), (inner,), (column,)]
     )
     builder.result_dimensions(0, [(batch,), (row,), (column,)])
+    return builder.build()
+
+
+_WHOLE = FactorKind.NEED_REPLICATION
+
+
+@rule("tosa.transpose")
+def transpose(operation: Operation) -> FactorRule | None:
+    """Dimension `d` of the result is dimension `perms[d]` of the operand."""
+    shape, permutation = tensor_shape(operation.operands[0]), integers(operation, "perms")
+    if shape is None or permutation is None:
+        return None
+    builder = RuleBuilder(operation)
+    factors = [builder.factor(size) for size in shape]
+    builder.operand_dimensions(0, [(factor,) for factor in factors])
+    builder.result_dimensions(0, [(factors[dimension],) for dimension in permutation])
+    return builder.build()
+
+
+@rule("tosa.reshape")
+def reshape(operation: Operation) -> FactorRule | None:
+    """What the shapes before and after have in common."""
+    return reshape_rule(operation)
+
+
+@rule("tosa.concat")
+def concat(operation: Operation) -> FactorRule | None:
+    """All dimensions pass through; along the one that is joined, elements change places."""
+    return concat_rule(operation, integer(operation, "axis"))
+
+
+def constant_shape(operation: Operation, operand: int) -> tuple[int, ...] | None:
+    """The numbers of a `!tosa.shape` operand that is a constant."""
+    maker = operation.operands[operand].owner
+    if not isinstance(maker, Operation):
+        return None
+    values = attribute(maker, "values")
+    if not isinstance(values, DenseIntOrFPElementsAttr):
+        return None
+    return tuple(int(value) for value in values.get_values())
+
+
+Read = tuple[int, int]
+"""The element of the operand that the first of the result is, and the step to the next."""
+
+
+def _same_where(
+    operation: Operation, passes: Sequence[bool], reads: Sequence[Read | None] = ()
+) -> FactorRule | None:
+    """The rule of one tensor made from one of the same rank: some dimensions pass through.
+
+    Of the others some are read at other places, from which element on and in what strides `reads`
+    tells; the factor of these is the result's extent. The rest is needed whole.
+    """
+    before, after = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
+    if before is None or after is None or not len(before) == len(after) == len(passes):
+        return None
+    builder = RuleBuilder(operation)
+    for dimension, passing in enumerate(passes):
+        extent, made = before[dimension], after[dimension]
+        read = reads[dimension] if reads else None
+        if passing:
+            factor = builder.factor(extent)
+        elif read is not None and extent is not None and made is not None:
+            factor = builder.factor(made, FactorKind.PERMUTATION)
+            first, stride = read
+            builder.window(Window(0, dimension, extent, stride, first))
+        else:
+            builder.operand(0, dimension, builder.factor(before[dimension], _WHOLE))
+            builder.result(0, dimension, builder.factor(after[dimension], _WHOLE))
+            continue
+        builder.operand(0, dimension, factor)
+        builder.result(0, dimension, factor)
+    return builder.build()
+
+
+@rule("tosa.pad")
+def pad(operation: Operation) -> FactorRule | None:
+    """Dimensions without padding pass through; others are shifted."""
+    padding = constant_shape(operation, 1)
+    rank = len(tensor_shape(operation.operands[0]) or ())
+    if padding is None or len(padding) != 2 * rank:
+        return _same_where(operation, [False] * rank)
+    passes = [not any(padding[2 * d : 2 * d + 2]) for d in range(rank)]
+    return _same_where(operation, passes, [(-low, 1) for low in padding[::2]])
+
+
+@rule("tosa.slice")
+def slice_(operation: Operation) -> FactorRule | None:
+    """Dimensions that are taken whole pass through; others are shifted."""
+    shape, starts = tensor_shape(operation.operands[0]), constant_shape(operation, 1)
+    result = tensor_shape(operation.results[0])
+    if shape is None or result is None:
+        return None
+    if starts is None or None in result:
+        return _same_where(operation, [False] * len(shape))
+    passes = [
+        start == 0 and before is not None and before == after
+        for start, before, after in zip(starts, shape, result, strict=True)
+    ]
+    return _same_where(operation, passes, [(start, 1) for start in starts])
+
+
+@rule("tosa.tile")
+def tile(operation: Operation) -> FactorRule | None:
+    """Dimensions that are not repeated pass through."""
+    shape, multiples = tensor_shape(operation.operands[0]), constant_shape(operation, 1)
+    if shape is None:
+        return None
+    return _same_where(operation, [multiple == 1 for multiple in multiples or (0,) * len(shape)])
+
+
+@rule("tosa.reverse")
+def reverse(operation: Operation) -> FactorRule | None:
+    """Dimensions that are not reversed pass through; along the other, elements change places."""
+    shape, axis = tensor_shape(operation.operands[0]), integer(operation, "axis")
+    if shape is None or axis is None:
+        return None
+    passes = [dimension != axis for dimension in range(len(shape))]
+    return _same_where(
+        operation, passes, [None if size is None else (size - 1, -1) for size in shape]
+    )
+
+
+@rule("tosa.argmax")
+def argmax(operation: Operation) -> FactorRule | None:
+    """The searched dimension is needed whole, and is not in the result."""
+    shape, axis = tensor_shape(operation.operands[0]), integer(operation, "axis")
+    if shape is None or axis is None:
+        return None
+    builder = RuleBuilder(operation)
+    for dimension, size in enumerate(shape):
+        if dimension == axis:
+            builder.operand(0, dimension, builder.factor(size, _WHOLE))
+        else:
+            factor = builder.factor(size)
+            builder.operand(0, dimension, factor)
+            builder.result(0, dimension - (dimension > axis), factor)
+    return builder.build()
+
+
+@rule("tosa.gather")
+def gather(operation: Operation) -> FactorRule | None:
+    """`([n, whole, c], [n, w]) -> ([n, w, c])`."""
+    values, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
+    if values is None or result is None:
+        return None
+    builder = RuleBuilder(operation)
+    batch, row, channel = (builder.factor(size) for size in result)
+    table = builder.factor(values[1], _WHOLE)
+    builder.operand_dimensions(0, [(batch,), (table,), (channel,)])
+    builder.operand_dimensions(1, [(batch,), (row,)])
+    builder.result_dimensions(0, [(batch,), (row,), (channel,)])
+    return builder.build()
+
+
+@rule("tosa.scatter")
+def scatter(operation: Operation) -> FactorRule | None:
+    """`([n, whole, c], [n, whole], [n, whole, c]) -> ([n, whole, c])`."""
+    values, rows = tensor_shape(operation.operands[0]), tensor_shape(operation.operands[1])
+    if values is None or rows is None:
+        return None
+    builder = RuleBuilder(operation)
+    batch, channel = builder.factor(values[0]), builder.factor(values[2])
+    table, row = builder.factor(values[1], _WHOLE), builder.factor(rows[1], _WHOLE)
+    builder.operand_dimensions(0, [(batch,), (table,), (channel,)])
+    builder.operand_dimensions(1, [(batch,), (row,)])
+    builder.operand_dimensions(2, [(batch,), (row,), (channel,)])
+    builder.result_dimensions(0, [(batch,), (table,), (channel,)])
     return builder.build()

@@ -11,7 +11,7 @@ from mesh_opt.dialects.mesh import Mesh, MeshAxesArrayAttr
 from mesh_opt.dialects.shard import dialect as shard
 from mesh_opt.dialects.shard.attributes import ShardAxesArrayAttr, ShardReductionKindAttr
 from mesh_opt.dialects.shard.checks import find_grid
-from mesh_opt.passes.sharding.annotations import annotation_of
+from mesh_opt.passes.sharding.annotations.access import annotation_of
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.sharding import ReductionKind
 from xdsl.dialects.builtin import (

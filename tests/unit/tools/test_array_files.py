@@ -14,9 +14,9 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+from mesh_opt.ir.usage_error import UsageError
 from mesh_opt.tools import array_files, value_text
 from mesh_opt.tools.run_files import EXPECTED, read_inputs, read_values
-from mesh_opt.tools.usage_error import UsageError
 from xdsl.dialects.builtin import IntegerType, TensorType, bf16, f32, f64, i32
 
 FOUR = TensorType(f32, [4])

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fuzzing import limits
+from mesh_opt.ir.usage_error import UsageError
 from mesh_opt.tools.array_files import FileProblem
 from mesh_opt.tools.parameter_files import read_parameters
 from mesh_opt.tools.run_files import read_inputs
-from mesh_opt.tools.usage_error import UsageError
 from stored_parameters import archive, tensors
 from xdsl.dialects.builtin import TensorType, f32
 

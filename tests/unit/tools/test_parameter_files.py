@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from mesh_opt import api
 from mesh_opt.interpreter.parameters import Parameter
+from mesh_opt.ir.usage_error import UsageError
 from mesh_opt.tools.mesh_run import main
 from mesh_opt.tools.parameter_files import SAFETENSORS, read_parameters
-from mesh_opt.tools.usage_error import UsageError
 from stored_parameters import archive, tensors
 
 CASE = Path(__file__).parents[2] / "cases" / "encoding" / "c18b_param_two_uses.mlir"

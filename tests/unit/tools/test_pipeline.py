@@ -6,9 +6,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import pytest
-from mesh_opt.tools.pass_manager import build_root_steps, describe_steps
-from mesh_opt.tools.pass_options import build_pass, describe_pass
-from mesh_opt.tools.pipeline import PassEntry, PipelineError, parse_options, parse_pipeline
+from mesh_opt.passes.manager.pass_manager import build_root_steps, describe_steps
+from mesh_opt.passes.manager.pass_options import build_pass, describe_pass
+from mesh_opt.passes.manager.pipeline_text import (
+    PassEntry,
+    PipelineError,
+    parse_options,
+    parse_pipeline,
+)
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass

@@ -17,7 +17,7 @@ import pytest
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
-from mesh_opt.passes.sharding.annotations import SHARD, annotation_of
+from mesh_opt.passes.sharding.annotations.access import SHARD, annotation_of
 from mesh_opt.passes.sharding.rules.registry import factor_rule
 from mesh_opt.passes.sharding.shard_complete import ShardCompletePass
 from mesh_opt.passes.sharding.sharding_propagation import ShardingPropagationPass

@@ -9,7 +9,7 @@ from mesh_opt.passes.sharding.rules.builder import elementwise_rule
 from mesh_opt.passes.sharding.rules.registry import factor_rule, rule
 from mesh_opt.passes.sharding.rules.reshapes import common_factors
 from mesh_opt.passes.sharding.rules.rule_cache import RuleCache
-from mesh_opt.passes.sharding.rules.tensor_slices import kept_dimensions
+from mesh_opt.passes.sharding.rules.tensor import kept_dimensions
 from mesh_opt.tools.driver import new_context
 from xdsl.dialects.test import TestOp as UnknownOp
 from xdsl.ir import Operation

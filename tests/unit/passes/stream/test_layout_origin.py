@@ -9,7 +9,7 @@ import pytest
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
-from mesh_opt.passes.stream.layout_origin import LayoutOrigins
+from mesh_opt.passes.stream.analysis.layout_origin import LayoutOrigins
 from mesh_opt.passes.stream.specialize_encodings import SpecializeEncodingsPass
 from mesh_opt.tools.driver import new_context
 from xdsl.dialects.builtin import ModuleOp

@@ -1,0 +1,1 @@
+"""Operations on packed tensors inside of kernels."""

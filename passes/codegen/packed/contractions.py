@@ -1,0 +1,299 @@
+"""Contractions and convolutions of packed tensors, such as `linalg.mmt4d`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from math import prod
+from typing import TypeVar, cast
+
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+
+from ....dialects.iree_encoding.interfaces import Tensor
+from ....dialects.linalg.bodies import YieldOp
+from ....dialects.linalg.dialect import NAMED_CLASSES, GenericOp
+from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ....tiling.contractions import LHS, RESULT, RHS, ContractionOperand, DimensionMap, Role
+from ....tiling.packed_layouts import PackedLayout
+from ...encoding.analysis.contraction_matching import unsigned_factors
+from ...sizes.dimension_sizes import Size
+from .elementwise import copy_of
+from .values import PackedValues, typed
+
+WIDENED_BY_MULTIPLICATION = frozenset({"arith.extf", "arith.extsi", "arith.sitofp"})
+"""Conversions that `linalg.mmt4d` applies to its factors itself."""
+
+SizeT = TypeVar("SizeT", bound=Size | None)
+
+ROLES_OF = {LHS: (Role.M, Role.K), RHS: (Role.N, Role.K), RESULT: (Role.M, Role.N)}
+
+
+@dataclass(frozen=True, slots=True)
+class PackedOperand:
+    """A tensor of a contraction in tiles: the loops of its outer dimensions, and of its tiles."""
+
+    roles: dict[int, Role]
+    outer: tuple[int, ...]
+    tiles: dict[int, int]
+
+    def loops(self, role: Role) -> tuple[int, ...]:
+        """The outer loops of a role, in the order of the layout."""
+        return tuple(loop for loop in self.outer if self.roles[loop] is role)
+
+    def tile(self, role: Role) -> tuple[int, int] | None:
+        """The tiled loop of a role with its tile, `None` if the tensor has none."""
+        return next((item for item in self.tiles.items() if self.roles[item[0]] is role), None)
+
+
+def lower_contraction(
+    values: PackedValues, operation: Operation, layouts: tuple[PackedLayout, ...]
+) -> SSAValue | None:
+    """The packed result of a contraction of packed tensors.
+
+    `layouts` are those of the left, right and result tensors. `None` if the operation is no sum of
+    products, or its operands' layouts do not make one product of tiles.
+    """
+    view = structured_view(operation)
+    if view is None or len(view.inputs) != 2 or len(view.outputs) != 1 or not operation.results:
+        return None
+    maps = tuple(_dimension_map(map_) for map_ in view.maps)
+    roles = ContractionOperand(RESULT, (), maps, maps[RESULT]).roles()
+    if roles is None or unsigned_factors(view.body) is None:
+        return None
+    left, right, result = (
+        _packed(layout, map_, roles) for layout, map_ in zip(layouts, maps, strict=True)
+    )
+    if left is None or right is None or result is None:
+        return None
+    swapped = _fit(left, right, result)
+    if swapped is None:
+        return None
+    forms: list[SSAValue] = []
+    tensors = zip((*view.inputs, *view.outputs), (left, right, result), strict=True)
+    for index, (value, operand) in enumerate(tensors):
+        form = values.form(value, layouts[index])
+        if index != RESULT:
+            form = _widened(values, form, view, index)
+        forms.append(_as_matrix(values, form, operand, _sides(index, swapped)))
+    factors = [forms[RHS], forms[LHS]] if swapped else [forms[LHS], forms[RHS]]
+    batched = Role.BATCH in roles.values()
+    kind = NAMED_CLASSES["linalg.batch_mmt4d" if batched else "linalg.mmt4d"]
+    product = kind(factors, [forms[RESULT]])
+    product.location = operation.location
+    packed = values.builder.insert(product).results[0]
+    like = values.form(view.outputs[0], layouts[RESULT])
+    return _from_matrix(values, packed, like, result, _sides(RESULT, swapped))
+
+
+def _dimension_map(map_: AffineMap) -> DimensionMap:
+    return tuple(
+        result.position if isinstance(result, AffineDimExpr) else None for result in map_.results
+    )
+
+
+def _packed(
+    layout: PackedLayout, map_: DimensionMap, roles: dict[int, Role]
+) -> PackedOperand | None:
+    """What the dimensions of a packed tensor are; `None` if it is not in tiles."""
+    if not layout.inner_tiles:
+        return None
+    by_position = [loop for loop in map_ if loop is not None]
+    order = layout.outer_permutation or tuple(range(len(map_)))
+    tiles = zip(layout.inner_positions, layout.inner_tiles, strict=True)
+    return PackedOperand(
+        roles,
+        tuple(by_position[position] for position in order),
+        {by_position[position]: tile for position, tile in tiles},
+    )
+
+
+def _sides(index: int, swapped: bool) -> tuple[Role, Role]:
+    """The roles of the rows and columns of a tensor as a matrix."""
+    first, second = ROLES_OF[index]
+    return (second, first) if index == RESULT and swapped else (first, second)
+
+
+def _fit(left: PackedOperand, right: PackedOperand, result: PackedOperand) -> bool | None:
+    """Whether the result is transposed, `None` if these are no tiles of one product."""
+    if not _in_order(left, ROLES_OF[LHS]) or not _in_order(right, ROLES_OF[RHS]):
+        return None
+    swapped = not _in_order(result, ROLES_OF[RESULT])
+    if swapped and not _in_order(result, _sides(RESULT, swapped)):
+        return None
+    for role, one, other in (
+        (Role.BATCH, left, right),
+        (Role.BATCH, left, result),
+        (Role.M, left, result),
+        (Role.N, right, result),
+        (Role.K, left, right),
+    ):
+        if one.loops(role) != other.loops(role) or one.tile(role) != other.tile(role):
+            return None
+    return swapped
+
+
+def _in_order(operand: PackedOperand, sides: tuple[Role, ...]) -> bool:
+    """Whether outer dimensions and tiles come as a product of tiles wants them, batches first.
+
+    Each side that is there has exactly one tile.
+    """
+    loops = [loop for role in (Role.BATCH, *sides) for loop in operand.loops(role)]
+    tiled = [operand.roles[loop] for loop in operand.tiles]
+    return list(operand.outer) == loops and tiled == [role for role in sides if operand.loops(role)]
+
+
+def _as_matrix(
+    values: PackedValues, form: SSAValue, operand: PackedOperand, sides: tuple[Role, ...]
+) -> SSAValue:
+    """A packed tensor with one dimension each for batches, rows and columns, and their tiles.
+
+    Dimensions of one role are joined; a vector is a matrix with one row or column.
+    """
+    sizes = values.dimensions.sizes(form)
+    joined = _joined_groups(operand, sides)
+    if len(joined) != len(sizes):
+        form = values.collapse(form, _joined_sizes(sizes, joined), joined)
+    if all(operand.loops(role) for role in sides):
+        return form
+    shape, groups = _unit_shape(values.dimensions.sizes(form), operand, sides)
+    return values.expand(form, shape, groups)
+
+
+def _from_matrix(
+    values: PackedValues,
+    packed: SSAValue,
+    like: SSAValue,
+    operand: PackedOperand,
+    sides: tuple[Role, ...],
+) -> SSAValue:
+    """What `_as_matrix` made a matrix of, in the shape of a tensor."""
+    sizes = values.dimensions.sizes(like)
+    joined = _joined_groups(operand, sides)
+    if not all(operand.loops(role) for role in sides):
+        few = _joined_sizes(sizes, joined)
+        _, groups = _unit_shape(few, operand, sides)
+        packed = values.collapse(packed, few, groups)
+    return packed if len(joined) == len(sizes) else values.expand(packed, sizes, joined)
+
+
+def _joined_groups(operand: PackedOperand, sides: tuple[Role, ...]) -> list[list[int]]:
+    """The dimensions of a packed tensor by what they are joined to; each tile is alone."""
+    counts = [len(operand.loops(role)) for role in (Role.BATCH, *sides)]
+    counts = [count for count in counts if count] + [1] * len(operand.tiles)
+    ends = list(accumulate(counts))
+    return [list(range(end - count, end)) for count, end in zip(counts, ends, strict=True)]
+
+
+def _joined_sizes(sizes: Sequence[Size], groups: Sequence[Sequence[int]]) -> list[Size | None]:
+    """The sizes of joined dimensions, `None` where several are joined and one is dynamic."""
+    joined: list[Size | None] = []
+    for group in groups:
+        known = [size for index in group if isinstance(size := sizes[index], int)]
+        if len(known) == len(group):
+            joined.append(prod(known))
+        else:
+            joined.append(sizes[group[0]] if len(group) == 1 else None)
+    return joined
+
+
+def _unit_shape(
+    sizes: Sequence[SizeT], operand: PackedOperand, sides: tuple[Role, ...]
+) -> tuple[list[SizeT | int], list[list[int]]]:
+    """The shape with dimensions of size one, and which of its dimensions each one becomes."""
+    slots = [*([Role.BATCH] if operand.loops(Role.BATCH) else []), *sides]
+    given = iter(sizes)
+    is_real = [bool(operand.loops(role)) for role in (*slots, *sides)]
+    shape: list[SizeT | int] = [next(given) if real else 1 for real in is_real]
+    real = [index for index, there in enumerate(is_real) if there]
+    groups: list[list[int]] = [[] for _ in sizes]
+    for dimension in range(len(shape)):
+        # A unit dimension joins the real one in front of it, or the first one.
+        owner = max((i for i, place in enumerate(real) if place <= dimension), default=0)
+        groups[owner].append(dimension)
+    return shape, groups
+
+
+def _widened(values: PackedValues, form: SSAValue, view: StructuredView, index: int) -> SSAValue:
+    """A factor converted as the contraction's body does it, unless the product itself does."""
+    chain = _conversions(view.body, index)
+    if not chain or (len(chain) == 1 and chain[0].name in WIDENED_BY_MULTIPLICATION):
+        return form
+    source = cast(Tensor, form.type)
+    result_element = chain[-1].results[0].type
+    body = Block(arg_types=[source.element_type, result_element])
+    element: SSAValue = body.args[0]
+    for conversion in chain:
+        step = conversion.clone({conversion.operands[0]: element})
+        body.add_op(step)
+        element = step.results[0]
+    body.add_op(YieldOp(element))
+    rank = len(source.get_shape())
+    sizes = values.dimensions.sizes(form)
+    everywhere = AffineMap.identity(rank)
+    generic = GenericOp(
+        [form],
+        [values.empty_of(result_element, sizes)],
+        Region(body),
+        [everywhere, everywhere],
+        [IteratorType.PARALLEL] * rank,
+        [typed(result_element, sizes)],
+    )
+    return values.builder.insert(generic).results[0]
+
+
+def _conversions(body: Block, index: int) -> list[Operation]:
+    """The conversions of a factor on its way from the body's argument to the product, in order."""
+    chain: list[Operation] = []
+    value: SSAValue = body.args[index]
+    while True:
+        users = [use.operation for use in value.uses]
+        if len(users) != 1 or len(users[0].operands) != 1 or not users[0].results:
+            return chain
+        chain.append(users[0])
+        value = users[0].results[0]
+
+
+def lower_convolution(
+    values: PackedValues, operation: Operation, layouts: tuple[PackedLayout, ...]
+) -> SSAValue | None:
+    """The packed result of a sum of products of packed tensors, some of whose loops are tiled.
+
+    `layouts` are those of the two factors and the result. `None` if the operation is no sum of
+    products, nothing is tiled, or tensors do not cut the same loops into the same tiles.
+    """
+    view = structured_view(operation)
+    if view is None or len(view.inputs) != 2 or len(view.outputs) != 1 or not operation.results:
+        return None
+    if unsigned_factors(view.body) is None:
+        return None
+    tiles: dict[int, int] = {}
+    for map_, layout in zip(view.maps, layouts, strict=True):
+        for position, tile in zip(layout.inner_positions, layout.inner_tiles, strict=True):
+            loop = map_.results[position]
+            if not isinstance(loop, AffineDimExpr) or tiles.setdefault(loop.position, tile) != tile:
+                return None
+    loops = len(view.iterators)
+    inner = {loop: loops + number for number, loop in enumerate(tiles)}
+    maps: list[AffineMap] = []
+    for map_, layout in zip(view.maps, layouts, strict=True):
+        tiled = {map_.results[position] for position in layout.inner_positions}
+        used = {e.position for r in map_.results for e in r.dfs() if isinstance(e, AffineDimExpr)}
+        if {AffineExpr.dimension(loop) for loop in used & set(tiles)} != tiled:
+            return None
+        order = layout.outer_permutation or range(len(map_.results))
+        results = [map_.results[position] for position in order]
+        for position in layout.inner_positions:
+            loop = map_.results[position]
+            if isinstance(loop, AffineDimExpr):
+                results.append(AffineExpr.dimension(inner[loop.position]))
+        maps.append(AffineMap(loops + len(tiles), 0, tuple(results)))
+    if not tiles:
+        return None
+    tensors = zip((*view.inputs, *view.outputs), layouts, strict=True)
+    left, right, start = (values.form(value, layout) for value, layout in tensors)
+    iterators = [*view.iterators, *(view.iterators[loop] for loop in tiles)]
+    generic = GenericOp([left, right], [start], copy_of(view.body), maps, iterators)
+    generic.location = operation.location
+    return values.builder.insert(generic).results[0]

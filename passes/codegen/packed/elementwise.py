@@ -1,0 +1,189 @@
+"""Elementwise operations on packed tensors: the same body on the elements of tiles.
+
+Tiles may reach beyond the tensor. What an elementwise operation writes there does not matter, as
+long as nobody adds it up: so the factors of a contraction, whose K is summed over, are computed on
+packed tensors only if K has no padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+
+from ....dialects.linalg.dialect import GenericOp
+from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ....ir.tensor_types import ranked
+from ....tiling.packed_layouts import IDENTITY, PackedLayout
+from .values import PackedValues, layout_of_tiles, leaves_padding
+
+
+@dataclass(frozen=True, slots=True)
+class PackedLoops:
+    """A loop nest over tiles, by the result's layout: outer loops in its order, then its tiles."""
+
+    loops: int
+    outer: tuple[int, ...]
+    """The original loop of each outer loop."""
+    tiles: tuple[tuple[int, int], ...]
+    """The original loop and the size of each loop inside a tile."""
+
+    def outer_place(self, loop: int) -> int:
+        return self.outer.index(loop)
+
+    def inner_place(self, loop: int) -> int:
+        return len(self.outer) + [tiled for tiled, _ in self.tiles].index(loop)
+
+    def tile(self, loop: int) -> int | None:
+        return dict(self.tiles).get(loop)
+
+
+def lower_elementwise(
+    values: PackedValues, operation: Operation, layout: PackedLayout
+) -> list[SSAValue] | None:
+    """The packed results of an elementwise operation, all of them in one layout.
+
+    `None` if it is no such operation, or asks where it is.
+    """
+    if layout == IDENTITY:
+        return None
+    view = structured_view(operation)
+    if view is None:
+        return _lower_on_tensors(values, operation, layout)
+    loops = _packed_loops(view, layout)
+    if loops is None or any(op.name == "linalg.index" for op in view.body.walk()):
+        return None
+    operands: list[SSAValue] = []
+    maps: list[AffineMap] = []
+    for value, map_ in zip((*view.inputs, *view.outputs), view.maps, strict=True):
+        if not isinstance(value.type, TensorType):
+            operands.append(value)
+            maps.append(AffineMap(len(loops.outer) + len(loops.tiles), 0, ()))
+            continue
+        if not all(isinstance(result, AffineDimExpr) for result in map_.results):
+            return None
+        wanted = _operand_layout(values, value, map_, loops)
+        operands.append(values.form(value, wanted))
+        maps.append(_packed_map(map_, wanted, loops))
+    count = len(view.inputs)
+    generic = GenericOp(
+        operands[:count],
+        operands[count:],
+        copy_of(view.body),
+        maps,
+        [IteratorType.PARALLEL] * (len(loops.outer) + len(loops.tiles)),
+    )
+    generic.location = operation.location
+    return list(values.builder.insert(generic).results)
+
+
+def copy_of(body: Block) -> Region:
+    """A region with a copy of a block."""
+    region = Region()
+    if body.parent is not None:
+        body.parent.clone_into(region)
+    return region
+
+
+def _packed_loops(view: StructuredView, layout: PackedLayout) -> PackedLoops | None:
+    """The loops over tiles; `None` unless every loop runs over a dimension of all results."""
+    first = view.output_maps[0] if view.output_maps else None
+    if first is None or any(map_ != first for map_ in view.output_maps):
+        return None
+    if any(kind is not IteratorType.PARALLEL for kind in view.iterators):
+        return None
+    dimensions = [r.position for r in first.results if isinstance(r, AffineDimExpr)]
+    if sorted(dimensions) != list(range(len(view.iterators))):
+        return None
+    order = layout.outer_permutation or range(len(dimensions))
+    tiles = zip(layout.inner_positions, layout.inner_tiles, strict=True)
+    return PackedLoops(
+        len(dimensions),
+        tuple(dimensions[position] for position in order),
+        tuple((dimensions[position], tile) for position, tile in tiles),
+    )
+
+
+def _operand_layout(
+    values: PackedValues, value: SSAValue, map_: AffineMap, loops: PackedLoops
+) -> PackedLayout:
+    """A layout with the tiles of the loops: the operand's own if it has them, else the plainest."""
+    dimensions = [cast(AffineDimExpr, result).position for result in map_.results]
+    wanted = {
+        position: tile
+        for position, loop in enumerate(dimensions)
+        if (tile := loops.tile(loop)) is not None
+    }
+    held = values.held(value)
+    own = held.layout
+    if held.forms and dict(zip(own.inner_positions, own.inner_tiles, strict=True)) == wanted:
+        return own
+    if not wanted:
+        return IDENTITY
+    positions = sorted(wanted, key=lambda position: loops.inner_place(dimensions[position]))
+    outer = sorted(range(len(dimensions)), key=lambda p: loops.outer_place(dimensions[p]))
+    tiles = tuple(wanted[position] for position in positions)
+    return layout_of_tiles(PackedLayout(tuple(positions), tiles, tuple(outer)))
+
+
+def _packed_map(map_: AffineMap, layout: PackedLayout, loops: PackedLoops) -> AffineMap:
+    dimensions = [cast(AffineDimExpr, result).position for result in map_.results]
+    order = layout.outer_permutation or range(len(dimensions))
+    places = [loops.outer_place(dimensions[position]) for position in order]
+    places += [loops.inner_place(dimensions[position]) for position in layout.inner_positions]
+    results = tuple(AffineExpr.dimension(place) for place in places)
+    return AffineMap(len(loops.outer) + len(loops.tiles), 0, results)
+
+
+ON_TENSORS = frozenset({"arith", "math", "complex"})
+
+
+def _lower_on_tensors(
+    values: PackedValues, operation: Operation, layout: PackedLayout
+) -> list[SSAValue] | None:
+    """`arith.addf` and the like, which take tensors of equal shapes."""
+    if operation.name.partition(".")[0] not in ON_TENSORS or not operation.operands:
+        return None
+    operands = [
+        values.form(value, layout) if isinstance(value.type, TensorType) else value
+        for value in operation.operands
+    ]
+    tensors = [tensor for value in operands if (tensor := ranked(value)) is not None]
+    shape = tensors[0].get_shape()
+    results = [
+        TensorType(tensor.element_type, shape)
+        for result in operation.results
+        if (tensor := ranked(result)) is not None
+    ]
+    lowered = type(operation).create(
+        operands=operands,
+        result_types=results,
+        properties=dict(operation.properties),
+        attributes=dict(operation.attributes),
+    )
+    lowered.location = operation.location
+    return list(values.builder.insert(lowered).results)
+
+
+def sums_padding(
+    values: PackedValues, result: SSAValue, layout: PackedLayout, summed: Sequence[int] | None
+) -> bool:
+    """Whether somebody may add up what a packed tensor holds beyond its logical sizes.
+
+    `summed` are the dimensions that a contraction adds up; `None` if that is not known.
+    """
+    if summed is None:
+        return leaves_padding(values.sizes(result), layout)
+    tiles = [
+        (position, tile)
+        for position, tile in zip(layout.inner_positions, layout.inner_tiles, strict=True)
+        if position in summed
+    ]
+    if not tiles:
+        return False
+    positions, sizes = zip(*tiles, strict=True)
+    return leaves_padding(values.sizes(result), PackedLayout(positions, sizes))

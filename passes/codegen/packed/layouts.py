@@ -1,0 +1,140 @@
+"""The layouts that the tensors of a kernel have: their own settled ones, or those of its target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation
+
+from ....dialects.hal.affinities import solver_of
+from ....dialects.hal.targets import ExecutableTargetAttr
+from ....dialects.iree_encoding.interfaces import (
+    ContractionEncoding,
+    ConvolutionEncoding,
+    EncodingError,
+    EncodingSolverInterface,
+    LayoutInterface,
+    Tensor,
+    TensorEncoding,
+    tensor_encoding,
+)
+from ....dialects.stream.affinity import affinity_of
+from ....ir.diagnostics import Note, OperationError
+from ....ir.host_programs import host_operations
+from ....ir.structural_hash import AttributeNumbers
+from ....tiling.contractions import RESULT, Role
+from ....tiling.packed_layouts import IDENTITY, PackedLayout
+from ....tiling.storage_sizes import settled_tiles
+from ...stream.analysis.affinity_analysis import AffinityAnalysis
+from ...stream.kernels.exports import entry_points
+
+TARGET = "hal.executable.target"
+"""On a function: the target that it is compiled for."""
+
+
+class KernelSolvers:
+    """Which solvers lay out the tensors of each executable: those of the devices that run it."""
+
+    def __init__(self, context: Context, module: ModuleOp) -> None:
+        analysis = AffinityAnalysis(context, module, AttributeNumbers())
+        self._solvers: dict[str, tuple[EncodingSolverInterface, ...]] = {}
+        for operation in host_operations(module):
+            for entry in entry_points(operation):
+                name = entry.root_reference.data
+                affinity = affinity_of(operation)
+                if name in self._solvers or affinity is None:
+                    continue
+                targets = analysis.targets(affinity, operation)
+                self._solvers[name] = tuple(dict.fromkeys(target.solver for target in targets))
+
+    def of_executable(self, name: str) -> tuple[EncodingSolverInterface, ...]:
+        """The solvers; none if nobody dispatches the executable."""
+        return self._solvers.get(name, ())
+
+
+def target_solver(function: Operation) -> tuple[EncodingSolverInterface, ...]:
+    """The solver of the target that a function names itself."""
+    target = function.attributes.get(TARGET)
+    if not isinstance(target, ExecutableTargetAttr):
+        return ()
+    return (solver_of(target),)
+
+
+class KernelLayouts:
+    """The layouts of the tensor types of one kernel."""
+
+    def __init__(self, solvers: tuple[EncodingSolverInterface, ...]) -> None:
+        self.solvers = solvers
+        self._layouts: dict[Attribute, PackedLayout] = {}
+
+    def lowering_solver(self) -> EncodingSolverInterface | None:
+        """The target's solver, if it lowers operations in its own way."""
+        if len(self.solvers) != 1:
+            return None
+        (solver,) = self.solvers
+        own = type(solver).materialize is not EncodingSolverInterface.materialize
+        return solver if own else None
+
+    def layout(self, type_: Attribute, operation: Operation) -> PackedLayout:
+        """How tensors of a type are packed, with tiles that are numbers.
+
+        Raises `OperationError` if that is open and nothing tells the target.
+        """
+        encoding = tensor_encoding(type_)
+        if encoding is None:
+            return IDENTITY
+        if type_ not in self._layouts:
+            found = self._find(cast(Tensor, type_), encoding, operation)
+            self._layouts[type_] = IDENTITY if found.is_identity else settled_tiles(found)
+        return self._layouts[type_]
+
+    def _find(self, tensor: Tensor, encoding: TensorEncoding, operation: Operation) -> PackedLayout:
+        layouts: Sequence[LayoutInterface] = encoding.layouts()
+        if encoding.is_open:
+            layouts = self.solvers
+            if not layouts:
+                raise OperationError(
+                    operation,
+                    f"has a tensor whose layout is open, {tensor}, in a kernel that no device runs",
+                    [
+                        Note(
+                            "data-tile makes kernels for devices; a function may also name its "
+                            f"target itself, as '{TARGET}'"
+                        )
+                    ],
+                )
+        try:
+            ways = {(one.packed_layout(tensor), one.storage_formula(tensor)) for one in layouts}
+        except EncodingError as error:
+            raise OperationError(
+                operation, f"has a tensor without a layout, {tensor}: {error}"
+            ) from error
+        # Targets that disagree have had their layouts cancelled everywhere.
+        return next(iter(ways))[0] if len(ways) == 1 else IDENTITY
+
+
+def summed_dimensions(type_: Attribute) -> tuple[int, ...] | None:
+    """Which dimensions of an encoded tensor a contraction adds up; `None` if nothing tells."""
+    encoding = tensor_encoding(type_)
+    if isinstance(encoding, ConvolutionEncoding):
+        convolution = encoding.convolution_operand()
+        if convolution is not None and convolution.index == RESULT:
+            return ()
+    if not isinstance(encoding, ContractionEncoding):
+        return None
+    operand = encoding.contraction_operand()
+    roles = None if operand is None else operand.roles()
+    if operand is None or roles is None:
+        return None
+    if operand.index == RESULT:
+        return ()
+    return tuple(_positions(operand.tensor_map, roles))
+
+
+def _positions(map_: tuple[int | None, ...], roles: dict[int, Role]) -> Iterator[int]:
+    for position, loop in enumerate(map_):
+        if loop is None or roles.get(loop) is Role.K:
+            yield position

@@ -1,0 +1,299 @@
+"""The tensors of a kernel in whatever layouts its operations want them in.
+
+A tensor is made once, in the form in which its maker gives it. Whoever wants another form asks for
+it here, and gets a `linalg.pack` or `linalg.unpack` in front of itself. So relayouts are exactly
+where layouts differ: between a binding and the kernel's own layout, and at the ends of encoded
+stretches of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.dialects.arith import CeilDivSIOp
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    IntegerAttr,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.tensor import CastOp, CollapseShapeOp, EmptyOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ....dialects.iree_encoding.interfaces import Tensor, plain
+from ....dialects.linalg.packing import PackOp, UnpackOp
+from ....dialects.linalg.region_ops import TransposeOp
+from ....dialects.tensor.reshapes import ExpandShapeOp
+from ....ir.diagnostics import OperationError
+from ....ir.index import constant_index
+from ....ir.locations import builder_before
+from ....ir.tensor_types import ranked, shape_of
+from ....tiling.packed_layouts import IDENTITY, PackedLayout
+from ...sizes.dimension_sizes import DimensionSizes, Size
+from ...stream.conversion.stored_tensors import zero_of
+
+Maker = Callable[[PackedLayout], SSAValue]
+"""Makes a tensor in a layout from nothing, as `tensor.empty` can."""
+
+
+@dataclass(slots=True)
+class HeldTensor:
+    """A tensor in the forms that have been made of it; the first is the original."""
+
+    tensor: Tensor
+    """Its logical type, without an encoding."""
+    sizes: tuple[Size, ...]
+    forms: dict[PackedLayout, SSAValue] = field(default_factory=dict[PackedLayout, SSAValue])
+    make: Maker | None = None
+
+    @property
+    def layout(self) -> PackedLayout:
+        """The layout of the original; that of a tensor made on demand is none in particular."""
+        return next(iter(self.forms), IDENTITY)
+
+
+class PackedValues:
+    """The tensors of one kernel. Forms are made in front of the operation at hand."""
+
+    def __init__(self) -> None:
+        self.dimensions = DimensionSizes()
+        self._held: dict[SSAValue, HeldTensor] = {}
+        self._counts: dict[tuple[SSAValue, int, Block | None], SSAValue] = {}
+        self._operation: Operation | None = None
+
+    def move_to(self, operation: Operation) -> None:
+        """Make forms in front of this operation from now on."""
+        self._operation = operation
+
+    @property
+    def operation(self) -> Operation:
+        """The operation at hand."""
+        if self._operation is None:
+            raise ValueError("no operation is at hand yet")
+        return self._operation
+
+    @property
+    def builder(self) -> Builder:
+        """Inserts in front of the operation at hand."""
+        return builder_before(self.operation)
+
+    def held(self, value: SSAValue) -> HeldTensor:
+        """What is known of a tensor; one that was never encoded is what it is."""
+        if value not in self._held:
+            tensor = ranked(value)
+            if tensor is None:
+                raise OperationError(self.operation, f"expects a ranked tensor, found {value.type}")
+            sizes = self.dimensions.sizes(value)
+            self._held[value] = HeldTensor(plain(tensor), sizes, {IDENTITY: value})
+        return self._held[value]
+
+    def hold(self, value: SSAValue, held: HeldTensor) -> None:
+        """Note what stands for a value from now on."""
+        self._held[value] = held
+
+    def hold_form(self, value: SSAValue, layout: PackedLayout, form: SSAValue) -> None:
+        """Note the one form that a value has been made in."""
+        tensor = cast(Tensor, value.type)
+        sizes = self.sizes(value)
+        self._held[value] = HeldTensor(plain(tensor), sizes, {layout: form})
+
+    def sizes(self, value: SSAValue) -> tuple[Size, ...]:
+        """The logical sizes of a tensor."""
+        held = self._held.get(value)
+        return held.sizes if held is not None else self.dimensions.sizes(value)
+
+    def form(self, value: SSAValue, layout: PackedLayout) -> SSAValue:
+        """A tensor in a layout: outer dimensions, then tiles, not swizzled."""
+        held = self.held(value)
+        layout = layout_of_tiles(layout)
+        if layout not in held.forms:
+            made = self._make(held, layout)
+            if held.forms and self._is_local(held):
+                held.forms[layout] = made
+            return made
+        return held.forms[layout]
+
+    def _is_local(self, held: HeldTensor) -> bool:
+        """Whether what is made here can be used wherever the original can."""
+        original = next(iter(held.forms.values()))
+        owner = original.owner
+        block = owner.parent if isinstance(owner, Operation) else owner
+        return block is self.operation.parent
+
+    def _make(self, held: HeldTensor, layout: PackedLayout) -> SSAValue:
+        if held.make is not None:
+            return held.make(layout)
+        original = held.layout
+        value = held.forms.get(IDENTITY)
+        if value is None:
+            value = self._unpack(held, held.forms[original], original)
+            if self._is_local(held):
+                held.forms[IDENTITY] = value
+        return value if layout == IDENTITY else self._pack(held, value, layout)
+
+    # Relayouts
+
+    def empty(self, tensor: Tensor, sizes: Sequence[Size], layout: PackedLayout) -> SSAValue:
+        """A packed tensor without contents."""
+        shape = self.packed_sizes(sizes, layout)
+        return self.empty_of(tensor.element_type, shape)
+
+    def empty_of(self, element: Attribute, shape: Sequence[Size]) -> SSAValue:
+        """A tensor without contents of a shape."""
+        dynamic = [size for size in shape if isinstance(size, SSAValue)]
+        return self.builder.insert(EmptyOp(dynamic, typed(element, shape))).tensor
+
+    def packed_sizes(self, sizes: Sequence[Size], layout: PackedLayout) -> list[Size]:
+        """The sizes of a packed tensor, given the logical ones."""
+        outer = list(sizes)
+        for position, tile in zip(layout.inner_positions, layout.inner_tiles, strict=True):
+            outer[position] = self._tile_count(outer[position], tile)
+        order = layout.outer_permutation or range(len(outer))
+        return [*(outer[dimension] for dimension in order), *layout.inner_tiles]
+
+    def _tile_count(self, size: Size, tile: int) -> Size:
+        if isinstance(size, int):
+            return -(-size // tile)
+        if tile == 1:
+            return size
+        key = size, tile, self.operation.parent
+        if key not in self._counts:
+            builder = self.builder
+            count = CeilDivSIOp(size, constant_index(tile, builder))
+            self._counts[key] = builder.insert(count).result
+        return self._counts[key]
+
+    def _pack(self, held: HeldTensor, value: SSAValue, layout: PackedLayout) -> SSAValue:
+        empty = self.empty(held.tensor, held.sizes, layout)
+        padding = None
+        if leaves_padding(held.sizes, layout):
+            padding = zero_of(held.tensor.element_type, self.builder)
+        pack = PackOp(
+            value,
+            empty,
+            layout.inner_positions,
+            layout.inner_tiles,
+            _listed_permutation(layout),
+            padding,
+        )
+        return self.builder.insert(pack).result
+
+    def _unpack(self, held: HeldTensor, value: SSAValue, layout: PackedLayout) -> SSAValue:
+        empty = self.empty(held.tensor, held.sizes, IDENTITY)
+        unpack = UnpackOp(
+            value, empty, layout.inner_positions, layout.inner_tiles, _listed_permutation(layout)
+        )
+        result = self.builder.insert(unpack).result
+        if result.type != held.tensor:
+            # A size that the type leaves open is known here, or the reverse.
+            return self.cast(result, held.tensor)
+        return result
+
+    def cast(self, value: SSAValue, tensor: Tensor) -> SSAValue:
+        """The same tensor under a type that knows other sizes of it."""
+        operation = CastOp.create(operands=[value], result_types=[tensor])
+        return self.builder.insert(operation).results[0]
+
+    # Swizzles: only in memory
+
+    def from_memory(self, value: SSAValue, sizes: Sequence[Size], layout: PackedLayout) -> SSAValue:
+        """Tiles whose elements were in a swizzled order, in their plain order."""
+        swizzle = layout.swizzle
+        if swizzle is None:
+            return value
+        outer = self.packed_sizes(sizes, layout)[: -len(layout.inner_tiles)]
+        factors = [factor.size for group in swizzle.expand_shape for factor in group]
+        inverse = [swizzle.permutation.index(index) for index in range(len(factors))]
+        rank = len(outer)
+        order = [*range(rank), *(rank + index for index in inverse)]
+        element = cast(Tensor, value.type).element_type
+        empty = self.empty_of(element, [*outer, *factors])
+        moved = self.builder.insert(TransposeOp(value, empty, order)).results[0]
+        return self.collapse(moved, [*outer, *layout.inner_tiles], _factor_groups(rank, layout))
+
+    def to_memory(self, value: SSAValue, sizes: Sequence[Size], layout: PackedLayout) -> SSAValue:
+        """Tiles with their elements in the swizzled order of memory."""
+        swizzle = layout.swizzle
+        if swizzle is None:
+            return value
+        outer = self.packed_sizes(sizes, layout)[: -len(layout.inner_tiles)]
+        factors = [factor.size for group in swizzle.expand_shape for factor in group]
+        element = cast(Tensor, value.type).element_type
+        rank = len(outer)
+        expanded = self.expand(value, [*outer, *factors], _factor_groups(rank, layout))
+        order = [*range(rank), *(rank + index for index in swizzle.permutation)]
+        empty = self.empty_of(element, [*outer, *(factors[index] for index in swizzle.permutation)])
+        return self.builder.insert(TransposeOp(expanded, empty, order)).results[0]
+
+    def expand(
+        self, value: SSAValue, shape: Sequence[Size], groups: Sequence[Sequence[int]]
+    ) -> SSAValue:
+        """A tensor with dimensions split into several."""
+        result = typed(cast(Tensor, value.type).element_type, shape)
+        return self.builder.insert(ExpandShapeOp(value, shape, groups, result)).result
+
+    def collapse(
+        self, value: SSAValue, shape: Sequence[Size | None], groups: list[list[int]]
+    ) -> SSAValue:
+        """A tensor with groups of dimensions joined to one each; `None` is any dynamic size."""
+        result = typed(cast(Tensor, value.type).element_type, shape)
+        operation = CollapseShapeOp.create(
+            operands=[value],
+            result_types=[result],
+            properties={"reassociation": reassociation(groups)},
+        )
+        return self.builder.insert(operation).results[0]
+
+
+def layout_of_tiles(layout: PackedLayout) -> PackedLayout:
+    """A layout without the order inside its tiles; one form for all that change nothing."""
+    if layout.is_identity:
+        return IDENTITY
+    return PackedLayout(layout.inner_positions, layout.inner_tiles, layout.outer_permutation)
+
+
+def leaves_padding(sizes: Sequence[Size], layout: PackedLayout) -> bool:
+    """Whether tiles may reach beyond a tensor of some sizes."""
+    for position, tile in zip(layout.inner_positions, layout.inner_tiles, strict=True):
+        size = sizes[position]
+        if tile != 1 and (not isinstance(size, int) or size % tile):
+            return True
+    return False
+
+
+def memory_type(tensor: Tensor, layout: PackedLayout) -> Tensor:
+    """The type of a packed tensor in memory, where tiles may be swizzled."""
+    shape = list(layout.packed_shape(shape_of(tensor)))
+    if layout.swizzle is not None:
+        factors = [factor.size for group in layout.swizzle.expand_shape for factor in group]
+        shape[-len(layout.inner_tiles) :] = [factors[i] for i in layout.swizzle.permutation]
+    return TensorType(tensor.element_type, [DYNAMIC_INDEX if n is None else n for n in shape])
+
+
+def typed(element: Attribute, shape: Sequence[Size | None]) -> Tensor:
+    """The type of a tensor of some sizes."""
+    return TensorType(element, [size if isinstance(size, int) else DYNAMIC_INDEX for size in shape])
+
+
+def reassociation(groups: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
+    """Groups of dimensions as reshapes list them."""
+    return ArrayAttr(ArrayAttr(IntegerAttr(each, i64) for each in group) for group in groups)
+
+
+def _factor_groups(rank: int, layout: PackedLayout) -> list[list[int]]:
+    groups = [[dimension] for dimension in range(rank)]
+    start = rank
+    for group in layout.swizzle.expand_shape if layout.swizzle is not None else ():
+        groups.append(list(range(start, start + len(group))))
+        start += len(group)
+    return groups
+
+
+def _listed_permutation(layout: PackedLayout) -> tuple[int, ...]:
+    """The outer order, left out where it is the natural one."""
+    order = layout.outer_permutation
+    return () if order == tuple(range(len(order))) else order

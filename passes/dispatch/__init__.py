@@ -1,0 +1,1 @@
+"""From tensor operations to dispatches of kernels."""

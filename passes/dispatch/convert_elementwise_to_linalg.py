@@ -1,0 +1,82 @@
+"""Element-by-element operations on tensors become loops over their elements.
+
+    %r = arith.addf %a, %b : tensor<4xf32>
+
+becomes a `linalg.generic` that adds one element to another. Constants stay: they are data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
+from xdsl.dialects.tensor import EmptyOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from ...dialects.iree_encoding.interfaces import Tensor
+from ...dialects.linalg.bodies import YieldOp
+from ...dialects.linalg.dialect import GenericOp
+from ...dialects.linalg.structured_view import IteratorType
+from ...ir.attribute_access import element_type
+from ...ir.host_programs import host_operations
+from ...ir.locations import builder_before
+from ..sizes.dimension_sizes import DimensionSizes
+
+DIALECTS = frozenset({"arith", "complex", "math"})
+NOT_ELEMENTWISE = frozenset({"arith.constant", "complex.constant"})
+
+
+@dataclass(frozen=True)
+class ConvertElementwiseToLinalgPass(ModulePass):
+    """Turn elementwise operations on tensors into `linalg.generic`."""
+
+    name = "convert-elementwise-to-linalg"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        sizes = DimensionSizes()
+        for operation in tuple(host_operations(op)):
+            if is_elementwise_on_tensors(operation):
+                Rewriter.replace_op(operation, [], [_convert(operation, sizes)])
+
+
+def is_elementwise_on_tensors(operation: Operation) -> bool:
+    """Whether an operation maps scalars to a scalar, and is used on tensors."""
+    if operation.name.partition(".")[0] not in DIALECTS or operation.name in NOT_ELEMENTWISE:
+        return False
+    return len(operation.results) == 1 and isinstance(operation.results[0].type, TensorType)
+
+
+def _convert(operation: Operation, sizes: DimensionSizes) -> SSAValue:
+    """The same on each element. Operands that are no tensors (a condition) are the same for all."""
+    result = cast(Tensor, operation.results[0].type)
+    shape = result.get_shape()
+    like = next(value for value in operation.operands if isinstance(value.type, TensorType))
+    dims = [sizes.value(like, index) for index, size in enumerate(shape) if size == DYNAMIC_INDEX]
+    builder = builder_before(operation)
+    empty = builder.insert(EmptyOp(dims, result)).tensor
+    body = Block(arg_types=[element_type(value.type) for value in (*operation.operands, empty)])
+    scalar = type(operation).create(
+        operands=body.args[:-1],
+        result_types=[result.element_type],
+        properties=dict(operation.properties),
+        attributes=dict(operation.attributes),
+    )
+    body.add_ops([scalar, YieldOp(scalar.results[0])])
+    everywhere = AffineMap.identity(len(shape))
+    maps = [
+        everywhere if isinstance(value.type, TensorType) else AffineMap(len(shape), 0, ())
+        for value in operation.operands
+    ]
+    generic = GenericOp(
+        operation.operands,
+        [empty],
+        Region(body),
+        [*maps, everywhere],
+        [IteratorType.PARALLEL] * len(shape),
+    )
+    return builder.insert(generic).results[0]

@@ -1,0 +1,310 @@
+"""Form dispatches: what computes tensors moves to executables, and a host program is left.
+
+Operations are fused into groups, each group becomes a kernel of a `flow.executable`, and the
+function dispatches it. What is left on the host is what decides and moves: control flow, numbers,
+transfers, globals. Encodings that are set or unset apart from any computation become
+`flow.tensor.encode`; reshapes become `flow.tensor.reshape`, which costs nothing.
+
+A tensor that an operation on another device reads is moved there first. That is remarked: a
+program that says `flow.tensor.transfer` itself says where it wants to pay for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.tensor import EmptyOp
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...dialects.flow.dialect import TensorEncodeOp, TensorReshapeOp, TensorTransferOp
+from ...dialects.iree_encoding.interfaces import tensor_encoding
+from ...dialects.iree_encoding.respelling import spelling_of
+from ...dialects.linalg.structured_view import structured_view
+from ...dialects.stream.affinity import AFFINITY
+from ...ir.diagnostics import OperationError, remark
+from ...ir.effects import only_computes
+from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
+from ...ir.locations import builder_before, replace_by
+from ...ir.tensor_types import ranked
+from ..sharding.import_annotations import import_mesh
+from ..sizes.dimension_sizes import DimensionSizes
+from ..stream.analysis.device_placement import (
+    CARRIERS,
+    LOAD,
+    MOVES,
+    STORE,
+    DevicePlacement,
+    boundary_affinity,
+    carried_to,
+)
+from .fusion.groups import (
+    ENCODES,
+    RESHAPES,
+    Group,
+    Grouping,
+    is_collective,
+    is_computation,
+    is_copied,
+    repeated_broadcasts,
+)
+from .fusion.kernel_outlining import KernelOutliner
+from .fusion.outline_dispatch_regions import inline_regions, outline_workgroups
+
+UNUSED_READS = frozenset({*MOVES, LOAD})
+"""Operations that do nothing if nobody reads their results."""
+
+CATEGORY = "dispatch"
+"""The category of remarks about dispatches."""
+
+
+@dataclass(frozen=True)
+class FormDispatchesPass(ModulePass):
+    """Turn tensor programs into executables and a host program that dispatches them."""
+
+    name = "form-dispatches"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        import_mesh(op)
+        functions = [operation for operation in op.body.block.ops if _is_program(operation)]
+        sizes = DimensionSizes()
+        outliner = KernelOutliner(op, spelling_of(op))
+        formed = {function: inline_regions(function) for function in functions}
+        for function in functions:
+            outline_workgroups(function, outliner)
+            remove_unused(function)
+            for block in blocks_of(function):
+                sizes.resolve(block)
+                free_destinations(block, sizes)
+                size_collectives(block, sizes)
+        placement = DevicePlacement(ctx, op)
+        placement.write_down_globals()
+        for function in functions:
+            place_operands(function, placement, sizes)
+        placement = DevicePlacement(ctx, op)
+        for function in functions:
+            form_dispatches(function, placement, outliner, sizes, formed[function])
+
+
+def _is_program(operation: Operation) -> bool:
+    return operation.name in FUNCTIONS_AND_INITIALIZERS and bool(operation.regions[0].blocks)
+
+
+def blocks_of(function: Operation) -> list[Block]:
+    """All blocks of a function's host program; those inside of computations are not its own."""
+    found: list[Block] = []
+    stack = [block for region in function.regions for block in region.blocks]
+    while stack:
+        block = stack.pop()
+        found.append(block)
+        for operation in block.ops:
+            if not is_computation(operation):
+                stack += [inner for region in operation.regions for inner in region.blocks]
+    return found
+
+
+def free_destinations(block: Block, sizes: DimensionSizes) -> None:
+    """Write results that overwrite all of a tensor to an empty one: nothing waits for the other."""
+    for operation in tuple(block.ops):
+        view = structured_view(operation)
+        if view is None or not operation.results:
+            continue
+        arguments = view.body.args[len(view.inputs) :]
+        for index, (value, argument) in enumerate(zip(view.outputs, arguments, strict=True)):
+            tensor, map_ = ranked(value), view.output_maps[index]
+            if argument.uses or tensor is None or not map_.is_projected_permutation():
+                continue
+            if isinstance(value, OpResult) and value.op.name == "tensor.empty":
+                continue
+            empty = EmptyOp(sizes.dynamic_sizes(value), tensor)
+            builder_before(operation).insert(empty)
+            operation.operands[len(view.inputs) + index] = empty.tensor
+
+
+def size_collectives(block: Block, sizes: DimensionSizes) -> None:
+    """Ask for what collectives give while devices are still to be placed: it may compute."""
+    for operation in tuple(block.ops):
+        if is_collective(operation):
+            for result in operation.results:
+                sizes.dynamic_sizes(result)
+
+
+# Places
+
+
+def place_operands(function: Operation, placement: DevicePlacement, sizes: DimensionSizes) -> None:
+    """Bring every tensor to where it is read."""
+    brought: dict[tuple[SSAValue, Attribute, Block, bool], SSAValue] = {}
+    for block in blocks_of(function):
+        for operation in tuple(block.ops):
+            for reader, index, place in tensors_wanted(operation, function, placement):
+                operand = reader.operands[index]
+                key = operand, place, block, is_computation(operation)
+                if key not in brought:
+                    brought[key] = _bring(operand, place, operation, placement, sizes)
+                reader.operands[index] = brought[key]
+
+
+def tensors_wanted(
+    operation: Operation, function: Operation, placement: DevicePlacement
+) -> Iterator[tuple[Operation, int, Attribute]]:
+    """The tensors that an operation reads: which operand of what, and where it has to be.
+
+    Those that a computation reads inside of its body are among them.
+    """
+    for index, (operand, place) in enumerate(
+        zip(operation.operands, places_wanted(operation, function, placement), strict=True)
+    ):
+        if place is not None and isinstance(operand.type, TensorType):
+            yield operation, index, place
+    place = placement.runs_on(operation) if is_computation(operation) else None
+    if place is None:
+        return
+    for region in operation.regions:
+        for inner in region.walk():
+            for index, operand in enumerate(inner.operands):
+                if isinstance(operand.type, TensorType) and not operation.is_ancestor(
+                    operand.owner
+                ):
+                    yield inner, index, place
+
+
+def places_wanted(
+    operation: Operation, function: Operation, placement: DevicePlacement
+) -> list[Attribute | None]:
+    """Where an operation needs each of its operands, `None` where that does not matter."""
+    count = len(operation.operands)
+    if operation.name.endswith(".return") and operation.parent_op() is function:
+        return [
+            boundary_affinity(function, "res_attrs", index) or placement.of(operand)
+            for index, operand in enumerate(operation.operands)
+        ]
+    if operation.name == STORE:
+        return [placement.of_global(operation)]
+    if operation.name in CARRIERS:
+        carried = (carried_to(operation, index) for index in range(count))
+        return [placement.of(values[0]) if values else None for values in carried]
+    if operation.name == "flow.dispatch" or (
+        is_computation(operation) and not is_copied(operation)
+    ):
+        return [placement.runs_on(operation)] * count
+    return [None] * count
+
+
+def _bring(
+    value: SSAValue,
+    place: Attribute,
+    reader: Operation,
+    placement: DevicePlacement,
+    sizes: DimensionSizes,
+) -> SSAValue:
+    """A tensor on the device of a reader."""
+    if placement.is_flexible(value):
+        owner = cast(OpResult, value).op
+        if is_copied(owner) if is_computation(reader) else placement.runs_on(owner) == place:
+            # It is made there anyhow: a kernel makes what is copied itself.
+            return value
+        copy = owner.clone()
+        copy.attributes[AFFINITY] = place
+        Builder(InsertPoint.after(owner)).insert(copy)
+        return copy.results[0]
+    held = placement.of(value)
+    if held is None or held == place:
+        return value
+    remark(CATEGORY, reader, f"reads a tensor of {held}, which is moved to {place} for it")
+    transfer = TensorTransferOp.build(
+        operands=[value, sizes.dynamic_sizes(value)],
+        result_types=[value.type],
+        properties={"target": place},
+    )
+    return builder_before(reader).insert(transfer).result
+
+
+# Dispatches
+
+
+def form_dispatches(
+    function: Operation,
+    placement: DevicePlacement,
+    outliner: KernelOutliner,
+    sizes: DimensionSizes,
+    formed: Sequence[Sequence[Operation]] = (),
+) -> None:
+    """Replace what computes tensors in a function by dispatches.
+
+    `formed` are the operations of those that the program forms itself.
+    """
+    blocks = blocks_of(function)
+    for block in blocks:
+        for operation in tuple(block.ops):
+            for value in (*operation.operands, *operation.results):
+                sizes.dynamic_sizes(value)
+    for operations in formed:
+        # What only tells sizes may be gone; what is copied to kernels is there without being asked.
+        left = [one for one in operations if one.parent is not None and not is_copied(one)]
+        if any(is_computation(operation) for operation in left):
+            place = placement.runs_on(next(one for one in left if is_computation(one)))
+            outliner.outline(Group(left, place), function, sizes, set())
+    repeated = repeated_broadcasts(blocks, placement)
+    for block in blocks:
+        for group in Grouping(block, placement, repeated).arrange():
+            if len(group.operations) == 1 and group.operations[0].name in ENCODES:
+                _encode(group.operations[0], group.place, sizes)
+            else:
+                outliner.outline(group, function, sizes, repeated)
+    for block in blocks_of(function):
+        for operation in tuple(block.ops):
+            if (rule := HOST_RULES.get(operation.name)) is not None:
+                rule(operation, sizes)
+    remove_unused(function)
+
+
+def _encode(operation: Operation, place: Attribute | None, sizes: DimensionSizes) -> None:
+    source, result = operation.operands[0], operation.results[0]
+    encode = TensorEncodeOp.build(
+        operands=[source, sizes.dynamic_sizes(source), sizes.dynamic_sizes(result)],
+        result_types=[result.type],
+        attributes={} if place is None else {AFFINITY: place},
+    )
+    replace_by(operation, encode)
+
+
+def _reshape(operation: Operation, sizes: DimensionSizes) -> None:
+    source, result = operation.operands[0], operation.results[0]
+    for value in (source, result):
+        if tensor_encoding(value.type) is not None:
+            raise OperationError(
+                operation, f"changes the shape of {value.type}: decode the tensor first"
+            )
+    reshape = TensorReshapeOp.build(
+        operands=[source, sizes.dynamic_sizes(source), sizes.dynamic_sizes(result)],
+        result_types=[result.type],
+    )
+    replace_by(operation, reshape)
+
+
+HOST_RULES: dict[str, Callable[[Operation, DimensionSizes], None]] = dict.fromkeys(
+    RESHAPES, _reshape
+)
+"""What becomes of operations that are in no dispatch."""
+
+
+def remove_unused(function: Operation) -> None:
+    """Remove what nothing reads and what does nothing else."""
+    for region in function.regions:
+        for block in reversed(tuple(region.blocks)):
+            for operation in reversed(tuple(block.ops)):
+                if operation.regions:
+                    remove_unused(operation)
+                if (
+                    operation.results
+                    and not any(result.uses for result in operation.results)
+                    and (operation.name in UNUSED_READS or only_computes(operation))
+                ):
+                    Rewriter.erase_op(operation)

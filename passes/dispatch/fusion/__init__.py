@@ -1,0 +1,1 @@
+"""Which operations become one kernel, and how it is outlined."""

@@ -1,0 +1,294 @@
+"""Which tensor operations become one dispatch.
+
+A group starts with any operation that computes tensors. An operation joins the group of an operand
+if it works row by row on what the group computes (`group_rows.py`), or lays that out, and if
+nothing in between needs the one and is needed by the other. What costs nothing to compute again
+(empty and filled tensors, splats, broadcasts) is copied into each kernel that reads it instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from typing import Any, cast
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.traits import IsTerminator
+
+from ....dialects.linalg.structured_view import structured_view
+from ....ir.attribute_access import is_splat
+from ....ir.effects import only_computes
+from ...stream.analysis.device_placement import DevicePlacement
+from .iteration_space import GroupRows, is_broadcast
+
+HOST_DIALECTS = frozenset({"cf", "flow", "func", "hal", "scf", "shard", "stream", "util"})
+"""Operations of these dialects are the host program's, but for parallel loops."""
+
+HOST_OPERATIONS = frozenset({"arith.constant", "tensor.dim", "tensor.extract", "tensor.rank"})
+"""So are these, though they have to do with tensors."""
+
+PARALLEL_LOOPS = frozenset({"scf.forall"})
+"""Control flow that a kernel does: its iterations know nothing of each other."""
+
+RESHAPES = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
+"""The same elements in the same order: nothing to compute."""
+
+ENCODE = "iree_encoding.set_encoding"
+
+ENCODES = frozenset({ENCODE, "iree_encoding.unset_encoding"})
+
+LARGEST_GROUP = 24
+"""Operations in one kernel, beyond which compiling it takes longer than it saves."""
+
+LONGEST_SEARCH = 1000
+"""Units that are looked at to find out whether one may join another."""
+
+
+@dataclass(eq=False)
+class Group:
+    """Operations that become one dispatch, in order."""
+
+    operations: list[Operation]
+    place: Attribute | None
+    positions: list[int] = field(default_factory=list[int])
+    rows: GroupRows = field(default_factory=GroupRows)
+
+
+def is_computation(operation: Operation) -> bool:
+    """Whether an operation computes tensors, on a device."""
+    if operation.name in PARALLEL_LOOPS or is_collective(operation):
+        return bool(operation.results)
+    if operation.name.partition(".")[0] in HOST_DIALECTS or operation.name in HOST_OPERATIONS:
+        return False
+    if operation.name in RESHAPES:
+        return False
+    if operation.has_trait(IsTerminator, value_if_unregistered=False):
+        return False
+    return any(isinstance(result.type, TensorType) for result in operation.results)
+
+
+def is_copied(operation: Operation) -> bool:
+    """Whether an operation is rather done again in each kernel than once for all."""
+    if operation.name == "linalg.fill":
+        target = operation.operands[-1]
+        return isinstance(target, OpResult) and target.op.name == "tensor.empty"
+    if operation.name == "arith.constant":
+        value = operation.properties.get("value")
+        if isinstance(value, DenseIntOrFPElementsAttr):
+            return is_splat(cast(DenseIntOrFPElementsAttr[Any], value))
+        return True
+    return operation.name in ("tensor.empty", "tensor.splat")
+
+
+def repeated_broadcasts(blocks: Sequence[Block], placement: DevicePlacement) -> set[Operation]:
+    """Broadcasts that each kernel does itself: only kernels of the same device read them."""
+    found: set[Operation] = set()
+    for block in blocks:
+        for operation in block.ops:
+            if is_broadcast(operation) and is_computation(operation):
+                place = placement.runs_on(operation)
+                if all(
+                    _is_kernel(use.operation) and placement.runs_on(use.operation) == place
+                    for use in operation.results[0].uses
+                ):
+                    found.add(operation)
+    return found
+
+
+def _is_kernel(operation: Operation) -> bool:
+    return (
+        is_computation(operation)
+        and operation.name not in ENCODES
+        and not is_copied(operation)
+        and not is_collective(operation)
+    )
+
+
+def is_collective(operation: Operation) -> bool:
+    """Whether processes exchange tensors: a dispatch of its own, in which all take part."""
+    return operation.name.startswith("shard.") and any(
+        isinstance(result.type, TensorType) for result in operation.results
+    )
+
+
+class Grouping:
+    """Groups the operations of one block and puts them, and what is between, in order."""
+
+    def __init__(self, block: Block, placement: DevicePlacement, repeated: set[Operation]) -> None:
+        """`repeated` are the operations that each kernel which reads them does itself."""
+        self._block = block
+        self._repeated = repeated
+        self._placement = placement
+        self._operations = list(block.ops)
+        self._positions = {operation: i for i, operation in enumerate(self._operations)}
+        self._groups: dict[Operation, Group] = {}
+        self._all: list[Group] = []
+        """All groups, by the position of their first operation."""
+        effects = [o for o in self._operations if not is_computation(o) and _has_effect(o)]
+        self._effect_before = dict(zip(effects[1:], effects, strict=False))
+        for operation in self._operations:
+            if is_computation(operation) and not self._is_repeated(operation):
+                self._add(operation)
+
+    def arrange(self) -> list[Group]:
+        """Move operations so that each group's stand together; the groups in order."""
+        order = self._order()
+        for operation in self._operations:
+            operation.detach()
+        arranged: list[Group] = []
+        for unit in order:
+            if isinstance(unit, Group):
+                arranged.append(unit)
+                self._block.add_ops(unit.operations)
+            else:
+                self._block.add_op(unit)
+        return arranged
+
+    # Which group?
+
+    def _add(self, operation: Operation) -> None:
+        place = self._placement.runs_on(operation)
+        found = dict.fromkeys(map(self._group_of, self._sources(operation)))
+        candidates = [group for group in found if group is not None]
+        # What the last of them does, it does behind all of the others.
+        for group in sorted(candidates, key=self._key, reverse=True):
+            if self._may_join(operation, group, place):
+                group.rows.join(operation, self._repeated)
+                break
+        else:
+            group = Group([], place)
+            group.rows.start(operation)
+            self._all.append(group)
+        group.operations.append(operation)
+        group.positions.append(self._positions[operation])
+        self._groups[operation] = group
+
+    def _group_of(self, value: SSAValue) -> Group | None:
+        return self._groups.get(value.op) if isinstance(value, OpResult) else None
+
+    def _is_repeated(self, operation: Operation) -> bool:
+        return operation in self._repeated or is_copied(operation)
+
+    def _sources(self, operation: Operation) -> list[SSAValue]:
+        """What an operation needs that its kernel does not compute again."""
+        found: dict[SSAValue, None] = {}
+        stack = list(self._read(operation))
+        while stack:
+            value = stack.pop()
+            if value in found:
+                continue
+            found[value] = None
+            if isinstance(value, OpResult) and value.op in self._repeated:
+                stack += value.op.operands
+        return [v for v in found if not (isinstance(v, OpResult) and v.op in self._repeated)]
+
+    def _may_join(self, operation: Operation, group: Group, place: Attribute | None) -> bool:
+        if group.place != place or len(group.operations) >= LARGEST_GROUP:
+            return False
+        if is_collective(group.operations[0]):
+            return False
+        if operation.name in ENCODES:
+            if not any(structured_view(member) is not None for member in group.operations):
+                return False
+        else:
+            is_laid_out = any(member.name == ENCODE for member in group.operations)
+            if is_laid_out or not group.rows.may_join(operation, self._repeated):
+                return False
+        others = [o for o in self._sources(operation) if self._unit(o) not in (group, operation)]
+        return not self._depends(others, group)
+
+    def _unit(self, value: SSAValue) -> Operation | Group | None:
+        """What makes a value, if that is in this block."""
+        if not isinstance(value, OpResult):
+            return None
+        operation = self._in_block(value.op)
+        return None if operation is None else self._groups.get(operation, operation)
+
+    def _in_block(self, operation: Operation) -> Operation | None:
+        """The operation of this block that an operation is, or is inside of."""
+        return self._block.find_ancestor_op_in_block(operation)
+
+    def _read(self, operation: Operation) -> Iterator[SSAValue]:
+        """All values that an operation needs, those of its regions among them."""
+        yield from operation.operands
+        for region in operation.regions:
+            for inner in region.walk():
+                yield from inner.operands
+
+    def _depends(self, values: Sequence[SSAValue], group: Group) -> bool:
+        """Whether any of some values may be computed from what a group computes.
+
+        Asks no further back than where that is settled, and gives up with yes on long ways.
+        """
+        first = self._earliest(group)
+        seen: set[Operation | Group] = set()
+        stack = [unit for value in values if (unit := self._unit(value)) is not None]
+        while stack:
+            unit = stack.pop()
+            if unit is group or len(seen) > LONGEST_SEARCH:
+                return True
+            if unit in seen or self._key(unit) < first:
+                continue
+            seen.add(unit)
+            stack += self._needs(unit, self._read)
+        return False
+
+    def _needs(
+        self, unit: Operation | Group, read: Callable[[Operation], Iterable[SSAValue]]
+    ) -> set[Operation | Group]:
+        """What has to be done before a unit: what makes what it reads, and earlier effects."""
+        members = unit.operations if isinstance(unit, Group) else (unit,)
+        found = {self._unit(value) for member in members for value in read(member)}
+        needs = {one for one in found if one is not None and one is not unit}
+        if not isinstance(unit, Group) and unit in self._effect_before:
+            needs.add(self._effect_before[unit])
+        return needs
+
+    def _earliest(self, group: Group) -> int:
+        """A position before which all units end: those can depend on nothing behind it."""
+        first = group.positions[0]
+        for other in reversed(self._all):
+            if other.positions[0] < first < other.positions[-1]:
+                first = other.positions[0]
+        return first
+
+    # In which order?
+
+    def _order(self) -> list[Operation | Group]:
+        """Everything after what it needs, otherwise as it was; effects stay in order."""
+        units: list[Operation | Group] = []
+        for operation in self._operations:
+            unit = self._groups.get(operation, operation)
+            if not isinstance(unit, Group) or unit.operations[0] is operation:
+                units.append(unit)
+        keys = {unit: self._key(unit) for unit in units}
+        by_key = {key: unit for unit, key in keys.items()}
+        waiting = dict.fromkeys(units, 0)
+        needed_by: dict[Operation | Group, set[Operation | Group]] = {u: set() for u in units}
+        for unit in units:
+            needs = self._needs(unit, self._sources if isinstance(unit, Group) else self._read)
+            if not isinstance(unit, Group) and unit.next_op is None:
+                needs |= set(units) - {unit}
+            for one in needs:
+                needed_by[one].add(unit)
+            waiting[unit] = len(needs)
+        ready = [keys[unit] for unit, count in waiting.items() if count == 0]
+        heapify(ready)
+        order: list[Operation | Group] = []
+        while ready:
+            unit = by_key[heappop(ready)]
+            order.append(unit)
+            for other in needed_by[unit]:
+                waiting[other] -= 1
+                if waiting[other] == 0:
+                    heappush(ready, keys[other])
+        return order
+
+    def _key(self, unit: Operation | Group) -> int:
+        return unit.positions[-1] if isinstance(unit, Group) else self._positions[unit]
+
+
+def _has_effect(operation: Operation) -> bool:
+    return not operation.name.startswith("flow.") and not only_computes(operation)

@@ -1,0 +1,186 @@
+"""Rows of a group: what its operations work on apart from each other.
+
+A group has rows, numbered from 0: the loops over elements that do not depend on each other. Each
+tensor that the group computes has one dimension for each row. An operation that reads the tensors
+at one and the same row, whatever it does within that row, leaves the rows apart: softmax and
+normalisation are chains of such operations, over rows of what they add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
+
+from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ....ir.tensor_types import ranked
+
+
+class GroupRows:
+    """The rows of the tensors that a group computes."""
+
+    def __init__(self) -> None:
+        self._dimensions: dict[SSAValue, dict[int, int]] = {}
+        self._rows: list[int] = []
+        self._is_elementwise = True
+        """Whether all operations so far are."""
+        self._is_within_rows = True
+        """Whether there are elementwise operations and reductions of one tensor, and no others."""
+
+    def start(self, operation: Operation) -> None:
+        """Begin with the rows of an operation: all dimensions of what it computes."""
+        view = structured_view(operation)
+        self._note_kind(view)
+        if view is None:
+            tensor = ranked(operation.results[0])
+            rank = 0 if tensor is None else len(tensor.get_shape())
+            self._rows = list(range(rank)) if len(operation.results) == 1 else []
+            self._dimensions[operation.results[0]] = {row: row for row in self._rows}
+            return
+        loops = range(len(view.iterators))
+        self._keep(operation, view, {loop: loop for loop in loops})
+
+    def join(self, operation: Operation, repeated: set[Operation]) -> None:
+        """Add an operation that `may_join`, or that lays a tensor out."""
+        view = structured_view(operation)
+        if view is None:
+            self._dimensions[operation.results[0]] = self._dimensions[operation.operands[0]]
+            return
+        self._keep(operation, view, self._loops(view, repeated))
+        self._note_kind(view)
+
+    def may_join(self, operation: Operation, repeated: set[Operation]) -> bool:
+        """Whether an operation leaves rows apart."""
+        view = structured_view(operation)
+        if view is None:
+            return False
+        own = [value for value in view.inputs if value in self._dimensions]
+        kept = _result_rows(view, self._loops(view, repeated))
+        is_complete = len(kept) == len(self._rows)
+        if view.reduction_loops:
+            if not (own and _is_simple_reduction(view)):
+                return False
+            return self._is_elementwise or (self._is_within_rows and bool(kept) and is_complete)
+        if self._is_within_rows and self._rows:
+            return is_complete
+        return bool(own) and all(_reads_in_place(view, value) for value in own)
+
+    def _loops(self, view: StructuredView, repeated: set[Operation]) -> dict[int, int]:
+        """The loop of an operation that goes over each row of what it reads of the group."""
+        found: dict[int, int | None] = {}
+        for value, affine_map in reads(view, repeated):
+            dimensions = self._dimensions.get(value)
+            if dimensions is None:
+                continue
+            for row in self._rows:
+                index = affine_map.results[dimensions[row]]
+                loop = index.position if isinstance(index, AffineDimExpr) else None
+                if loop is None or found.setdefault(row, loop) != loop:
+                    found[row] = None
+        return {row: loop for row, loop in found.items() if loop is not None}
+
+    def _keep(self, operation: Operation, view: StructuredView, loops: dict[int, int]) -> None:
+        kept = _result_rows(view, loops)
+        self._rows = sorted(kept)
+        for position, result in enumerate(operation.results):
+            self._dimensions[result] = {row: places[position] for row, places in kept.items()}
+
+    def _note_kind(self, view: StructuredView | None) -> None:
+        is_elementwise = view is not None and not view.reduction_loops
+        self._is_elementwise = self._is_elementwise and is_elementwise
+        if view is None or not (is_elementwise or _is_simple_reduction(view)):
+            self._is_within_rows = False
+
+
+def reads(view: StructuredView, repeated: set[Operation]) -> list[tuple[SSAValue, AffineMap]]:
+    """The tensors that an operation reads, and where; of broadcasts, what these read."""
+    found: list[tuple[SSAValue, AffineMap]] = []
+    for operand, operand_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
+        value, affine_map = operand, operand_map
+        while isinstance(value, OpResult) and value.op in repeated:
+            broadcast = structured_view(value.op)
+            if broadcast is None:
+                break
+            affine_map = broadcast.maps[0].compose(affine_map)
+            value = broadcast.inputs[0]
+        found.append((value, affine_map))
+    return found
+
+
+def _result_rows(view: StructuredView, loops: dict[int, int]) -> dict[int, list[int]]:
+    """The dimension of each result that each row is; without rows that a result has not."""
+    found: dict[int, list[int]] = {}
+    taken: set[int] = set()
+    for row, loop in loops.items():
+        if view.iterators[loop] is not IteratorType.PARALLEL or loop in taken:
+            continue
+        places = [_position(affine_map, loop) for affine_map in view.output_maps]
+        known = [place for place in places if place is not None]
+        if len(known) == len(places):
+            found[row] = known
+            taken.add(loop)
+    return found
+
+
+def _position(affine_map: AffineMap, loop: int) -> int | None:
+    """Which dimension a loop goes over."""
+    for position, index in enumerate(affine_map.results):
+        if isinstance(index, AffineDimExpr) and index.position == loop:
+            return position
+    return None
+
+
+def _is_simple_reduction(view: StructuredView) -> bool:
+    """Whether a reduction reads each element of one tensor once."""
+    tensors = [value for value in view.inputs if isinstance(value.type, TensorType)]
+    return len(tensors) == 1 and _reads_in_place(view, tensors[0])
+
+
+def _reads_in_place(view: StructuredView, operand: SSAValue) -> bool:
+    """Whether at each point of the loops one element of an operand is read, a different one."""
+    indices = [i for i, value in enumerate(view.inputs) if value is operand]
+    return all(
+        view.maps[index].is_projected_permutation()
+        and len(view.maps[index].results) == len(view.iterators)
+        for index in indices
+    )
+
+
+def is_elementwise(operation: Operation) -> bool:
+    """Whether a structured operation has no loop but those over its result's elements."""
+    view = structured_view(operation)
+    return view is not None and all(one is IteratorType.PARALLEL for one in view.iterators)
+
+
+def is_broadcast(operation: Operation) -> bool:
+    """Whether an operation repeats the elements of a tensor, in the order they lie in, in another.
+
+    It adds dimensions and repeats along those, and computes nothing.
+    """
+    view = structured_view(operation)
+    if view is None or len(view.inputs) != 1 or len(view.outputs) != 1:
+        return False
+    target, body = view.outputs[0], view.body
+    if not isinstance(target, OpResult) or target.op.name != "tensor.empty":
+        return False
+    last = body.last_op
+    if last is None or body.first_op is not last or last.operands[0] is not body.args[0]:
+        return False
+    loops = len(view.iterators)
+    return (
+        isinstance(view.inputs[0].type, TensorType)
+        and view.maps[1] == AffineMap.identity(loops)
+        and _is_increasing(view.maps[0])
+    )
+
+
+def _is_increasing(affine_map: AffineMap) -> bool:
+    loops: Sequence[int] = [
+        index.position for index in affine_map.results if isinstance(index, AffineDimExpr)
+    ]
+    constants = sum(isinstance(index, AffineConstantExpr) for index in affine_map.results)
+    is_sorted = all(left < right for left, right in pairwise(loops))
+    return is_sorted and len(loops) + constants == len(affine_map.results)

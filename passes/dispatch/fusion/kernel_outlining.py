@@ -1,0 +1,391 @@
+"""From a group of operations to a `flow.executable` and the `flow.dispatch` that runs it.
+
+A kernel's arguments are the tensors that it reads, then numbers, then the tensors that it writes.
+The sizes of dynamic dimensions are numbers like any other; they are the dispatch's workload, by
+which the kernel's number of workgroups is found. Kernels that are alike in every operation, type
+and attribute are one executable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import chain
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ....dialects.flow import dispatches as flow
+from ....dialects.iree_encoding.interfaces import Tensor
+from ....dialects.iree_encoding.spelling import Spelling
+from ....dialects.iree_tensor_ext.dispatch_tensors import DispatchTensorType, FlowDispatchTensorType
+from ....dialects.linalg.structured_view import structured_view
+from ....dialects.shard.checks import DEVICES
+from ....dialects.stream.affinity import AFFINITY
+from ....ir.diagnostics import OperationError, remark, remarks_wanted
+from ....ir.locations import builder_before, located_builder
+from ....ir.structural_hash import Structures
+from ....ir.symbols import names_in, symbol
+from ....ir.syntax.resource_directives import UNTIED, tied_operands
+from ....ir.tensor_types import ranked, shape_of
+from ...sizes.dimension_sizes import DimensionSizes
+from ...stream.kernels.bindings import (
+    FLOW,
+    INDEX,
+    KERNEL_OPERATIONS,
+    KernelOperations,
+    whole_tensor,
+)
+from .groups import ENCODES, Group, is_copied
+from .iteration_space import is_elementwise
+
+NOT_PASSED: tuple[type[Attribute], ...] = (DispatchTensorType, FlowDispatchTensorType, MemRefType)
+"""Types of values that are inside executables, or in memory that no program of ours has."""
+
+
+class KernelOutliner:
+    """Outlines the groups of a module; knows the executables that there are already."""
+
+    def __init__(self, module: ModuleOp, spelling: Spelling) -> None:
+        self._module = module
+        self._operations = KERNEL_OPERATIONS[spelling]
+        self._structures = Structures()
+        self._kernels: dict[Hashable, SymbolRefAttr] = {}
+        self._taken = names_in(module)
+        self._numbers: dict[str, int] = {}
+
+    def outline(
+        self,
+        group: Group,
+        function: Operation,
+        sizes: DimensionSizes,
+        repeated: set[Operation],
+    ) -> None:
+        """Replace the operations of a group by a dispatch of a kernel that does the same.
+
+        `repeated` are operations in front of groups that each kernel does itself.
+        """
+        interface = Interface(group, sizes, repeated)
+        root = root_of(group)
+        body = KernelBody(interface, self._operations).block
+        entry = self._executable(body, interface, kernel_suffix(root), function)
+        if remarks_wanted():
+            others = dict.fromkeys(f"'{o.name}'" for o in group.operations if o is not root)
+            together = f", together with {', '.join(others)}" if others else ""
+            remark("dispatch", root, f"is computed by kernel {entry}{together}")
+        properties: dict[str, Attribute] = {
+            "entry_points": ArrayAttr([entry]),
+            "tied_operands": tied_operands([UNTIED] * len(interface.results)),
+        }
+        dispatch = flow.DispatchOp.build(
+            operands=[
+                interface.workload,
+                (*interface.tensors, *interface.numbers),
+                interface.tensor_sizes,
+                interface.result_sizes,
+            ],
+            result_types=[[result.type for result in interface.results]],
+            properties=properties,
+            attributes={} if group.place is None else {AFFINITY: group.place},
+        )
+        last = group.operations[-1]
+        located_builder(InsertPoint.after(last), root).insert(dispatch)
+        inside = set(group.operations)
+        for old, new in zip(interface.results, dispatch.results, strict=True):
+            for use in tuple(old.uses):
+                if use.operation not in inside:
+                    use.operation.operands[use.index] = new
+        for operation in reversed(interface.sequence):
+            if operation in repeated:
+                if any(result.uses for result in operation.results):
+                    continue
+                repeated.remove(operation)
+            elif operation not in inside:
+                continue
+            Rewriter.erase_op(operation)
+
+    def _executable(
+        self, body: Block, interface: Interface, suffix: str, function: Operation
+    ) -> SymbolRefAttr:
+        """The entry point of a kernel: of one that is alike, or of a new executable."""
+        key = len(interface.workload), self._structures.of_block(body)
+        if key not in self._kernels:
+            name = self._fresh_name(function)
+            kernel = FuncOp(f"{name}_{suffix}", (list(body.arg_types), []), Region(body))
+            forget_names(kernel)
+            self._kernels[key] = SymbolRefAttr(name, [kernel.sym_name])
+            count = self._operations.count_from_slice(FLOW, len(interface.workload))
+            self._insert(name, kernel, count, function)
+        return self._kernels[key]
+
+    def add_kernel(
+        self, kernel: FuncOp, function: Operation, workload: int, count: Region | None
+    ) -> SymbolRefAttr:
+        """The entry point of a finished kernel, in an executable of its own.
+
+        `count` says how many workgroups there are; by default that is left to the kernel.
+        """
+        name = self._fresh_name(function)
+        kernel.sym_name = StringAttr(f"{name}_{kernel.sym_name.data}")
+        forget_names(kernel)
+        if count is None:
+            count = self._operations.count_from_slice(FLOW, workload)
+        self._insert(name, kernel, count, function)
+        return SymbolRefAttr(name, [kernel.sym_name])
+
+    def _fresh_name(self, function: Operation) -> str:
+        base = symbol(function, "sym_name") or "initializer"
+        while True:
+            number = self._numbers.get(base, 0)
+            self._numbers[base] = number + 1
+            name = f"{base}_dispatch_{number}"
+            if name not in self._taken:
+                self._taken.add(name)
+                return name
+
+    def _insert(self, name: str, kernel: FuncOp, count: Region, function: Operation) -> None:
+        executable = self._operations.executable(FLOW, name, kernel, count, self._grids_of(kernel))
+        builder_before(function).insert(executable)
+
+    def _grids_of(self, kernel: FuncOp) -> list[Operation]:
+        """The grids of processes that a kernel's collectives name: it sees no other module."""
+        names = {
+            name.root_reference.data
+            for operation in kernel.walk()
+            if isinstance(name := operation.properties.get("grid"), SymbolRefAttr)
+        }
+        grids = [
+            operation.clone()
+            for operation in self._module.body.block.ops
+            if operation.name == "shard.grid" and symbol(operation, "sym_name") in names
+        ]
+        for grid in grids:
+            # Nor any device: where a kernel runs is the dispatch's affair.
+            grid.attributes.pop(DEVICES, None)
+        return grids
+
+
+class Interface:
+    """What a group reads and writes, as values of the host program."""
+
+    def __init__(self, group: Group, sizes: DimensionSizes, repeated: set[Operation]) -> None:
+        self.group = group
+        self._repeated = repeated
+        inside = set(group.operations)
+        self._copied: set[Operation] = set()
+        self.sequence: list[Operation] = []
+        """What the kernel does: the group, and before what reads them cheap operations outside."""
+        read: dict[SSAValue, None] = {}
+        for operation in group.operations:
+            for value in values_read(operation):
+                self._collect(value, inside, read)
+            self.sequence.append(operation)
+        self.results: list[OpResult] = [
+            result
+            for operation in group.operations
+            for result in operation.results
+            if self._is_read_outside(result, inside)
+        ]
+        self.tensors = [value for value in read if isinstance(value.type, TensorType)]
+        workload: dict[SSAValue, None] = {}
+        self.dims: dict[SSAValue, tuple[SSAValue, ...]] = {}
+        for value in (*self.tensors, *self.results):
+            self.dims[value] = sizes.dynamic_sizes(value)
+            workload |= dict.fromkeys(self.dims[value])
+            self._check_sizes(self.dims[value], value, inside)
+        for value in read:
+            if value.type == INDEX:
+                workload[value] = None
+        self.workload = list(workload)
+        others = [v for v in read if not isinstance(v.type, TensorType) and v.type != INDEX]
+        for value in others:
+            if isinstance(value.type, NOT_PASSED):
+                raise OperationError(
+                    group.operations[0],
+                    f"reads a value of type '{value.type}', which no dispatch can pass: kernels "
+                    "are given tensors and numbers",
+                )
+        self.numbers = [*self.workload, *others]
+        self.tensor_sizes = [size for value in self.tensors for size in self.dims[value]]
+        self.result_sizes = [size for value in self.results for size in self.dims[value]]
+
+    def _collect(self, value: SSAValue, inside: set[Operation], read: dict[SSAValue, None]) -> None:
+        owner = value.owner
+        if isinstance(owner, Operation):
+            if self._outermost(owner, inside) is not None or owner in self._copied:
+                return
+            if is_copied(owner) or owner in self._repeated:
+                for operand in owner.operands:
+                    self._collect(operand, inside, read)
+                self._copied.add(owner)
+                self.sequence.append(owner)
+                return
+        elif self._outermost(owner.parent_op(), inside) is not None:
+            return
+        read[value] = None
+
+    def _is_read_outside(self, value: SSAValue, inside: set[Operation]) -> bool:
+        """Whether what another kernel or the host computes needs a value of the group."""
+        for use in value.uses:
+            reader = use.operation
+            if reader in self._repeated:
+                if self._is_read_outside(reader.results[0], inside):
+                    return True
+            elif self._outermost(reader, inside) is None:
+                return True
+        return False
+
+    @staticmethod
+    def _outermost(operation: Operation | None, inside: set[Operation]) -> Operation | None:
+        """The member of a group that an operation is, or is inside of."""
+        while operation is not None and operation not in inside:
+            operation = operation.parent_op()
+        return operation
+
+    def _check_sizes(
+        self, dims: Sequence[SSAValue], value: SSAValue, inside: set[Operation]
+    ) -> None:
+        for size in dims:
+            owner = size.owner
+            if isinstance(owner, Operation) and any(
+                isinstance(operand.owner, Operation) and operand.owner in inside
+                for operand in owner.operands
+            ):
+                made_by = value.owner
+                raise OperationError(
+                    made_by if isinstance(made_by, Operation) else self.group.operations[0],
+                    f"has a result of type {value.type} whose sizes are not known before it has "
+                    "run: storage cannot be set aside for it",
+                )
+
+
+def values_read(operation: Operation) -> Iterator[SSAValue]:
+    """The values that an operation needs; those made inside of its regions may be among them."""
+    yield from operation.operands
+    for region in operation.regions:
+        for inner in region.walk():
+            yield from inner.operands
+
+
+class KernelBody:
+    """The block of a kernel's function."""
+
+    def __init__(self, interface: Interface, operations: KernelOperations) -> None:
+        self._interface = interface
+        self._operations = operations
+        self.block = Block(
+            arg_types=[
+                *(self._bound(value, "readonly") for value in interface.tensors),
+                *(value.type for value in interface.numbers),
+                *(self._bound(value, "writeonly") for value in interface.results),
+            ]
+        )
+        root = root_of(interface.group)
+        self._builder = located_builder(InsertPoint.at_end(self.block), root)
+        self._values: dict[SSAValue, SSAValue] = {}
+        self._fill()
+
+    def _bound(self, value: SSAValue, access: str) -> Attribute:
+        return self._operations.tensor.new([StringAttr(access), value.type])
+
+    def _fill(self) -> None:
+        interface = self._interface
+        tensors, numbers = len(interface.tensors), len(interface.numbers)
+        arguments = self.block.args
+        for number, argument in zip(interface.numbers, arguments[tensors:], strict=False):
+            self._values[number] = argument
+        for ordinal, value in enumerate(interface.workload):
+            operation = self._operations.ordinal_of(self._values[value], ordinal)
+            self._values[value] = self._builder.insert(operation).results[0]
+        results = arguments[tensors + numbers :]
+        inputs = {
+            value: self._tied(argument, interface.dims[value])
+            for value, argument in zip(interface.tensors, arguments, strict=False)
+        }
+        outputs = {
+            value: self._tied(argument, interface.dims[value])
+            for value, argument in zip(interface.results, results, strict=True)
+        }
+        for value, bound in inputs.items():
+            self._values[value] = self._load(value, bound)
+        for operation in interface.sequence:
+            copy = self._builder.insert(operation.clone(self._values))
+            # Where a kernel runs is the dispatch's affair.
+            copy.attributes.pop(AFFINITY, None)
+        for value, bound in outputs.items():
+            self._store(value, bound)
+        self._builder.insert(ReturnOp())
+
+    def _sizes(self, value: SSAValue) -> tuple[SSAValue, ...]:
+        """The sizes of a tensor's dynamic dimensions inside of the kernel."""
+        return tuple(self._values[size] for size in self._interface.dims[value])
+
+    def _tied(self, bound: SSAValue, dims: tuple[SSAValue, ...]) -> SSAValue:
+        """A dispatch tensor that knows its sizes."""
+        if not dims:
+            return bound
+        sizes = [self._values[size] for size in dims]
+        tie = flow.DispatchTieShapeOp.build(operands=[bound, sizes], result_types=[bound.type])
+        return self._builder.insert(tie).result
+
+    def _load(self, value: SSAValue, bound: SSAValue) -> SSAValue:
+        sizes = self._sizes(value)
+        load = self._operations.load.build(
+            operands=[bound, sizes, (), sizes, ()],
+            result_types=[value.type],
+            properties=whole_tensor(cast(Tensor, value.type)),
+        )
+        return self._builder.insert(load).results[0]
+
+    def _store(self, value: SSAValue, bound: SSAValue) -> None:
+        sizes = self._sizes(value)
+        store = self._operations.store.build(
+            operands=[self._values[value], bound, sizes, (), sizes, ()],
+            properties=whole_tensor(cast(Tensor, value.type)),
+        )
+        self._builder.insert(store)
+
+
+def forget_names(operation: Operation) -> None:
+    """Take away the names of values: a kernel is not only its first caller's."""
+    for inner in operation.walk():
+        arguments = (block.args for region in inner.regions for block in region.blocks)
+        for value in chain(inner.results, *arguments):
+            value.name_hint = None
+
+
+# Names
+
+
+def root_of(group: Group) -> Operation:
+    """The operation that a kernel is named after: the first that is more than elementwise."""
+    for operation in group.operations:
+        if operation.name not in ENCODES and not is_elementwise(operation):
+            return operation
+    return group.operations[0]
+
+
+def kernel_suffix(operation: Operation) -> str:
+    """`matmul_DxDxD_f32`: what a kernel does, the extents of its loops, its element type."""
+    view = structured_view(operation)
+    word = operation.name.partition(".")[2].replace(".", "_")
+    tensor = ranked(operation.results[0])
+    element = "" if tensor is None else str(tensor.element_type)
+    if view is None:
+        sizes: Sequence[int | None] = () if tensor is None else shape_of(tensor)
+    else:
+        sizes = view.loop_sizes()
+        if operation.name == "linalg.generic":
+            word = "elementwise" if is_elementwise(operation) else "reduction"
+    extents = "x".join("D" if size is None else str(size) for size in sizes)
+    parts = (word, extents, "".join(c if c.isalnum() else "_" for c in element).strip("_"))
+    return "_".join(part for part in parts if part)

@@ -1,0 +1,1 @@
+"""Which contractions can be tiled, and in which form."""

@@ -1,0 +1,284 @@
+"""Scaled contractions as contractions of two tensors: factors are computed in front of them.
+
+    sum += (a[m, k] * scale[m]) * widen(b[k, n])
+
+becomes `f[m, k] = a[m, k] * scale[m]` and a contraction of `f` and `b`. A factor may be computed
+in any way from tensors that all run along its loops, as numbers with a zero point and a scale are.
+Products are multiplied in another order than written, so this is done in `f32` and `f64` only; and
+only where each factor is used often enough to pay for being stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.arith import MulfOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, Float64Type, TensorType
+from xdsl.dialects.tensor import EmptyOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.rewriter import Rewriter
+
+from ....dialects.iree_encoding.interfaces import tensor_encoding
+from ....dialects.linalg.bodies import YieldOp
+from ....dialects.linalg.dialect import GenericOp
+from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ....ir.locations import builder_before
+from ....ir.tensor_types import ranked
+from ....tiling.contractions import RESULT, ContractionOperand
+from ...sizes.dimension_sizes import DimensionSizes, Size
+from .contraction_matching import WIDENING
+
+LEAST_USES = 8
+"""How often an element of a factor is used at least where it is worth storing."""
+
+COMPUTING = ("arith", "math")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A part of a product: its value in the body, and the operands that it is computed from."""
+
+    value: SSAValue
+    inputs: tuple[int, ...]
+    loops: frozenset[int]
+
+
+def split_factors(operation: Operation, sizes: DimensionSizes) -> Operation | None:
+    """A contraction of two factors in the place of one of more, or of computed ones.
+
+    Returns the new contraction; `None`, and nothing is changed, if the operation is not a sum of
+    products of two groups of terms.
+    """
+    view = structured_view(operation)
+    if view is None or len(view.outputs) != 1 or len(operation.results) != 1:
+        return None
+    if not view.reduction_loops:
+        return None
+    for map_ in view.maps:
+        if len(set(_loops(map_))) != len(map_.results):
+            return None
+    if any(tensor_encoding(value.type) is not None for value in (*view.inputs, *view.outputs)):
+        return None
+    terms = _terms(view)
+    factors = None if terms is None else _factors(terms)
+    if factors is None or not _is_contraction(view, factors) or not _pays(view, factors):
+        return None
+    splitter = _Splitter(view, sizes)
+    contraction = splitter.contraction(factors)
+    contraction.location = operation.location
+    Rewriter.replace_op(operation, [], [contraction.results[0]])
+    return contraction
+
+
+def _terms(view: StructuredView) -> list[Term] | None:
+    """What the body multiplies before it adds; `None` if it does something else."""
+    body = view.body
+    end, accumulator = body.last_op, body.args[-1]
+    total = None if end is None else end.operands[0].owner
+    if not isinstance(total, Operation) or total.name != "arith.addf":
+        return None
+    if not isinstance(accumulator.type, Float32Type | Float64Type):
+        return None
+    added = [value for value in total.operands if value is not accumulator]
+    if len(added) != 1 or len(tuple(accumulator.uses)) != 1:
+        return None
+    terms: list[Term] = []
+    pending = [added[0]]
+    while pending:
+        value = pending.pop()
+        owner = value.owner
+        if isinstance(owner, Operation) and owner.name == "arith.mulf" and owner.parent is body:
+            pending += reversed(owner.operands)
+            continue
+        inputs = _inputs_of(value, body)
+        if inputs is None:
+            return None
+        used = sorted(inputs)
+        loops = frozenset(loop for index in used for loop in _loops(view.maps[index]))
+        terms.append(Term(value, tuple(used), loops))
+    return terms
+
+
+def _loops(map_: AffineMap) -> list[int]:
+    return [result.position for result in map_.results if isinstance(result, AffineDimExpr)]
+
+
+def _inputs_of(value: SSAValue, body: Block) -> set[int] | None:
+    """The arguments that a value is computed from; `None` if not from elements of inputs alone."""
+    if isinstance(value, BlockArgument) and value.block is body:
+        return None if value.index == len(body.args) - 1 else {value.index}
+    owner = value.owner
+    if not isinstance(owner, Operation) or owner.parent is not body:
+        return set()
+    if owner.name.partition(".")[0] not in COMPUTING or owner.regions:
+        return None
+    found: set[int] = set()
+    for operand in owner.operands:
+        inputs = _inputs_of(operand, body)
+        if inputs is None:
+            return None
+        found |= inputs
+    return found
+
+
+def _factors(terms: Sequence[Term]) -> tuple[list[Term], list[Term]] | None:
+    """Terms in two groups, each along the loops of its first; `None` if there are not two."""
+    loops = {term.loops for term in terms}
+    longest = [one for one in loops if not any(one < other for other in loops)]
+    if len(longest) != 2:
+        return None
+    first, second = sorted(longest, key=[term.loops for term in terms].index)
+    left = [term for term in terms if term.loops == first]
+    right = [term for term in terms if term.loops == second]
+    for term in terms:
+        if term.loops not in (first, second):
+            (right if term.loops <= second else left).append(term)
+    return left, right
+
+
+def _is_contraction(view: StructuredView, factors: tuple[list[Term], list[Term]]) -> bool:
+    """Whether the factors make a contraction that can be tiled, and one has to be computed."""
+    if all(_is_plain(factor) for factor in factors):
+        return False
+    result = _loops(view.maps[-1])
+    maps = (*(tuple(sorted(factor[0].loops)) for factor in factors), tuple(result))
+    return ContractionOperand(RESULT, (), maps, maps[RESULT]).roles() is not None
+
+
+def _is_plain(factor: Sequence[Term]) -> bool:
+    """Whether a factor is an element of a tensor as it is, or widened."""
+    if len(factor) != 1 or len(factor[0].inputs) != 1:
+        return False
+    value = factor[0].value
+    while isinstance(owner := value.owner, Operation):
+        if owner.name not in WIDENING:
+            return False
+        value = owner.operands[0]
+    return True
+
+
+def _pays(view: StructuredView, factors: tuple[list[Term], list[Term]]) -> bool:
+    """Whether every factor that is computed is used often."""
+    sizes = view.loop_sizes()
+    for factor in factors:
+        others = set(range(len(sizes))) - factor[0].loops
+        known = [size for loop in others if (size := sizes[loop]) is not None]
+        if not _is_plain(factor) and len(known) == len(others) and prod(known) < LEAST_USES:
+            return False
+    return True
+
+
+class _Splitter:
+    """The change of one operation."""
+
+    def __init__(self, view: StructuredView, sizes: DimensionSizes) -> None:
+        self._view = view
+        self._sizes = sizes
+        self._builder = builder_before(view.operation)
+
+    def contraction(self, factors: tuple[list[Term], list[Term]]) -> Operation:
+        """The contraction of two factors, which are computed in front of it if they have to be."""
+        view = self._view
+        values: list[SSAValue] = []
+        maps: list[AffineMap] = []
+        body = Block()
+        elements: list[SSAValue] = []
+        for number, factor in enumerate(factors):
+            if _is_plain(factor):
+                (index,) = factor[0].inputs
+                value, map_ = view.inputs[index], view.maps[index]
+                argument = body.insert_arg(view.body.args[index].type, number)
+                elements.append(self._computed(factor[0].value, {index: argument}, body))
+            else:
+                value, map_ = self._compute(factor)
+                element = factor[0].value.type
+                elements.append(body.insert_arg(element, number))
+            values.append(value)
+            maps.append(map_)
+        accumulator = body.insert_arg(view.body.args[-1].type, len(body.args))
+        add = view.body.last_op
+        total = None if add is None else add.operands[0].owner
+        left, right = elements
+        product = MulfOp(left, right)
+        body.add_op(product)
+        if not isinstance(total, Operation):
+            raise ValueError(f"{view.operation.name} does not add")
+        summed = total.clone()
+        summed.operands = [accumulator, product.result]
+        body.add_op(summed)
+        body.add_op(YieldOp(summed.results[0]))
+        generic = GenericOp(
+            values, view.outputs, Region(body), [*maps, view.maps[-1]], view.iterators
+        )
+        generic.attributes.update(view.operation.attributes)
+        return self._builder.insert(generic)
+
+    def _compute(self, factor: Sequence[Term]) -> tuple[SSAValue, AffineMap]:
+        """The tensor of a factor, one dimension for each of its loops, and where it is read."""
+        view = self._view
+        used = sorted({index for term in factor for index in term.inputs})
+        # In the order of a tensor that has all of these loops, so that it is read in order.
+        orders = [_loops(view.maps[index]) for index in used]
+        loops = max([*orders, sorted(factor[0].loops)], key=len)
+        place = {loop: AffineExpr.dimension(number) for number, loop in enumerate(loops)}
+        result_type: Attribute = factor[0].value.type
+        body = Block(arg_types=[*(view.body.args[index].type for index in used), result_type])
+        arguments = dict(zip(used, body.args, strict=False))
+        first, *rest = (self._computed(term.value, arguments, body) for term in factor)
+        element: SSAValue = first
+        for other in rest:
+            product = MulfOp(element, other)
+            body.add_op(product)
+            element = product.result
+        body.add_op(YieldOp(element))
+        maps = [
+            AffineMap(len(loops), 0, tuple(place[loop] for loop in _loops(view.maps[index])))
+            for index in used
+        ]
+        shape = [self._size(used, loop) for loop in loops]
+        dynamic = [size for size in shape if isinstance(size, SSAValue)]
+        lengths = [size if isinstance(size, int) else DYNAMIC_INDEX for size in shape]
+        type_ = TensorType(result_type, lengths)
+        empty = self._builder.insert(EmptyOp(dynamic, type_)).tensor
+        generic = GenericOp(
+            [view.inputs[index] for index in used],
+            [empty],
+            Region(body),
+            [*maps, AffineMap.identity(len(loops))],
+            [IteratorType.PARALLEL] * len(loops),
+        )
+        generic.location = view.operation.location
+        read = AffineMap(
+            len(view.iterators), 0, tuple(AffineExpr.dimension(loop) for loop in loops)
+        )
+        return self._builder.insert(generic).results[0], read
+
+    def _computed(
+        self, value: SSAValue, arguments: Mapping[int, SSAValue], body: Block
+    ) -> SSAValue:
+        """The same value computed in another body."""
+        if isinstance(value, BlockArgument) and value.block is self._view.body:
+            return arguments[value.index]
+        if not isinstance(value, OpResult) or value.op.parent is not self._view.body:
+            return value
+        owner = value.op
+        operands = [self._computed(operand, arguments, body) for operand in owner.operands]
+        step = owner.clone(dict(zip(owner.operands, operands, strict=True)))
+        body.add_op(step)
+        return step.results[value.index]
+
+    def _size(self, used: Sequence[int], loop: int) -> Size:
+        """The extent of a loop, as one of the tensors tells it: as a number if one knows it."""
+        found: list[Size] = []
+        for index in used:
+            value = self._view.inputs[index]
+            if ranked(value) is None:
+                continue
+            for dimension, position in enumerate(_loops(self._view.maps[index])):
+                if position == loop:
+                    found.append(self._sizes.size(value, dimension))
+        known = [size for size in found if isinstance(size, int)]
+        return known[0] if known else found[0]

@@ -1,0 +1,1 @@
+"""Where the processes of grids run."""

@@ -1,0 +1,229 @@
+"""Place the processes of grids that name their devices (`shard.grid ... {devices = [...]}`).
+
+A partitioned function is one program for all processes. It is given one default place, the device
+of the process that runs it:
+
+    util.global private @g_device {shard.grid = @g} =
+        #hal.device.select<[#hal.device.fallback<@a>, #hal.device.fallback<@b>]> : !hal.device
+    func.func @main(...) attributes {stream.affinity.default = #hal.device.affinity<@g_device>}
+
+`select` is the first device that is there, and of the devices that a grid names a process has its
+own alone. Where all processes are on one device there is nothing to select. What follows works as
+for any device of several targets, until `specialize-processes` tells the targets apart.
+
+A function that runs on no grid is one process's; where nothing else is said it runs where the first
+process does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    ModuleOp,
+    NoneAttr,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Operation
+
+from ....dialects.hal.affinities import DeviceAffinityAttr
+from ....dialects.hal.targets import DEVICE, DeviceFallbackAttr, DeviceSelectAttr
+from ....dialects.shard.boundary import BOUNDARY_ATTRIBUTE, GRID, process_devices
+from ....dialects.stream.affinity import AFFINITY, DEFAULT_AFFINITY, AffinityAttribute
+from ....dialects.util.dialect import GlobalOp
+from ....ir.diagnostics import Note, OperationError
+from ....ir.host_programs import CALLS, FUNCTIONS
+from ....ir.symbols import fresh_name, names_in, symbol
+
+
+def place_processes(module: ModuleOp) -> None:
+    """Give every function its default place, if there are grids that name devices.
+
+    Raises OperationError where a function, or what it uses, says otherwise.
+    """
+    grids = {
+        name_of(operation): operation
+        for operation in module.body.block.ops
+        if operation.name == "shard.grid" and process_devices(operation) is not None
+    }
+    if not grids:
+        return
+    places: dict[tuple[AffinityAttribute, ...], Attribute] = {}
+    functions = [f for f in module.body.block.ops if f.name in FUNCTIONS and f.regions[0].blocks]
+    placed: set[Operation] = set()
+    for function in functions:
+        grid = _grid_of(function, grids)
+        if grid is None:
+            continue
+        devices = process_devices(grid) or ()
+        if devices not in places:
+            places[devices] = _place(module, grid, devices)
+        reached = _reached(functions, function)
+        if len(set(devices)) > 1:
+            _refuse_devices(reached, grid, devices)
+        _place_function(function, places[devices], grid)
+        _place_state(module, reached, places[devices], grid)
+        for callee in reached:
+            visibility = callee.properties.get("sym_visibility")
+            if isinstance(visibility, StringAttr) and visibility.data == "private":
+                callee.attributes.setdefault(DEFAULT_AFFINITY, places[devices])
+        placed |= set(reached)
+    devices = process_devices(next(iter(grids.values())))
+    if devices and DEFAULT_AFFINITY not in module.attributes:
+        for function in functions:
+            if function not in placed:
+                function.attributes.setdefault(DEFAULT_AFFINITY, devices[0])
+
+
+def _grid_of(function: Operation, grids: dict[str, Operation]) -> Operation | None:
+    """The grid with devices that a function runs on, `None` if it runs on none of them."""
+    named = [grids[name] for name in _grids_named(function) if name in grids]
+    for other in named[1:]:
+        if process_devices(other) != process_devices(named[0]):
+            notes = [Note("one grid is defined here", each) for each in (named[0], other)]
+            raise OperationError(
+                function, "runs on the processes of two grids with different devices", notes
+            )
+    return named[0] if named else None
+
+
+def name_of(operation: Operation) -> str:
+    """The name that an operation defines, empty if it defines none."""
+    return symbol(operation, "sym_name")
+
+
+def _grids_named(function: Operation) -> Iterator[str]:
+    """The grids of which a function's arguments are shards, and those that its operations name."""
+    for group in ("arg_attrs", "res_attrs"):
+        attributes = function.properties.get(group)
+        if isinstance(attributes, ArrayAttr):
+            for entry in cast("ArrayAttr[DictionaryAttr]", attributes):
+                boundary = entry.data.get(BOUNDARY_ATTRIBUTE)
+                if isinstance(boundary, DictionaryAttr):
+                    grid = boundary.data.get("grid")
+                    if isinstance(grid, SymbolRefAttr):
+                        yield grid.root_reference.data
+    for operation in function.walk():
+        if operation.name.startswith("shard.") and "grid" in operation.properties:
+            yield symbol(operation, "grid")
+
+
+def _reached(functions: Sequence[Operation], function: Operation) -> list[Operation]:
+    """A function and all that it calls."""
+    by_name = {name_of(each): each for each in functions}
+    found = {function: None}
+    pending = [function]
+    while pending:
+        for operation in pending.pop().walk():
+            callee = by_name.get(symbol(operation, "callee"))
+            if operation.name in CALLS and callee is not None and callee not in found:
+                found[callee] = None
+                pending.append(callee)
+    return list(found)
+
+
+def _refuse_devices(
+    functions: Sequence[Operation], grid: Operation, devices: Sequence[AffinityAttribute]
+) -> None:
+    """Where the grid says on which device a process runs, its operations may not."""
+    names = {name for affinity in devices for name in affinity.device_names()}
+    for operation in (inner for function in functions for inner in function.walk()):
+        for attribute in (*operation.properties.values(), *operation.attributes.values()):
+            if isinstance(attribute, AffinityAttribute):
+                for name in names.intersection(attribute.device_names()):
+                    raise OperationError(
+                        operation,
+                        f"names device @{name}, but runs on the processes of @{name_of(grid)}, "
+                        "each of which is on a device of its own",
+                        [Note("the grid names the devices here", grid)],
+                    )
+
+
+def _place(
+    module: ModuleOp, grid: Operation, devices: tuple[AffinityAttribute, ...]
+) -> AffinityAttribute:
+    """The device of the process, whichever of these it is."""
+    if len(set(devices)) == 1:
+        return devices[0]
+    names = dict.fromkeys(name for affinity in devices for name in affinity.device_names())
+    grids = {
+        name_of(operation)
+        for operation in module.body.block.ops
+        if operation.name == "shard.grid" and process_devices(operation) == devices
+    }
+    for operation in module.body.block.ops:
+        of = operation.attributes.get(GRID)
+        if isinstance(of, SymbolRefAttr) and of.root_reference.data in grids:
+            return affinity_of_device(name_of(operation))
+    name = select_device(module, tuple(names), f"{name_of(grid)}_device", name_of(grid))
+    return affinity_of_device(name)
+
+
+def affinity_of_device(name: str) -> DeviceAffinityAttr:
+    """The affinity of a device of the module."""
+    return DeviceAffinityAttr.new([SymbolRefAttr(name), NoneAttr()])
+
+
+def select_device(
+    module: ModuleOp, names: tuple[str, ...], name: str, grid: str | None = None
+) -> str:
+    """Define the first of some devices that is there; its name is as given, or like it.
+
+    With a grid it is noted that this is the device of each of the grid's processes.
+    """
+    operations = tuple(module.body.block.ops)
+    fresh = fresh_name(name, names_in(module))
+    value = DeviceSelectAttr.new(
+        [ArrayAttr[Attribute]([DeviceFallbackAttr.new([SymbolRefAttr(each)]) for each in names])]
+    )
+    device = GlobalOp.create(
+        properties={
+            "sym_visibility": StringAttr("private"),
+            "sym_name": StringAttr(fresh),
+            "type": DEVICE,
+            "initial_value": value,
+        },
+        attributes={} if grid is None else {GRID: SymbolRefAttr(grid)},
+    )
+    last = next(each for each in reversed(operations) if name_of(each) in names)
+    device.location = last.location
+    module.body.block.insert_op_after(device, last)
+    return fresh
+
+
+def _place_function(function: Operation, place: Attribute, grid: Operation) -> None:
+    default = function.attributes.get(DEFAULT_AFFINITY)
+    if default is not None and default != place:
+        raise OperationError(
+            function,
+            f"has a default device, {default}, but runs on the processes of @{name_of(grid)}",
+            [Note("the grid names the devices here", grid)],
+        )
+    function.attributes[DEFAULT_AFFINITY] = place
+
+
+def _place_state(
+    module: ModuleOp, functions: Sequence[Operation], place: Attribute, grid: Operation
+) -> None:
+    """A tensor that changes is the process's own, and where the process is."""
+    used = {symbol(inner, "global") for function in functions for inner in function.walk()}
+    for variable in module.body.block.ops:
+        if (
+            variable.name != "util.global"
+            or "is_mutable" not in variable.properties
+            or not isinstance(variable.properties.get("type"), TensorType)
+            or name_of(variable) not in used
+        ):
+            continue
+        held = variable.attributes.setdefault(AFFINITY, place)
+        if held != place:
+            raise OperationError(
+                variable,
+                f"is on {held}, but is a state of the processes of @{name_of(grid)}",
+                [Note("the grid names the devices here", grid)],
+            )

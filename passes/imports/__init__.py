@@ -1,0 +1,1 @@
+"""From other dialects' annotations and operations to this compiler's own."""

@@ -1,0 +1,414 @@
+"""`convert-sdy-to-shard`: Shardy's meshes and shardings as grids and annotations.
+
+A JAX program that was lowered to linalg still carries `sdy` attributes on its arguments and
+results, and `sdy.sharding_constraint`s. Afterwards it carries `shard` annotations only:
+
+- a mesh becomes a grid of the same name; sub-axes become axes of their own, and the names of
+  the axes are kept in `shard.axis_names`;
+- the sharding of an argument speaks of the value as it comes, that of a result or a constraint
+  of the value as it is used there;
+- open dimensions and priorities are kept as attributes of the annotation;
+- casts between `ui8` and `i8`, which StableHLO leaves open, become `tensor.bitcast`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    IntegerType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from ...dialects.sdy.attributes import (
+    AxisRef,
+    Mesh,
+    ShardingAttr,
+    ShardingPerValueAttr,
+    TensorSharding,
+)
+from ...dialects.sdy.dialect import (
+    MeshOp,
+    NamedComputationOp,
+    PropagationBarrierOp,
+    ShardingGroupOp,
+)
+from ...dialects.shard.checks import DEVICES
+from ...dialects.shard.dialect import GridOp, ShardingOp, ShardOp
+from ...dialects.tensor.dialect import BitcastOp
+from ...ir.attribute_access import block_of
+from ...ir.diagnostics import OperationError, remark
+from ...ir.symbols import fresh_name
+from ...ir.tensor_types import ranked
+from ...sharding.grid import Grid
+from ...sharding.refinement import Refinement
+from ...sharding.sharding import Axes, ReductionKind
+from ..sharding.annotations.access import (
+    DIMENSION_PRIORITIES_ATTRIBUTE,
+    OPEN_DIMENSIONS_ATTRIBUTE,
+    SDY_SHARDING,
+)
+from ..sharding.partition.reductions import bits
+
+AXIS_NAMES_ATTRIBUTE = "shard.axis_names"
+
+
+@dataclass(frozen=True)
+class ConvertSdyToShardPass(ModulePass):
+    """Write Shardy's meshes and shardings as grids and annotations."""
+
+    name = "convert-sdy-to-shard"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        convert_sdy_to_shard(op)
+
+
+def convert_sdy_to_shard(module: ModuleOp) -> None:
+    """Convert a module in place. Raises OperationError for what a grid cannot express."""
+    _Conversion(module).convert()
+
+
+@dataclass(slots=True)
+class _ImportedMesh:
+    """A mesh, the grid that stands for it, and where its sub-axes went."""
+
+    mesh: Mesh
+    refinement: Refinement
+
+    def axes(self, references: tuple[AxisRef, ...]) -> Axes:
+        """The grid's axes for axes and sub-axes of the mesh."""
+        result: list[int] = []
+        names = [name for name, _ in self.mesh.axes]
+        for reference in references:
+            axis = names.index(reference.name)
+            first, end = reference.extent(self.mesh.axes[axis][1])
+            low = 1
+            for part in self.refinement.parts[axis]:
+                if first <= low < end:
+                    result.append(part)
+                low *= self.refinement.fine.shape[part] or 1
+        return tuple(result)
+
+
+class _Conversion:
+    """The conversion of one module."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._module = module
+        self._operations = list(module.walk())
+        self._meshes: dict[str | Mesh, _ImportedMesh] = {}
+
+    def convert(self) -> None:
+        self._import_meshes()
+        handlers: dict[str, Callable[[Operation], None]] = {
+            "func.func": self._function,
+            "sdy.sharding_constraint": self._constraint,
+            "sdy.reshard": self._constraint,
+            "sdy.named_computation": self._named_computation,
+            "sdy.manual_computation": self._refuse,
+            "sdy.propagation_barrier": self._drop_barrier,
+            "sdy.sharding_group": self._drop_group,
+            "builtin.unrealized_conversion_cast": self._change_of_sign,
+        }
+        for operation in self._operations:
+            handler = handlers.get(operation.name)
+            if handler is not None:
+                handler(operation)
+            elif SDY_SHARDING in operation.attributes:
+                self._results_of(operation)
+
+    # Meshes.
+
+    def _import_meshes(self) -> None:
+        """Make a grid for every mesh, cut wherever a sharding uses a part of an axis."""
+        meshes: dict[str | Mesh, tuple[Mesh, MeshOp | None]] = {}
+        for operation in self._operations:
+            if isinstance(operation, MeshOp):
+                meshes[operation.sym_name.data] = (operation.mesh.data, operation)
+        cuts: dict[str | Mesh, list[set[int]]] = {}
+        for operation in self._operations:
+            for sharding in _shardings_at(operation):
+                if not isinstance(sharding.mesh, str):
+                    meshes.setdefault(sharding.mesh, (sharding.mesh, None))
+                if sharding.mesh not in meshes:
+                    raise OperationError(
+                        operation, f"refers to mesh @{sharding.mesh}, which is not defined"
+                    )
+                mesh = meshes[sharding.mesh][0]
+                known = cuts.setdefault(sharding.mesh, [set() for _ in mesh.axes])
+                _collect_cuts(mesh, sharding, known)
+        taken = {key for key in meshes if isinstance(key, str)}
+        for key, (mesh, operation) in meshes.items():
+            name = key if isinstance(key, str) else fresh_name("mesh", taken)
+            taken.add(name)
+            self._meshes[key] = self._import_mesh(name, mesh, operation, cuts.get(key))
+
+    def _import_mesh(
+        self, name: str, mesh: Mesh, operation: MeshOp | None, cuts: list[set[int]] | None
+    ) -> _ImportedMesh:
+        place = operation or self._module
+        if mesh.axes and mesh.device_ids:
+            raise OperationError(
+                place, "numbers its devices out of order, which a grid cannot express"
+            )
+        # A mesh of one device, or of no axes, is a grid of one process.
+        grid = Grid(name, tuple(size for _, size in mesh.axes) or (1,))
+        try:
+            refinement = Refinement.cut(grid, cuts or [()] * grid.rank)
+        except ValueError as error:
+            raise OperationError(place, f"is used in parts that do not nest: {error}") from error
+        made = GridOp(name, refinement.fine.shape)
+        made.attributes[AXIS_NAMES_ATTRIBUTE] = ArrayAttr(
+            [StringAttr(text) for text in _axis_names(mesh, refinement)]
+        )
+        if operation is not None and DEVICES in operation.attributes:
+            made.attributes[DEVICES] = operation.attributes[DEVICES]
+        made.location = place.location
+        if operation is None:
+            block = self._module.body.block
+            first = block.first_op
+            if first is None:
+                block.add_op(made)
+            else:
+                block.insert_op_before(made, first)
+        else:
+            Rewriter.replace_op(operation, made, [])
+        return _ImportedMesh(mesh, refinement)
+
+    # Annotations.
+
+    def _annotate(
+        self,
+        value: SSAValue,
+        sharding: TensorSharding,
+        block: Block,
+        before: Operation | None,
+        for_users: bool,
+    ) -> ShardOp:
+        """Insert an annotation of a value before an operation, or at the end of a block."""
+        imported = self._meshes[sharding.mesh]
+        lists = [imported.axes(dimension.axes) for dimension in sharding.dimensions]
+        while len(lists) > 1 and not lists[-1]:
+            lists.pop()
+        unreduced = imported.axes(sharding.unreduced)
+        made = ShardingOp(
+            imported.refinement.fine.name,
+            lists or [()],
+            partial=(ReductionKind.SUM, unreduced) if unreduced else None,
+        )
+        annotation = ShardOp(value, made.result, for_users)
+        self._keep_more(annotation, sharding)
+        for operation in (made, annotation):
+            if before is not None:
+                operation.location = before.location
+                block.insert_op_before(operation, before)
+            else:
+                block.add_op(operation)
+        return annotation
+
+    def _keep_more(self, annotation: ShardOp, sharding: TensorSharding) -> None:
+        """Keep open dimensions and priorities. Axes kept off a tensor close all of it."""
+        dimensions = sharding.dimensions
+        if not sharding.replicated:
+            listed = [index for index, dimension in enumerate(dimensions) if dimension.is_open]
+            if listed:
+                annotation.attributes[OPEN_DIMENSIONS_ATTRIBUTE] = DenseArrayBase.from_list(
+                    i64, listed
+                )
+        priorities = [dimension.priority or 0 for dimension in dimensions]
+        if any(priorities):
+            annotation.attributes[DIMENSION_PRIORITIES_ATTRIBUTE] = DenseArrayBase.from_list(
+                i64, priorities
+            )
+
+    def _annotate_for_users(
+        self, value: SSAValue, sharding: TensorSharding, operation: Operation, index: int
+    ) -> None:
+        """Annotate one operand."""
+        block = block_of(operation)
+        annotation = self._annotate(value, sharding, block, operation, True)
+        operation.operands[index] = annotation.result
+
+    def _function(self, operation: Operation) -> None:
+        if not isinstance(operation, FuncOp):
+            return
+        given, operation.arg_attrs = _take(operation.arg_attrs)
+        wanted, operation.res_attrs = _take(operation.res_attrs)
+        blocks = operation.body.blocks
+        if not blocks:
+            return
+        entry = blocks[0]
+        head = entry.first_op
+        for argument, sharding in zip(entry.args, given, strict=False):
+            if sharding is None or not isinstance(argument.type, TensorType):
+                continue
+            uses = list(argument.uses)
+            annotation = self._annotate(argument, sharding, entry, head, False)
+            for use in uses:
+                use.operation.operands[use.index] = annotation.result
+        for block in blocks:
+            terminator = block.last_op
+            if not isinstance(terminator, ReturnOp):
+                continue
+            for index, (value, sharding) in enumerate(
+                zip(terminator.operands, wanted, strict=False)
+            ):
+                if sharding is not None and isinstance(value.type, TensorType):
+                    self._annotate_for_users(value, sharding, terminator, index)
+
+    def _constraint(self, operation: Operation) -> None:
+        """With users a constraint speaks of them, without of the producer."""
+        assert isinstance(operation.properties["sharding"], ShardingAttr)
+        sharding = operation.properties["sharding"].data
+        block = block_of(operation)
+        used = operation.results[0].first_use is not None
+        annotation = self._annotate(operation.operands[0], sharding, block, operation, used)
+        Rewriter.replace_op(operation, [], [annotation.result])
+
+    def _results_of(self, operation: Operation) -> None:
+        """An attribute on an operation speaks of its results."""
+        found = operation.attributes.pop(SDY_SHARDING)
+        if not isinstance(found, ShardingPerValueAttr):
+            raise OperationError(operation, f"has {SDY_SHARDING} = {found}, expected a list")
+        block, following = block_of(operation), operation.next_op
+        for result, sharding in zip(operation.results, found.data, strict=False):
+            if isinstance(result.type, TensorType):
+                uses = list(result.uses)
+                annotation = self._annotate(result, sharding, block, following, False)
+                for use in uses:
+                    use.operation.operands[use.index] = annotation.result
+
+    # What is not kept as it is.
+
+    def _named_computation(self, operation: Operation) -> None:
+        """The body takes the place of the computation, annotated at both ends."""
+        assert isinstance(operation, NamedComputationOp)
+        block, body = block_of(operation), operation.body.block
+        terminator = body.last_op
+        assert terminator is not None
+        for index, (argument, sharding) in enumerate(
+            zip(body.args, operation.in_shardings.data, strict=True)
+        ):
+            value = operation.operands[index]
+            annotation = self._annotate(value, sharding, block, operation, True)
+            argument.replace_all_uses_with(annotation.result)
+        for inner in list(body.ops):
+            if inner is not terminator:
+                inner.detach()
+                block.insert_op_before(inner, operation)
+        results = [
+            self._annotate(value, sharding, block, operation, False).result
+            for value, sharding in zip(
+                terminator.operands, operation.out_shardings.data, strict=True
+            )
+        ]
+        Rewriter.replace_op(operation, [], results)
+
+    def _refuse(self, operation: Operation) -> None:
+        raise OperationError(
+            operation, "is written for one device, and so cannot be partitioned with the rest"
+        )
+
+    def _drop_barrier(self, operation: Operation) -> None:
+        assert isinstance(operation, PropagationBarrierOp)
+        remark("sharding", operation, "is dropped: propagation goes through here both ways")
+        Rewriter.replace_op(operation, [], [operation.input])
+
+    def _drop_group(self, operation: Operation) -> None:
+        assert isinstance(operation, ShardingGroupOp)
+        remark("sharding", operation, "is dropped: values are not tied to each other")
+        Rewriter.erase_op(operation)
+
+    def _change_of_sign(self, operation: Operation) -> None:
+        """What StableHLO leaves between integers with and without a sign: the same bits."""
+        if len(operation.operands) != 1 or len(operation.results) != 1:
+            return
+        source, result = ranked(operation.operands[0]), ranked(operation.results[0])
+        if source is None or result is None or source.get_shape() != result.get_shape():
+            return
+        width = _width(source.element_type)
+        if width is not None and width == _width(result.element_type):
+            cast = BitcastOp.create(
+                operands=operation.operands, result_types=(result,), location=operation.location
+            )
+            Rewriter.replace_op(operation, cast)
+
+
+def _width(scalar: Attribute) -> int | None:
+    return bits(scalar) if scalar.name == IntegerType.name else None
+
+
+def _shardings_at(operation: Operation) -> Iterator[TensorSharding]:
+    """Every sharding that an operation holds."""
+    for attributes in (operation.properties, operation.attributes):
+        for attribute in attributes.values():
+            yield from _shardings_in(attribute)
+
+
+def _shardings_in(attribute: Attribute) -> Iterator[TensorSharding]:
+    match attribute:
+        case ShardingAttr():
+            yield attribute.data
+        case ShardingPerValueAttr():
+            yield from attribute.data
+        case ArrayAttr():
+            inner: tuple[Attribute, ...] = attribute.data  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            for each in inner:
+                yield from _shardings_in(each)
+        case DictionaryAttr():
+            for each in attribute.data.values():
+                yield from _shardings_in(each)
+        case _:
+            pass
+
+
+def _collect_cuts(mesh: Mesh, sharding: TensorSharding, cuts: list[set[int]]) -> None:
+    """Add where a sharding needs the mesh's axes to be cut."""
+    names = [name for name, _ in mesh.axes]
+    lists = (
+        *(dimension.axes for dimension in sharding.dimensions),
+        sharding.replicated,
+        sharding.unreduced,
+    )
+    for axes in lists:
+        for reference in axes:
+            if reference.sub_axis is not None and reference.name in names:
+                axis = names.index(reference.name)
+                cuts[axis].update(reference.extent(mesh.axes[axis][1]))
+
+
+def _axis_names(mesh: Mesh, refinement: Refinement) -> Iterator[str]:
+    """The names of a grid's axes: those of the mesh, or what part of one an axis is."""
+    for (name, _), parts in zip(mesh.axes, refinement.parts, strict=False):
+        low = 1
+        for part in parts:
+            extent = refinement.fine.shape[part] or 1
+            yield name if len(parts) == 1 else f"{name}:({low}){extent}"
+            low *= extent
+
+
+def _take(
+    attributes: ArrayAttr[DictionaryAttr] | None,
+) -> tuple[list[TensorSharding | None], ArrayAttr[DictionaryAttr] | None]:
+    """The shardings among the attributes of arguments or results, and the other attributes."""
+    if attributes is None:
+        return [], None
+    shardings: list[TensorSharding | None] = []
+    rest: list[DictionaryAttr] = []
+    for entry in attributes.data:
+        found = entry.data.get(SDY_SHARDING)
+        shardings.append(found.data if isinstance(found, ShardingAttr) else None)
+        rest.append(DictionaryAttr({k: v for k, v in entry.data.items() if k != SDY_SHARDING}))
+    return shardings, ArrayAttr(rest) if any(entry.data for entry in rest) else None

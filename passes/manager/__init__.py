@@ -1,0 +1,1 @@
+"""Pipelines: their text, their options, and how they are run."""

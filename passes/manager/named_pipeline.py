@@ -1,0 +1,35 @@
+"""A pipeline with a name, which is a pass like any other.
+
+Embedders apply it; `mesh-opt` runs its passes one by one, so that the IR can be printed and timed
+between them.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+
+@dataclass(frozen=True)
+class NamedPipeline(ModulePass):
+    """The base of named pipelines; fields of a subclass are its options."""
+
+    @abstractmethod
+    def passes(self) -> tuple[ModulePass, ...]:
+        """The passes to run, in order."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the passes on a module."""
+        for one in self.passes():
+            one.apply(ctx, op)
+
+
+def default_passes(*names: str) -> tuple[ModulePass, ...]:
+    """Passes of the registry with their default options."""
+    from ..registry import OWN_PASSES
+
+    return tuple(OWN_PASSES[name]()() for name in names)

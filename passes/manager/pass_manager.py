@@ -1,0 +1,221 @@
+"""Runs pipelines: anchors, observers of every pass, and a verdict on whatever goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Protocol
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import DiagnosticException
+
+from ...ir.diagnostics import OperationError
+from ...ir.nesting_limits import deep_recursion
+from ..registry import FOLLOW_CALLS
+from .named_pipeline import NamedPipeline
+from .nested_pipeline import SymbolsAround, alone_in_module, anchored_operations
+from .pass_options import PassTable, build_pass, describe_pass
+from .pipeline_text import ANY_ANCHOR, AnchoredPipeline, Element, PipelineError
+
+ROOT = "builtin.module"
+
+
+@dataclass(frozen=True)
+class AnchoredPasses:
+    """Passes to run on every operation of a name directly inside the one at hand."""
+
+    anchor: str
+    steps: tuple[Step, ...]
+
+
+Step = ModulePass | AnchoredPasses
+
+
+class PassFailure(Exception):
+    """A pass refused a program, and says why without naming an operation."""
+
+    def __init__(self, failed: ModulePass, operation: Operation, message: str) -> None:
+        super().__init__(message)
+        self.failed = failed
+        self.operation = operation
+        self.message = message
+
+
+class InternalFault(Exception):
+    """A pass broke down: a fault of the compiler, not of the program."""
+
+    def __init__(self, failed: ModulePass, operation: Operation, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.failed = failed
+        self.operation = operation
+        self.cause = cause
+
+
+class Observer(Protocol):
+    """Watches passes go by."""
+
+    def before(self, current: ModulePass, operation: Operation) -> None:
+        """Called before a pass runs on an operation."""
+
+    def after(self, current: ModulePass, operation: Operation) -> None:
+        """Called after a pass ran without an error."""
+
+    def failed(self, current: ModulePass, operation: Operation) -> None:
+        """Called after a pass that raised."""
+
+    def enter(self, anchor: str) -> None:
+        """Called before the passes of an anchored pipeline."""
+
+    def leave(self, anchor: str) -> None:
+        """Called after the passes of an anchored pipeline."""
+
+
+def build_steps(elements: Sequence[Element], text: str, table: PassTable) -> tuple[Step, ...]:
+    """The passes of a pipeline. Raises PipelineError for unknown passes and bad options."""
+    return tuple(
+        AnchoredPasses(element.anchor, build_steps(element.elements, text, table))
+        if isinstance(element, AnchoredPipeline)
+        else build_pass(element, text, table)
+        for element in elements
+    )
+
+
+def build_root_steps(elements: Sequence[Element], text: str, table: PassTable) -> tuple[Step, ...]:
+    """The passes of a whole pipeline, which `builtin.module(...)` or `any(...)` may be around."""
+    if len(elements) == 1 and isinstance(root := elements[0], AnchoredPipeline):
+        if root.anchor not in (ROOT, ANY_ANCHOR):
+            raise PipelineError(
+                text, root.offset, f"cannot run a '{root.anchor}' pipeline on a '{ROOT}'"
+            )
+        elements = root.elements
+    return build_steps(elements, text, table)
+
+
+def describe_steps(steps: Sequence[Step], anchor: str = ROOT) -> str:
+    """The pipeline as `--pass-pipeline` reads it."""
+    parts = [
+        describe_steps(step.steps, step.anchor)
+        if isinstance(step, AnchoredPasses)
+        else describe_pass(step)
+        for step in steps
+    ]
+    return f"{anchor}({','.join(parts)})"
+
+
+def run_steps(
+    context: Context, module: ModuleOp, steps: Sequence[Step], observers: Sequence[Observer] = ()
+) -> None:
+    """Run passes on a module in order.
+
+    Raises OperationError or PassFailure if a pass refuses the program, InternalFault if a pass
+    breaks.
+    """
+    with deep_recursion():
+        for step in _single_passes(steps):
+            if isinstance(step, AnchoredPasses):
+                _run_anchored(context, module, step, observers)
+            else:
+                _run_pass(context, module, module, step, observers)
+
+
+def _run_anchored(
+    context: Context, parent: ModuleOp, anchored: AnchoredPasses, observers: Sequence[Observer]
+) -> None:
+    for observer in observers:
+        observer.enter(anchored.anchor)
+    on_functions = anchored.anchor == FuncOp.name
+    for follows_calls, steps in groupby(
+        _single_passes(anchored.steps), lambda step: on_functions and _follows_calls(step)
+    ):
+        if follows_calls:
+            run_steps(context, parent, tuple(steps), observers)
+        else:
+            _run_on_each(context, parent, anchored.anchor, tuple(steps), observers)
+    for observer in reversed(observers):
+        observer.leave(anchored.anchor)
+
+
+def _single_passes(steps: Sequence[Step]) -> Iterator[Step]:
+    """The steps, with the passes of named pipelines in the places of these."""
+    for step in steps:
+        if isinstance(step, NamedPipeline):
+            yield from _single_passes(step.passes())
+        else:
+            yield step
+
+
+def _follows_calls(step: Step) -> bool:
+    return isinstance(step, ModulePass) and step.name in FOLLOW_CALLS
+
+
+def _run_on_each(
+    context: Context,
+    parent: ModuleOp,
+    anchor: str,
+    steps: Sequence[Step],
+    observers: Sequence[Observer],
+) -> None:
+    """Run passes on every operation of a name directly inside a module, one after the other."""
+    around = SymbolsAround(parent)
+    for operation in anchored_operations(parent, anchor):
+        if isinstance(operation, ModuleOp):
+            run_steps(context, operation, steps, observers)
+            continue
+        with alone_in_module(operation, around) as module:
+            _run_inside(context, module, operation, steps, observers)
+
+
+def _run_inside(
+    context: Context,
+    module: ModuleOp,
+    operation: Operation,
+    steps: Sequence[Step],
+    observers: Sequence[Observer],
+) -> None:
+    """Run passes on an operation that is no module but stands alone in one."""
+    for step in _single_passes(steps):
+        if isinstance(step, AnchoredPasses):
+            around = SymbolsAround(operation)
+            for inner in anchored_operations(operation, step.anchor):
+                with alone_in_module(inner, around) as inner_module:
+                    _run_inside(context, inner_module, inner, step.steps, observers)
+        else:
+            _run_pass(context, module, operation, step, observers)
+
+
+def _run_pass(
+    context: Context,
+    module: ModuleOp,
+    shown: Operation,
+    current: ModulePass,
+    observers: Sequence[Observer],
+) -> None:
+    """Run one pass on a module; observers are shown the operation that the module is about."""
+    for observer in observers:
+        observer.before(current, shown)
+    try:
+        current.apply(context, module)
+    except OperationError:
+        _tell_failure(current, shown, observers)
+        raise
+    except DiagnosticException as failure:
+        _tell_failure(current, shown, observers)
+        raise PassFailure(current, shown, str(failure)) from failure
+    except RecursionError as failure:
+        _tell_failure(current, shown, observers)
+        raise PassFailure(current, shown, "the program is nested too deeply") from failure
+    except Exception as failure:
+        _tell_failure(current, shown, observers)
+        raise InternalFault(current, shown, failure) from failure
+    for observer in reversed(observers):
+        observer.after(current, shown)
+
+
+def _tell_failure(current: ModulePass, shown: Operation, observers: Sequence[Observer]) -> None:
+    for observer in reversed(observers):
+        observer.failed(current, shown)

@@ -1,0 +1,170 @@
+"""From a pass's name and written options to the pass itself.
+
+The fields of the pass's dataclass say what its options are and of which type, as in xDSL. Written
+values are read by that type: a bare `{flag}` is true, `1` is a valid float, `@grid` is a string,
+a tuple may be written `a,b`, `[a,b]` or left empty, and `-` and `_` mean the same in names.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import ArgSpec, ParameterListType
+from xdsl.utils.exceptions import ArgSpecParseError
+
+from .pipeline_text import PassEntry, PipelineError, unquote
+
+PassTable = Mapping[str, Callable[[], type[ModulePass]]]
+"""Pass names, aliases too, and what imports each pass."""
+
+
+def build_pass(entry: PassEntry, text: str, table: PassTable) -> ModulePass:
+    """The pass that an entry of a pipeline names. Raises PipelineError at the entry's offset."""
+    factory = table.get(entry.name)
+    if factory is None:
+        raise PipelineError(text, entry.offset, unknown_pass_message(entry.name, table))
+    pass_type = factory()
+    try:
+        parameters = _parameters(pass_type, entry)
+        return pass_type.from_spec(ArgSpec(pass_type.name, parameters))
+    except (ValueError, TypeError, ArgSpecParseError) as failure:
+        raise PipelineError(text, entry.offset, f"pass '{entry.name}': {failure}") from failure
+
+
+def unknown_pass_message(name: str, table: PassTable) -> str:
+    """What to say about a pass that does not exist, with the nearest one that does."""
+    return f"there is no pass '{name}'{did_you_mean(name, table)}"
+
+
+def did_you_mean(name: str, candidates: Mapping[str, object]) -> str:
+    """`; did you mean 'x'?` for the nearest of some names; empty if none is near."""
+    from difflib import get_close_matches
+
+    matches = get_close_matches(name, candidates, 1)
+    return f"; did you mean '{matches[0]}'?" if matches else ""
+
+
+def _parameters(pass_type: type[ModulePass], entry: PassEntry) -> dict[str, ParameterListType]:
+    fields = {
+        field.name: field
+        for field in dataclasses.fields(pass_type)
+        if field.init and field.name != "name"
+    }
+    types = get_type_hints(pass_type)
+    parameters: dict[str, ParameterListType] = {}
+    for key, value in entry.options:
+        name = key.replace("-", "_")
+        if name not in fields:
+            options = {field.replace("_", "-"): None for field in fields}
+            listing = f"; its options are {', '.join(options)}" if options else "; it has none"
+            raise ValueError(f"no option '{key}'{did_you_mean(key, options) or listing}")
+        if name in parameters:
+            raise ValueError(f"option '{key}' is given twice")
+        parameters[name] = _convert(key, value, types[name])
+    return parameters
+
+
+def _convert(key: str, value: str | None, expected: Any) -> ParameterListType:
+    """A written value as xDSL's list of parameters for a field of the expected type."""
+    alternatives = get_args(expected) if get_origin(expected) in (Union, UnionType) else (expected,)
+    if value is None:
+        if bool in alternatives:
+            return (True,)
+        if NoneType in alternatives:
+            return ()
+        raise ValueError(f"option '{key}' needs a value: {key}=...")
+    for alternative in alternatives:
+        if alternative is NoneType:
+            continue
+        try:
+            return _convert_to(value, alternative)
+        except ValueError:
+            continue
+    raise ValueError(f"option '{key}' cannot be '{value}'; expected {_type_name(expected)}")
+
+
+def _convert_to(value: str, expected: Any) -> ParameterListType:
+    if get_origin(expected) is tuple:
+        element = get_args(expected)[0]
+        return tuple(item for part in _split(value) for item in _convert_to(part, element))
+    if get_origin(expected) in (Union, UnionType):
+        return _convert("", value, expected)
+    text = unquote(value)
+    if expected is bool:
+        if text.lower() not in ("true", "false", "1", "0"):
+            raise ValueError(text)
+        return (text.lower() in ("true", "1"),)
+    if expected is int:
+        return (int(text, 0),)
+    if expected is float:
+        return (float(text),)
+    if get_origin(expected) is Literal:
+        for choice in get_args(expected):
+            if str(choice) == text:
+                return (choice,)
+        raise ValueError(text)
+    return (text,)
+
+
+def _split(value: str) -> list[str]:
+    """The parts of a list option: between commas outside of brackets and quotes."""
+    if value.startswith("[") and value.endswith("]"):
+        value = value[1:-1]
+    value = value.strip()
+    if not value:
+        return []
+    parts: list[str] = []
+    depth = 0
+    quote = ""
+    current = ""
+    for character in value:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "([{<":
+            depth += 1
+        elif character in ")]}>":
+            depth -= 1
+        elif character == "," and depth == 0:
+            parts.append(current.strip())
+            current = ""
+            continue
+        current += character
+    return [*parts, current.strip()]
+
+
+def _type_name(expected: Any) -> str:
+    if get_origin(expected) is Literal:
+        return " or ".join(f"'{choice}'" for choice in get_args(expected))
+    if get_origin(expected) in (Union, UnionType):
+        names = [_type_name(part) for part in get_args(expected) if part is not NoneType]
+        return " or ".join(names)
+    if get_origin(expected) is tuple:
+        return f"a list of {_type_name(get_args(expected)[0])}"
+    return {bool: "true or false", int: "an integer", float: "a number", str: "text"}.get(
+        expected, str(expected)
+    )
+
+
+def describe_pass(instance: ModulePass) -> str:
+    """A pass and those of its options that are not the defaults, as a pipeline writes them."""
+    options: list[str] = []
+    for name, values in instance.spec().parameters.items():
+        text = ",".join(_written(value) for value in values)
+        options.append(f"{name.replace('_', '-')}={text}" if values else name.replace("_", "-"))
+    return f"{instance.name}{{{' '.join(options)}}}" if options else instance.name
+
+
+def _written(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = str(value)
+    if isinstance(value, str) and (not text or any(c in " ,{}[]()\"'" for c in text)):
+        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    return text

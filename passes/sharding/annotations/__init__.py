@@ -1,0 +1,1 @@
+"""The sharding annotations of a program: read and written."""

@@ -1,0 +1,283 @@
+"""The sharding annotations of a program as values of the algebra, and back.
+
+`shard.shard %t to %s` says how the producer of `%t` leaves it; with `annotate_for_users` it says
+how the users of its result want it. Between a producer and a user there are usually both:
+
+    %0 = producer
+    %1 = shard.shard %0 to %a : T
+    %2 = shard.shard %1 to %b annotate_for_users : T
+    user(%2)
+
+Operations are told by name and properties, so that another compiler's classes serve as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    IntegerAttr,
+    SymbolRefAttr,
+    UnitAttr,
+)
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ....dialects.shard.attributes import AxesArrayAttr, ReductionKindAttr
+from ....dialects.shard.checks import find_grid, grid_value
+from ....ir.diagnostics import Note, OperationError
+from ....ir.tensor_types import Shape, tensor_shape
+from ....sharding.grid import Grid
+from ....sharding.sharding import Axes, Partial, Sharding
+
+SHARD = "shard.shard"
+SHARDING = "shard.sharding"
+GET_SHARDING = "shard.get_sharding"
+PRIORITY_PROPERTY = "priority"
+"""Optional property of ours on `shard.shard`: annotations of lower numbers go first."""
+OPEN_DIMENSIONS_ATTRIBUTE = "shard.open_dimensions"
+"""Discardable attribute of ours on `shard.shard`: dimensions that propagation may split further."""
+DIMENSION_PRIORITIES_ATTRIBUTE = "shard.dimension_priorities"
+"""Discardable attribute of ours on `shard.shard`: a priority for each dimension."""
+SDY_SHARDING = "sdy.sharding"
+"""Shardy's discardable attribute on arguments, results and operations."""
+
+
+def grid_of(operation: Operation) -> Grid:
+    """The grid that an operation's `grid` symbol names, looked up from where the operation is.
+
+    Raises OperationError where the operation names no grid or none of that name is defined.
+    """
+    symbol = operation.properties.get("grid")
+    if not isinstance(symbol, SymbolRefAttr):
+        raise OperationError(operation, "has no attribute 'grid'")
+    found = find_grid(operation, symbol)
+    name = symbol.root_reference.data
+    if found is None:
+        raise OperationError(operation, f"refers to grid @{name}, which is not defined")
+    try:
+        return grid_value(found)
+    except (ValueError, VerifyException) as error:
+        raise OperationError(operation, f"refers to @{name}, which is no grid: {error}") from error
+
+
+class GridTable:
+    """The grids of one module, each looked up and built once.
+
+    Grids of one name are taken for the same: nested modules use the grid of the program around.
+    """
+
+    def __init__(self) -> None:
+        self._grids: dict[str, Grid] = {}
+
+    def grid_of(self, operation: Operation) -> Grid:
+        """As the function of that name."""
+        symbol = operation.properties.get("grid")
+        name = symbol.root_reference.data if isinstance(symbol, SymbolRefAttr) else ""
+        grid = self._grids.get(name)
+        if grid is None:
+            grid = self._grids[name] = grid_of(operation)
+        return grid
+
+
+def sharding_of_value(value: SSAValue, shape: Shape, grids: GridTable | None = None) -> Sharding:
+    """What a `!shard.sharding` value says about a tensor of a shape.
+
+    Raises OperationError at the `shard.sharding` operation where it does not suit such a tensor:
+    lists beyond the rank, axes beyond the grid or used twice, halos or offsets that are not
+    known at compile time or do not fit.
+    """
+    operation = value.owner
+    if isinstance(operation, Block):
+        raise OperationError(
+            _around(operation), "has a sharding as a block argument, expected a shard.sharding"
+        )
+    if operation.name == GET_SHARDING:
+        return _sharding_of_source(operation, grids)
+    if operation.name != SHARDING:
+        raise OperationError(operation, "makes a sharding, expected a shard.sharding")
+    grid = grid_of(operation) if grids is None else grids.grid_of(operation)
+    lists = _split_axes(operation)
+    rank = len(shape)
+    if any(lists[rank:]):
+        raise OperationError(
+            operation,
+            f"splits dimension {max(d for d, axes in enumerate(lists) if axes)} of a tensor of "
+            f"rank {rank}",
+        )
+    axes = (*lists[:rank], *((),) * (rank - len(lists)))
+    try:
+        return Sharding(
+            grid,
+            axes,
+            _partials(operation),
+            _halos(operation, axes),
+            _offsets(operation, axes, shape, grid),
+        )
+    except ValueError as error:
+        raise OperationError(operation, f"cannot be applied: {error}") from error
+
+
+def _around(block: Block) -> Operation:
+    parent = block.parent_op()
+    if parent is None:
+        raise ValueError("a block argument outside of any operation")
+    return parent
+
+
+def _sharding_of_source(operation: Operation, grids: GridTable | None) -> Sharding:
+    source = operation.operands[0]
+    shard = source.owner
+    if isinstance(shard, Block) or shard.name != SHARD:
+        raise OperationError(operation, "asks for the sharding of a value that has no annotation")
+    return annotation_of(shard, grids).sharding
+
+
+def _split_axes(operation: Operation) -> tuple[Axes, ...]:
+    found = operation.properties.get("split_axes")
+    if not isinstance(found, AxesArrayAttr):
+        raise OperationError(operation, "has no attribute 'split_axes'")
+    return found.lists()
+
+
+def _partials(operation: Operation) -> tuple[Partial, ...]:
+    kind = operation.properties.get("partial_type")
+    axes = operation.properties.get("partial_axes")
+    if not isinstance(kind, ReductionKindAttr) or not isinstance(axes, DenseArrayBase):
+        return ()
+    values = tuple(int(axis) for axis in axes.get_values())
+    return (Partial(kind.reduction, values),) if values else ()
+
+
+def _segment(operation: Operation, index: int) -> Sequence[SSAValue]:
+    """The operands of a segment: 0 offsets, 1 halos."""
+    sizes = operation.properties.get("operandSegmentSizes")
+    if not isinstance(sizes, DenseArrayBase):
+        return ()
+    counts = [int(size) for size in sizes.get_values()]
+    start = sum(counts[:index])
+    return operation.operands[start : start + counts[index]]
+
+
+def _numbers(operation: Operation, name: str, segment: int, what: str) -> tuple[int, ...]:
+    """A list of numbers, with operands that are constants in the holes."""
+    found = operation.properties.get(name)
+    if not isinstance(found, DenseArrayBase):
+        return ()
+    operands = iter(_segment(operation, segment))
+    numbers: list[int] = []
+    for entry in found.get_values():
+        number = int(entry)
+        if number == DYNAMIC_INDEX:
+            constant = next(operands).owner
+            held = constant.properties.get("value") if isinstance(constant, Operation) else None
+            if not isinstance(held, IntegerAttr):
+                raise OperationError(operation, f"has {what} that are known only at run time")
+            number = held.value.data
+        numbers.append(number)
+    return tuple(numbers)
+
+
+def _halos(operation: Operation, axes: Sequence[Axes]) -> tuple[tuple[int, int], ...]:
+    numbers = _numbers(operation, "static_halo_sizes", 1, "halo sizes")
+    split = [dimension for dimension, split_axes in enumerate(axes) if split_axes]
+    if not numbers:
+        return ()
+    if len(numbers) != 2 * len(split):
+        raise ValueError(f"{len(numbers)} halo sizes for {len(split)} split dimensions")
+    if min(numbers) < 0:
+        raise ValueError(f"halo size {min(numbers)} is negative")
+    pairs = [(0, 0)] * len(axes)
+    for position, dimension in enumerate(split):
+        pairs[dimension] = (numbers[2 * position], numbers[2 * position + 1])
+    return tuple(pairs)
+
+
+def _offsets(
+    operation: Operation, axes: Sequence[Axes], shape: Shape, grid: Grid
+) -> tuple[tuple[int, ...] | None, ...]:
+    remaining = list(_numbers(operation, "static_sharded_dims_offsets", 0, "offsets"))
+    if not remaining:
+        return ()
+    offsets: list[tuple[int, ...] | None] = []
+    for dimension, split_axes in enumerate(axes):
+        if not split_axes:
+            offsets.append(None)
+            continue
+        parts = grid.size(split_axes)
+        if parts is None:
+            raise ValueError("offsets on a grid with an extent known only at run time")
+        borders, remaining = tuple(remaining[: parts + 1]), remaining[parts + 1 :]
+        if len(borders) != parts + 1:
+            raise ValueError(f"{len(borders)} offsets for the {parts} shards of {dimension=}")
+        if list(borders) != sorted(borders):
+            raise ValueError(f"offsets {list(borders)} decrease")
+        extent = shape[dimension]
+        if borders[0] != 0 or (extent is not None and borders[-1] != extent):
+            end = "?" if extent is None else extent
+            raise ValueError(f"offsets {list(borders)} do not run from 0 to {end}")
+        offsets.append(borders)
+    if remaining:
+        raise ValueError(f"{len(remaining)} offsets more than there are shards")
+    return tuple(offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """What one `shard.shard` says: about its source's producer, or about its result's users."""
+
+    operation: Operation
+    sharding: Sharding
+    for_users: bool
+    priorities: tuple[int, ...]
+    """One per dimension: lower numbers are propagated first."""
+    open_dimensions: tuple[bool, ...]
+
+    @property
+    def source(self) -> SSAValue:
+        """The annotated tensor."""
+        return self.operation.operands[0]
+
+    @property
+    def result(self) -> SSAValue:
+        """The same tensor, as the users see it."""
+        return self.operation.results[0]
+
+
+def annotation_of(operation: Operation, grids: GridTable | None = None) -> Annotation:
+    """What a `shard.shard` operation says. Raises OperationError where that makes no sense."""
+    shape = tensor_shape(operation.operands[0])
+    if shape is None:
+        raise OperationError(
+            operation, f"annotates a value of type {operation.operands[0].type}, not a tensor"
+        )
+    try:
+        sharding = sharding_of_value(operation.operands[1], shape, grids)
+    except OperationError as error:
+        note = Note(f"applied to a value of type {operation.operands[0].type} here", operation)
+        raise OperationError(error.operation, error.message, (*error.notes, note)) from error
+    rank = len(shape)
+    listed = _listed(operation, OPEN_DIMENSIONS_ATTRIBUTE)
+    return Annotation(
+        operation,
+        sharding,
+        isinstance(operation.properties.get("annotate_for_users"), UnitAttr),
+        _priorities(operation, rank),
+        tuple(dimension in listed for dimension in range(rank)),
+    )
+
+
+def _listed(operation: Operation, name: str) -> tuple[int, ...]:
+    found = operation.attributes.get(name)
+    return tuple(map(int, found.get_values())) if isinstance(found, DenseArrayBase) else ()
+
+
+def _priorities(operation: Operation, rank: int) -> tuple[int, ...]:
+    each = _listed(operation, DIMENSION_PRIORITIES_ATTRIBUTE)
+    if len(each) == rank:
+        return each
+    common = operation.properties.get(PRIORITY_PROPERTY)
+    return (common.value.data if isinstance(common, IntegerAttr) else 0,) * rank

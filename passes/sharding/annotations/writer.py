@@ -1,0 +1,310 @@
+"""Writes a placement into the program, as pairs of `shard.sharding` and `shard.shard`.
+
+A value gets one annotation right after its producer, and one for each way in which users want
+it, before the first of these users. Annotations that are there already stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from ....dialects.shard.dialect import ShardingOp, ShardOp
+from ....ir.attribute_access import block_of
+from ....ir.tensor_types import tensor_shape
+from ....sharding.local_shape import default_borders
+from ....sharding.sharding import Axes, Sharding
+from ..propagation.graph import Entry, ShardingGraph
+from ..propagation.placement import PlacedUse, Placement, Placer
+from .access import SHARD
+
+_UNIT = UnitAttr()
+
+LOOPS = frozenset({"scf.for", "scf.while", "scf.forall"})
+"""What is wanted differently inside of these is resharded once, before them."""
+
+
+class AnnotationWriter:
+    """Writes the annotations of one placement."""
+
+    def __init__(self, graph: ShardingGraph, placement: Placement, placer: Placer) -> None:
+        self._graph = graph
+        self._placement = placement
+        self._placer = placer
+        self._shardings: dict[tuple[object, ...], SSAValue] = {}
+        self._recent: dict[tuple[int, int], SSAValue] = {}
+        self._annotations = {
+            entry.operation: entry.annotation
+            for entry in graph.entries
+            if entry.annotation is not None
+        }
+        self._annotated = {annotation.source for annotation in self._annotations.values()}
+        """The values that the program annotates."""
+        self._function_of: dict[Block, Operation] = {}
+        self._heads: dict[Block, Operation | None] = {}
+        self._functions = set(graph.functions)
+
+    def write(self) -> None:
+        """Insert what is missing. Afterwards every placed operand and result is annotated."""
+        for entry in reversed(self._placement.free):
+            self._write_free(entry)
+        for value in self._graph.values:
+            sharding = self._placement.definitions.get(value)
+            if sharding is not None:
+                self._write_value(value, sharding, self._placement.uses.get(value, []))
+
+    # Shardings as values.
+
+    def _entry_block(self, block: Block) -> tuple[Operation, Block]:
+        function = self._function_of.get(block)
+        if function is None:
+            parent = block.parent_op()
+            assert parent is not None
+            function = parent
+            while function not in self._functions:
+                outer = function.parent_op()
+                assert outer is not None
+                function = outer
+            self._function_of[block] = function
+        return function, function.regions[0].blocks[0]
+
+    def _head(self, block: Block) -> Operation | None:
+        """The operation that was the first of a block; what goes to its head goes before."""
+        if block not in self._heads:
+            self._heads[block] = block.first_op
+        return self._heads[block]
+
+    def _sharding_value(self, sharding: Sharding, block: Block, tensor: SSAValue) -> SSAValue:
+        """The `shard.sharding` for a tensor's sharding, at the head of the function around."""
+        # The placement holds on to its shardings and the graph to its blocks: identities do.
+        recent = self._recent.get((id(block), id(sharding)))
+        if recent is not None:
+            return recent
+        original = sharding
+        if sharding.offsets:
+            sharding = with_all_offsets(sharding, tensor_shape(tensor) or ())
+        function, entry = self._entry_block(block)
+        # Tensors of different ranks may be split alike: the text leaves trailing dimensions out.
+        key = (function, split_lists(sharding), sharding.grid.name)
+        if sharding.halos or sharding.offsets or sharding.partials:
+            key = (*key, sharding)
+        value = self._shardings.get(key)
+        if value is None:
+            operation = sharding_operation(sharding)
+            operation.location = function.location
+            _insert(operation, entry, self._head(entry))
+            value = self._shardings[key] = operation.result
+        if sharding is original:
+            self._recent[id(block), id(sharding)] = value
+        return value
+
+    def _annotate(
+        self,
+        value: SSAValue,
+        sharding: Sharding,
+        block: Block,
+        before: Operation | None,
+        for_users: bool,
+    ) -> SSAValue:
+        """Insert one `shard.shard` into a block and return its result."""
+        sharding_value = self._sharding_value(sharding, block, value)
+        owner = value.owner
+        near = owner if isinstance(owner, Operation) else before
+        operation = ShardOp.create(
+            operands=(value, sharding_value),
+            result_types=(value.type,),
+            properties={"annotate_for_users": _UNIT} if for_users else {},
+            location=None if near is None else near.location,
+        )
+        _insert(operation, block, before)
+        (result,) = operation.results
+        return result
+
+    # Values.
+
+    def _write_value(self, value: SSAValue, sharding: Sharding, uses: list[PlacedUse]) -> None:
+        owner = value.owner
+        if isinstance(owner, Operation) and owner.name == SHARD:
+            annotation = self._annotations[owner]
+            held = sharding if annotation.for_users else None
+            self._write_uses(value, held, uses)
+            return
+        definition = self._definition_of(value, sharding)
+        moved = [use for use in uses if use.operation is not definition.owner]
+        self._write_uses(definition, None, moved, skip_user_annotations=True)
+
+    def _definition_of(self, value: SSAValue, sharding: Sharding) -> SSAValue:
+        """The annotation right after the producer: one that is there, or a new one."""
+        owner = value.owner
+        if isinstance(owner, Operation):
+            block, before = owner.parent, owner.next_op
+            assert block is not None
+        else:
+            block, before = owner, self._head(owner)
+        for use in value.uses if value in self._annotated else ():
+            if use.operation.name != SHARD or use.index != 0:
+                continue
+            annotation = self._annotations[use.operation]
+            if not annotation.for_users and annotation.sharding == sharding:
+                if not value.has_one_use() and use.operation is not before:
+                    # Other users may come before it, and will use its result.
+                    use.operation.operands[1] = self._sharding_value(
+                        sharding, block, use.operation.operands[0]
+                    )
+                    use.operation.detach()
+                    _insert(use.operation, block, before)
+                return annotation.result
+        return self._annotate(value, sharding, block, before, for_users=False)
+
+    def _write_uses(
+        self,
+        value: SSAValue,
+        held: Sharding | None,
+        uses: list[PlacedUse],
+        skip_user_annotations: bool = False,
+    ) -> None:
+        """Let users have a value the way they want it.
+
+        `held`: how users of the value as it is already have it, where it is annotated so.
+        """
+        made: dict[tuple[int, int], SSAValue] = {}
+        for use in uses:
+            operation = use.operation
+            if operation.name == SHARD:
+                if not skip_user_annotations:
+                    continue
+                annotation = self._annotations[operation]
+                if annotation.for_users:
+                    operation.operands[0] = value
+                    continue
+            if held is not None and (use.sharding is held or use.sharding == held):
+                if operation.operands[use.index] is not value:
+                    operation.operands[use.index] = value
+                continue
+            block, before = self._place_before(value, use.anchor)
+            wanted = made.get((id(block), id(use.sharding)))
+            if wanted is None:
+                source = value
+                if held is not None:
+                    source = self._annotate(source, use.sharding, block, before, False)
+                wanted = self._annotate(source, use.sharding, block, before, True)
+                made[id(block), id(use.sharding)] = wanted
+            operation.operands[use.index] = wanted
+
+    def _place_before(self, value: SSAValue, anchor: Operation) -> tuple[Block, Operation]:
+        """Where to reshard for a user: before it, but outside of loops that do not change it."""
+        home = value.owner.parent if isinstance(value.owner, Operation) else value.owner
+        block = block_of(anchor)
+        best = block, anchor
+        while block is not home:
+            outer = block.parent_op()
+            if outer is None or outer.name not in LOOPS or outer.parent is None:
+                break
+            anchor, block = outer, outer.parent
+            best = block, anchor
+        return best
+
+    # Free values.
+
+    def _write_free(self, entry: Entry) -> None:
+        """Make a free value once for each way in which it is wanted."""
+        (value,) = entry.operation.results
+        placed = self._placement.uses.get(value)
+        if not placed:
+            return
+        by_sharding: dict[int, list[PlacedUse]] = {}
+        for use in placed:
+            by_sharding.setdefault(id(use.sharding), []).append(use)
+        others = not (len(placed) == 1 and value.has_one_use()) and (
+            sum(1 for _ in value.uses) > len(placed)
+        )
+        for position, uses in enumerate(by_sharding.values()):
+            sharding, maker = uses[0].sharding, entry.operation
+            if position or others:
+                maker = entry.operation.clone()
+                block = block_of(entry.operation)
+                block.insert_op_after(maker, entry.operation)
+            for index, wanted in self._placer.operands_of_free(entry, sharding):
+                self._placement.uses.setdefault(maker.operands[index], []).append(
+                    PlacedUse(maker, index, wanted, maker)
+                )
+            (made,) = maker.results
+            if made is not value:
+                for use in uses:
+                    use.operation.operands[use.index] = made
+                if value in self._annotated:
+                    self._annotated.add(made)
+            self._write_free_uses(made, sharding, uses)
+
+    def _write_free_uses(self, value: SSAValue, sharding: Sharding, uses: list[PlacedUse]) -> None:
+        """All of these users want a free value in one way: annotate it right where it is made."""
+        definition = self._definition_of(value, sharding)
+        made = definition.owner
+        assert isinstance(made, Operation) and made.parent is not None
+        wanted: SSAValue | None = None
+        for use in uses:
+            operation = use.operation
+            if operation is made:
+                continue
+            if operation.name == SHARD and self._annotations[operation].for_users:
+                operation.operands[0] = definition
+                continue
+            if wanted is None:
+                wanted = self._annotate(definition, sharding, made.parent, made.next_op, True)
+            operation.operands[use.index] = wanted
+
+
+def _insert(operation: Operation, block: Block, before: Operation | None) -> None:
+    if before is None:
+        block.add_op(operation)
+    else:
+        block.insert_op_before(operation, before)
+
+
+def split_lists(sharding: Sharding) -> tuple[Axes, ...]:
+    """The axes of each dimension as the text has them: without trailing empty lists."""
+    axes = sharding.dimension_axes
+    while len(axes) > 1 and not axes[-1]:
+        axes = axes[:-1]
+    return axes or ((),)
+
+
+def with_all_offsets(sharding: Sharding, shape: Sequence[int | None]) -> Sharding:
+    """The sharding with explicit offsets in every split dimension, as the text wants them.
+
+    Where a dimension's size is not known, the text has no offsets at all.
+    """
+    offsets: list[tuple[int, ...] | None] = []
+    for dimension, borders in enumerate(sharding.offsets):
+        parts, size = sharding.parts(dimension), shape[dimension]
+        if borders is not None or not sharding.dimension_axes[dimension]:
+            offsets.append(borders)
+        elif parts is None or size is None:
+            return replace(sharding, offsets=())
+        else:
+            offsets.append(default_borders(size, parts))
+    return replace(sharding, offsets=tuple(offsets))
+
+
+def sharding_operation(sharding: Sharding) -> ShardingOp:
+    """The operation that makes a sharding."""
+    split = [dimension for dimension, own in enumerate(sharding.dimension_axes) if own]
+    halos: list[int] = []
+    if sharding.halos:
+        halos = [size for dimension in split for size in sharding.halos[dimension]]
+    offsets = (
+        [border for dimension in split for border in sharding.offsets[dimension] or ()]
+        if sharding.offsets
+        else []
+    )
+    partial = sharding.partials[0] if sharding.partials else None
+    return ShardingOp(
+        sharding.grid.name,
+        split_lists(sharding),
+        halo_sizes=halos,
+        sharded_dims_offsets=offsets,
+        partial=None if partial is None else (partial.kind, partial.axes),
+    )

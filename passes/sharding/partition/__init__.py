@@ -1,0 +1,1 @@
+"""From a program with shardings to one device's program."""

@@ -1,0 +1,127 @@
+"""Tensors that a body reads along its loops: each process fetches the part of its loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from xdsl.dialects import arith
+from xdsl.ir import Operation, SSAValue
+
+from ....ir.attribute_access import block_of
+from ....sharding.factor_placement import placement
+from ....sharding.local_shape import borders
+from ..rules.captured_reads import Along, reads_along_loops
+from .by_rule import SpreadOperation
+from .emitter import Size
+from .gather_partition import Lookup, where_split
+from .partitioner import Partitioner, shape
+from .slice_exchange import Interval, Section, fetch_sections
+
+HERE = "here"
+"""A dimension that begins where this process's part of its loop does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A local part of a tensor that a body reads.
+
+    `begins`: for each dimension where in the whole tensor the part begins, or `HERE`; `None` for
+    dimensions that are whole.
+    """
+
+    value: SSAValue
+    begins: tuple[Size | str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRead:
+    """An operand of a read of a part, and the index that it was before any shift."""
+
+    read: Operation
+    operand: int
+    index: SSAValue
+    begin: Size | str
+
+    def apply(self, partitioner: Partitioner) -> None:
+        """Let the read count from where the part begins; its index counts in the whole tensor."""
+        if isinstance(self.begin, str):
+            self.read.operands[self.operand] = self.index
+        elif not (isinstance(self.begin, int) and self.begin == 0):
+            block = block_of(self.read)
+            begin = partitioner.emitter.index(self.begin)
+            shifted = arith.SubiOp(self.read.operands[self.operand], begin)
+            block.insert_op_before(shifted, self.read)
+            self.read.operands[self.operand] = shifted.result
+
+
+def captured_parts(
+    partitioner: Partitioner, spread: SpreadOperation, except_for: SSAValue | None
+) -> dict[SSAValue, Part]:
+    """The local parts of the tensors of which this process's loops read only a part."""
+    parts: dict[SSAValue, Part] = {}
+    for table, loops in reads_along_loops(spread.operation, spread.rule).items():
+        if table is except_for:
+            continue
+        held = where_split(partitioner, table)
+        if partitioner.creation_of(held) is not None or partitioner.sharding_of(held) is None:
+            continue
+        followed = [place if _is_followed(place, spread) else None for place in loops]
+        factors = tuple(() if place is None else (place.loop,) for place in followed)
+        sharding = placement(spread.grid, factors, spread.assignment)
+        if sharding.is_replicated:
+            continue
+        sections: list[Section] = []
+        begins: list[Size | str | None] = []
+        for dimension, place in enumerate(followed):
+            if place is None or place.is_exact:
+                begins.append(None if place is None else HERE)
+                continue
+            intervals = _intervals(spread, place, shape(held)[dimension] or 0)
+            axes = spread.axes(place.loop)
+            position = partitioner.emitter.position(spread.grid, axes)
+            sections.append(Section(dimension, axes, intervals))
+            begins.append(
+                partitioner.emitter.element(
+                    [start if start < end else 0 for start, end in intervals], position
+                )
+            )
+        value = fetch_sections(partitioner, held, sharding, sections)
+        parts[table] = Part(value, tuple(begins))
+    return parts
+
+
+def _is_followed(place: Along | None, spread: SpreadOperation) -> bool:
+    """Whether a process needs only the part of a dimension that belongs to its part of a loop."""
+    if place is None or not spread.axes(place.loop):
+        return False
+    return place.is_exact or spread.grid.is_static
+
+
+def _intervals(spread: SpreadOperation, place: Along, extent: int) -> list[Interval]:
+    """What the parts of a loop read of a dimension."""
+    size = spread.rule.factors[place.loop].size
+    assert size is not None
+    return [
+        (max(start + place.low, 0), min(end + place.high, extent)) if start < end else (0, 0)
+        for start, end in pairwise(borders(size, spread.loop_sharding(place.loop), 0))
+    ]
+
+
+def followed_part(lookup: Lookup, value: SSAValue) -> Part:
+    """The part of a table that is looked up where its rows are."""
+    return Part(value, tuple(None if loop is None else HERE for loop in lookup.loops))
+
+
+def local_reads(made: Operation, parts: Mapping[SSAValue, Part]) -> list[LocalRead]:
+    """Where a local operation reads parts, with the indices as they are before any shift."""
+    known = {part.value: part for part in parts.values()}
+    return [
+        LocalRead(read, 1 + dimension, read.operands[1 + dimension], begin)
+        for region in made.regions
+        for read in region.walk()
+        if read.name == "tensor.extract" and read.operands[0] in known
+        for dimension, begin in enumerate(known[read.operands[0]].begins)
+        if begin is not None
+    ]

@@ -1,0 +1,318 @@
+"""Reshard plans and the rounds of exchanges as operations of the `shard` dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from ....dialects.shard.dialect import (
+    AllGatherOp,
+    AllReduceOp,
+    AllSliceOp,
+    AllToAllOp,
+    RecvOp,
+    ReduceScatterOp,
+    SendOp,
+    UpdateHaloOp,
+)
+from ....ir.tensor_types import shape_of
+from ....sharding.grid import Grid
+from ....sharding.local_shape import divides, explicit_borders, halo
+from ....sharding.pieces import Exchange, Round
+from ....sharding.reshard import permuted_axes, plan_reshard
+from ....sharding.reshard_steps import (
+    AllGather,
+    AllReduce,
+    AllSlice,
+    AllToAll,
+    ExchangeHalo,
+    Permute,
+    PlannedStep,
+    ReduceScatter,
+    TrimHalo,
+)
+from ....sharding.sharding import Axes, Sharding
+from .emitter import Emitter, Size
+from .local_types import local_type, with_shape
+
+GlobalSize = Callable[[int], Size]
+"""The size of a dimension of the whole tensor; asking may emit a collective."""
+
+
+def emit_reshard(
+    emitter: Emitter,
+    value: SSAValue,
+    tensor_type: TensorType[Attribute],
+    size: GlobalSize,
+    source: Sharding,
+    target: Sharding,
+) -> SSAValue:
+    """Lead a shard of a tensor of `tensor_type` from one placement on a grid to another."""
+    for planned in plan_reshard(shape_of(tensor_type), source, target).steps:
+        value = _emit_step(emitter, value, tensor_type, size, _named(emitter, source.grid, planned))
+    return value
+
+
+def _named(emitter: Emitter, coarse: Grid, planned: PlannedStep) -> PlannedStep:
+    """The step with the name of its grid in the program, where it is on a finer one."""
+    if planned.before.grid == coarse:
+        return planned
+    fine = emitter.finer_grid(coarse, planned.before.grid)
+    return PlannedStep(
+        planned.step, replace(planned.before, grid=fine), replace(planned.after, grid=fine)
+    )
+
+
+def shard_interval(
+    emitter: Emitter, size: Size, sharding: Sharding, dimension: int
+) -> tuple[Size, Size]:
+    """Where this process's shard of a dimension begins, and its length, without halos."""
+    axes = sharding.dimension_axes[dimension]
+    if not axes:
+        return 0, size
+    grid = sharding.grid
+    position = emitter.position(grid, axes)
+    limits = explicit_borders(sharding, dimension)
+    if limits is not None:
+        start = emitter.element(limits[:-1], position)
+        lengths = [end - begin for begin, end in pairwise(limits)]
+        return start, emitter.element(lengths, position)
+    parts = emitter.parts(grid, axes)
+    small = emitter.quotient(size, parts)
+    larger = emitter.remainder(size, parts)
+    if isinstance(larger, int) and larger == 0:
+        return emitter.product(position, small), small
+    # The first `parts - larger` shards have `small` elements, the others one more.
+    first_larger = emitter.difference(parts, larger)
+    before = emitter.maximum(emitter.difference(position, first_larger), 0)
+    after = emitter.maximum(emitter.difference(emitter.sum(position, 1), first_larger), 0)
+    start = emitter.sum(emitter.product(position, small), before)
+    return start, emitter.sum(small, emitter.difference(after, before))
+
+
+def _emit_step(
+    emitter: Emitter,
+    value: SSAValue,
+    tensor_type: TensorType[Attribute],
+    size: GlobalSize,
+    planned: PlannedStep,
+) -> SSAValue:
+    before, after = planned.before, planned.after
+    result = local_type(tensor_type, after)
+    name = before.grid.name
+    match planned.step:
+        case AllSlice(dimension, axes):
+            return _slice(emitter, value, result, size, after, dimension, axes)
+        case AllGather(dimension, axes):
+            found = _grown(result, before, tensor_type, dimension)
+            gathered = emitter.help(AllGatherOp(value, name, axes, dimension, found))
+            return emitter.cast(gathered, result)
+        case AllToAll(split, concat, axes):
+            found = _grown(result, before, tensor_type, concat)
+            moved = emitter.help(AllToAllOp(value, name, axes, split, concat, found))
+            return emitter.cast(moved, result)
+        case AllReduce(kind, axes):
+            return emitter.help(AllReduceOp(value, name, axes, kind))
+        case ReduceScatter(kind, dimension, axes):
+            return emitter.help(ReduceScatterOp(value, name, axes, kind, dimension, result))
+        case Permute():
+            return _permute(emitter, value, before, after)
+        case TrimHalo():
+            lows = [halo(before, d)[0] for d in range(before.rank)]
+            sizes = [
+                emitter.difference(emitter.dimension(value, d), sum(halo(before, d)))
+                for d in range(before.rank)
+            ]
+            return emitter.slice(value, lows, sizes, result)
+        case ExchangeHalo():
+            return exchange_halo(emitter, value, after, result)
+
+
+def _grown(
+    result: TensorType[Attribute],
+    before: Sharding,
+    tensor_type: TensorType[Attribute],
+    dimension: int,
+) -> TensorType[Attribute]:
+    """The type that a collective gives: a dimension joined of unequal pieces is dynamic."""
+    shape = list(shape_of(result))
+    if shape_of(local_type(tensor_type, before))[dimension] is None:
+        shape[dimension] = None
+    return with_shape(result, shape)
+
+
+def _slice(
+    emitter: Emitter,
+    value: SSAValue,
+    result: TensorType[Attribute],
+    size: GlobalSize,
+    after: Sharding,
+    dimension: int,
+    axes: Axes,
+) -> SSAValue:
+    whole = shape_of(result)[dimension] is not None
+    even = explicit_borders(after, dimension) is None and whole
+    if even and divides(_static(emitter.dimension(value, dimension)), after.grid.size(axes)):
+        return emitter.help(AllSliceOp(value, after.grid.name, axes, dimension, result))
+    rank = len(result.get_shape())
+    offsets: list[Size] = [0] * rank
+    sizes = [emitter.dimension(value, d) for d in range(rank)]
+    offsets[dimension], sizes[dimension] = shard_interval(
+        emitter, size(dimension), after, dimension
+    )
+    return emitter.slice(value, offsets, sizes, result)
+
+
+def _static(size: Size) -> int | None:
+    return size if isinstance(size, int) else None
+
+
+def _permute(emitter: Emitter, value: SSAValue, before: Sharding, after: Sharding) -> SSAValue:
+    """Send the shard to the process that holds it afterwards, and receive one's own."""
+    grid = before.grid
+    pairs = [(old, new) for old, new in permuted_axes(before, after) if old != new]
+    axes = tuple(sorted({axis for old, new in pairs for axis in (*old, *new)}))
+    send_to = _coordinates(emitter, before, [(new, old) for old, new in pairs])
+    receive_from = _coordinates(emitter, before, pairs)
+    sent = emitter.help(SendOp(value, grid.name, axes, [send_to[axis] for axis in axes]))
+    return emitter.help(RecvOp(sent, grid.name, axes, [receive_from[axis] for axis in axes]))
+
+
+def _coordinates(
+    emitter: Emitter, sharding: Sharding, pairs: Sequence[tuple[Axes, Axes]]
+) -> dict[int, Size]:
+    """Coordinates along `theirs` of the process whose position there is ours along `ours`."""
+    grid = sharding.grid
+    found: dict[int, Size] = {}
+    for theirs, ours in pairs:
+        if [grid.shape[axis] for axis in theirs] == [grid.shape[axis] for axis in ours]:
+            for their, our in zip(theirs, ours, strict=True):
+                found[their] = emitter.coordinate(grid, our)
+            continue
+        position = emitter.position(grid, ours)
+        for axis in reversed(theirs):
+            extent = emitter.extent(grid, axis)
+            found[axis] = emitter.remainder(position, extent)
+            position = emitter.quotient(position, extent)
+    return found
+
+
+def exchange_halo(
+    emitter: Emitter, value: SSAValue, after: Sharding, result: TensorType[Attribute]
+) -> SSAValue:
+    """Surround a shard by borders of its neighbours, as wide as the sharding's halos say.
+
+    Where there is no neighbour the border is left uninitialised.
+    """
+    rank = after.rank
+    lows: list[Size] = [halo(after, d)[0] for d in range(rank)]
+    core = [emitter.dimension(value, d) for d in range(rank)]
+    sizes = [emitter.sum(core[d], sum(halo(after, d))) for d in range(rank)]
+    buffer = emitter.empty(result, sizes)
+    filled = emitter.insert(value, buffer, lows, core)
+    halos = [
+        width
+        for dimension, axes in enumerate(after.dimension_axes)
+        if axes
+        for width in halo(after, dimension)
+    ]
+    return emitter.help(UpdateHaloOp(filled, after.grid.name, after.dimension_axes, halos))
+
+
+def emit_exchange(
+    emitter: Emitter,
+    value: SSAValue,
+    tensor_type: TensorType[Attribute],
+    dimension: int,
+    grid: Grid,
+    axes: Axes,
+    exchange: Exchange,
+) -> SSAValue:
+    """Each process's section of a dimension that is split along `axes`.
+
+    `value` is its shard, and `tensor_type` that of it.
+    """
+    shape = shape_of(tensor_type)
+    sizes = [emitter.dimension(value, each) for each in range(len(shape))]
+    position = emitter.position(grid, axes)
+    received = [
+        _swap(emitter, value, tensor_type, dimension, grid, axes, each) for each in exchange.rounds
+    ]
+    if len(received) == 1 and _is_all(exchange):
+        return received[0]
+    lengths = [
+        sum(lengths)
+        for lengths in zip(
+            exchange.own.lengths, *(each.part.lengths for each in exchange.rounds), strict=True
+        )
+    ]
+    sizes[dimension] = emitter.element(lengths, position)
+    section = emitter.empty(_with_extent(tensor_type, dimension, lengths), sizes)
+    parts = [(value, exchange.own)]
+    parts += zip(received, (each.part for each in exchange.rounds), strict=True)
+    for source, part in parts:
+        if not any(part.lengths):
+            continue
+        offsets: list[Size] = [0] * len(shape)
+        offsets[dimension] = emitter.element(part.first, position)
+        extents = list(sizes)
+        extents[dimension] = emitter.element(part.lengths, position)
+        kind = _with_extent(tensor_type, dimension, part.lengths)
+        piece = emitter.slice(source, offsets, extents, kind)
+        offsets[dimension] = emitter.element(part.places, position)
+        section = emitter.insert(piece, section, offsets, extents)
+    return section
+
+
+def _is_all(exchange: Exchange) -> bool:
+    """Whether what is received in the only round is the section of every process."""
+    (only,) = exchange.rounds
+    return (
+        not any(exchange.own.lengths)
+        and set(only.part.lengths) == {only.width}
+        and set(only.part.first) == {0}
+    )
+
+
+def _with_extent(
+    tensor_type: TensorType[Attribute], dimension: int, lengths: Sequence[int]
+) -> TensorType[Attribute]:
+    """The type with an extent that differs from process to process, or does not."""
+    shape = list(shape_of(tensor_type))
+    shape[dimension] = lengths[0] if len(set(lengths)) == 1 else None
+    return with_shape(tensor_type, shape)
+
+
+def _swap(
+    emitter: Emitter,
+    value: SSAValue,
+    tensor_type: TensorType[Attribute],
+    dimension: int,
+    grid: Grid,
+    axes: Axes,
+    each: Round,
+) -> SSAValue:
+    """Send a piece of the shard, and receive one."""
+    position = emitter.position(grid, axes)
+    rank = len(shape_of(tensor_type))
+    offsets: list[Size] = [0] * rank
+    offsets[dimension] = emitter.element(each.sent, position)
+    sizes = [emitter.dimension(value, d) for d in range(rank)]
+    sizes[dimension] = each.width
+    piece = emitter.slice(value, offsets, sizes, _with_extent(tensor_type, dimension, [each.width]))
+    send_to = _process_coordinates(emitter, grid, axes, each.receivers, position)
+    receive_from = _process_coordinates(emitter, grid, axes, each.senders, position)
+    sent = emitter.help(SendOp(piece, grid.name, axes, send_to))
+    return emitter.help(RecvOp(sent, grid.name, axes, receive_from))
+
+
+def _process_coordinates(
+    emitter: Emitter, grid: Grid, axes: Axes, positions: Sequence[int], at: Size
+) -> list[Size]:
+    """The coordinates along some axes of the process at `positions[at]` among those along them."""
+    coordinates = [grid.coordinates_along(axes, position) for position in positions]
+    return [emitter.element(column, at) for column in zip(*coordinates, strict=True)]

@@ -1,0 +1,182 @@
+"""Tables that a body looks up: read where their rows are, rather than gathered.
+
+A body that yields `tensor.extract %table[%i, %j]` of a table split by rows is run on every process
+with the rows that it has: what lies elsewhere is zero there, and the results of the processes that
+hold the table together are summed. That is how an embedding is split over the vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType
+from xdsl.ir import Operation, SSAValue
+
+from ....ir.attribute_access import block_of
+from ....ir.tensor_types import ranked
+from ....sharding.local_shape import borders
+from ....sharding.reshard_steps import (
+    all_reduce_fraction,
+    gather_fraction,
+    group_size,
+    local_fraction,
+)
+from ....sharding.sharding import Axes, Sharding
+from ..annotations.access import SHARD
+from ..rules.captured_reads import reads_along_loops
+from .by_rule import SpreadOperation, captured
+from .emit_reshard import shard_interval
+from .emitter import Size
+from .local_types import tensor_type_of
+from .partitioner import Partitioner, shape, total_bytes
+from .reductions import scalar_attribute
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A table that an operation's body reads at single places, and where it is."""
+
+    table: SSAValue
+    """As the body reads it."""
+    held: SSAValue
+    """The same tensor where it is split, before an annotation that has it gathered."""
+    sharding: Sharding
+    """How `held` is split."""
+    loops: tuple[int | None, ...] = ()
+    """For each dimension the split loop along which it is read, if it is; empty for none."""
+
+    @property
+    def axes(self) -> Axes:
+        """The axes that split the table where it is not read along a split loop."""
+        return tuple(
+            axis
+            for dimension, axes in enumerate(self.sharding.dimension_axes)
+            if not self.follows(dimension)
+            for axis in axes
+        )
+
+    def follows(self, dimension: int) -> bool:
+        """Whether each process needs only the part of a dimension that belongs to its loops."""
+        return bool(self.loops) and self.loops[dimension] is not None
+
+    def along(self, spread: SpreadOperation) -> Lookup:
+        """The same table, split as the loops are along which it is read."""
+        found = reads_along_loops(spread.operation, spread.rule).get(self.table)
+        if found is None or self.sharding.offsets:
+            return self
+        loops = tuple(
+            place.loop if place is not None and place.is_exact and spread.axes(place.loop) else None
+            for place in found
+        )
+        axes = tuple(
+            held if loop is None else spread.axes(loop)
+            for loop, held in zip(loops, self.sharding.dimension_axes, strict=True)
+        )
+        if len({axis for own in axes for axis in own}) < sum(map(len, axes)):
+            return self
+        return replace(self, sharding=Sharding(self.sharding.grid, axes), loops=loops)
+
+
+def find_lookup(partitioner: Partitioner, operation: Operation) -> Lookup | None:
+    """The one split table that the only result of an operation is looked up in, if it is so."""
+    if operation.name != "linalg.generic" or len(operation.results) != 1:
+        return None
+    region = operation.regions[0]
+    terminator = region.blocks[0].last_op
+    yielded = terminator.operands[0].owner if terminator is not None else None
+    if not isinstance(yielded, Operation) or yielded.name != "tensor.extract":
+        return None
+    if yielded.parent_op() is not operation:
+        return None
+    table = yielded.operands[0]
+    if table not in captured(region) or partitioner.creation_of(table) is not None:
+        return None
+    held = where_split(partitioner, table)
+    sharding = partitioner.sharding_of(held)
+    if sharding is None:
+        return None
+    for inner in region.walk():
+        if table not in inner.operands:
+            continue
+        if inner.name != "tensor.extract" or inner.parent_op() is not operation:
+            return None
+        if any(reader.operation is not terminator for reader in inner.results[0].uses):
+            return None
+    if not _is_filled(table, sharding):
+        return None
+    return Lookup(table, held, sharding)
+
+
+def where_split(partitioner: Partitioner, table: SSAValue) -> SSAValue:
+    """The tensor before the annotations that have it gathered for its users."""
+    at = table
+    while partitioner.sharding_of(at) is None:
+        owner = at.owner
+        if not isinstance(owner, Operation) or owner.name != SHARD:
+            return at
+        at = owner.operands[0]
+    return at
+
+
+def _is_filled(table: SSAValue, sharding: Sharding) -> bool:
+    """Whether every process has some of the table, whole rows without pending reductions."""
+    sizes = shape(table)
+    element = ranked(table)
+    if sharding.partials or sharding.halos or not sharding.grid.is_static or element is None:
+        return False
+    if not isinstance(element.element_type, AnyFloat | IntegerType | IndexType):
+        return False
+    for dimension, axes in enumerate(sharding.dimension_axes):
+        size = sizes[dimension]
+        if axes and size is None:
+            return False
+        if axes and size is not None:
+            limits = borders(size, sharding, dimension)
+            if any(start == end for start, end in pairwise(limits)):
+                return False
+    return True
+
+
+def pays(lookup: Lookup, result: SSAValue, placed: Sharding) -> bool:
+    """Whether summing the results sends less than gathering the table."""
+    group = group_size(lookup.sharding, lookup.axes)
+    summed = total_bytes(result) * local_fraction(placed) * all_reduce_fraction(group)
+    held = total_bytes(lookup.table) * local_fraction(lookup.sharding)
+    return summed < held * gather_fraction(group)
+
+
+def mask_reads(partitioner: Partitioner, lookup: Lookup, made: Operation, local: SSAValue) -> None:
+    """Let the body read the local rows, and zero for those of other processes."""
+    emitter = partitioner.emitter
+    intervals: dict[int, tuple[Size, Size]] = {}
+    for dimension, axes in enumerate(lookup.sharding.dimension_axes):
+        if axes and not lookup.follows(dimension):
+            size = partitioner.global_size(lookup.table, dimension)
+            intervals[dimension] = shard_interval(emitter, size, lookup.sharding, dimension)
+    element = tensor_type_of(local)
+    zero = emitter.help(arith.ConstantOp(scalar_attribute(0, element.element_type)))
+    first = emitter.index(0)
+    for read in [use.operation for use in local.uses if use.operation.name == "tensor.extract"]:
+        if read.parent_op() is not made:
+            continue
+        block = block_of(read)
+        inside: SSAValue | None = None
+        for dimension, (start, length) in intervals.items():
+            there = arith.SubiOp(read.operands[1 + dimension], emitter.index(start))
+            here = arith.CmpiOp(there, emitter.index(length), "ult")
+            safe = arith.SelectOp(here, there, first)
+            block.insert_ops_before([there, here, safe], read)
+            read.operands[1 + dimension] = safe.result
+            if inside is None:
+                inside = here.result
+            else:
+                both = arith.AndIOp(inside, here.result)
+                block.insert_op_before(both, read)
+                inside = both.result
+        assert inside is not None
+        value = read.results[0]
+        chosen = arith.SelectOp(inside, value, zero)
+        block.insert_op_after(chosen, read)
+        value.replace_uses_with_if(chosen.result, lambda use, own=chosen: use.operation is not own)

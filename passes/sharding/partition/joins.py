@@ -1,0 +1,217 @@
+"""Tensors that are joined and inserted: a process fetches or writes what lies in its own part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.tensor import ConcatOp
+from xdsl.ir import Operation, SSAValue
+
+from ....ir.tensor_types import ranked, shape_of
+from ....sharding.factors import FactorKind
+from ....sharding.local_shape import borders
+from ..rules.builder import integer, integers
+from ..rules.tensor import fetched_part, kept_dimensions
+from .by_rule import SpreadOperation, choose, copy_with, record_sizes, run_whole, spread_by_rule
+from .emit_reshard import shard_interval
+from .emitter import Emitter, Size
+from .local_types import local_type, with_shape
+from .partitioner import Partitioner, shape
+from .reductions import finish_result
+from .registry import partitions
+from .shifted import Shift, shifted, shifts, windows_by_dimension
+from .slice_exchange import Interval, Section, cut_out, fetch_sections
+from .slices import slice_lists, slice_with
+
+
+@partitions("tensor.concat")
+def concat(partitioner: Partitioner, operation: Operation) -> None:
+    """Join the parts of all operands that lie in this process's part of the result."""
+    _join(partitioner, operation, integer(operation, "dim"))
+
+
+@partitions("tosa.concat")
+def tosa_concat(partitioner: Partitioner, operation: Operation) -> None:
+    """The same as `tensor.concat`."""
+    _join(partitioner, operation, integer(operation, "axis"))
+
+
+def _join(partitioner: Partitioner, operation: Operation, joined: int | None) -> None:
+    spread = choose(partitioner, operation, shifted)
+    if spread is None or not spread.is_split or joined is None:
+        run_whole(partitioner, operation)
+        return
+    found = next((shift for shift in shifts(spread) if shift.dimension == joined), None)
+    if found is None:
+        spread_by_rule(partitioner, operation, shifted, partial(_join_whole, dimension=joined))
+        return
+    local = _joined_parts(partitioner, spread, found)
+    finish_result(partitioner, spread, 0, local)
+
+
+def _join_whole(
+    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue], dimension: int
+) -> Operation:
+    """Join local operands that have all of the joined dimension."""
+    whole = ranked(spread.operation.results[0])
+    assert whole is not None
+    return ConcatOp(operands, dimension, local_type(whole, spread.result_shardings[0]))
+
+
+def _joined_parts(partitioner: Partitioner, spread: SpreadOperation, split: Shift) -> SSAValue:
+    emitter, operation, dimension = partitioner.emitter, spread.operation, split.dimension
+    parts: list[SSAValue] = []
+    for index, (value, sharding) in enumerate(
+        zip(operation.operands, spread.operand_shardings, strict=True)
+    ):
+        window = windows_by_dimension(spread, index)[dimension]
+        intervals = [window.read(start, end) for start, end in split.parts]
+        if any(first < end for first, end in intervals):
+            section = Section(dimension, split.axes, intervals)
+            parts.append(fetch_sections(partitioner, value, sharding, [section]))
+    whole = ranked(operation.results[0])
+    assert whole is not None
+    target = local_type(whole, spread.result_shardings[0])
+    if len(parts) == 1:
+        return emitter.cast(parts[0], target)
+    sizes = [shape(part)[dimension] for part in parts]
+    extents = list(shape_of(target))
+    extents[dimension] = None if None in sizes else sum(size or 0 for size in sizes)
+    made = emitter.help(ConcatOp(parts, dimension, with_shape(target, extents)))
+    return emitter.cast(made, target)
+
+
+@partitions("tensor.insert_slice")
+def insert_slice(partitioner: Partitioner, operation: Operation) -> None:
+    """Of a dimension that is written in part, each process writes what lies in its own shard."""
+    spread = choose(partitioner, operation, shifted)
+    if spread is None or not spread.is_split:
+        run_whole(partitioner, operation)
+        return
+    written = _known_writes(spread)
+    sections = [
+        Section(each.position, spread.operand_shardings[1].dimension_axes[dimension], each.taken)
+        for dimension, each in written.items()
+    ]
+    source = fetch_sections(
+        partitioner, operation.operands[0], spread.operand_shardings[0], sections
+    )
+    others = [
+        partitioner.value(operand, sharding)
+        for operand, sharding in zip(
+            operation.operands[1:], spread.operand_shardings[1:], strict=True
+        )
+    ]
+    made = _insert_local(partitioner, spread, [source, *others], written)
+    partitioner.emitter.add(made)
+    record_sizes(partitioner, spread)
+    finish_result(partitioner, spread, 0, made.results[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """What the processes along a dimension write into their shards."""
+
+    position: int
+    """The dimension of the source."""
+    taken: list[Interval]
+    """What each takes of it."""
+    offsets: list[int]
+    """Where each puts that in its shard."""
+
+
+def _known_writes(spread: SpreadOperation) -> dict[int, _Write]:
+    """By dimension of the destination, what is written where that is known beforehand."""
+    operation = spread.operation
+    kept = kept_dimensions(integers(operation, "static_sizes") or (), shape(operation.operands[0]))
+    sharding = spread.operand_shardings[1]
+    found: dict[int, _Write] = {}
+    for dimension, factors in enumerate(spread.rule.operands[1]):
+        part, extent = fetched_part(operation, dimension), shape(operation.operands[1])[dimension]
+        position = None if kept is None else kept[dimension]
+        if (
+            spread.rule.factors[factors[0]].kind is not FactorKind.PERMUTATION
+            or not sharding.dimension_axes[dimension]
+            or part is None
+            or extent is None
+            or position is None
+        ):
+            continue
+        offset, size, stride = part
+        taken: list[Interval] = []
+        offsets: list[int] = []
+        for start, end in pairwise(borders(extent, sharding, dimension)):
+            first, last = (
+                min(max(-((offset - limit) // stride), 0), size) for limit in (start, end)
+            )
+            taken.append((first, last) if first < last else (0, 0))
+            offsets.append(offset + stride * first - start if first < last else 0)
+        found[dimension] = _Write(position, taken, offsets)
+    return found
+
+
+def _insert_local(
+    partitioner: Partitioner,
+    spread: SpreadOperation,
+    operands: list[SSAValue],
+    written: dict[int, _Write],
+) -> Operation:
+    emitter, operation = partitioner.emitter, spread.operation
+    source, destination, *dynamic = operands
+    lists = slice_lists(operation, dynamic)
+    sharding = spread.operand_shardings[1]
+    kept = kept_dimensions(integers(operation, "static_sizes") or (), shape(operation.operands[0]))
+    offsets, sizes = lists[:2]
+    inside: SSAValue | None = None
+    for dimension, factors in enumerate(spread.rule.operands[1]):
+        if not sharding.dimension_axes[dimension]:
+            continue
+        extent = emitter.dimension(destination, dimension)
+        if spread.rule.factors[factors[0]].kind is not FactorKind.PERMUTATION:
+            sizes[dimension] = extent
+            continue
+        if dimension in written:
+            write = written[dimension]
+            position = emitter.position(spread.grid, sharding.dimension_axes[dimension])
+            offsets[dimension] = emitter.element(write.offsets, position)
+            sizes[dimension] = emitter.dimension(source, write.position)
+            continue
+        total = shape(operation.operands[1])[dimension]
+        assert total is not None and kept is not None
+        start, _ = shard_interval(emitter, total, sharding, dimension)
+        there = emitter.difference(offsets[dimension], start)
+        if sizes[dimension] == 1:
+            here = emitter.help(arith.CmpiOp(emitter.index(there), emitter.index(extent), "ult"))
+            inside = here if inside is None else emitter.help(arith.AndIOp(inside, here))
+            safe = arith.SelectOp(here, emitter.index(there), emitter.index(0))
+            offsets[dimension] = emitter.help(safe)
+            continue
+        low, first, length = _overlap(emitter, there, sizes[dimension], extent)
+        offsets[dimension], sizes[dimension] = low, length
+        place = kept[dimension]
+        assert place is not None
+        source = cut_out(emitter, source, place, first, length)
+    if inside is not None:
+        # The one element of a dimension lies in one shard: the others write what is there.
+        target = ranked(source)
+        assert target is not None
+        held = tensor.ExtractSliceOp(destination, offsets, sizes, lists[2], target)
+        source = emitter.help(arith.SelectOp(inside, source, emitter.help(held)))
+    changed = [dict(enumerate(entries)) for entries in (sizes, offsets)]
+    properties, numbers = slice_with(operation, dynamic, 2, *changed)
+    types = [spread.result_types[0]]
+    return copy_with(partitioner, operation, [source, destination, *numbers], types, properties)
+
+
+def _overlap(emitter: Emitter, there: Size, size: Size, extent: Size) -> tuple[Size, Size, Size]:
+    """Of `size` elements put at `there` in a shard: where the first of them is that lies in it,
+    which that is, and how many do."""
+    low = emitter.maximum(there, 0)
+    high = emitter.minimum(emitter.sum(there, size), extent)
+    length = emitter.maximum(emitter.difference(high, low), 0)
+    # Where nothing is written, the place of nothing is still one in the tensors.
+    first = emitter.minimum(emitter.difference(low, there), size)
+    return emitter.minimum(low, extent), first, length

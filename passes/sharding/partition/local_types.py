@@ -1,0 +1,45 @@
+"""Types of one device's shards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from ....ir.tensor_types import ranked, shape_of
+from ....sharding.local_shape import local_shape
+from ....sharding.sharding import Sharding
+
+
+def tensor_type_of(value: SSAValue) -> TensorType[Attribute]:
+    """The type of a value that has a placement, and so is a ranked tensor.
+
+    Raises TypeError for a value of another type, to which a rule gave dimensions.
+    """
+    found = ranked(value)
+    if found is None:
+        raise TypeError(f"expected a ranked tensor, found {value.type}")
+    return found
+
+
+def with_shape(
+    tensor_type: TensorType[Attribute], shape: Sequence[int | None]
+) -> TensorType[Attribute]:
+    """The type with another shape."""
+    extents = [DYNAMIC_INDEX if size is None else size for size in shape]
+    return TensorType(tensor_type.element_type, extents, tensor_type.encoding)
+
+
+@lru_cache(maxsize=4096)
+def local_type(
+    tensor_type: TensorType[Attribute], sharding: Sharding | None
+) -> TensorType[Attribute]:
+    """The type of every shard; dimensions whose shards differ in size are dynamic.
+
+    `None` stands for a tensor that each process holds whole.
+    """
+    if sharding is None:
+        return tensor_type
+    return with_shape(tensor_type, local_shape(shape_of(tensor_type), sharding))

@@ -1,0 +1,410 @@
+"""The state of the partitioning of one function: where each value is, and how to get it elsewhere.
+
+Values of the source program are keys; values of the emitted program are what the devices hold.
+A tensor is either placed (a local value and its sharding) or a creation (a constant, an empty
+or filled tensor), which is made with whatever sharding a user asks for. Scalars are the same on
+each process. `None` as a sharding means that each process holds the whole tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import FixedBitwidthType, IntegerAttr, TensorType, i64
+from xdsl.ir import Block, Operation, SSAValue
+
+from ....dialects.shard.dialect import AllReduceOp
+from ....ir.diagnostics import Note, OperationError
+from ....ir.tensor_types import ranked, tensor_shape
+from ....sharding.factor_placement import UNKNOWN_SIZE, without_new_partials
+from ....sharding.grid import Grid
+from ....sharding.local_shape import explicit_borders, halo
+from ....sharding.sharding import Sharding
+from ..annotations.access import GET_SHARDING, SHARD, SHARDING
+from .emit_reshard import emit_reshard, shard_interval
+from .emitter import INDEX, Emitter, Size
+from .local_types import tensor_type_of
+from .registry import Handler, find_handler
+from .rematerializable import Creation, emit_creation
+from .signatures import Signature, Signatures
+
+if TYPE_CHECKING:
+    from .by_rule import SpreadOperation
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A local value, how it is placed, and the emitter of the block where it is defined."""
+
+    value: SSAValue
+    sharding: Sharding | None
+    emitter: Emitter
+    before: Placed | None = None
+    """The same tensor where an annotation has led it from."""
+
+
+Dimension = tuple[SSAValue, int]
+
+
+class Partitioner:
+    """Emits one device's program of a function, operation by operation."""
+
+    def __init__(self, signatures: Signatures) -> None:
+        self.signatures = signatures
+        self.annotations = signatures.annotations
+        self.emitter = Emitter(Block())
+        self.signature: Signature | None = None
+        """What the function that is being emitted takes and returns."""
+        self._tensors: dict[SSAValue, Placed | Creation] = {}
+        self._scalars: dict[SSAValue, SSAValue] = {}
+        self._same_size: dict[Dimension, Dimension | SSAValue] = {}
+        self._local_extents: dict[object, tuple[Emitter, SSAValue, int]] = {}
+        self.decisions: dict[object, SpreadOperation | None] = {}
+        """How operations are spread, by what they are and where their operands are."""
+        self.blocks: dict[Block, Block] = {}
+        """Blocks of the source program that may be branched to, and the emitted ones."""
+
+    # Recording
+
+    def place(self, original: SSAValue, value: SSAValue, sharding: Sharding | None) -> None:
+        """Record the local value of a tensor of the source program."""
+        sharding = normal(sharding)
+        self._tensors[original] = Placed(value, sharding, self.emitter)
+        if value.name_hint is None:
+            value.name_hint = original.name_hint
+        original_type = ranked(original)
+        if original_type is None or original_type.has_static_shape():
+            return
+        for dimension in range(original_type.get_num_dims()):
+            if sharding is not None and halo(sharding, dimension) != (0, 0):
+                continue
+            key = self._extent_key(original, dimension, sharding)
+            self._local_extents.setdefault(key, (self.emitter, value, dimension))
+
+    def move(self, original: SSAValue, sharding: Sharding) -> None:
+        """Lead a tensor to another placement; where it was before remains known."""
+        before = self._tensors[original]
+        self.place(original, self.demand(original, sharding), sharding)
+        after = self._tensors[original]
+        if isinstance(before, Placed) and isinstance(after, Placed):
+            self._tensors[original] = replace(after, before=before)
+
+    def create(self, original: SSAValue, creation: Creation) -> None:
+        """Record a tensor that is made where it is needed."""
+        self._tensors[original] = creation
+
+    def set_scalar(self, original: SSAValue, value: SSAValue) -> None:
+        """Record the value of a scalar, or of anything else that is no ranked tensor."""
+        self._scalars[original] = value
+        if value.name_hint is None:
+            value.name_hint = original.name_hint
+
+    def set_value(self, original: SSAValue, value: SSAValue, sharding: Sharding | None) -> None:
+        """Record a tensor or a scalar."""
+        if ranked(original) is None:
+            self.set_scalar(original, value)
+        else:
+            self.place(original, value, sharding)
+
+    def same_size(self, one: Dimension, other: Dimension | SSAValue) -> None:
+        """Record that a dimension is as large as another, or as an index of the source."""
+        if one != other:
+            self._same_size[one] = other
+
+    def rename(self, original: SSAValue, known: SSAValue) -> None:
+        """Record that a tensor of the source program is another one."""
+        self._tensors[original] = self._tensors[known]
+        for dimension in range(len(shape(original))):
+            self.same_size((original, dimension), (known, dimension))
+
+    # Asking
+
+    def sharding_of(self, original: SSAValue) -> Sharding | None:
+        """Where a tensor is, or where a creation is said to be."""
+        return self._tensors[original].sharding
+
+    def finished(self, original: SSAValue) -> Sharding | None:
+        """Where a tensor is once its pending reductions are done; `None` for a scalar too."""
+        if ranked(original) is None:
+            return None
+        sharding = self.sharding_of(original)
+        return None if sharding is None else normal(sharding.without_partials())
+
+    def creation_of(self, original: SSAValue) -> Creation | None:
+        """The creation that a tensor is, if it is one."""
+        found = self._tensors[original]
+        return found if isinstance(found, Creation) else None
+
+    def scalar(self, original: SSAValue) -> SSAValue:
+        """The value of a scalar of the source program."""
+        found = self._scalars.get(original)
+        if found is None:
+            found = self._sharding_value(original)
+        return found
+
+    def _sharding_value(self, original: SSAValue) -> SSAValue:
+        """A `!shard.sharding` that outlives partitioning because the program computes with it."""
+        owner = original.owner
+        if isinstance(owner, Operation) and owner.name == GET_SHARDING:
+            source = owner.operands[0].owner
+            if isinstance(source, Operation) and source.name == SHARD:
+                return self.scalar(source.operands[1])
+            raise OperationError(owner, "asks for the sharding of a value that has no annotation")
+        if isinstance(owner, Operation) and owner.name == SHARDING:
+            mapper = {operand: self.scalar(operand) for operand in owner.operands}
+            made = self.emitter.help(owner.clone(mapper))
+            return made
+        raise KeyError(original)
+
+    def value(self, original: SSAValue, sharding: Sharding | None = None) -> SSAValue:
+        """A scalar, or a tensor with a sharding (whole if `None`)."""
+        if ranked(original) is None:
+            return self.scalar(original)
+        return self.demand(original, sharding)
+
+    def demand(self, original: SSAValue, sharding: Sharding | None) -> SSAValue:
+        """The local value of a tensor with a sharding; emits what leads there, once."""
+        found = self._tensors[original]
+        target = normal(sharding)
+        if isinstance(found, Creation):
+            made = emit_creation(self, found, target)
+            return made
+        at: Placed | None = found
+        while at is not None:
+            if at.sharding == target:
+                return at.value
+            at = at.before
+        emitter = found.emitter
+        return emitter.once(
+            ("reshard", found.value, target), lambda: self._reshard(original, found, target)
+        )
+
+    def is_known(self, original: SSAValue, sharding: Sharding | None) -> bool:
+        """Whether a tensor has been brought to a sharding already."""
+        found, target = self._tensors[original], normal(sharding)
+        if isinstance(found, Creation) or found.sharding == target:
+            return True
+        return found.emitter.known(("reshard", found.value, target)) is not None
+
+    def _reshard(self, original: SSAValue, found: Placed, target: Sharding | None) -> SSAValue:
+        tensor_type = tensor_type_of(original)
+        source = found.sharding
+        value = found.value
+        if source is not None and target is not None and source.grid != target.grid:
+            check_same_processes(original, source, target)
+            value, source = self.demand(original, None), None
+        present = source or target
+        assert present is not None
+        start = source or Sharding.replicated(present.grid, present.rank)
+        end = target or Sharding.replicated(present.grid, present.rank)
+        end = without_new_partials(start, end)
+        return emit_reshard(
+            found.emitter,
+            value,
+            tensor_type,
+            lambda dimension: self.global_size(original, dimension),
+            start,
+            end,
+        )
+
+    def wanted(self, result: SSAValue) -> Sharding | None:
+        """The sharding that annotations ask of a value: of its producer, else of a user."""
+        for_users: Sharding | None = None
+        for use in result.uses:
+            if use.operation.name == SHARD and use.index == 0:
+                sharding, is_for_users = self.annotations.of(use.operation)
+                if not is_for_users:
+                    return sharding
+                for_users = for_users or sharding
+        return for_users
+
+    def destination(self, result: SSAValue) -> Sharding | None:
+        """Where a value goes for all users at once, if its producer's annotation is on the way.
+
+        Then a reduction that the value awaits need not be finished where the producer is said
+        to leave it: a reduce-scatter sends less than an all-reduce and a slice of it.
+        """
+        use = result.get_user_of_unique_use()
+        if use is None or use.name != SHARD or self.annotations.of(use)[1]:
+            return None
+        found: Sharding | None = None
+        for onward in use.results[0].uses:
+            if onward.operation.name != SHARD:
+                return None
+            sharding, is_for_users = self.annotations.of(onward.operation)
+            if not is_for_users or (found is not None and sharding != found):
+                return None
+            found = sharding
+        if found is None or found.halos or found.offsets or found.partials:
+            return None
+        return found
+
+    # Sizes
+
+    def global_size(self, original: SSAValue, dimension: int) -> Size:
+        """The size of a dimension of the whole tensor."""
+        size = shape(original)[dimension]
+        if size is not None:
+            return size
+        root = self._root((original, dimension))
+        if isinstance(root, SSAValue):
+            return self.scalar(root)
+        original, dimension = root
+        found = self._tensors[original]
+        if isinstance(found, Creation):
+            raise ValueError(f"{found.operation.name} has a dimension without a size")
+        emitter, sharding = found.emitter, found.sharding
+        local = emitter.dimension(found.value, dimension)
+        if sharding is None:
+            return local
+        local = emitter.difference(local, sum(halo(sharding, dimension)))
+        axes = sharding.dimension_axes[dimension]
+        if not axes:
+            return local
+        limits = explicit_borders(sharding, dimension)
+        if limits is not None:
+            return limits[-1]
+        return emitter.once(
+            ("size", found.value, dimension),
+            lambda: _sum_over_group(emitter, emitter.index(local), sharding, dimension),
+        )
+
+    def local_size(
+        self,
+        original: SSAValue,
+        dimension: int,
+        sharding: Sharding | None,
+        emitter: Emitter | None = None,
+    ) -> Size:
+        """The size of a dimension of this process's shard under a sharding, without halos."""
+        emitter = emitter or self.emitter
+        if sharding is None or not sharding.dimension_axes[dimension]:
+            return self.global_size(original, dimension)
+        known = self._local_extents.get(self._extent_key(original, dimension, sharding))
+        if known is not None and emitter.reaches(known[0]):
+            owner, value, index = known
+            return owner.dimension(value, index)
+        size = self.global_size(original, dimension)
+        return shard_interval(emitter, size, sharding, dimension)[1]
+
+    def _extent_key(self, original: SSAValue, dimension: int, sharding: Sharding | None) -> object:
+        root = self._root((original, dimension))
+        if sharding is None or not sharding.dimension_axes[dimension]:
+            return root, None, (), None
+        axes = sharding.dimension_axes[dimension]
+        return root, sharding.grid.name, axes, explicit_borders(sharding, dimension)
+
+    def _root(self, dimension: Dimension) -> Dimension | SSAValue:
+        """The first dimension, or index of the source, known to be as large as a dimension."""
+        at: Dimension | SSAValue = dimension
+        while True:
+            if isinstance(at, SSAValue):
+                owner = at.owner
+                if not isinstance(owner, Operation) or owner.name != "tensor.dim":
+                    return at
+                index = constant_index(owner.operands[1])
+                source = owner.operands[0]
+                if index is None or source not in self._tensors or index not in dimensions(source):
+                    return at
+                at = (source, index)
+            following = self._same_size.get(at)
+            if following is None:
+                return at
+            at = following
+
+    # Walking
+
+    def partition(self, operation: Operation) -> None:
+        """Emit what an operation is on one device."""
+        self.emitter.location = operation.location
+        handler: Handler = find_handler(operation)
+        handler(self, operation)
+
+    @contextmanager
+    def inside(self, block: Block) -> Generator[Emitter, None, None]:
+        """Emit into a block in a region of an operation that is not yet emitted itself."""
+        before = self.emitter
+        self.emitter = before.inside(block)
+        try:
+            yield self.emitter
+        finally:
+            self.emitter = before
+
+
+def normal(sharding: Sharding | None) -> Sharding | None:
+    """The one form of a sharding: `None` if each process holds the whole tensor."""
+    if sharding is not None and sharding.is_replicated and not sharding.halos:
+        return None
+    return sharding
+
+
+def shape(value: SSAValue) -> tuple[int | None, ...]:
+    """The shape of a tensor of the source program, empty for any other value."""
+    return tensor_shape(value) or ()
+
+
+def dimensions(value: SSAValue) -> range:
+    """The numbers of the dimensions of a tensor of the source program."""
+    return range(len(shape(value)))
+
+
+def total_bytes(value: SSAValue) -> float:
+    """The size of a whole tensor of the source program, with a stand-in for dynamic dimensions."""
+    value_type = ranked(value)
+    element = None if value_type is None else value_type.element_type
+    size = element.size if isinstance(element, FixedBitwidthType) else 8
+    return size * prod(UNKNOWN_SIZE if extent is None else extent for extent in shape(value))
+
+
+def constant_index(value: SSAValue) -> int | None:
+    """The number that a value is by an `arith.constant`, else `None`."""
+    owner = value.owner
+    if not isinstance(owner, Operation) or owner.name != "arith.constant":
+        return None
+    held = owner.get_attr_or_prop("value")
+    return held.value.data if isinstance(held, IntegerAttr) else None
+
+
+def _extents(grid: Grid) -> str:
+    return "x".join("?" if extent is None else str(extent) for extent in grid.shape)
+
+
+def check_same_processes(value: SSAValue, source: Sharding, target: Sharding) -> None:
+    """Raise OperationError unless two grids have equally many processes.
+
+    The processes of two grids are the same in the order of their numbers.
+    """
+    left, right = source.grid, target.grid
+    if left.is_static and right.is_static and left.device_count() == right.device_count():
+        return
+    owner = value.owner
+    operation = owner if isinstance(owner, Operation) else owner.parent_op()
+    assert operation is not None
+    raise OperationError(
+        operation,
+        f"is on grid @{left.name} and needed on grid @{right.name}, which is possible only"
+        " between grids of equally many devices",
+        [
+            Note(f"grid @{left.name} has shape {_extents(left)}"),
+            Note(f"grid @{right.name} has shape {_extents(right)}"),
+        ],
+    )
+
+
+def _sum_over_group(
+    emitter: Emitter, local: SSAValue, sharding: Sharding, dimension: int
+) -> SSAValue:
+    """The sum of an index over the processes that share a dimension."""
+    number = emitter.help(arith.IndexCastOp(local, i64))
+    one = TensorType(i64, [1])
+    packed = emitter.help(tensor.FromElementsOp(number, result_type=one))
+    total = emitter.help(
+        AllReduceOp(packed, sharding.grid.name, sharding.dimension_axes[dimension])
+    )
+    first = emitter.help(tensor.ExtractOp(total, [emitter.index(0)], i64))
+    return emitter.help(arith.IndexCastOp(first, INDEX))

@@ -1,0 +1,176 @@
+"""Tensors that are made where they are needed: constants, empty and filled tensors.
+
+Rather than make the whole and slice it, each process makes its shard. A tensor that two users
+want in two placements is made twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, cast
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyDenseElement,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    IntegerType,
+    TensorType,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....ir.attribute_access import is_splat
+from ....sharding.local_shape import halo
+from ....sharding.sharding import Sharding
+from .emit_reshard import emit_reshard
+from .emitter import Emitter, Size
+from .local_types import local_type, tensor_type_of
+
+if TYPE_CHECKING:
+    from .partitioner import Partitioner
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """A tensor that an operation makes of nothing (or of a scalar), and where it is annotated."""
+
+    result: SSAValue
+    operation: Operation
+    emitter: Emitter
+    sharding: Sharding | None = None
+
+    def annotated(self, sharding: Sharding | None) -> Creation:
+        """The same, said to be placed."""
+        return Creation(self.result, self.operation, self.emitter, sharding)
+
+
+def emit_creation(
+    partitioner: Partitioner, creation: Creation, target: Sharding | None
+) -> SSAValue:
+    """The shard of a creation under a sharding; made once in the block of the creation."""
+    if target is not None:
+        target = target.without_partials()
+    emitter = creation.emitter
+    return emitter.once(
+        ("creation", creation.result, target), lambda: _make(partitioner, creation, target)
+    )
+
+
+def _make(partitioner: Partitioner, creation: Creation, target: Sharding | None) -> SSAValue:
+    emitter, operation = creation.emitter, creation.operation
+    whole = tensor_type_of(creation.result)
+    found = local_type(whole, target)
+    match operation.name:
+        case "tensor.empty":
+            sizes = _sizes(partitioner, creation, target)
+            return emitter.empty(found, sizes)
+        case "bufferization.alloc_tensor":
+            sizes = _dynamic(emitter, found, _sizes(partitioner, creation, target))
+            return _again(emitter, operation, sizes, found)
+        case "linalg.fill":
+            scalar = partitioner.scalar(operation.operands[0])
+            empty = emitter.empty(found, _sizes(partitioner, creation, target))
+            return _again(emitter, operation, [scalar, empty], found)
+        case "tensor.splat":
+            scalar = partitioner.scalar(operation.operands[0])
+            sizes = _dynamic(emitter, found, _sizes(partitioner, creation, target))
+            return _again(emitter, operation, [scalar, *sizes], found)
+        case _:
+            return _constant(partitioner, creation, target, found)
+
+
+def _again(
+    emitter: Emitter,
+    operation: Operation,
+    operands: list[SSAValue],
+    result_type: TensorType[Attribute],
+) -> SSAValue:
+    """The operation with other operands and another type."""
+    made = type(operation).create(
+        operands=operands,
+        result_types=[result_type],
+        properties=operation.properties,
+        attributes=operation.attributes,
+        location=operation.location,
+        regions=[region.clone() for region in operation.regions],
+    )
+    made.results[0].name_hint = operation.results[0].name_hint
+    return emitter.help(made)
+
+
+def _sizes(partitioner: Partitioner, creation: Creation, target: Sharding | None) -> list[Size]:
+    """The local sizes of a creation, with halos."""
+    emitter = creation.emitter
+    whole = tensor_type_of(creation.result)
+    sizes: list[Size] = []
+    for dimension in range(whole.get_num_dims()):
+        size = partitioner.local_size(creation.result, dimension, target, emitter)
+        border = 0 if target is None else sum(halo(target, dimension))
+        sizes.append(emitter.sum(size, border))
+    return sizes
+
+
+def _dynamic(
+    emitter: Emitter, result_type: TensorType[Attribute], sizes: list[Size]
+) -> list[SSAValue]:
+    return [
+        emitter.index(size)
+        for size, extent in zip(sizes, result_type.get_shape(), strict=True)
+        if extent == DYNAMIC_INDEX
+    ]
+
+
+_VALUE_NAMES = {"arith.constant": "value", "tosa.const": "values"}
+
+
+def splat_of(operation: Operation) -> DenseIntOrFPElementsAttr[AnyDenseElement] | None:
+    """The attribute of a constant all of whose elements are equal."""
+    name = _VALUE_NAMES.get(operation.name)
+    if name is None:
+        return None
+    value = operation.get_attr_or_prop(name)
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        return None
+    elements = cast(DenseIntOrFPElementsAttr[AnyDenseElement], value)
+    return elements if is_splat(elements) else None
+
+
+def _constant(
+    partitioner: Partitioner,
+    creation: Creation,
+    target: Sharding | None,
+    found: TensorType[Attribute],
+) -> SSAValue:
+    emitter, operation = creation.emitter, creation.operation
+    whole = tensor_type_of(creation.result)
+    splat = splat_of(operation)
+    if target is not None and splat is not None and found.has_static_shape():
+        name = _VALUE_NAMES[operation.name]
+        smaller = cast("TensorType[IntegerType]", found)
+        bytes_of_one = splat.data.data[: len(splat.data.data) // prod(whole.get_shape())]
+        data = BytesAttr(bytes_of_one * prod(found.get_shape()))
+        small = DenseIntOrFPElementsAttr(smaller, data)
+        properties = {**operation.properties, name: small}
+        made = type(operation).create(
+            result_types=[found], properties=properties, location=operation.location
+        )
+        made.results[0].name_hint = operation.results[0].name_hint
+        return emitter.help(made)
+    if target is not None and splat is not None:
+        scalar = emitter.help(arith.ConstantOp(splat.get_attrs()[0]))
+        sizes = _dynamic(emitter, found, _sizes(partitioner, creation, target))
+        return emitter.help(tensor.SplatOp(scalar, sizes, found))
+    if target is None:
+        made = emitter.help(operation.clone())
+        return made
+    value = emit_creation(partitioner, creation, None)
+    return emit_reshard(
+        emitter,
+        value,
+        whole,
+        lambda dimension: partitioner.global_size(creation.result, dimension),
+        Sharding.replicated(target.grid, target.rank),
+        target,
+    )

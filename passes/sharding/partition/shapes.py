@@ -1,0 +1,178 @@
+"""Operations that spell out the shape of their result, or make tensors of nothing."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerType,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Operation, SSAValue
+
+from ....ir.tensor_types import ranked, tensor_shape
+from ..rules.tensor import reassociation
+from .by_rule import (
+    SpreadOperation,
+    by_rule,
+    copy_local,
+    copy_with,
+    evenly,
+    freely,
+    run_whole,
+    spread_by_rule,
+)
+from .local_types import local_type, tensor_type_of
+from .partitioner import Partitioner, constant_index
+from .registry import partitions
+from .rematerializable import Creation
+
+
+def _create(partitioner: Partitioner, operation: Operation) -> None:
+    result = operation.results[0]
+    partitioner.create(result, Creation(result, operation, partitioner.emitter))
+
+
+@partitions("arith.constant", "tosa.const")
+def constant(partitioner: Partitioner, operation: Operation) -> None:
+    """Constants of scalars stay; those of tensors are sliced, or made smaller."""
+    if ranked(operation.results[0]) is None:
+        run_whole(partitioner, operation)
+    else:
+        _create(partitioner, operation)
+
+
+@partitions("tensor.empty", "tensor.splat", "bufferization.alloc_tensor")
+def sized(partitioner: Partitioner, operation: Operation) -> None:
+    """Each process makes a tensor of the size of its shard."""
+    result = operation.results[0]
+    shape = tensor_shape(result)
+    first = 1 if operation.name == "tensor.splat" else 0
+    sizes = operation.operands[first:]
+    dynamic = [d for d, size in enumerate(shape or ()) if size is None]
+    if shape is None or len(sizes) != len(dynamic):
+        # A memref, or an allocation that copies another tensor.
+        by_rule(partitioner, operation)
+        return
+    for dimension, size in zip(dynamic, sizes, strict=True):
+        partitioner.same_size((result, dimension), size)
+    _create(partitioner, operation)
+
+
+@partitions("linalg.fill")
+def fill(partitioner: Partitioner, operation: Operation) -> None:
+    """A filled tensor has nothing of its destination but the size."""
+    value, destination = operation.operands[0], operation.operands[-1]
+    if len(operation.operands) != 2 or ranked(value) is not None or not operation.results:
+        by_rule(partitioner, operation)
+        return
+    result = operation.results[0]
+    for dimension in range(len(tensor_shape(result) or ())):
+        partitioner.same_size((result, dimension), (destination, dimension))
+    _create(partitioner, operation)
+
+
+@partitions("tensor.dim")
+def dimension(partitioner: Partitioner, operation: Operation) -> None:
+    """The size of the whole tensor, as the program around means it."""
+    source = operation.operands[0]
+    index = constant_index(operation.operands[1])
+    shape = tensor_shape(source)
+    if shape is None or index is None or not 0 <= index < len(shape):
+        run_whole(partitioner, operation)
+        return
+    size = partitioner.global_size(source, index)
+    partitioner.set_scalar(operation.results[0], partitioner.emitter.index(size))
+
+
+@partitions("tensor.expand_shape")
+def expand_shape(partitioner: Partitioner, operation: Operation) -> None:
+    """Output sizes are those of the shard."""
+    spread_by_rule(partitioner, operation, freely, _expand)
+
+
+def _expand(
+    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+) -> Operation:
+    operation, emitter = spread.operation, partitioner.emitter
+    whole, groups = tensor_type_of(operation.results[0]), reassociation(operation)
+    assert groups is not None
+    sharding = spread.result_shardings[0]
+    found = local_type(whole, sharding)
+    group_of = {d: index for index, group in enumerate(groups) for d in group}
+    given = iter(operands[1:])
+    numbers: list[int] = []
+    sizes: list[SSAValue] = []
+    for dimension, (before, after) in enumerate(
+        zip(whole.get_shape(), found.get_shape(), strict=True)
+    ):
+        size = next(given) if before == DYNAMIC_INDEX else None
+        numbers.append(after)
+        if after != DYNAMIC_INDEX:
+            continue
+        if sharding.dimension_axes[dimension] or size is None:
+            # Only a dimension that is alone in its group can have shards of several sizes.
+            size = emitter.index(emitter.dimension(operands[0], group_of[dimension]))
+        sizes.append(size)
+    properties = {
+        **operation.properties,
+        "static_output_shape": DenseArrayBase.from_list(i64, numbers),
+    }
+    return copy_with(partitioner, operation, [operands[0], *sizes], [found], properties)
+
+
+@partitions("tensor.reshape")
+def reshape(partitioner: Partitioner, operation: Operation) -> None:
+    """The shape operand becomes the shape of the shard."""
+    whole = ranked(operation.results[0])
+    if whole is None or not whole.has_static_shape():
+        run_whole(partitioner, operation)
+        return
+    spread_by_rule(partitioner, operation, evenly, _reshape)
+
+
+def _reshape(
+    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+) -> Operation:
+    whole, shape_type = map(tensor_type_of, (spread.operation.results[0], operands[1]))
+    extents = local_type(whole, spread.result_shardings[0]).get_shape()
+    held = TensorType(cast(IntegerType | IndexType, shape_type.element_type), [len(extents)])
+    values = DenseIntOrFPElementsAttr.from_list(held, list(extents))
+    constant = partitioner.emitter.help(arith.ConstantOp(values))
+    return copy_local(partitioner, spread, [operands[0], constant])
+
+
+@partitions("tosa.reshape")
+def tosa_reshape(partitioner: Partitioner, operation: Operation) -> None:
+    """The shape operand becomes the shape of the shard."""
+    spread_by_rule(
+        partitioner,
+        operation,
+        evenly,
+        _with_shape_operand,
+    )
+
+
+def _with_shape_operand(
+    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+) -> Operation:
+    """A copy whose `!tosa.shape` operand is the local shape of the result."""
+    whole, maker = tensor_type_of(spread.operation.results[0]), operands[1].owner
+    assert isinstance(maker, Operation)
+    extents = local_type(whole, spread.result_shardings[0]).get_shape()
+    if maker.name == "tosa.const_shape" and DYNAMIC_INDEX not in extents:
+        held = TensorType(IndexType(), [len(extents)])
+        values = DenseIntOrFPElementsAttr.from_list(held, list(extents))
+        constant = type(maker).create(
+            result_types=[operands[1].type],
+            properties={**maker.properties, "values": values},
+            location=maker.location,
+        )
+        operands[1] = partitioner.emitter.help(constant)
+    return copy_local(partitioner, spread, operands)

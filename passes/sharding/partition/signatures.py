@@ -1,0 +1,202 @@
+"""What partitioned functions take and return, so that callers can follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from ....ir.diagnostics import OperationError
+from ....ir.tensor_types import tensor_shape
+from ....sharding.local_shape import offset_errors
+from ....sharding.sharding import Partial, Sharding
+from ..annotations.access import SHARD, GridTable, annotation_of
+
+
+class Annotations:
+    """What annotations say, each read once for tensors of one shape."""
+
+    def __init__(self) -> None:
+        self._grids = GridTable()
+        self._known: dict[tuple[SSAValue, int, bool], tuple[Sharding, bool]] = {}
+
+    def of(self, operation: Operation) -> tuple[Sharding, bool]:
+        """The sharding that a `shard.shard` gives, and whether it speaks about users.
+
+        Raises OperationError where the sharding does not suit the tensor.
+        """
+        tensor, described = operation.operands
+        key = (described, id(tensor.type), "annotate_for_users" in operation.properties)
+        found = self._known.get(key)
+        if found is None:
+            annotation = annotation_of(operation, self._grids)
+            wrong = offset_errors(tensor_shape(tensor) or (), annotation.sharding)
+            if wrong is not None:
+                raise OperationError(operation, f"cannot place {tensor.type}: {wrong}")
+            sharding = without_single_axes(annotation.sharding)
+            found = self._known[key] = sharding, annotation.for_users
+        return found
+
+
+def without_single_axes(sharding: Sharding) -> Sharding:
+    """The same placement without the axes along which there is one process."""
+    single = {axis for axis in sharding.used_axes if sharding.grid.shape[axis] == 1}
+    if not single or sharding.halos:
+        return sharding
+    axes = tuple(
+        tuple(axis for axis in split if axis not in single) for split in sharding.dimension_axes
+    )
+    partials = tuple(
+        Partial(partial.kind, rest)
+        for partial in sharding.partials
+        if (rest := tuple(axis for axis in partial.axes if axis not in single))
+    )
+    offsets = tuple(
+        borders if split else None for borders, split in zip(sharding.offsets, axes, strict=False)
+    )
+    return Sharding(sharding.grid, axes, partials, offsets=offsets)
+
+
+Placements = tuple[Sharding | None, ...]
+
+
+@dataclass(slots=True)
+class Signature:
+    """The shardings of a function's arguments and results; `None` stands for the whole value.
+
+    `results` is `None` until the function is emitted, or called before that.
+    """
+
+    arguments: Placements
+    results: Placements | None = None
+
+
+class Signatures:
+    """The functions of a module and how they are split.
+
+    `global_abi`: public functions keep their types, and split and join their values inside.
+    """
+
+    def __init__(self, module: ModuleOp, global_abi: bool) -> None:
+        self.annotations = Annotations()
+        self._global_abi = global_abi
+        self._functions: list[FuncOp] = []
+        self._tables: dict[Operation | None, dict[str, FuncOp]] = {}
+        self._calls: dict[FuncOp, list[FuncOp]] = {}
+        for operation in module.walk():
+            if isinstance(operation, FuncOp):
+                self._functions.append(operation)
+                table = self._tables.setdefault(operation.parent_op(), {})
+                table.setdefault(operation.sym_name.data, operation)
+        self._annotated = {
+            function
+            for function in self._functions
+            if any(inner.name == SHARD for inner in function.walk())
+        }
+        for function in self._functions:
+            called = (self.callee(inner) for inner in function.walk())
+            self._calls[function] = [callee for callee in called if callee is not None]
+        self._rewritten = self._reaching(self._annotated)
+        self._known: dict[FuncOp, Signature] = {}
+
+    def callee(self, operation: Operation) -> FuncOp | None:
+        """The function that a `func.call` calls."""
+        if operation.name != "func.call":
+            return None
+        symbol = operation.get_attr_or_prop("callee")
+        if not isinstance(symbol, SymbolRefAttr):
+            return None
+        name = symbol.string_value()
+        scope = operation.parent_op()
+        while scope is not None:
+            found = self._tables.get(scope, {}).get(name)
+            if found is not None:
+                return found
+            scope = scope.parent_op()
+        return None
+
+    def _reaching(self, functions: set[FuncOp]) -> set[FuncOp]:
+        """The functions, and those that call them however indirectly."""
+        reached = set(functions)
+        grown = True
+        while grown:
+            grown = False
+            for caller, callees in self._calls.items():
+                if caller not in reached and any(callee in reached for callee in callees):
+                    reached.add(caller)
+                    grown = True
+        return reached
+
+    def in_call_order(self) -> Sequence[FuncOp]:
+        """The functions to rewrite, callees before callers as far as there is such an order."""
+        order: list[FuncOp] = []
+        seen: set[FuncOp] = set()
+        for root in self._functions:
+            stack = [(root, iter(self._calls[root]))]
+            if root in seen:
+                continue
+            seen.add(root)
+            while stack:
+                function, callees = stack[-1]
+                following = next((callee for callee in callees if callee not in seen), None)
+                if following is not None:
+                    seen.add(following)
+                    stack.append((following, iter(self._calls[following])))
+                    continue
+                stack.pop()
+                if function in self._rewritten and not function.is_declaration:
+                    order.append(function)
+        return order
+
+    def of(self, function: FuncOp) -> Signature:
+        """The signature of a function, decided when it is first asked for."""
+        found = self._known.get(function)
+        if found is None:
+            types = function.function_type
+            if function not in self._rewritten or function.is_declaration or self._keeps(function):
+                found = Signature((None,) * len(types.inputs), (None,) * len(types.outputs))
+            else:
+                arguments = function.body.blocks[0].args
+                found = Signature(tuple(self._annotated_as(argument) for argument in arguments))
+            self._known[function] = found
+        return found
+
+    def _keeps(self, function: FuncOp) -> bool:
+        visibility = function.sym_visibility
+        private = isinstance(visibility, StringAttr) and visibility.data != "public"
+        return self._global_abi and not private
+
+    def results_of(self, function: FuncOp) -> Placements:
+        """The shardings of the results of a function that is called, maybe before it is emitted.
+
+        Where it is not emitted yet, its first `return` decides by the annotations there.
+        """
+        signature = self.of(function)
+        if signature.results is None:
+            returned = next(op for op in function.walk() if op.name == "func.return")
+            signature.results = tuple(self._annotated_by(operand) for operand in returned.operands)
+        return signature.results
+
+    def _annotated_by(self, value: SSAValue) -> Sharding | None:
+        owner = value.owner
+        if isinstance(owner, Operation) and owner.name == SHARD:
+            return self.annotations.of(owner)[0].without_partials()
+        return None
+
+    def _annotated_as(self, argument: SSAValue) -> Sharding | None:
+        """What annotations say of an argument: as it comes in, else as a user wants it.
+
+        Halos are not handed in: they are fetched inside.
+        """
+        for_users: Sharding | None = None
+        for use in argument.uses:
+            if use.operation.name == SHARD and use.index == 0:
+                annotated, is_for_users = self.annotations.of(use.operation)
+                sharding = replace(annotated, partials=(), halos=())
+                if not is_for_users:
+                    return sharding
+                for_users = for_users or sharding
+        return for_users

@@ -1,0 +1,194 @@
+"""Sections: the part of a split dimension that a process reads, owned by itself and by others.
+
+Where the neighbours own what is missing, borders are exchanged; where others do, pieces are sent
+from process to process. If neither is less than to gather the dimension, that is done. The section
+is then cut out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from xdsl.dialects.tensor import YieldOp
+from xdsl.ir import Block, Region, SSAValue
+
+from ....dialects.tensor.dialect import PadOp
+from ....ir.tensor_types import shape_of
+from ....sharding.grid import Grid
+from ....sharding.local_shape import borders, explicit_borders
+from ....sharding.pieces import Exchange, Interval
+from ....sharding.sections import Borders, best_way
+from ....sharding.sharding import Axes, Sharding
+from .emit_reshard import emit_exchange, exchange_halo
+from .emitter import INDEX, Emitter, Size
+from .local_types import tensor_type_of, with_shape
+from .partitioner import Partitioner, shape
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What the processes along some axes read of one dimension."""
+
+    dimension: int
+    axes: Axes
+    intervals: Sequence[Interval] | None
+    """What each of them reads, in their order, if it is known now: nothing, where the end is not
+    behind the start."""
+    at_run_time: Callable[[SSAValue], tuple[Size, Size]] | None = None
+    """Otherwise: where this process's section of a whole dimension begins, and its length."""
+
+
+def fetch_sections(
+    partitioner: Partitioner, original: SSAValue, sharding: Sharding, sections: Sequence[Section]
+) -> SSAValue:
+    """The part of a tensor that this process reads.
+
+    `sharding` is how the tensor is split along the other dimensions, and along those of the
+    sections by their axes.
+    """
+    # What is read is split otherwise than where it is read: as it is held, if along these axes.
+    offsets = list(sharding.offsets or (None,) * sharding.rank)
+    held = partitioner.sharding_of(original)
+    for section in sections:
+        offsets[section.dimension] = None
+        if (
+            held is not None
+            and held.grid == sharding.grid
+            and held.dimension_axes[section.dimension] == section.axes
+        ):
+            offsets[section.dimension] = explicit_borders(held, section.dimension)
+    sharding = replace(sharding, offsets=tuple(offsets))
+    ways = {section.dimension: _way(original, sharding, section) for section in sections}
+    present = _gathered(sharding, {d for d, way in ways.items() if way is None})
+    whole = _gathered(sharding, set(ways))
+    if whole != present and partitioner.is_known(original, whole):
+        # Somebody else needs all of it.
+        ways, present = dict.fromkeys(ways), whole
+    value = partitioner.demand(original, present)
+    for section in sections:
+        value = _cut(partitioner, original, value, present, section, ways[section.dimension])
+    return value
+
+
+def _gathered(sharding: Sharding, dimensions: set[int]) -> Sharding:
+    """The sharding with some dimensions whole on each process."""
+    axes = tuple(
+        () if dimension in dimensions else split
+        for dimension, split in enumerate(sharding.dimension_axes)
+    )
+    # What waits for a reduction moves as any other element does.
+    return replace(sharding, dimension_axes=axes)
+
+
+def _way(original: SSAValue, sharding: Sharding, section: Section) -> Borders | Exchange | None:
+    """What to exchange for a section, `None` where the dimension is to be gathered."""
+    size = shape(original)[section.dimension]
+    if size is None or section.intervals is None:
+        return None
+    owned = list(pairwise(borders(size, sharding, section.dimension)))
+    return best_way(owned, section.intervals)[0]
+
+
+def _cut(
+    partitioner: Partitioner,
+    original: SSAValue,
+    value: SSAValue,
+    present: Sharding,
+    section: Section,
+    way: Borders | Exchange | None,
+) -> SSAValue:
+    """Fetch what is missing along one dimension where it is split, and cut the section out."""
+    emitter, dimension = partitioner.emitter, section.dimension
+    intervals = section.intervals
+    if isinstance(way, Exchange):
+        held = tensor_type_of(value)
+        axes = present.dimension_axes[dimension]
+        return emit_exchange(emitter, value, held, dimension, present.grid, axes, way)
+    if intervals is None:
+        assert section.at_run_time is not None
+        first, length = section.at_run_time(value)
+    else:
+        position = emitter.position(present.grid, section.axes)
+        origins = [0] * len(intervals)
+        if way is not None:
+            size = shape(original)[dimension]
+            assert size is not None
+            value = _with_borders(partitioner, value, present, dimension, way)
+            origins = [start - way[0] for start in borders(size, present, dimension)[:-1]]
+        starts = [
+            start - origin if start < end else 0
+            for (start, end), origin in zip(intervals, origins, strict=True)
+        ]
+        first = emitter.element(starts, position)
+        length = emitter.element([max(end - start, 0) for start, end in intervals], position)
+    return cut_out(emitter, value, dimension, first, length)
+
+
+def cut_out(
+    emitter: Emitter, value: SSAValue, dimension: int, first: Size, length: Size
+) -> SSAValue:
+    """A part of one dimension of a local tensor."""
+    held = tensor_type_of(value)
+    rank = held.get_num_dims()
+    offsets: list[Size] = [0] * rank
+    sizes = [emitter.dimension(value, each) for each in range(rank)]
+    offsets[dimension], sizes[dimension] = first, length
+    extents = [size if isinstance(size, int) else None for size in sizes]
+    return emitter.slice(value, offsets, sizes, with_shape(held, extents))
+
+
+@dataclass(frozen=True, slots=True)
+class Padding:
+    """What the processes along some axes add to their sections of one dimension."""
+
+    dimension: int
+    axes: Axes
+    widths: Sequence[tuple[int, int]]
+    """Before and after the section, for each of them."""
+    sizes: Sequence[int | None]
+    """The extents with the padding, `None` if known at run time only."""
+
+
+def padded(
+    emitter: Emitter, value: SSAValue, grid: Grid, paddings: Sequence[Padding], filler: SSAValue
+) -> SSAValue:
+    """A local tensor with padding of a scalar around it."""
+    if all(width == (0, 0) for padding in paddings for width in padding.widths):
+        return value
+    held = tensor_type_of(value)
+    extents = list(shape_of(held))
+    low: list[Size] = [0] * len(extents)
+    high: list[Size] = [0] * len(extents)
+    for padding in paddings:
+        position = emitter.position(grid, padding.axes)
+        low[padding.dimension] = emitter.element([a for a, _ in padding.widths], position)
+        high[padding.dimension] = emitter.element([b for _, b in padding.widths], position)
+        sizes = set(padding.sizes)
+        extents[padding.dimension] = sizes.pop() if len(sizes) == 1 else None
+    body = Block([YieldOp(filler)], arg_types=[INDEX] * len(extents))
+    return emitter.help(PadOp(value, low, high, Region(body), with_shape(held, extents)))
+
+
+def _with_borders(
+    partitioner: Partitioner,
+    value: SSAValue,
+    present: Sharding,
+    dimension: int,
+    halo: tuple[int, int],
+) -> SSAValue:
+    """The value with borders of its neighbours along one dimension."""
+    if halo == (0, 0):
+        return value
+    tensor_type = tensor_type_of(value)
+    axes: list[Axes] = [()] * present.rank
+    axes[dimension] = present.dimension_axes[dimension]
+    halos = [(0, 0)] * present.rank
+    halos[dimension] = halo
+    only = Sharding(present.grid, tuple(axes), halos=tuple(halos))
+    extents = list(shape_of(tensor_type))
+    core = extents[dimension]
+    extents[dimension] = None if core is None else core + sum(halo)
+    widened = with_shape(tensor_type, extents)
+    return exchange_halo(partitioner.emitter, value, only, widened)

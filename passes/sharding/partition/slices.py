@@ -1,0 +1,211 @@
+"""Slices and padding: a process works on what its own part of the result is made of.
+
+A dimension that is taken whole is taken whole of the shard. Of one that is shifted against the
+result, by an offset or by padding, the process fetches the section that it needs.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....dialects.shard.dialect import BroadcastOp
+from ....ir.index_lists import mixed_list, split_list
+from ....sharding.factors import Factor, FactorKind
+from ....sharding.local_shape import borders
+from ....sharding.sharding import Axes
+from ..rules.builder import integers
+from .by_rule import Cut, SpreadOperation, copy_local, copy_with, freely, spread_by_rule
+from .emit_reshard import shard_interval
+from .emitter import Size
+from .local_types import local_type, tensor_type_of
+from .partitioner import Partitioner, shape
+from .registry import partitions
+from .shifted import paddings_of, shifted, shifts, with_sections
+
+
+@partitions("tensor.extract_slice")
+def extract_slice(partitioner: Partitioner, operation: Operation) -> None:
+    """Dimensions that are taken whole are taken whole of the shard."""
+    with_sections(partitioner, operation, _extract_local, _slices)
+
+
+def _slices(factor: Factor, cut: Cut) -> bool:
+    return shifted(factor, cut) or (factor.kind is FactorKind.SELECTION and cut.filled)
+
+
+def _extract_local(
+    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+) -> SSAValue:
+    offsets: dict[int, Size] = {}
+    sizes: dict[int, Size] = {}
+    emitter = partitioner.emitter
+    for dimension, axes in enumerate(spread.operand_shardings[0].dimension_axes):
+        if axes:
+            sizes[dimension] = emitter.dimension(operands[0], dimension)
+    for shift in shifts(spread):
+        offsets[shift.dimension] = 0
+        position = emitter.position(spread.grid, shift.axes)
+        sizes[shift.dimension] = emitter.element([b - a for a, b in shift.parts], position)
+    operation = spread.operation
+    owners: dict[Axes, int] = {}
+    for dimension, (number, place) in _selected(spread).items():
+        factor = spread.rule.factors[number]
+        assert factor.size is not None
+        limits = borders(factor.size, spread.loop_sharding(number), 0)
+        owner = bisect_right(limits, place) - 1
+        owners[spread.axes(number)] = owner
+        # The others take some element as well, of which nothing comes.
+        places = [min(place - limits[owner], end - start - 1) for start, end in pairwise(limits)]
+        position = emitter.position(spread.grid, spread.axes(number))
+        offsets[dimension], sizes[dimension] = emitter.element(places, position), 1
+    properties, dynamic = slice_with(operation, operands[1:], 1, sizes, offsets)
+    types = [spread.result_types[0]]
+    made = copy_with(partitioner, operation, [operands[0], *dynamic], types, properties)
+    value = emitter.add(made).results[0]
+    for axes, owner in owners.items():
+        root = spread.grid.coordinates_along(axes, owner)
+        value = emitter.help(BroadcastOp(value, spread.grid.name, axes, root))
+    return value
+
+
+def _selected(spread: SpreadOperation) -> dict[int, tuple[int, int]]:
+    """Split dimensions of which one element is taken: by what factor, and which."""
+    offsets = integers(spread.operation, "static_offsets") or ()
+    return {
+        dimension: (factors[0], offsets[dimension])
+        for dimension, factors in enumerate(spread.rule.operands[0])
+        if spread.rule.factors[factors[0]].kind is FactorKind.SELECTION and spread.axes(factors[0])
+    }
+
+
+def slice_with(
+    operation: Operation,
+    dynamic: Sequence[SSAValue],
+    tensors: int,
+    sizes: Mapping[int, Size],
+    offsets: Mapping[int, Size] | None = None,
+) -> tuple[dict[str, Attribute], list[SSAValue]]:
+    """The properties and operands of a slice operation with other sizes and offsets.
+
+    `dynamic` are its operands after the first `tensors`; what is new is given by dimension.
+    """
+    lists = slice_lists(operation, dynamic)
+    for held, changed in zip(lists, (offsets or {}, sizes), strict=False):
+        for dimension, number in changed.items():
+            held[dimension] = number
+    properties = dict(operation.properties)
+    values: list[SSAValue] = []
+    counts = [1] * tensors
+    for name, entries in zip(_LISTS, lists, strict=True):
+        properties[name], found = _mixed(entries)
+        counts.append(len(found))
+        values += found
+    if isinstance(properties.get("operandSegmentSizes"), DenseArrayBase):
+        properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, counts)
+    return properties, values
+
+
+_LISTS = ("static_offsets", "static_sizes", "static_strides")
+
+
+def _mixed(entries: Sequence[Size]) -> tuple[DenseArrayBase, list[SSAValue]]:
+    """Numbers with marks in the place of values, and the values."""
+    numbers, values = split_list(entries)
+    return DenseArrayBase.from_list(i64, numbers), values
+
+
+def slice_lists(
+    operation: Operation, dynamic: Sequence[SSAValue], names: Sequence[str] = _LISTS
+) -> list[list[Size]]:
+    """Lists of numbers, with values in the place of their marks: offsets, sizes and strides."""
+    values = iter(dynamic)
+    return [list(mixed_list(integers(operation, name) or (), values)) for name in names]
+
+
+@partitions("tensor.pad")
+def pad(partitioner: Partitioner, operation: Operation) -> None:
+    """The padding of a split dimension belongs to the processes at its ends."""
+    with_sections(partitioner, operation, _pad_local)
+
+
+_PADDING = ("static_low", "static_high")
+
+
+def _pad_local(
+    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+) -> SSAValue:
+    emitter, operation = partitioner.emitter, spread.operation
+    low, high = slice_lists(operation, operands[1:], _PADDING)
+    for padding in paddings_of(spread):
+        position = emitter.position(spread.grid, padding.axes)
+        low[padding.dimension] = emitter.element([a for a, _ in padding.widths], position)
+        high[padding.dimension] = emitter.element([b for _, b in padding.widths], position)
+    properties = dict(operation.properties)
+    properties["static_low"], below = _mixed(low)
+    properties["static_high"], above = _mixed(high)
+    counts = [1, len(below), len(above)]
+    properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, counts)
+    made = copy_local(partitioner, spread, [operands[0], *below, *above], properties)
+    starts: list[Size] = []
+    for dimension, (size, axes) in enumerate(
+        zip(shape(operation.results[0]), spread.result_shardings[0].dimension_axes, strict=True)
+    ):
+        start: Size = 0
+        if axes:
+            # A dimension without padding is as long as the source's.
+            total = (
+                partitioner.global_size(operation.operands[0], dimension) if size is None else size
+            )
+            start = shard_interval(emitter, total, spread.result_shardings[0], dimension)[0]
+        starts.append(start)
+    _shift_body(partitioner, made, starts)
+    return emitter.add(made).results[0]
+
+
+@partitions("tensor.generate")
+def generate(partitioner: Partitioner, operation: Operation) -> None:
+    """The body computes an element from its place in the whole tensor."""
+    spread_by_rule(partitioner, operation, freely, _generate_local)
+
+
+def _generate_local(
+    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+) -> Operation:
+    result = spread.operation.results[0]
+    whole = tensor_type_of(result)
+    sharding = spread.result_shardings[0]
+    starts: list[Size] = []
+    sizes: list[SSAValue] = []
+    given = iter(operands)
+    for dimension, (size, local) in enumerate(
+        zip(shape(result), local_type(whole, sharding).get_shape(), strict=True)
+    ):
+        total: Size = next(given) if size is None else size
+        start, length = shard_interval(partitioner.emitter, total, sharding, dimension)
+        starts.append(start)
+        if local == DYNAMIC_INDEX:
+            sizes.append(partitioner.emitter.index(length))
+    made = copy_local(partitioner, spread, sizes)
+    _shift_body(partitioner, made, starts)
+    return made
+
+
+def _shift_body(partitioner: Partitioner, made: Operation, starts: Sequence[Size]) -> None:
+    """Let a body that is given local indices compute with those in the whole tensor."""
+    block = made.regions[0].blocks[0]
+    for argument, start in zip(block.args, starts, strict=True):
+        if not (isinstance(start, int) and start == 0) and argument.first_use is not None:
+            shifted_index = arith.AddiOp(argument, partitioner.emitter.index(start))
+            first = block.first_op
+            assert first is not None
+            block.insert_op_before(shifted_index, first)
+            argument.replace_uses_with_if(
+                shifted_index.results[0],
+                lambda use, own=shifted_index: use.operation is not own,
+            )

@@ -1,0 +1,176 @@
+"""Structured linalg operations: loops split over processes, windows fetched from neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation, SSAValue
+
+from ....dialects.linalg.structured_view import structured_view
+from ....ir.attribute_access import block_of
+from ....ir.tensor_types import ranked
+from ....sharding.factors import Factor, FactorKind
+from ....sharding.sharding import Partial, ReductionKind
+from ..rules.combiners import Combiner
+from .by_rule import Cut, SpreadOperation, choose, copy_local, record_sizes, run_whole
+from .captured_slices import captured_parts, followed_part, local_reads
+from .emitter import Size
+from .gather_partition import Lookup, find_lookup, mask_reads, pays
+from .local_types import local_type, tensor_type_of
+from .partitioner import Partitioner
+from .reductions import combine, counts_initial_value, finish_result, splat_like
+from .variadic_reductions import combines_jointly, finish_jointly
+from .windows import fetch_windows, local_maps, loop_start, windows_of
+
+
+def _any_loop(factor: Factor, cut: Cut) -> bool:
+    # What a process reads backward begins where its part ends: in its map that is one number.
+    return factor.kind is not FactorKind.NEED_REPLICATION and (cut.even or not cut.backward)
+
+
+def structured(partitioner: Partitioner, operation: Operation) -> None:
+    """Each process runs its part of the loops."""
+    view = structured_view(operation)
+    lookup = find_lookup(partitioner, operation)
+    grid = None if lookup is None else lookup.sharding.grid
+    spread = None if view is None else choose(partitioner, operation, _any_loop, grid)
+    if spread is not None and lookup is not None:
+        lookup = lookup.along(spread)
+    if spread is None or not _sums_rows(spread, lookup):
+        lookup = None
+    if view is None or spread is None or not (spread.is_split or lookup):
+        run_whole(partitioner, operation)
+        return
+    _record_output_sizes(partitioner, operation, len(view.inputs))
+    operands: list[SSAValue] = []
+    for index, value in enumerate(view.inputs):
+        operands.append(_input(partitioner, spread, index, value))
+    later: dict[int, Combiner] = {}
+    for index, value in enumerate(view.outputs):
+        sharding = spread.operand_shardings[len(view.inputs) + index]
+        combiner = spread.combiners[index] if spread.reduces else None
+        if combiner is not None and counts_initial_value(combiner, partitioner, value):
+            later[index] = combiner
+            operands.append(_neutral(partitioner, value, spread, index, combiner))
+        else:
+            operands.append(partitioner.demand(value, sharding))
+    parts = captured_parts(partitioner, spread, except_for=None if lookup is None else lookup.table)
+    if lookup is not None:
+        held = partitioner.demand(lookup.held, lookup.sharding)
+        parts[lookup.table] = followed_part(lookup, held)
+    known = {table: part.value for table, part in parts.items()}
+    made = copy_local(partitioner, spread, operands, local_maps(spread), known)
+    if lookup is not None:
+        mask_reads(partitioner, lookup, made, known[lookup.table])
+        spread = replace(spread, carried=(Partial(ReductionKind.SUM, lookup.axes),))
+    reads = local_reads(made, parts)
+    _shift_indices(partitioner, spread, made)
+    for each in reads:
+        each.apply(partitioner)
+    partitioner.emitter.add(made)
+    record_sizes(partitioner, spread)
+    if combines_jointly(spread):
+        finish_jointly(partitioner, spread, made, operands[len(view.inputs) :])
+        return
+    for index in range(len(operation.results)):
+        finish_result(partitioner, spread, index, made.results[index])
+    for index, combiner in later.items():
+        _add_initial_value(partitioner, operation, index, view.outputs[index], combiner)
+
+
+def _sums_rows(spread: SpreadOperation, lookup: Lookup | None) -> bool:
+    """Whether a table is read where it is: no loop is split as it is, and it sends less."""
+    if (
+        lookup is None
+        or not lookup.axes
+        or spread.grid != lookup.sharding.grid
+        or spread.reduces
+        or spread.carried
+    ):
+        return False
+    used = {axis for axes, _ in spread.assignment for axis in axes}
+    return used.isdisjoint(lookup.axes) and pays(
+        lookup, spread.operation.results[0], spread.result_shardings[0]
+    )
+
+
+def _record_output_sizes(partitioner: Partitioner, operation: Operation, inputs: int) -> None:
+    for result, output in zip(operation.results, operation.operands[inputs:], strict=False):
+        tensor_type = ranked(result)
+        if tensor_type is None or tensor_type.has_static_shape():
+            continue
+        for dimension in range(tensor_type.get_num_dims()):
+            partitioner.same_size((result, dimension), (output, dimension))
+
+
+def _input(
+    partitioner: Partitioner, spread: SpreadOperation, index: int, value: SSAValue
+) -> SSAValue:
+    """An input as this process reads it, with what it needs of its neighbours."""
+    if ranked(value) is None:
+        return partitioner.scalar(value)
+    windows = windows_of(spread, index)
+    sharding = spread.operand_shardings[index]
+    if not windows:
+        return partitioner.demand(value, sharding)
+    return fetch_windows(partitioner, spread, value, sharding, windows)
+
+
+def _neutral(
+    partitioner: Partitioner,
+    value: SSAValue,
+    spread: SpreadOperation,
+    index: int,
+    combiner: Combiner,
+) -> SSAValue:
+    """A local destination of neutral elements."""
+    tensor_type = tensor_type_of(value)
+    sharding = spread.result_shardings[index]
+    found = local_type(tensor_type, sharding)
+    emitter = partitioner.emitter
+    if found.has_static_shape():
+        like = emitter.empty(found, list(found.get_shape()))
+    else:
+        sizes: list[Size] = [
+            partitioner.local_size(value, d, sharding) for d in range(found.get_num_dims())
+        ]
+        like = emitter.empty(found, sizes)
+    return splat_like(emitter, like, combiner.neutral(tensor_type.element_type))
+
+
+def _add_initial_value(
+    partitioner: Partitioner,
+    operation: Operation,
+    index: int,
+    init: SSAValue,
+    combiner: Combiner,
+) -> None:
+    """Let the initial value take part, once, in the finished result."""
+    result = operation.results[index]
+    sharding = partitioner.sharding_of(result)
+    finished = None if sharding is None else sharding.without_partials()
+    value = partitioner.demand(result, finished)
+    start = partitioner.demand(init, finished)
+    partitioner.place(result, combine(partitioner.emitter, combiner, start, value), finished)
+
+
+def _shift_indices(partitioner: Partitioner, spread: SpreadOperation, made: Operation) -> None:
+    """`linalg.index` counts the whole loop: add where this process's part begins."""
+    for region in made.regions:
+        for inner in list(region.walk()):
+            if inner.name != "linalg.index" or inner.parent_op() is not made:
+                continue
+            held = inner.get_attr_or_prop("dim")
+            if not isinstance(held, IntegerAttr):
+                continue
+            start = loop_start(partitioner, spread, held.value.data)
+            if isinstance(start, int) and start == 0:
+                continue
+            block = block_of(inner)
+            shifted = arith.AddiOp(inner.results[0], partitioner.emitter.index(start))
+            block.insert_op_after(shifted, inner)
+            inner.results[0].replace_uses_with_if(
+                shifted.results[0], lambda use, own=shifted: use.operation is not own
+            )

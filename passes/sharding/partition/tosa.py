@@ -1,0 +1,298 @@
+"""`tosa` operations that move elements, convolutions and poolings, each on its own part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, i64
+from xdsl.ir import Operation, SSAValue
+
+from ....ir.tensor_types import ranked, shape_of
+from ....sharding.factors import Factor, FactorKind
+from ..rules.builder import integers
+from ..rules.tosa import constant_shape
+from ..rules.tosa_windows import Sliding, sliding
+from .by_rule import Cut, SpreadOperation, copy_local, copy_with
+from .emitter import Emitter, Size
+from .local_types import local_type, tensor_type_of, with_shape
+from .partitioner import Partitioner, shape
+from .reductions import bits, is_splat_of, scalar_constant, splat_like
+from .registry import partitions
+from .shifted import Shift, paddings_of, shifted, shifts, with_sections
+from .slice_exchange import Interval, Padding, cut_out, padded
+
+
+@partitions("tosa.slice")
+def slice_(partitioner: Partitioner, operation: Operation) -> None:
+    """Of a dimension that is cut, a process fetches what its part of the result is made of."""
+    with_sections(partitioner, operation, _slice_local)
+
+
+def _slice_local(
+    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+) -> SSAValue:
+    emitter, operation = partitioner.emitter, spread.operation
+    whole = ranked(operation.results[0])
+    assert whole is not None
+    sharding = spread.result_shardings[0]
+    offsets: list[Size] = list(constant_shape(operation, 1) or ())
+    sizes: list[Size] = []
+    for dimension, (size, axes) in enumerate(
+        zip(shape(operation.results[0]), sharding.dimension_axes, strict=True)
+    ):
+        if axes:
+            # The section, or all of a shard.
+            offsets[dimension] = 0
+            sizes.append(emitter.dimension(operands[0], dimension))
+        else:
+            assert size is not None
+            sizes.append(size)
+    return emitter.slice(operands[0], offsets, sizes, local_type(whole, sharding))
+
+
+@partitions("tosa.pad")
+def pad(partitioner: Partitioner, operation: Operation) -> None:
+    """The padding of a split dimension belongs to the processes at its ends."""
+    with_sections(partitioner, operation, _pad_local)
+
+
+def _pad_local(
+    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+) -> SSAValue:
+    emitter, operation = partitioner.emitter, spread.operation
+    widths = constant_shape(operation, 1)
+    whole = ranked(operation.results[0])
+    assert whole is not None
+    if widths is None:
+        # No dimension that may be padded is split.
+        return emitter.add(copy_local(partitioner, spread, operands)).results[0]
+    paddings = paddings_of(spread)
+    split = {padding.dimension for padding in paddings}
+    for dimension, size in enumerate(shape(operation.results[0])):
+        low, high = widths[2 * dimension : 2 * dimension + 2]
+        if dimension not in split and (low or high):
+            paddings.append(Padding(dimension, (), [(low, high)], [size]))
+    if len(operands) > 2:
+        element = tensor.ExtractOp(operands[2], [emitter.index(0)], whole.element_type)
+        filler = emitter.help(element)
+    else:
+        filler = scalar_constant(emitter, 0, whole.element_type)
+    value = padded(emitter, operands[0], spread.grid, paddings, filler)
+    return emitter.cast(value, local_type(whole, spread.result_shardings[0]))
+
+
+def _evenly(factor: Factor, cut: Cut) -> bool:
+    """tosa reverses parts of one size: where they are not alike, all of the dimension."""
+    return shifted(factor, cut) and (cut.even or not cut.backward)
+
+
+@partitions("tosa.reverse")
+def reverse(partitioner: Partitioner, operation: Operation) -> None:
+    """A part of the result is what lies as far from the other end, reversed."""
+    with_sections(partitioner, operation, _reverse_local, _evenly)
+
+
+def _reverse_local(
+    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+) -> SSAValue:
+    made = copy_local(partitioner, spread, operands)
+    return partitioner.emitter.add(made).results[0]
+
+
+def _slidings(operation: Operation) -> dict[int, Sliding]:
+    """How windows slide, by the dimension of the image."""
+    return dict(enumerate(sliding(operation) or (), 1))
+
+
+@partitions("tosa.conv2d", "tosa.conv3d", "tosa.depthwise_conv2d", "tosa.max_pool2d")
+def window(partitioner: Partitioner, operation: Operation) -> None:
+    """Padding is made before the operation, of what changes nothing."""
+    with_sections(partitioner, operation, _emit_window)
+
+
+def _emit_window(
+    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+) -> SSAValue:
+    operation = spread.operation
+    paddings = paddings_of(spread)
+    emitter = partitioner.emitter
+    filler = _filler(emitter, operation, operands)
+    operands[0] = padded(emitter, operands[0], spread.grid, paddings, filler)
+    numbers = list(integers(operation, "pad") or ())
+    for padding in paddings:
+        place = 2 * (padding.dimension - 1)
+        numbers[place : place + 2] = 0, 0
+    _add_bias_once(partitioner, spread, operands)
+    properties = {**operation.properties, "pad": DenseArrayBase.from_list(i64, numbers)}
+    made = copy_local(partitioner, spread, operands, properties)
+    return emitter.add(made).results[0]
+
+
+def _filler(emitter: Emitter, operation: Operation, operands: Sequence[SSAValue]) -> SSAValue:
+    """What padding is made of: what is below all else, or what counts as zero."""
+    image = tensor_type_of(operands[0])
+    element = image.element_type
+    if operation.name == "tosa.max_pool2d":
+        lowest = -inf if isinstance(element, AnyFloat) else -(1 << (bits(element) - 1))
+        return scalar_constant(emitter, lowest, element)
+    if isinstance(element, AnyFloat) or len(operands) < 4:
+        return scalar_constant(emitter, 0, element)
+    return emitter.help(tensor.ExtractOp(operands[3], [emitter.index(0)], element))
+
+
+def _add_bias_once(
+    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+) -> None:
+    """Of the processes that each sum over some input channels, the first has the bias."""
+    combiner = spread.combiners[0]
+    if not spread.reduces or combiner is None:
+        return
+    if is_splat_of(partitioner, spread.operation.operands[2], combiner):
+        return
+    emitter = partitioner.emitter
+    axes = tuple(
+        axis
+        for number, factor in enumerate(spread.rule.factors)
+        if factor.kind is FactorKind.REDUCTION
+        for axis in spread.axes(number)
+    )
+    position = emitter.index(emitter.position(spread.grid, axes))
+    first = emitter.help(arith.CmpiOp(position, emitter.index(0), "eq"))
+    nothing = splat_like(emitter, operands[2], 0)
+    operands[2] = emitter.help(arith.SelectOp(first, operands[2], nothing))
+
+
+@dataclass(frozen=True, slots=True)
+class _Surplus:
+    """What one process makes of one dimension: more results than it keeps."""
+
+    read: Interval
+    made: Interval
+
+
+def _average(window: Sliding, total: int, start: int, end: int) -> _Surplus:
+    """So many results more that padding is read by those alone, but at the ends of the image."""
+    first = max(start - _rounded_up(window.before, window.stride), 0)
+    last = min(end + _rounded_up(window.after, window.stride), total)
+    length = (last - first - 1) * window.stride + window.reach - window.before - window.after
+    origin = first * window.stride
+    return _Surplus((origin, origin + length), (first, last))
+
+
+def _rounded_up(number: int, divisor: int) -> int:
+    """number / divisor, rounded up."""
+    return -(-number // divisor)
+
+
+@partitions("tosa.avg_pool2d")
+def average(partitioner: Partitioner, operation: Operation) -> None:
+    """The divisor is the number of elements in a window that are not padding."""
+    windows, totals = _slidings(operation), shape(operation.results[0])
+
+    def surplus(dimension: int, start: int, end: int) -> _Surplus:
+        total = totals[dimension]
+        assert total is not None
+        return _average(windows[dimension], total, start, end)
+
+    def emit(
+        partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+    ) -> SSAValue:
+        made = {
+            shift.dimension: [surplus(shift.dimension, *part).made for part in shift.parts]
+            for shift in shifts(spread)
+        }
+        return _cut_from(partitioner, spread, operands, made, {})
+
+    with_sections(partitioner, operation, emit, read=lambda d, a, b: surplus(d, a, b).read)
+
+
+def _cut_from(
+    partitioner: Partitioner,
+    spread: SpreadOperation,
+    operands: list[SSAValue],
+    made: Mapping[int, Sequence[Interval]],
+    properties: Mapping[str, DenseArrayBase],
+) -> SSAValue:
+    """Make some intervals of the result along the shifted dimensions, and keep one's own part."""
+    emitter, operation = partitioner.emitter, spread.operation
+    whole = tensor_type_of(operation.results[0])
+    local = local_type(whole, spread.result_shardings[0])
+    extents = list(shape_of(local))
+    for dimension, intervals in made.items():
+        lengths = {end - start for start, end in intervals}
+        extents[dimension] = lengths.pop() if len(lengths) == 1 else None
+    copy = copy_with(
+        partitioner,
+        operation,
+        operands,
+        [with_shape(whole, extents)],
+        {**operation.properties, **properties},
+    )
+    value = emitter.add(copy).results[0]
+    for shift in shifts(spread):
+        intervals = made[shift.dimension]
+        if intervals == shift.parts:
+            continue
+        position = emitter.position(spread.grid, shift.axes)
+        starts = [
+            start - first for (start, _), (first, _) in zip(shift.parts, intervals, strict=True)
+        ]
+        first = emitter.element(starts, position)
+        length = emitter.element([end - start for start, end in shift.parts], position)
+        value = cut_out(emitter, value, shift.dimension, first, length)
+    return emitter.cast(value, local)
+
+
+@partitions("tosa.transpose_conv2d")
+def transposed(partitioner: Partitioner, operation: Operation) -> None:
+    """An element of the image adds to a window of the result."""
+    windows, extents = _slidings(operation), shape(operation.operands[0])
+
+    def read(dimension: int, start: int, end: int) -> Interval:
+        extent = extents[dimension]
+        assert extent is not None
+        return _added(windows[dimension], extent, start, end)
+
+    with_sections(partitioner, operation, _emit_transposed, read=read)
+
+
+def _added(window: Sliding, extent: int, start: int, end: int) -> Interval:
+    """The elements that add to a part of the result; one of no consequence if there are none."""
+    first = _rounded_up(start - window.before - window.size + 1, window.stride)
+    first = min(max(first, 0), extent - 1)
+    last = (end - 1 - window.before) // window.stride + 1
+    return first, max(min(last, extent), first + 1)
+
+
+def _emit_transposed(
+    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+) -> SSAValue:
+    operation = spread.operation
+    windows, extents = _slidings(operation), shape(operation.operands[0])
+    padding = list(integers(operation, "out_pad") or ())
+    made: dict[int, list[Interval]] = {}
+    for shift in shifts(spread):
+        window, extent = windows[shift.dimension], extents[shift.dimension]
+        assert extent is not None
+        made[shift.dimension], around = _widened(window, extent, shift)
+        place = 2 * (shift.dimension - 1)
+        padding[place : place + 2] = around
+    _add_bias_once(partitioner, spread, operands)
+    properties = {"out_pad": DenseArrayBase.from_list(i64, padding)}
+    return _cut_from(partitioner, spread, operands, made, properties)
+
+
+def _widened(window: Sliding, extent: int, shift: Shift) -> tuple[list[Interval], tuple[int, int]]:
+    """What each process makes of the result, and the padding of all with which they make it."""
+    reads = [_added(window, extent, start, end) for start, end in shift.parts]
+    reached: list[Interval] = []
+    for first, last in reads:
+        low = first * window.stride + window.before
+        reached.append((low, low + (last - first - 1) * window.stride + window.size))
+    both = list(zip(reached, shift.parts, strict=True))
+    below = max(0, *(low - start for (low, _), (start, _) in both))
+    above = max(0, *(end - high for (_, high), (_, end) in both))
+    return [(low - below, high + above) for low, high in reached], (below, above)

@@ -1,0 +1,177 @@
+"""Windows: what a process reads beyond its own shard when a loop of a stencil is split.
+
+A dimension read at `3 * i + 2 * k + 1` with `i` split needs, for turns [a, b) of `i`, the
+elements from `3 * a + 1` to the last that `k` reaches from `b - 1`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+
+from ....dialects.linalg.structured_view import structured_view
+from ....sharding.factors import Window
+from ....sharding.local_shape import borders, core_size
+from ....sharding.sharding import Sharding
+from ..rules.linalg import linear_terms
+from .by_rule import SpreadOperation
+from .emit_reshard import shard_interval
+from .emitter import Size
+from .partitioner import Partitioner
+from .shifted import windows_by_dimension
+from .slice_exchange import Interval, Section, fetch_sections
+
+
+@dataclass(frozen=True, slots=True)
+class SummedLoops:
+    """A dimension read at a sum of loops, of which `leading` is split."""
+
+    dimension: int
+    leading: int
+    terms: dict[int, int]
+    """Loop to coefficient."""
+    constant: int
+    known: Window | None
+    """What the rule says is read, as far as sizes are known."""
+
+
+def windows_of(spread: SpreadOperation, index: int) -> list[SummedLoops]:
+    """The dimensions of an input that a split loop and other loops read together."""
+    view = structured_view(spread.operation)
+    if view is None:
+        return []
+    found: list[SummedLoops] = []
+    indexing = view.maps[index]
+    for dimension, (expression, factors) in enumerate(
+        zip(indexing.results, spread.rule.operands[index], strict=True)
+    ):
+        if isinstance(expression, AffineDimExpr) or len(factors) != 1:
+            continue
+        terms = linear_terms(expression)
+        if terms is None or not spread.axes(factors[0]):
+            continue
+        constant = expression.eval([0] * indexing.num_dims, [])
+        known = windows_by_dimension(spread, index).get(dimension)
+        found.append(SummedLoops(dimension, factors[0], terms, constant, known))
+    return found
+
+
+def local_maps(spread: SpreadOperation) -> dict[str, Attribute]:
+    """The properties of the local copy, whose windows are read from where its sections begin."""
+    properties = dict(spread.operation.properties)
+    view = structured_view(spread.operation)
+    if view is None or "indexing_maps" not in properties:
+        return properties
+    maps = list(view.maps)
+    for index, indexing in enumerate(maps[: len(view.inputs)]):
+        results = list(indexing.results)
+        for window in windows_of(spread, index):
+            results[window.dimension] = _from_section(spread, window)
+        maps[index] = AffineMap(indexing.num_dims, indexing.num_symbols, tuple(results))
+    if tuple(maps) != view.maps:
+        properties["indexing_maps"] = ArrayAttr([AffineMapAttr(each) for each in maps])
+    return properties
+
+
+def _from_section(spread: SpreadOperation, window: SummedLoops) -> AffineExpr:
+    """What a window is read at, counted from the least that it reaches: without its constant."""
+    expression: AffineExpr | None = None
+    constant = 0
+    for loop, coefficient in window.terms.items():
+        if coefficient < 0:
+            # What is read backward is split evenly.
+            size = core_size(spread.rule.factors[loop].size, spread.loop_sharding(loop), 0)
+            assert size is not None
+            constant -= coefficient * (size - 1)
+        term = AffineExpr.dimension(loop)
+        term = term if coefficient == 1 else term * coefficient
+        expression = term if expression is None else expression + term
+    assert expression is not None
+    return expression + constant if constant else expression
+
+
+def loop_start(partitioner: Partitioner, spread: SpreadOperation, loop: int) -> Size:
+    """Where this process's part of a loop begins."""
+    return _loop_interval(partitioner, spread, loop)[0]
+
+
+def _loop_interval(
+    partitioner: Partitioner, spread: SpreadOperation, loop: int
+) -> tuple[Size, Size]:
+    """Where this process's part of a loop begins, and how many turns it has."""
+    if not spread.axes(loop):
+        return 0, loop_size(partitioner, spread, loop)
+    size = loop_size(partitioner, spread, loop)
+    return shard_interval(partitioner.emitter, size, spread.loop_sharding(loop), 0)
+
+
+def loop_size(partitioner: Partitioner, spread: SpreadOperation, loop: int) -> Size:
+    """The number of turns of a whole loop."""
+    known = spread.rule.factors[loop].size
+    if known is not None:
+        return known
+    view = structured_view(spread.operation)
+    assert view is not None
+    values = (*view.inputs, *view.outputs)
+    for value, indexing in reversed(list(zip(values, view.maps, strict=True))):
+        for dimension, expression in enumerate(indexing.results):
+            if isinstance(expression, AffineDimExpr) and expression.position == loop:
+                return partitioner.global_size(value, dimension)
+    raise ValueError(f"loop {loop} of {spread.operation.name} has no size")
+
+
+def fetch_windows(
+    partitioner: Partitioner,
+    spread: SpreadOperation,
+    original: SSAValue,
+    sharding: Sharding,
+    windows: list[SummedLoops],
+) -> SSAValue:
+    """The part of an operand that this process reads."""
+    sections = [
+        Section(
+            window.dimension,
+            spread.axes(window.leading),
+            _known_windows(spread, window),
+            lambda value, window=window: _dynamic_window(partitioner, spread, value, window),
+        )
+        for window in windows
+    ]
+    return fetch_sections(partitioner, original, sharding, sections)
+
+
+def _known_windows(spread: SpreadOperation, window: SummedLoops) -> list[Interval] | None:
+    """What each part of the leading loop reads; `None` if not known now."""
+    turns = spread.rule.factors[window.leading].size
+    if window.known is None or turns is None or not spread.grid.is_static:
+        return None
+    parts = pairwise(borders(turns, spread.loop_sharding(window.leading), 0))
+    return [window.known.read(start, end) for start, end in parts]
+
+
+def _dynamic_window(
+    partitioner: Partitioner, spread: SpreadOperation, value: SSAValue, window: SummedLoops
+) -> tuple[Size, Size]:
+    """Where the window begins in a whole dimension, and its length, computed at run time."""
+    emitter = partitioner.emitter
+    start, turns = _loop_interval(partitioner, spread, window.leading)
+    stride = window.terms[window.leading]
+    low: Size = window.constant
+    span: Size = 1
+    for loop, coefficient in window.terms.items():
+        if loop != window.leading:
+            last = emitter.difference(loop_size(partitioner, spread, loop), 1)
+            reach = emitter.product(last, abs(coefficient))
+            span = emitter.sum(span, reach)
+            if coefficient < 0:
+                low = emitter.difference(low, reach)
+    first = emitter.sum(emitter.product(start, stride), low)
+    length = emitter.sum(emitter.product(emitter.difference(turns, 1), stride), span)
+    # A process without turns reads nothing, and its place may be beyond the end.
+    length = emitter.maximum(emitter.product(length, emitter.minimum(turns, 1)), 0)
+    room = emitter.difference(emitter.dimension(value, window.dimension), length)
+    return emitter.minimum(first, room), length

@@ -1,0 +1,1 @@
+"""From annotations to a sharding of every operand and result."""

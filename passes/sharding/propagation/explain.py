@@ -1,0 +1,101 @@
+"""Remarks that say, for every value, where it is and how it came to be there.
+
+`mesh-opt --remarks=sharding` prints one remark per tensor, with a note for each axis: through
+which operation and which of its factors the axis came, at which stage and by which strategy.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+
+from ....ir.diagnostics import Note, remark
+from ....sharding.plan import extends
+from ....sharding.propagation import OperationNode, Origin
+from ....sharding.sharding import Sharding
+from ..annotations.access import SHARD
+from .graph import ShardingGraph
+from .placement import Placement
+
+CATEGORY = "sharding"
+"""The category of remarks about where tensors are."""
+
+
+def explain_shardings(graph: ShardingGraph) -> None:
+    """One remark per tensor that propagation knows something about."""
+    for value, node in graph.values.items():
+        grid, tensor = graph.grids[node], graph.tensors[node]
+        operation = _place_of(value)
+        if grid is None or operation is None or operation.name == SHARD:
+            continue
+        sharding = Sharding(grid, tensor.axes)
+        notes = [
+            note for origin in tensor.origins for note in _notes_of(graph, node, origin, operation)
+        ]
+        why = ", as annotated" if node in graph.pinned else ""
+        remark(CATEGORY, operation, f"{_name_of(value)} is placed {sharding}{why}", notes)
+
+
+def explain_resharding(placement: Placement) -> None:
+    """One remark per operand that loses, and one per operation that is not split at all."""
+    for operation in placement.whole:
+        remark(CATEGORY, operation, "has no factor rule: its operands and results are replicated")
+    for planned in placement.plans:
+        entry, plan = planned.entry, planned.plan
+        operation = entry.operation
+        for index, (value, wanted) in enumerate(
+            zip(operation.operands, plan.operands, strict=True)
+        ):
+            found = placement.definitions.get(value)
+            if found is None or (
+                found.grid == planned.grid and extends(wanted, found.dimension_axes)
+            ):
+                continue
+            remark(
+                CATEGORY,
+                operation,
+                f"operand {index} is resharded from {found} to {Sharding(planned.grid, wanted)}",
+                [Note(f"the chosen plan sends {plan.bytes_sent:.0f} bytes per process")],
+            )
+
+
+def _place_of(value: SSAValue) -> Operation | None:
+    owner = value.owner
+    return owner.parent_op() if isinstance(owner, Block) else owner
+
+
+def _name_of(value: SSAValue) -> str:
+    what = "result" if isinstance(value, OpResult) else "argument"
+    index = getattr(value, "index", 0)
+    return f"{what} #{index}"
+
+
+def _notes_of(graph: ShardingGraph, node: int, origin: Origin, operation: Operation) -> list[Note]:
+    relation = graph.operations[origin.operation]
+    strategy = "aggressive" if origin.aggressive else "basic"
+    stage = origin.stage.name.lower().replace("_", "-")
+    notes: list[Note] = []
+    for dimension, (before, after) in enumerate(zip(origin.before, origin.after, strict=True)):
+        for axis in after[len(before) :]:
+            factors = _factors_of(relation, node, dimension)
+            notes.append(
+                Note(
+                    f"axis {axis} came to dimension {dimension} through {factors} of "
+                    f"'{graph.origins[origin.operation].name}', stage {stage}, {strategy}",
+                    graph.origins[origin.operation],
+                )
+            )
+    return notes
+
+
+def _factors_of(relation: OperationNode, node: int, dimension: int) -> str:
+    """The factors of a dimension of a tensor at a relation, as text."""
+    slots = (*relation.operands, *relation.results)
+    tensors = (*relation.rule.operands, *relation.rule.results)
+    for slot, tensor in zip(slots, tensors, strict=True):
+        if slot == node:
+            names = [
+                f"{index} ({relation.rule.factors[index].kind.name.lower().replace('_', '-')})"
+                for index in tensor[dimension]
+            ]
+            return ("factor " if len(names) == 1 else "factors ") + ", ".join(names)
+    return "no factor"

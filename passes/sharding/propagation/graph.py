@@ -1,0 +1,467 @@
+"""The tensors of annotated functions, and what ties them together, as a table without IR.
+
+Every tensor value is a node, and every operation with a factor rule relates the nodes at its
+operands and results. What a branch, a loop or a call carries from one place to another is a
+data-flow edge: one node for all targets (block argument, result), and a relation by which the
+sources (initial value, yielded value) and the node tell each other.
+
+Values that cost nothing to make anew for each use (constants, `tensor.empty`, fills and what is
+computed from them alone) are *free*: they are no nodes, since one of them may well serve two
+operations that want it in two ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ....ir.tensor_types import Shape, tensor_shape
+from ....sharding.factors import Factor, FactorKind, FactorRule
+from ....sharding.grid import Grid
+from ....sharding.propagation import OperationNode, TensorNode
+from ..annotations.access import GET_SHARDING, SHARD, SHARDING, Annotation, GridTable, annotation_of
+from ..rules.captured_reads import read_rule, reads_along_loops
+from ..rules.rule_cache import RuleCache, body_matters
+from ..rules.shared_outputs import IN_PARALLEL, shared_outputs
+from .call_graph import CallGraph
+
+
+class EntryKind(Enum):
+    """How an operation takes part."""
+
+    RULED = auto()
+    """By its factor rule."""
+    FREE = auto()
+    """As the maker of a free value: whatever its users want."""
+    WHOLE = auto()
+    """Nothing is known of it: it gets and makes whole tensors."""
+    ANNOTATION = auto()
+    """It is a `shard.shard`."""
+    EDGE = auto()
+    """Its operands are sources of data-flow edges, or leave the function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An operand that a data-flow edge, or the end of a function, takes its value from.
+
+    `target` is a value at the other end (`None` where nothing in the program is).
+    """
+
+    index: int
+    target: SSAValue | None
+    rule: FactorRule | None = None
+    """How operand and target are split alike, where they are not the same in all dimensions."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One operation, in program order."""
+
+    operation: Operation
+    kind: EntryKind
+    rule: FactorRule | None = None
+    annotation: Annotation | None = None
+    sources: tuple[Source, ...] = ()
+    captures: tuple[tuple[Operation, int], ...] = ()
+    """Operands inside its regions that are tensors from outside."""
+    in_parallel: bool = False
+    """It is in a loop whose iterations may run in any order: no collective can be with it."""
+
+
+@dataclass(slots=True)
+class ShardingGraph:
+    """The table, and how it belongs to the program."""
+
+    values: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """The node of each tensor value that is not free."""
+    tensors: list[TensorNode] = field(default_factory=list[TensorNode])
+    grids: list[Grid | None] = field(default_factory=list["Grid | None"])
+    """The grid of each node, `None` as long as nobody said which."""
+    pinned: dict[int, Annotation] = field(default_factory=dict[int, Annotation])
+    """Nodes about which the program says something explicitly."""
+    entries: list[Entry] = field(default_factory=list[Entry])
+    operations: list[OperationNode] = field(default_factory=list[OperationNode])
+    origins: list[Operation] = field(default_factory=list[Operation])
+    """The operation of each relation in `operations`."""
+    functions: list[Operation] = field(default_factory=list[Operation])
+
+    def is_free(self, value: SSAValue) -> bool:
+        """Whether a tensor value is made anew for each use."""
+        return value not in self.values
+
+
+def build_graph(module: Operation) -> ShardingGraph:
+    """The graph of all functions of a module that have annotations or exchange tensors with such.
+
+    Raises OperationError where an annotation is wrong or two contradict each other.
+    """
+    return _Builder(module).build()
+
+
+def is_tensor(value: SSAValue) -> bool:
+    """Whether a value is a ranked tensor."""
+    return isinstance(value.type, TensorType)
+
+
+def _has_tensors(operation: Operation) -> bool:
+    return any(map(is_tensor, (*operation.operands, *operation.results)))
+
+
+def identity_rule(shape: Shape, sources: int) -> FactorRule:
+    """The rule of an edge: every source and the target are split alike."""
+    dimensions = tuple((dimension,) for dimension in range(len(shape)))
+    return FactorRule(tuple(map(Factor, shape)), (dimensions,) * sources, (dimensions,))
+
+
+class _Builder:
+    def __init__(self, module: Operation) -> None:
+        self._graph = ShardingGraph()
+        self._calls = CallGraph(module)
+        self._rules = RuleCache()
+        self._pass_through: dict[int, bool] = {}
+        self._grids = GridTable()
+        self._edges: dict[SSAValue, list[tuple[Operation, int]]] = {}
+        self._same: list[tuple[SSAValue, SSAValue]] = []
+        self._function_results: dict[Operation, list[SSAValue | None]] = {}
+        self._function: Operation | None = None
+        self._in_parallel = False
+        self._handlers: dict[str, Callable[[Operation], None]] = {
+            SHARD: self._annotation,
+            SHARDING: self._nothing,
+            GET_SHARDING: self._nothing,
+            "func.return": self._return,
+            "func.call": self._call,
+            "scf.for": self._for,
+            "scf.while": self._while,
+            "scf.forall": self._forall,
+            IN_PARALLEL: self._nothing,
+            "scf.if": self._branches,
+            "scf.index_switch": self._branches,
+            "scf.execute_region": self._branches,
+            "scf.yield": self._nothing,
+            "scf.condition": self._nothing,
+        }
+
+    def build(self) -> ShardingGraph:
+        for function in self._calls.active:
+            self._graph.functions.append(function)
+            self._function = function
+            self._region(function.regions[0])
+        self._relate()
+        return self._graph
+
+    # Nodes.
+
+    def _add_node(self, value: SSAValue) -> None:
+        """Make a node for a tensor value that has none yet."""
+        value_type = value.type
+        if isinstance(value_type, TensorType) and value not in self._graph.values:
+            self._graph.values[value] = len(self._graph.tensors)
+            self._graph.tensors.append(TensorNode.unknown(value_type.get_num_dims()))
+            self._graph.grids.append(None)
+
+    def _share_node(self, value: SSAValue, target: SSAValue) -> None:
+        """Let a value have the node of an edge's target."""
+        if is_tensor(target):
+            self._add_node(target)
+            self._graph.values[value] = self._graph.values[target]
+
+    def _edge(self, operation: Operation, index: int, target: SSAValue) -> Source:
+        if is_tensor(target):
+            self._add_node(target)
+            self._edges.setdefault(target, []).append((operation, index))
+        return Source(index, target)
+
+    def _pin(self, value: SSAValue, annotation: Annotation) -> None:
+        node = self._graph.values[value]
+        self._graph.pinned.setdefault(node, annotation)
+        if self._graph.pinned[node] is not annotation:
+            return
+        tensor = self._graph.tensors[node]
+        tensor.axes = annotation.sharding.dimension_axes
+        tensor.open_dimensions = annotation.open_dimensions
+        tensor.priorities = annotation.priorities
+        self._graph.grids[node] = annotation.sharding.grid
+
+    # The walk.
+
+    def _region(self, region: Region) -> None:
+        for block in region.blocks:
+            for argument in block.args:
+                self._add_node(argument)
+        for block in region.blocks:
+            for operation in block.ops:
+                self._operation(operation)
+
+    def _operation(self, operation: Operation) -> None:
+        handler = self._handlers.get(operation.name)
+        if handler is not None:
+            handler(operation)
+            return
+        if operation.successors:
+            self._branch(operation)
+            return
+        rule = self._rules.rule_of(operation)
+        if rule is None:
+            self._whole(operation)
+            return
+        if not rule.factors and not _has_tensors(operation):
+            return
+        captures = self._captures(operation)
+        kind = EntryKind.RULED
+        if not captures and self._makes_free_value(operation, rule):
+            kind = EntryKind.FREE
+        else:
+            for result in operation.results:
+                self._add_node(result)
+        self._graph.entries.append(
+            Entry(operation, kind, rule, None, (), captures, self._in_parallel)
+        )
+
+    def _makes_free_value(self, operation: Operation, rule: FactorRule) -> bool:
+        return (
+            len(operation.results) == 1
+            and self._all_pass_through(rule)
+            and not any(operand in self._graph.values for operand in operation.operands)
+        )
+
+    def _all_pass_through(self, rule: FactorRule) -> bool:
+        # The cache of rules keeps one object for each.
+        known = self._pass_through.get(id(rule))
+        if known is None:
+            known = all(factor.kind is FactorKind.PASS_THROUGH for factor in rule.factors)
+            self._pass_through[id(rule)] = known
+        return known
+
+    def _whole(self, operation: Operation) -> None:
+        if not _has_tensors(operation):
+            captures = self._captures(operation)
+            if not captures:
+                return
+        for result in operation.results:
+            self._add_node(result)
+        self._graph.entries.append(
+            Entry(operation, EntryKind.WHOLE, captures=self._captures(operation))
+        )
+
+    def _captures(self, operation: Operation) -> tuple[tuple[Operation, int], ...]:
+        """Operands inside an operation's regions that are tensors from outside."""
+        if not body_matters(operation):
+            return ()
+        found: list[tuple[Operation, int]] = []
+        inside: set[SSAValue] = set()
+        for inner in operation.walk():
+            for region in inner.regions:
+                for block in region.blocks:
+                    inside.update(block.args)
+            if inner is operation:
+                continue
+            inside.update(inner.results)
+            found += [
+                (inner, index)
+                for index, operand in enumerate(inner.operands)
+                if operand not in inside and is_tensor(operand)
+            ]
+        return tuple(found)
+
+    def _annotation(self, operation: Operation) -> None:
+        annotation = annotation_of(operation, self._grids)
+        source, result = operation.operands[0], operation.results[0]
+        self._add_node(result)
+        self._graph.entries.append(Entry(operation, EntryKind.ANNOTATION, annotation=annotation))
+        self._pin(result, annotation)
+        from_shard = isinstance(source.owner, Operation) and source.owner.name == SHARD
+        if not annotation.for_users and not from_shard and source in self._graph.values:
+            self._pin(source, annotation)
+
+    # Data-flow edges.
+
+    def _sources(self, operation: Operation, sources: Iterable[Source]) -> None:
+        self._graph.entries.append(Entry(operation, EntryKind.EDGE, sources=tuple(sources)))
+
+    def _for(self, operation: Operation) -> None:
+        body = operation.regions[0].block
+        first = len(operation.operands) - len(operation.results)
+        for argument, result in zip(body.args[1:], operation.results, strict=True):
+            self._share_node(result, argument)
+        self._sources(
+            operation,
+            [
+                self._edge(operation, first + position, argument)
+                for position, argument in enumerate(body.args[1:])
+            ],
+        )
+        self._region(operation.regions[0])
+        self._end(body, body.args[1:])
+
+    def _while(self, operation: Operation) -> None:
+        before, after = (region.block for region in operation.regions)
+        for argument, result in zip(after.args, operation.results, strict=True):
+            self._share_node(result, argument)
+        self._sources(
+            operation,
+            [self._edge(operation, index, target) for index, target in enumerate(before.args)],
+        )
+        self._region(operation.regions[0])
+        self._end(before, after.args, first=1)
+        self._region(operation.regions[1])
+        self._end(after, before.args)
+
+    def _forall(self, operation: Operation) -> None:
+        outputs = shared_outputs(operation)
+        first = len(operation.operands) - len(outputs)
+        for output, result in zip(outputs, operation.results, strict=True):
+            self._share_node(result, output.argument)
+        self._sources(
+            operation,
+            [
+                Source(first + position, output.argument, self._rules.intern(output.rule()))
+                for position, output in enumerate(outputs)
+            ],
+        )
+        around, self._in_parallel = self._in_parallel, True
+        self._region(operation.regions[0])
+        self._in_parallel = around
+        for output in outputs:
+            for insertion in output.insertions:
+                rule = self._rules.intern(output.insertion_rule(insertion))
+                self._sources(insertion, [Source(0, output.argument, rule)])
+
+    def _branches(self, operation: Operation) -> None:
+        """An operation whose results are what one of its regions yields."""
+        for result in operation.results:
+            self._add_node(result)
+        self._sources(operation, ())
+        for region in operation.regions:
+            self._region(region)
+            for block in region.blocks:
+                if block.last_op is not None and not block.last_op.successors:
+                    self._end(block, operation.results)
+
+    def _end(self, block: Block, targets: Sequence[SSAValue], first: int = 0) -> None:
+        """The terminator of a block hands its operands, from `first` on, to targets."""
+        terminator = block.last_op
+        if terminator is not None:
+            self._sources(
+                terminator,
+                [
+                    self._edge(terminator, first + position, target)
+                    for position, target in enumerate(targets)
+                ],
+            )
+
+    def _branch(self, operation: Operation) -> None:
+        """Operands of a branch are handed, in order, to the arguments of its successors."""
+        arguments = [argument for block in operation.successors for argument in block.args]
+        first = len(operation.operands) - len(arguments)
+        self._sources(
+            operation,
+            [
+                self._edge(operation, first + position, argument)
+                for position, argument in enumerate(arguments)
+            ],
+        )
+
+    def _call(self, operation: Operation) -> None:
+        callee = self._calls.callee_of(operation)
+        if callee is None:
+            self._whole(operation)
+            return
+        for result in operation.results:
+            self._add_node(result)
+        arguments = callee.regions[0].blocks[0].args
+        for argument in arguments:
+            self._add_node(argument)
+        self._sources(
+            operation,
+            [self._edge(operation, index, target) for index, target in enumerate(arguments)],
+        )
+        for result, common in zip(
+            operation.results, self._results_of(callee, operation.results), strict=True
+        ):
+            if common is not None and common is not result:
+                self._graph.values[result] = self._graph.values[common]
+
+    def _results_of(
+        self, function: Operation, stand_ins: Sequence[SSAValue]
+    ) -> list[SSAValue | None]:
+        """Values whose nodes are a called function's results: those of its first call."""
+        known = self._function_results.get(function)
+        if known is None:
+            known = [value if is_tensor(value) else None for value in stand_ins]
+            self._function_results[function] = known
+        return known
+
+    def _return(self, operation: Operation) -> None:
+        assert self._function is not None
+        targets: list[SSAValue | None] = [None] * len(operation.operands)
+        call = self._calls.first_call_of(self._function)
+        if call is not None:
+            for result in call.results:
+                self._add_node(result)
+            targets = self._results_of(self._function, call.results)
+        self._sources(
+            operation,
+            [
+                Source(index, None) if target is None else self._edge(operation, index, target)
+                for index, target in enumerate(targets)
+            ],
+        )
+
+    def _nothing(self, operation: Operation) -> None:
+        """Terminators that their parents have dealt with, and shardings, take no part."""
+
+    # Relations.
+
+    def _relate(self) -> None:
+        for entry in self._graph.entries:
+            operation = entry.operation
+            if entry.kind is EntryKind.RULED:
+                assert entry.rule is not None
+                self._add_relation(operation, entry.rule, operation.operands, operation.results)
+                if entry.captures:
+                    self._relate_captures(operation, entry.rule)
+            elif entry.kind is EntryKind.ANNOTATION:
+                rule = self._identity(operation.results[0], 1)
+                self._add_relation(operation, rule, operation.operands[:1], operation.results)
+            elif entry.kind is EntryKind.EDGE:
+                for source in entry.sources:
+                    if source.rule is not None and source.target is not None:
+                        operands = [operation.operands[source.index]]
+                        self._add_relation(operation, source.rule, operands, [source.target])
+        for target, sources in self._edges.items():
+            operands = [operation.operands[index] for operation, index in sources]
+            self._add_relation(
+                sources[0][0], self._identity(target, len(operands)), operands, [target]
+            )
+
+    def _relate_captures(self, operation: Operation, rule: FactorRule) -> None:
+        """Results are split as the tensors that a body reads along its loops."""
+        for tensor, loops in reads_along_loops(operation, rule).items():
+            found = self._rules.intern(read_rule(tensor, loops, rule))
+            self._add_relation(operation, found, [tensor], operation.results)
+
+    def _identity(self, value: SSAValue, sources: int) -> FactorRule:
+        return self._rules.intern(identity_rule(tensor_shape(value) or (), sources))
+
+    def _add_relation(
+        self,
+        operation: Operation,
+        rule: FactorRule,
+        operands: Sequence[SSAValue],
+        results: Sequence[SSAValue],
+    ) -> None:
+        values = self._graph.values
+        nodes = tuple(map(values.get, operands))
+        single_use = all(
+            node is None or value.has_one_use() for node, value in zip(nodes, operands, strict=True)
+        )
+        self._graph.operations.append(
+            OperationNode(rule, nodes, tuple(map(values.get, results)), single_use)
+        )
+        self._graph.origins.append(operation)

@@ -1,0 +1,219 @@
+"""Betters a placement: where contractions leave their results elsewhere, the rest may follow.
+
+Propagation does not see sizes. When an operation is then planned by cost, its result may come
+out split in another way than propagation expected, and each later operation would bring it back.
+Here such results are taken as given, propagation is done anew with them, and the new placement is
+kept if it does no more work and sends fewer bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from ....ir.tensor_types import tensor_shape
+from ....sharding.cost import BYTES_PER_POINT, known_extents, local_size, reshard_bytes
+from ....sharding.factors import FactorRule
+from ....sharding.grid import Grid
+from ....sharding.plan import Preference, extends, finishing_bytes
+from ....sharding.projection import DimensionAxes
+from ....sharding.propagation import Origin, RuleClass, classify
+from ....sharding.sharding import Sharding
+from .graph import ShardingGraph
+from .placement import PlacedUse, Placement, Placer, PlannedOperation, element_bytes
+
+PREFERENCES = tuple(
+    Preference(move_axes=move, weigh_work=weigh)
+    for weigh in (False, True)
+    for move in (False, True)
+)
+"""The ways in which placements are tried, the plainest first."""
+
+ROUNDS = 4
+"""How many placements are tried at most, each with more results taken as given."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """What is known of each tensor of a graph, to be restored later."""
+
+    tensors: tuple[tuple[DimensionAxes, tuple[bool, ...], tuple[Origin, ...]], ...]
+    grids: tuple[Grid | None, ...]
+
+    @staticmethod
+    def of(graph: ShardingGraph) -> TableState:
+        """The state of a graph."""
+        return TableState(
+            tuple((each.axes, each.open_dimensions, tuple(each.origins)) for each in graph.tensors),
+            tuple(graph.grids),
+        )
+
+    def restore(self, graph: ShardingGraph) -> None:
+        """Bring a graph back to this state."""
+        for tensor, (axes, open_dimensions, origins) in zip(
+            graph.tensors, self.tensors, strict=True
+        ):
+            tensor.axes, tensor.open_dimensions = axes, open_dimensions
+            tensor.origins = list(origins)
+        graph.grids[:] = self.grids
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A placement, what it costs, and the table that it follows."""
+
+    placer: Placer
+    placement: Placement
+    work: float
+    bytes_sent: float
+    state: TableState
+
+    @staticmethod
+    def of(graph: ShardingGraph, preference: Preference) -> _Candidate:
+        """Place everything in a graph as it is now."""
+        placer = Placer(graph, complete=False, preference=preference)
+        placement = placer.place()
+        work, bytes_sent = placement_cost(placement)
+        return _Candidate(placer, placement, work, bytes_sent, TableState.of(graph))
+
+    def betters(self, other: _Candidate) -> bool:
+        """Fewer bytes, and not so much more work that it outweighs them."""
+        return self.bytes_sent < other.bytes_sent and self.cost < other.cost
+
+    @property
+    def cost(self) -> float:
+        """What is sent, and the work in the same units."""
+        return self.bytes_sent + BYTES_PER_POINT * self.work
+
+
+def best_placement(
+    graph: ShardingGraph, start: TableState, propagate: Callable[[], None]
+) -> tuple[Placer, Placement]:
+    """The placement of a propagated graph, or a better one.
+
+    `start` is the table before propagation, `propagate` propagates over the graph as it is.
+    """
+    placer = Placer(graph, complete=False)
+    placement = placer.place()
+    resharded = any(planned.plan.bytes_before for planned in placement.plans)
+    if not resharded and not _moved_results(graph, placement):
+        return placer, placement
+    propagated = TableState.of(graph)
+    best = _Candidate.of(graph, Preference(move_axes=False))
+    for preference in PREFERENCES:
+        propagated.restore(graph)
+        for candidate in _improvements(graph, start, propagate, preference):
+            if candidate.betters(best):
+                best = candidate
+    best.state.restore(graph)
+    return best.placer, best.placement
+
+
+def _improvements(
+    graph: ShardingGraph,
+    start: TableState,
+    propagate: Callable[[], None],
+    preference: Preference,
+) -> Iterator[_Candidate]:
+    """Placements in which ever more results of contractions are taken as given."""
+    given: dict[int, tuple[DimensionAxes, Grid]] = {}
+    for _ in range(ROUNDS):
+        candidate = _Candidate.of(graph, preference)
+        yield candidate
+        moved = _moved_results(graph, candidate.placement)
+        if not moved.keys() - given.keys():
+            return
+        given |= moved
+        start.restore(graph)
+        for node, (axes, grid) in given.items():
+            graph.tensors[node].axes = axes
+            graph.tensors[node].open_dimensions = (False,) * len(axes)
+            graph.grids[node] = grid
+        propagate()
+
+
+def _moved_results(
+    graph: ShardingGraph, placement: Placement
+) -> dict[int, tuple[DimensionAxes, Grid]]:
+    """The nodes of contractions' results that are not where the table has them."""
+    moved: dict[int, tuple[DimensionAxes, Grid]] = {}
+    for planned in placement.plans:
+        results = planned.entry.operation.results
+        for value, axes in zip(results, planned.plan.results, strict=True):
+            node = graph.values.get(value)
+            if node is None or node in graph.pinned or extends(graph.tensors[node].axes, axes):
+                continue
+            if graph.grids[node] in (None, planned.grid) and (
+                classify(_rule(planned)) is RuleClass.OTHER
+            ):
+                moved[node] = axes, planned.grid
+    return moved
+
+
+def placement_cost(placement: Placement) -> tuple[float, float]:
+    """The work of each process, in loop iterations, and the bytes that it sends."""
+    work, sent = 0.0, 0.0
+    for planned in placement.plans:
+        work += _work(planned)
+        sent += planned.plan.window_bytes
+        sent += _finishing(planned, placement)
+    for value, uses in placement.uses.items():
+        held = placement.definitions.get(value)
+        if held is not None:
+            sent += _resharding(value, held, uses)
+    return round(work), sent
+
+
+def _resharding(value: SSAValue, held: Sharding, uses: Sequence[PlacedUse]) -> float:
+    """What it takes to bring a value to all placements that its users want."""
+    extents, whole = known_extents(held.grid.shape), ((),) * held.rank
+    # On its way to another grid a value is whole on every process.
+    all_wanted = {
+        use.sharding.dimension_axes if use.sharding.grid == held.grid else whole for use in uses
+    }
+    return sum(
+        reshard_bytes(held.dimension_axes, wanted, _size(value), extents)
+        for wanted in sorted(all_wanted)
+    )
+
+
+def _size(value: SSAValue) -> float:
+    return element_bytes(value) * prod(known_extents(tensor_shape(value) or ()))
+
+
+def _work(planned: PlannedOperation) -> float:
+    rule = _rule(planned)
+    extents = known_extents(planned.grid.shape)
+    parts = prod(extents[axis] for axes in planned.plan.factor_axes for axis in axes)
+    return prod(known_extents([factor.size for factor in rule.factors])) / parts
+
+
+def _rule(planned: PlannedOperation) -> FactorRule:
+    assert planned.entry.rule is not None
+    return planned.entry.rule
+
+
+def _finishing(planned: PlannedOperation, placement: Placement) -> float:
+    """What it takes to finish an operation's reductions."""
+    plan = planned.plan
+    if not plan.reduced:
+        return 0.0
+    extents, sent = known_extents(planned.grid.shape), 0.0
+    for index, value in enumerate(planned.entry.operation.results):
+        split_by_all = [
+            {axis for axes in use.sharding.dimension_axes for axis in axes}
+            if use.sharding.grid == planned.grid
+            else set[int]()
+            for use in placement.uses.get(value, [])
+        ]
+        scattered = set[int]()
+        if split_by_all:
+            scattered = set(plan.reduced).intersection(*split_by_all)
+        held = local_size(_size(value), plan.results[index], extents)
+        sent += finishing_bytes(
+            _rule(planned), plan.factor_axes, index, held, frozenset(scattered), extents
+        )
+    return sent

@@ -1,0 +1,420 @@
+"""From the table of shardings to a placement of every operand and result.
+
+Operation by operation in program order: how its operands come is known, how its results are
+wanted the table says, and `sharding.plan` chooses along which axes it is computed. Then free
+values are made the way their users want them, from the last to the first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from xdsl.dialects.builtin import FixedBitwidthType
+from xdsl.ir import Operation, SSAValue
+
+from ....dialects.linalg.structured_view import element_type
+from ....ir.tensor_types import tensor_shape
+from ....sharding.cost import known_extents
+from ....sharding.factors import FactorKind, FactorRule
+from ....sharding.grid import Grid
+from ....sharding.plan import DEFAULT_PREFERENCE, Plan, PlannedTensor, Preference, choose_plan
+from ....sharding.projection import DimensionAxes, back, project
+from ....sharding.sharding import Sharding
+from ..rules.shared_outputs import INSERTION, seen_through
+from .graph import Entry, EntryKind, ShardingGraph, is_tensor
+
+
+@dataclass(slots=True)
+class PlacedUse:
+    """An operand, and how its operation wants it. `anchor`: the operation to reshard before."""
+
+    operation: Operation
+    index: int
+    sharding: Sharding
+    anchor: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedOperation:
+    """An operation with a rule, and how it is computed on a grid."""
+
+    entry: Entry
+    plan: Plan
+    grid: Grid
+
+
+@dataclass(slots=True)
+class Placement:
+    """Where everything is."""
+
+    definitions: dict[SSAValue, Sharding] = field(default_factory=dict[SSAValue, Sharding])
+    """How producers leave values; free values are not among them."""
+    uses: dict[SSAValue, list[PlacedUse]] = field(default_factory=dict[SSAValue, list[PlacedUse]])
+    """How users want values, in program order."""
+    free: list[Entry] = field(default_factory=list[Entry])
+    """The makers of free values, in program order."""
+    whole: list[Operation] = field(default_factory=list[Operation])
+    """Operations of which nothing is known, and which are not split therefore."""
+    plans: list[PlannedOperation] = field(default_factory=list[PlannedOperation])
+    """How operations with a rule are computed, in program order."""
+
+
+class Placer:
+    """Places everything that a graph relates to a known sharding, or everything there is.
+
+    With `complete`, what nobody said anything about is replicated; without, it stays open.
+    `preference` is that of `choose_plan`.
+    """
+
+    def __init__(
+        self, graph: ShardingGraph, *, complete: bool, preference: Preference = DEFAULT_PREFERENCE
+    ) -> None:
+        self._graph = graph
+        self._preference = preference
+        self._complete = complete
+        self._placement = Placement()
+        self._plans: dict[object, Plan] = {}
+        self._shardings: dict[tuple[str, DimensionAxes], Sharding] = {}
+        self._uneven: dict[object, Sharding] = {}
+        self._free_operands: dict[tuple[int, int], tuple[tuple[int, Sharding], ...]] = {}
+        self._annotations = {
+            entry.operation: entry.annotation
+            for entry in graph.entries
+            if entry.annotation is not None
+        }
+        self._has_offsets = any(each.sharding.offsets for each in self._annotations.values())
+        self._default_grid = next((grid for grid in graph.grids if grid is not None), None)
+        self._wanted: dict[SSAValue, list[PlacedUse]] = self._placement.uses
+        self._copies: dict[SSAValue, tuple[DimensionAxes, ...]] = {}
+        self._sharers = Counter(
+            (value, id(entry.rule), index)
+            for entry in graph.entries
+            if entry.kind is EntryKind.RULED
+            for index, value in enumerate(entry.operation.operands)
+        )
+
+    def place(self) -> Placement:
+        """The placement of the whole graph."""
+        for value, node in self._graph.values.items():
+            if not isinstance(value.owner, Operation):
+                self._define_by_table(value, node)
+        for entry in self._graph.entries:
+            match entry.kind:
+                case EntryKind.RULED:
+                    self._ruled(entry)
+                case EntryKind.WHOLE:
+                    self._whole(entry)
+                case EntryKind.ANNOTATION:
+                    self._annotated(entry)
+                case EntryKind.EDGE:
+                    self._edge(entry)
+                case EntryKind.FREE:
+                    self._placement.free.append(entry)
+        return self._placement
+
+    # What is known.
+
+    def sharding(self, grid: Grid, axes: DimensionAxes) -> Sharding:
+        """The sharding without halos, offsets and partial sums, one object for each."""
+        key = (grid.name, axes)
+        found = self._shardings.get(key)
+        if found is None:
+            found = self._shardings[key] = Sharding(grid, axes)
+        return found
+
+    def _by_table(self, node: int) -> Sharding | None:
+        pinned = self._graph.pinned.get(node)
+        tensor = self._graph.tensors[node]
+        if pinned is not None and pinned.sharding.dimension_axes == tensor.axes:
+            return pinned.sharding
+        grid = self._graph.grids[node]
+        if grid is None:
+            return None
+        return self.sharding(grid, tensor.axes)
+
+    def _define_by_table(self, value: SSAValue, node: int) -> None:
+        sharding = self._by_table(node)
+        if sharding is not None and node not in self._graph.pinned:
+            sharding = self._as_annotated_for_users(value, sharding)
+        if sharding is None and self._complete and self._default_grid is not None:
+            sharding = self._replicated(value, self._default_grid)
+        if sharding is not None:
+            self._placement.definitions[value] = sharding
+
+    def _as_annotated_for_users(self, value: SSAValue, sharding: Sharding) -> Sharding:
+        """With the halos and borders that all users are annotated to want, if they are alike.
+
+        An annotation for users of a value without one for its producer speaks for both.
+        """
+        wanted: Sharding | None = None
+        for use in value.uses:
+            annotation = self._annotations.get(use.operation)
+            if annotation is None or not annotation.for_users:
+                return sharding
+            if wanted is not None and annotation.sharding != wanted:
+                return sharding
+            wanted = annotation.sharding
+        if wanted is None or wanted.partials or wanted.grid != sharding.grid:
+            return sharding
+        return wanted if wanted.dimension_axes == sharding.dimension_axes else sharding
+
+    def _replicated(self, value: SSAValue, grid: Grid) -> Sharding:
+        return self.sharding(grid, ((),) * rank_of(value))
+
+    def _use(
+        self, operation: Operation, index: int, sharding: Sharding, anchor: Operation | None = None
+    ) -> None:
+        self._use_of(operation.operands[index], operation, index, sharding, anchor or operation)
+
+    def _use_of(
+        self,
+        value: SSAValue,
+        operation: Operation,
+        index: int,
+        sharding: Sharding,
+        anchor: Operation,
+    ) -> None:
+        self._wanted.setdefault(value, []).append(PlacedUse(operation, index, sharding, anchor))
+        if value not in self._placement.definitions and value in self._graph.values:
+            # Nobody splits it, and now somebody wants to know: it is whole everywhere.
+            self._placement.definitions[value] = self._replicated(value, sharding.grid)
+
+    def _remember_copy(self, value: SSAValue, axes: DimensionAxes) -> None:
+        copies = self._copies.get(value, ())
+        if axes not in copies:
+            self._copies[value] = (*copies, axes)
+
+    def _captured(self, entry: Entry, grid: Grid) -> None:
+        for inner, index in entry.captures:
+            value = inner.operands[index]
+            self._use(inner, index, self._replicated(value, grid), entry.operation)
+
+    def _grid_at(self, operation: Operation) -> Grid | None:
+        """The grid on which an operation is computed: the first that a tensor of it is on."""
+        definitions, values, grids = (
+            self._placement.definitions,
+            self._graph.values,
+            self._graph.grids,
+        )
+        for value in operation.operands:
+            if value in definitions:
+                return definitions[value].grid
+        for value in operation.results:
+            node = values.get(value)
+            if node is not None and grids[node] is not None:
+                return grids[node]
+        return self._default_grid if self._complete else None
+
+    # One kind of operation after the other.
+
+    def _ruled(self, entry: Entry) -> None:
+        operation, rule = entry.operation, entry.rule
+        assert rule is not None
+        grid = self._grid_at(operation)
+        if grid is None:
+            return
+        plan = self._plan(entry, rule, grid)
+        self._placement.plans.append(PlannedOperation(entry, plan, grid))
+        offsets = self._offsets(operation, rule, plan)
+        for index, value in enumerate(operation.operands):
+            if is_tensor(value):
+                sharding = self._planned(grid, plan.operands[index], rule.operands[index], offsets)
+                self._use_of(value, operation, index, sharding, operation)
+                held = self._placement.definitions.get(value)
+                if held is not None and plan.operands[index] != held.dimension_axes:
+                    self._remember_copy(value, plan.operands[index])
+        for index, value in enumerate(operation.results):
+            if value in self._graph.values:
+                self._placement.definitions[value] = self._planned(
+                    grid, plan.results[index], rule.results[index], offsets
+                )
+        self._captured(entry, grid)
+
+    def _plan(self, entry: Entry, rule: FactorRule, grid: Grid) -> Plan:
+        """The plan of an operation, chosen once for all that look and come alike."""
+        operation = entry.operation
+        # Shardings are one object each, so identities tell them apart.
+        definitions, values = self._placement.definitions, self._graph.values
+        key = (
+            id(rule),
+            grid.name,
+            entry.in_parallel,
+            *[
+                (
+                    id(definitions.get(value)),
+                    self._copies.get(value),
+                    self._is_demanded(value),
+                    self._sharers[value, id(rule), index],
+                )
+                if value in values
+                else None
+                for index, value in enumerate(operation.operands)
+            ],
+            *[
+                None if (node := values.get(value)) is None else self._state_of(node)
+                for value in operation.results
+            ],
+        )
+        plan = self._plans.get(key)
+        if plan is None:
+            operands = [
+                self._incoming(value, grid, self._sharers[value, id(rule), index])
+                for index, value in enumerate(operation.operands)
+            ]
+            results = [self._outgoing(value, grid) for value in operation.results]
+            preference = self._preference
+            if entry.in_parallel:
+                preference = replace(preference, move_axes=False)
+            plan = choose_plan(rule, operands, results, known_extents(grid.shape), preference)
+            self._plans[key] = plan
+        return plan
+
+    def _is_demanded(self, value: SSAValue) -> bool:
+        """Whether the program says how users are to see a value."""
+        pinned = self._graph.pinned.get(self._graph.values[value])
+        return pinned is not None and pinned.for_users and pinned.result is value
+
+    def _state_of(self, node: int) -> tuple[object, ...]:
+        """What a plan depends on of a node that a result has."""
+        graph = self._graph
+        return graph.tensors[node].axes, node in graph.pinned, id(graph.grids[node])
+
+    def _incoming(self, value: SSAValue, grid: Grid, sharers: int) -> PlannedTensor:
+        """How an operand comes, which `sharers` operations like this one have."""
+        sharding = self._placement.definitions.get(value)
+        if not is_tensor(value) or value not in self._graph.values:
+            return PlannedTensor(None)
+        width = element_bytes(value)
+        if sharding is None or sharding.grid != grid:
+            return PlannedTensor(((),) * rank_of(value), False, width)
+        copies = self._copies.get(value, ())
+        demanded = self._is_demanded(value)
+        return PlannedTensor(sharding.dimension_axes, demanded, width, copies, sharers)
+
+    def _outgoing(self, value: SSAValue, grid: Grid) -> PlannedTensor:
+        """How a result is wanted."""
+        node = self._graph.values.get(value)
+        if node is None:
+            return PlannedTensor(None)
+        width = element_bytes(value)
+        if self._graph.grids[node] != grid:
+            # Nobody has asked for it to be split, so to split it is not for nothing.
+            return PlannedTensor(((),) * rank_of(value), False, width)
+        return PlannedTensor(self._graph.tensors[node].axes, node in self._graph.pinned, width)
+
+    def _planned(
+        self,
+        grid: Grid,
+        axes: DimensionAxes,
+        factors: Sequence[tuple[int, ...]],
+        offsets: dict[int, tuple[int, ...]],
+    ) -> Sharding:
+        if not offsets:
+            return self.sharding(grid, axes)
+        borders = tuple(
+            offsets.get(dimension[0]) if len(dimension) == 1 else None for dimension in factors
+        )
+        return self._uneven.setdefault((axes, borders), Sharding(grid, axes, offsets=borders))
+
+    def _offsets(
+        self, operation: Operation, rule: FactorRule, plan: Plan
+    ) -> dict[int, tuple[int, ...]]:
+        """Explicit borders of factors that an operand brings along, by factor."""
+        found: dict[int, tuple[int, ...]] = {}
+        if not self._has_offsets:
+            return found
+        for value, tensor in zip(operation.operands, rule.operands, strict=True):
+            sharding = self._placement.definitions.get(value)
+            if sharding is None or not sharding.offsets:
+                continue
+            for factors, axes, borders in zip(
+                tensor, sharding.dimension_axes, sharding.offsets, strict=True
+            ):
+                if borders is None or len(factors) != 1:
+                    continue
+                kind = rule.factors[factors[0]].kind
+                if plan.factor_axes[factors[0]] == axes and kind is not FactorKind.PERMUTATION:
+                    found.setdefault(factors[0], borders)
+        return found
+
+    def _whole(self, entry: Entry) -> None:
+        operation = entry.operation
+        grid = self._grid_at(operation)
+        if grid is None:
+            return
+        self._placement.whole.append(operation)
+        for index, value in enumerate(operation.operands):
+            if is_tensor(value):
+                self._use(operation, index, self._replicated(value, grid))
+        for value in operation.results:
+            if is_tensor(value):
+                self._placement.definitions[value] = self._replicated(value, grid)
+        self._captured(entry, grid)
+
+    def _annotated(self, entry: Entry) -> None:
+        annotation = entry.annotation
+        assert annotation is not None
+        self._use(entry.operation, 0, annotation.sharding)
+        self._placement.definitions[annotation.result] = annotation.sharding
+
+    def _edge(self, entry: Entry) -> None:
+        operation = entry.operation
+        for result in operation.results:
+            node = self._graph.values.get(result)
+            if node is not None:
+                self._define_by_table(result, node)
+        for source in entry.sources:
+            value = operation.operands[source.index]
+            if not is_tensor(value):
+                continue
+            target = value if source.target is None else source.target
+            sharding = self._placement.definitions.get(target)
+            if sharding is None and target in self._graph.values:
+                sharding = self._by_table(self._graph.values[target])
+            if sharding is not None and source.rule is not None:
+                seen = seen_through(source.rule, sharding)
+                sharding = self.sharding(seen.grid, seen.dimension_axes)
+                if operation.name != INSERTION:
+                    # The output of a loop has the shape of what comes in, and stays so placed.
+                    self._placement.definitions[target] = sharding
+            if sharding is None and self._complete and self._default_grid is not None:
+                sharding = self._replicated(value, self._default_grid)
+            if sharding is not None:
+                # Nothing but insertions may stand where an insertion is.
+                anchor = operation.parent_op() if operation.name == INSERTION else None
+                self._use(operation, source.index, sharding, anchor)
+
+    # Free values.
+
+    def operands_of_free(self, entry: Entry, wanted: Sharding) -> tuple[tuple[int, Sharding], ...]:
+        """How the maker of a free value needs its tensor operands for a result wanted so."""
+        rule = entry.rule
+        assert rule is not None
+        known = self._free_operands.get((id(rule), id(wanted)))
+        if known is not None:
+            return known
+        extents = known_extents(wanted.grid.shape)
+        factor_axes = project(rule.results[0], wanted.dimension_axes, rule, extents).axes
+        found = tuple(
+            (
+                index,
+                self.sharding(wanted.grid, back(rule.operands[index], factor_axes, rule, extents)),
+            )
+            for index, value in enumerate(entry.operation.operands)
+            if is_tensor(value)
+        )
+        self._free_operands[id(rule), id(wanted)] = found
+        return found
+
+
+def rank_of(value: SSAValue) -> int:
+    """The rank of a ranked tensor."""
+    return len(tensor_shape(value) or ())
+
+
+def element_bytes(value: SSAValue) -> float:
+    """Bytes per element of a tensor; of a type without a width, those of an index."""
+    scalar = element_type(value.type)
+    return scalar.bitwidth / 8 if isinstance(scalar, FixedBitwidthType) else 8.0

@@ -1,0 +1,124 @@
+"""Lets a program use parts of grid axes, by annotating it on a finer grid.
+
+Reshaping 8 rows that are split along an axis of extent 4 into 2 x 4 splits the first of the two
+dimensions along half of the axis. MLIR's `shard` cannot say half an axis, but the same devices
+are also a grid of 2 x 2, and on that grid it is a whole axis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xdsl.dialects.builtin import DenseArrayBase, StringAttr
+from xdsl.ir import Operation
+
+from ....dialects.shard.attributes import AxesArrayAttr, ShardAxesArrayAttr, axes_attribute
+from ....dialects.shard.checks import DEVICES, find_grid
+from ....dialects.shard.dialect import GridOp
+from ....dialects.shard.syntax import grid_reference
+from ....sharding.grid import Grid
+from ....sharding.refinement import Refinement, needed_cuts
+from ..annotations.access import SHARD
+from .graph import ShardingGraph
+
+
+def refinement_for(graph: ShardingGraph, grid: Grid) -> Refinement | None:
+    """The finer grid on which all reshapes of a graph can be followed, `None` if not needed."""
+    rules = {id(node.rule): node.rule for node in graph.operations}
+    refinement = Refinement.cut(grid, needed_cuts(grid, rules.values()))
+    return None if refinement.is_trivial else refinement
+
+
+def refine_nodes(graph: ShardingGraph, refinement: Refinement) -> None:
+    """Express what is known of the tensors on a grid by the axes of the finer grid."""
+    for index, tensor in enumerate(graph.tensors):
+        if graph.grids[index] == refinement.coarse:
+            tensor.axes = refinement.refine_all(tensor.axes)
+
+
+def coarsen_nodes(graph: ShardingGraph, refinement: Refinement) -> bool:
+    """Express the tensors on a grid by its own axes again; whether all of them could be.
+
+    Where not, the table is left as it is.
+    """
+    nodes = [index for index, grid in enumerate(graph.grids) if grid == refinement.coarse]
+    coarse = {index: refinement.coarsen_all(graph.tensors[index].axes) for index in nodes}
+    if None in coarse.values():
+        return False
+    for index, axes in coarse.items():
+        tensor = graph.tensors[index]
+        tensor.axes = axes or ()
+        tensor.origins = [
+            replace(origin, before=before, after=after)
+            for origin in tensor.origins
+            # An axis that came in parts is not explained.
+            if (before := refinement.coarsen_all(origin.before)) is not None
+            and (after := refinement.coarsen_all(origin.after)) is not None
+        ]
+    return True
+
+
+def annotate_on_finer_grid(graph: ShardingGraph, refinement: Refinement) -> None:
+    """Define the finer grid beside the coarse one, and move the functions' annotations to it."""
+    fine: str | None = None
+    moved: set[Operation] = set()
+    for function in graph.functions:
+        for operation in function.walk():
+            if operation.name != SHARD:
+                continue
+            sharding = operation.operands[1].owner
+            if not isinstance(sharding, Operation) or sharding in moved:
+                continue
+            if sharding.properties.get("grid") != grid_reference(refinement.coarse.name):
+                continue
+            if fine is None:
+                fine = define_finer_grid(sharding, refinement.coarse.name, refinement.fine)
+            moved.add(sharding)
+            _move(sharding, fine, refinement)
+
+
+def define_finer_grid(user: Operation, coarse_name: str, fine: Grid) -> str:
+    """Define a finer grid of the same processes beside `coarse_name`, and return its name.
+
+    What was defined before is found again. `user` is an operation that sees the coarse grid.
+    """
+    coarse = find_grid(user, grid_reference(coarse_name))
+    block = None if coarse is None else coarse.parent
+    if coarse is None or block is None:
+        raise ValueError(f"no grid @{coarse_name} to define a finer one beside")
+    taken = {
+        name.data: operation
+        for operation in block.ops
+        if isinstance(name := operation.properties.get("sym_name"), StringAttr)
+    }
+    grid = GridOp("x", fine.shape)
+    if DEVICES in coarse.attributes:
+        # The same processes in the same order.
+        grid.attributes[DEVICES] = coarse.attributes[DEVICES]
+    name = f"{coarse_name}_{'x'.join('?' if n is None else str(n) for n in fine.shape)}"
+    while name in taken:
+        other = taken[name]
+        if (
+            other.name == grid.name
+            and other.properties["shape"] == grid.properties["shape"]
+            and other.attributes.get(DEVICES) == grid.attributes.get(DEVICES)
+        ):
+            return name
+        name += "_"
+    grid.properties["sym_name"] = StringAttr(name)
+    grid.location = coarse.location
+    block.insert_op_after(grid, coarse)
+    return name
+
+
+def _move(sharding: Operation, fine: str, refinement: Refinement) -> None:
+    sharding.properties["grid"] = grid_reference(fine)
+    lists = sharding.properties["split_axes"]
+    assert isinstance(lists, AxesArrayAttr)
+    sharding.properties["split_axes"] = ShardAxesArrayAttr.from_lists(
+        refinement.refine_all(lists.lists())
+    )
+    partial = sharding.properties.get("partial_axes")
+    if isinstance(partial, DenseArrayBase):
+        axes = tuple(int(axis) for axis in partial.get_values())
+        sharding.properties["partial_axes"] = axes_attribute(refinement.refine(axes))

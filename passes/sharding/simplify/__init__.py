@@ -1,0 +1,1 @@
+"""What `shard-simplify` knows of collectives."""

@@ -1,0 +1,147 @@
+"""Small all-reduces that are ready together become one, over their elements end to end.
+
+An all-reduce may wait until its result is first read. Those that wait at the same time over the
+same devices, for the same kind and element type, are merged: operands are flattened and joined,
+reduced at once, and cut apart again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FixedBitwidthType,
+    IndexType,
+    IntegerAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ....dialects.shard.dialect import AllReduceOp
+from ....dialects.tensor.reshapes import ExpandShapeOp
+from ....ir.attribute_access import block_of
+from ....ir.tensor_types import ranked
+from ..partition.local_types import tensor_type_of
+from .collectives import ALL_REDUCE, axes_of, grid_name, kind_of
+
+Group = tuple[object, ...]
+"""What all-reduces that can be merged have in common."""
+
+Emit = Callable[[Operation], SSAValue]
+
+
+def merge_reductions(operation: Operation, merge_bytes: int) -> None:
+    """Merge all-reduces of at most `merge_bytes` bytes in every block of an operation."""
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in list(block.ops):
+                if inner.regions:
+                    merge_reductions(inner, merge_bytes)
+            _merge_in_block(block, merge_bytes)
+
+
+def _merge_in_block(block: Block, merge_bytes: int) -> None:
+    waiting: dict[Group, list[Operation]] = {}
+    for operation in list(block.ops):
+        for group, members in list(waiting.items()):
+            if _reads(operation, members):
+                _merge(members, operation)
+                del waiting[group]
+        if _is_small(operation, merge_bytes):
+            waiting.setdefault(_group(operation), []).append(operation)
+    last = block.last_op
+    for members in waiting.values():
+        if last is not None:
+            _merge(members, last)
+
+
+def _reads(operation: Operation, members: list[Operation]) -> bool:
+    results = {member.results[0] for member in members}
+    return any(operand in results for inner in operation.walk() for operand in inner.operands)
+
+
+def _is_small(operation: Operation, merge_bytes: int) -> bool:
+    if operation.name != ALL_REDUCE:
+        return False
+    held, result = ranked(operation.operands[0]), ranked(operation.results[0])
+    if held is None or held != result or not held.has_static_shape():
+        return False
+    element = held.element_type
+    size = element.size if isinstance(element, FixedBitwidthType) else 8
+    return 0 < size * prod(held.get_shape()) <= merge_bytes
+
+
+def _group(operation: Operation) -> Group:
+    held = tensor_type_of(operation.operands[0])
+    return grid_name(operation), axes_of(operation), kind_of(operation), held.element_type
+
+
+def _merge(members: list[Operation], before: Operation) -> None:
+    """Emit one all-reduce before an operation in the place of several."""
+    if len(members) < 2:
+        return
+    block = block_of(before)
+
+    def emit(made: Operation) -> SSAValue:
+        made.location = members[0].location
+        block.insert_op_before(made, before)
+        return made.results[0]
+
+    types = [held for member in members if (held := ranked(member.operands[0])) is not None]
+    element: Attribute = types[0].element_type
+    sizes = [prod(held.get_shape()) for held in types]
+    flat = [
+        _flatten(emit, member.operands[0], held, size)
+        for member, held, size in zip(members, types, sizes, strict=True)
+    ]
+    joined_type = TensorType(element, [sum(sizes)])
+    joined = emit(
+        tensor.ConcatOp.create(
+            operands=flat,
+            result_types=[joined_type],
+            properties={"dim": IntegerAttr(0, i64)},
+        )
+    )
+    first = members[0]
+    total = emit(AllReduceOp(joined, grid_name(first), axes_of(first), kind_of(first)))
+    offset = 0
+    for member, held, size in zip(members, types, sizes, strict=True):
+        piece = emit(
+            tensor.ExtractSliceOp(total, [offset], [size], [1], TensorType(element, [size]))
+        )
+        offset += size
+        member.results[0].replace_all_uses_with(_unflatten(emit, piece, held))
+        member.detach()
+        member.erase()
+
+
+def _flatten(emit: Emit, value: SSAValue, held: TensorType[Attribute], size: int) -> SSAValue:
+    """The elements of a tensor end to end."""
+    rank, flat = held.get_num_dims(), TensorType(held.element_type, [size])
+    if rank == 1:
+        return value
+    if rank == 0:
+        element = emit(tensor.ExtractOp(value, [], held.element_type))
+        return emit(tensor.FromElementsOp(element, result_type=flat))
+    one_group = ArrayAttr([ArrayAttr(IntegerAttr(dimension, i64) for dimension in range(rank))])
+    return emit(
+        tensor.CollapseShapeOp.create(
+            operands=[value], result_types=[flat], properties={"reassociation": one_group}
+        )
+    )
+
+
+def _unflatten(emit: Emit, value: SSAValue, held: TensorType[Attribute]) -> SSAValue:
+    """The elements as a tensor of another shape."""
+    rank = held.get_num_dims()
+    if rank == 1:
+        return value
+    if rank == 0:
+        zero = emit(arith.ConstantOp(IntegerAttr(0, IndexType())))
+        element = emit(tensor.ExtractOp(value, [zero], held.element_type))
+        return emit(tensor.FromElementsOp(element, result_type=held))
+    return emit(ExpandShapeOp(value, held.get_shape(), [range(rank)], held))

@@ -1,0 +1,1 @@
+"""How long the dimensions of tensors are, as numbers or as index values."""

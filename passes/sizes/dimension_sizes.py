@@ -1,0 +1,325 @@
+"""How long the dimensions of tensors are, as numbers or as index values, without computing tensors.
+
+The size of a result is read off the operation that makes it: an operand of `tensor.empty`, the
+size of the tensor that is written into, the sizes that a transfer lists. Where that ends, at
+arguments and at operations without a rule, `tensor.dim` is asked, right behind the definition, so
+that the size can be used wherever the tensor can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.dialects.arith import AddiOp, MuliOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr
+from xdsl.dialects.tensor import DimOp
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...dialects.iree_encoding.interfaces import Tensor
+from ...ir.attribute_access import attribute, number_list
+from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
+from ...ir.index import constant_index
+from ...ir.index_lists import mixed_list
+from ...ir.locations import builder_before, located_builder, maker_of
+from ...ir.tensor_types import ranked
+from .collective_sizes import COLLECTIVE_SIZES
+from .tosa_sizes import TOSA_MOVEMENT_SIZES, TOSA_SIZES, TOSA_WINDOW_SIZES
+
+Size = SSAValue | int
+"""The size of a dimension: a value of type index where it is not known before the program runs."""
+
+
+class DimensionSizes:
+    """The sizes of the tensors of one function. Each value is made once."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[tuple[SSAValue, int], Size] = {}
+        self._constants: dict[tuple[Block, int], SSAValue] = {}
+
+    def size(self, value: SSAValue, index: int) -> Size:
+        """The size of a dimension."""
+        key = value, index
+        if key not in self._sizes:
+            self._sizes[key] = self._find(value, index)
+        return self._sizes[key]
+
+    def sizes(self, value: SSAValue) -> tuple[Size, ...]:
+        """The sizes of all dimensions."""
+        tensor = ranked(value)
+        rank = 0 if tensor is None else len(tensor.get_shape())
+        return tuple(self.size(value, index) for index in range(rank))
+
+    def dynamic_sizes(self, value: SSAValue) -> tuple[SSAValue, ...]:
+        """The sizes of the dimensions that the type leaves open, in order."""
+        tensor = ranked(value)
+        if tensor is None:
+            return ()
+        return tuple(
+            self.value(value, index)
+            for index, size in enumerate(tensor.get_shape())
+            if size == DYNAMIC_INDEX
+        )
+
+    def resolve(self, block: Block) -> None:
+        """Ask for sizes where tensors come from: no `tensor.dim` needs a tensor to be computed."""
+        for operation in tuple(block.ops):
+            if operation.name != "tensor.dim" or operation.results[0] in self._sizes.values():
+                continue
+            index, tensor = constant_operand(operation.operands[1]), ranked(operation.operands[0])
+            if index is not None and tensor is not None and 0 <= index < tensor.get_num_dims():
+                size = self.value(operation.operands[0], index)
+                Rewriter.replace_op(operation, [], [size])
+
+    def value(self, value: SSAValue, index: int) -> SSAValue:
+        """The size of a dimension as a value."""
+        size = self.size(value, index)
+        return size if isinstance(size, SSAValue) else self.constant(size, value)
+
+    def constant(self, number: int, like: SSAValue) -> SSAValue:
+        """A constant that can be used wherever `like` can: at the start of its function."""
+        block = entry_block(like)
+        key = block, number
+        if key not in self._constants:
+            builder = located_builder(InsertPoint.at_start(block), maker_of(like))
+            self._constants[key] = constant_index(number, builder)
+        return self._constants[key]
+
+    def builder_behind(self, value: SSAValue) -> Builder:
+        """A builder that inserts right where a value becomes known."""
+        maker = maker_of(value)
+        if isinstance(value, OpResult):
+            return located_builder(InsertPoint.after(maker), maker)
+        block = cast(Block, value.owner)
+        # Behind constants, which are put to the start of the block at any time.
+        last = next((one for one in reversed(self._leading_constants(block))), None)
+        point = InsertPoint.at_start(block) if last is None else InsertPoint.after(last)
+        return located_builder(point, maker)
+
+    def _leading_constants(self, block: Block) -> list[Operation]:
+        leading: list[Operation] = []
+        for operation in block.ops:
+            if operation.name != "arith.constant":
+                break
+            leading.append(operation)
+        return leading
+
+    def _find(self, value: SSAValue, index: int) -> Size:
+        tensor = ranked(value)
+        if tensor is not None and (size := tensor.get_shape()[index]) != DYNAMIC_INDEX:
+            return size
+        if isinstance(value, OpResult):
+            rule = RULES.get(value.op.name)
+            if rule is None and value.op.name.startswith("linalg."):
+                rule = _written_into
+            elif rule is None and value.op.name.startswith(ELEMENTWISE):
+                rule = _like_first_tensor
+            found = None if rule is None else rule(self, value, index)
+            if found is not None:
+                return found
+        position = self.constant(index, value)
+        return self.builder_behind(value).insert(DimOp(value, position)).result
+
+
+def constant_operand(value: SSAValue) -> int | None:
+    """The number that a value is a constant of."""
+    if isinstance(value, OpResult) and value.op.name == "arith.constant":
+        number = attribute(value.op, "value")
+        if isinstance(number, IntegerAttr):
+            return number.value.data
+    return None
+
+
+def entry_block(value: SSAValue) -> Block:
+    """The first block of the outermost region that a value's function has."""
+    block = value.owner.parent if isinstance(value.owner, Operation) else value.owner
+    while True:
+        parent = None if block is None else block.parent_op()
+        if block is None or parent is None:
+            raise ValueError("a value outside of any function has no size")
+        if parent.parent_op() is None or parent.name in FUNCTIONS_AND_INITIALIZERS:
+            first = parent.regions[0].blocks.first
+            return block if first is None else first
+        block = parent.parent
+
+
+ELEMENTWISE = ("arith.", "complex.", "math.")
+"""Dialects whose operations map scalars to scalars, and tensors element by element."""
+
+Rule = Callable[[DimensionSizes, OpResult, int], Size | None]
+
+
+def _dynamic_position(value: SSAValue, index: int) -> int:
+    """Which of a type's dynamic dimensions a dimension is."""
+    tensor = cast(Tensor, value.type)
+    return tensor.get_shape()[:index].count(DYNAMIC_INDEX)
+
+
+def _listed(name: str, fallback: int | None = None) -> Rule:
+    """The sizes of dynamic dimensions are operands; if they are left out, an operand has them."""
+
+    def rule(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+        listed = tuple(cast(Sequence[SSAValue], getattr(value.op, name)))
+        position = _dynamic_position(value, index)
+        if position < len(listed):
+            return listed[position]
+        return None if fallback is None else sizes.size(value.op.operands[fallback], index)
+
+    return rule
+
+
+def _like(operand: int) -> Rule:
+    """The same sizes as an operand has."""
+
+    def rule(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+        return sizes.size(value.op.operands[operand], index)
+
+    return rule
+
+
+def _like_first_tensor(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+    """Elementwise operations take tensors of equal sizes."""
+    tensors = (operand for operand in value.op.operands if ranked(operand) is not None)
+    first = next(tensors, None)
+    return None if first is None else sizes.size(first, index)
+
+
+def _written_into(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+    """Each result of a linalg operation, or of a loop, is as large as what it is written into."""
+    operation = value.op
+    results, operands = operation.results, operation.operands
+    outputs = tuple(cast(Sequence[SSAValue], getattr(operation, "outputs", ())))
+    if len(outputs) != len(results):
+        outputs = tuple(operands[len(operands) - len(results) :])
+    operand = outputs[value.index]
+    return sizes.size(operand, index) if operand.type.name == "tensor" else None
+
+
+def _dispatch(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+    """The dynamic sizes of all results, one after another."""
+    del sizes
+    before = sum(
+        tensor.get_shape().count(DYNAMIC_INDEX)
+        for result in value.op.results[: value.index]
+        if (tensor := ranked(result)) is not None
+    )
+    listed = tuple(cast(Sequence[SSAValue], getattr(value.op, "result_dims", ())))
+    return listed[before + _dynamic_position(value, index)]
+
+
+def _slice(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+    """The lengths of a slice without those of the dimensions that are dropped: they are 1."""
+    del sizes
+    operation = value.op
+    static = number_list(attribute(operation, "static_sizes"))
+    dynamic = cast(Sequence[SSAValue], getattr(operation, "sizes", ()))
+    lengths: Sequence[Size] = mixed_list(static, dynamic)
+    shape = cast(Tensor, value.type).get_shape()
+    kept: list[Size] = []
+    rest = len(lengths)
+    for length in lengths:
+        wanted = len(shape) - len(kept)
+        drops = rest > wanted and length == 1 and (wanted == 0 or shape[len(kept)] != 1)
+        if not drops:
+            kept.append(length)
+        rest -= 1
+    return kept[index] if len(kept) == len(shape) else None
+
+
+def _pad(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+    """The size of what is padded, and the padding on both sides."""
+    operation = value.op
+    total: Size = sizes.size(operation.operands[0], index)
+    for side in ("low", "high"):
+        static = number_list(attribute(operation, f"static_{side}"))
+        dynamic = tuple(cast(Sequence[SSAValue], getattr(operation, side)))
+        amount: Size = static[index]
+        if amount == DYNAMIC_INDEX:
+            amount = dynamic[static[:index].count(DYNAMIC_INDEX)]
+        total = _combine(sizes, value, total, amount, AddiOp)
+    return total
+
+
+def _combine(
+    sizes: DimensionSizes, value: OpResult, left: Size, right: Size, kind: type[AddiOp | MuliOp]
+) -> Size:
+    """A sum or product of sizes, in front of the operation that `value` is a result of."""
+    neutral = 0 if kind is AddiOp else 1
+    if isinstance(left, int) and isinstance(right, int):
+        return left + right if kind is AddiOp else left * right
+    if right == neutral:
+        return left
+    if left == neutral:
+        return right
+    builder = builder_before(value.op)
+    operands = [
+        one if isinstance(one, SSAValue) else sizes.constant(one, value) for one in (left, right)
+    ]
+    return builder.insert(kind(operands[0], operands[1])).result
+
+
+def _expand(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+    del sizes
+    static = number_list(attribute(value.op, "static_output_shape"))
+    dynamic = tuple(cast(Sequence[SSAValue], getattr(value.op, "dynamic_output_shape", ())))
+    if not static or static[index] != DYNAMIC_INDEX:
+        return static[index] if static else None
+    position = static[:index].count(DYNAMIC_INDEX)
+    return dynamic[position] if position < len(dynamic) else None
+
+
+def _collapse(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+    groups = attribute(value.op, "reassociation")
+    if not isinstance(groups, ArrayAttr):
+        return None
+    group = cast(ArrayAttr[ArrayAttr[IntegerAttr]], groups).data[index]
+    total: Size = 1
+    for one in group:
+        size = sizes.size(value.op.operands[0], one.value.data)
+        total = _combine(sizes, value, total, size, MuliOp)
+    return total
+
+
+def _concatenate(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+    dimension = attribute(value.op, "dim")
+    if not isinstance(dimension, IntegerAttr) or dimension.value.data != index:
+        return sizes.size(value.op.operands[0], index)
+    total: Size = 0
+    for operand in value.op.operands:
+        total = _combine(sizes, value, total, sizes.size(operand, index), AddiOp)
+    return total
+
+
+RULES: dict[str, Rule] = {
+    **COLLECTIVE_SIZES,
+    **TOSA_MOVEMENT_SIZES,
+    **TOSA_SIZES,
+    **TOSA_WINDOW_SIZES,
+    "flow.dispatch": _dispatch,
+    "flow.dispatch.tensor.load": _slice,
+    "flow.tensor.barrier": _listed("argument_dims", 0),
+    "flow.tensor.encode": _listed("result_dims"),
+    "flow.tensor.reshape": _listed("result_dims"),
+    "flow.tensor.transfer": _listed("argument_dims", 0),
+    "hal.tensor.import": _listed("target_dims"),
+    "iree_encoding.set_encoding": _like(0),
+    "iree_encoding.unset_encoding": _listed("result_dims", 0),
+    "iree_tensor_ext.compute_barrier.end": _like(0),
+    "iree_tensor_ext.compute_barrier.start": _like(0),
+    "iree_tensor_ext.dispatch.tensor.load": _slice,
+    "scf.forall": _written_into,
+    "tensor.cast": _like(0),
+    "tensor.collapse_shape": _collapse,
+    "tensor.concat": _concatenate,
+    "tensor.empty": _listed("dynamic_sizes"),
+    "tensor.expand_shape": _expand,
+    "tensor.extract_slice": _slice,
+    "tensor.generate": _listed("dynamic_extents"),
+    "tensor.insert": _like(1),
+    "tensor.insert_slice": _like(1),
+    "tensor.pad": _pad,
+    "tensor.splat": _listed("dynamicSizes"),
+}
+"""Where the sizes of a result are, by operation."""

@@ -1,0 +1,1 @@
+"""On which devices values are, and in which layouts."""

@@ -1,0 +1,324 @@
+"""Where the tensors of a host program are: on which device each is made, and so is.
+
+Transfers, arguments, globals and operations may say where they are. An operation that does not
+say runs where its first tensor operand is that is anywhere. What is made of nothing (constants,
+empty and filled tensors, loads of globals that are never written and not placed) runs wherever it
+is read. What reads nothing else runs where its result is wanted. What nothing decides is left to
+the default of the scope, or to the module's only device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue, Use
+
+from ....dialects.stream.affinity import (
+    AFFINITY,
+    DEFAULT_AFFINITY,
+    AffinityAnalysisDialectInterface,
+    affinity_of,
+    own_affinity,
+)
+from ....ir.host_programs import ABI_AFFINITY, host_operations
+
+RETURNS = ("func.return", "util.return")
+MADE_OF_NOTHING = ("arith.constant", "flow.tensor.constant", "tensor.empty", "tensor.splat")
+LOAD, STORE = "util.global.load", "util.global.store"
+BRANCHES = ("cf.br", "cf.cond_br", "cf.switch")
+CARRIERS = frozenset({*BRANCHES, "scf.condition", "scf.for", "scf.while", "scf.yield"})
+"""Control flow whose operands go on under other names."""
+
+SAME_PLACES = {"scf.for": 1, "scf.while": 0}
+"""Loops, and the first argument of their bodies that is a result in the end."""
+
+MOVES = ("flow.tensor.barrier", "flow.tensor.transfer")
+
+
+class DevicePlacement:
+    """The places of all tensors of a module. `None` where the program does not tell."""
+
+    def __init__(self, context: Context, module: ModuleOp) -> None:
+        self._places: dict[SSAValue, Attribute] = {}
+        self._globals = {
+            name.data: operation
+            for operation in module.body.block.ops
+            if isinstance(name := operation.properties.get("sym_name"), StringAttr)
+        }
+        self._only_device = only_affinity(context, module)
+        operations = tuple(host_operations(module))
+        self._variable_places: dict[Operation, Attribute] = {}
+        """Where globals are that change and do not say where."""
+        self._loads: dict[Operation, list[OpResult]] = {}
+        for operation in operations:
+            if operation.name == LOAD and (variable := self._global_of(operation)) is not None:
+                self._loads.setdefault(variable, []).append(operation.results[0])
+        self._changed = True
+        while self._changed:
+            while self._changed:
+                self._changed = False
+                for operation in operations:
+                    RULES.get(operation.name, _follow_operands)(self, operation)
+            for operation in reversed(operations):
+                self._follow_users(operation)
+
+    def of(self, value: SSAValue) -> Attribute | None:
+        """Where a tensor is."""
+        found = self._places.get(value)
+        if found is not None or self.is_flexible(value):
+            return found
+        return self.default_for(value.owner)
+
+    def runs_on(self, operation: Operation) -> Attribute | None:
+        """Where an operation runs."""
+        if (own := own_affinity(operation)) is not None:
+            return own
+        for result in operation.results:
+            if (place := self._places.get(result)) is not None:
+                return place
+        return self.default_for(operation)
+
+    def default_for(self, owner: Operation | Block) -> Attribute | None:
+        """Where what nothing decides runs, at an operation or for an argument."""
+        operation = owner if isinstance(owner, Operation) else owner.parent_op()
+        if operation is None:
+            return self._only_device
+        # What is in a block is in the scope that the operation around it may be.
+        scope = None if operation is owner else operation.attributes.get(DEFAULT_AFFINITY)
+        return scope or affinity_of(operation) or self._only_device
+
+    def is_flexible(self, value: SSAValue) -> bool:
+        """Whether a tensor can be made anew on any device, rather than moved to it."""
+        if not isinstance(value, OpResult):
+            return False
+        operation = value.op
+        if own_affinity(operation) is not None:
+            return False
+        if operation.name == LOAD:
+            variable = self._global_of(operation)
+            return variable is not None and _is_anywhere(variable)
+        if operation.name == "linalg.fill":
+            return self.is_flexible(operation.operands[-1])
+        return operation.name in MADE_OF_NOTHING
+
+    def put(self, value: SSAValue, place: Attribute | None) -> None:
+        """Note where a tensor is, unless that is known."""
+        if place is not None and value not in self._places:
+            self._places[value] = place
+            self._changed = True
+
+    def known(self, value: SSAValue) -> Attribute | None:
+        """Where a tensor is as far as has been found out yet."""
+        return self._places.get(value)
+
+    def of_global(self, access: Operation) -> Attribute | None:
+        """Where the global is that is loaded or stored; `None` if it is wherever it is read."""
+        variable = self._global_of(access)
+        if variable is None or _is_anywhere(variable):
+            return None
+        place = variable.attributes.get(AFFINITY) or self.default_for(variable)
+        return self._variable_places.get(variable) if place is None else place
+
+    def write_down_globals(self) -> None:
+        """Let globals say where they are that did not: later passes change the reasons for it."""
+        for variable, place in self._variable_places.items():
+            variable.attributes[AFFINITY] = place
+
+    def _global_of(self, access: Operation) -> Operation | None:
+        name = access.properties.get("global")
+        if not isinstance(name, SymbolRefAttr):
+            return None
+        return self._globals.get(name.root_reference.data)
+
+    def _put_global(self, access: Operation, value: SSAValue) -> None:
+        """What is stored to a global, or loaded from it, tells where it is if it does not say."""
+        variable, place = self._global_of(access), self.known(value)
+        if variable is None or place is None or _is_anywhere(variable):
+            return
+        if self.of_global(access) is None:
+            self._variable_places[variable] = place
+            self._changed = True
+
+    def _follow_users(self, operation: Operation) -> None:
+        """What reads nothing that is placed runs where it is read first.
+
+        If it is read in several places the default comes before that. If it is only moved, it
+        runs where it is moved to, unless there is a default.
+        """
+        if operation.name in MOVES or not operation.results:
+            return
+        if operation.name == LOAD:
+            # Another load may have settled it.
+            self.load(operation)
+        for result in operation.results:
+            if result in self._places or self.is_flexible(result) or result.type.name != "tensor":
+                continue
+            moves = [use for use in result.uses if use.operation.name in MOVES]
+            readers = [use for use in result.uses if use.operation.name not in MOVES]
+            default = self.default_for(operation)
+            places = self._places_of_users(readers)
+            if not places and default is None:
+                places = self._places_of_users(moves)
+            if len(places) == 1 or (places and default is None):
+                self.put(result, places[0])
+                if operation.name == LOAD:
+                    self._put_global(operation, result)
+
+    def _places_of_users(self, uses: Iterable[Use]) -> tuple[Attribute, ...]:
+        """The places that are known of those who read a tensor, each once, in order.
+
+        Who stores it to a global that is wherever it is read is none: its readers are.
+        """
+        found: dict[Attribute, None] = {}
+        followed: set[Operation] = set()
+        pending = list(uses)
+        for use in pending:
+            variable = self._global_of(use.operation)
+            if use.operation.name == STORE and variable is not None and _is_anywhere(variable):
+                loads = [] if variable in followed else self._loads.get(variable, [])
+                pending += [inner for load in loads for inner in load.uses]
+                followed.add(variable)
+            elif (place := self._place_of_user(use)) is not None:
+                found[place] = None
+        return tuple(found)
+
+    def _place_of_user(self, use: Use) -> Attribute | None:
+        operation = use.operation
+        if (own := own_affinity(operation)) is not None:
+            return own
+        if operation.name == STORE:
+            return self.of_global(operation)
+        parent = operation.parent_op()
+        if operation.name in RETURNS and parent is not None:
+            return boundary_affinity(parent, "res_attrs", use.index)
+        results = operation.results
+        if operation.name in CARRIERS:
+            results = carried_to(operation, use.index)
+        found = (self._places.get(result) for result in results)
+        return next((place for place in found if place is not None), None)
+
+    def enter(self, function: Operation) -> None:
+        """Arguments are where the function says, or where its scope does."""
+        block = function.regions[0].blocks.first if function.regions else None
+        if block is None:
+            return
+        for index, argument in enumerate(block.args):
+            if argument.type.name == "tensor":
+                place = boundary_affinity(function, "arg_attrs", index)
+                self.put(argument, place or self.default_for(block))
+
+    def load(self, operation: Operation) -> None:
+        """A load is where its global is, which is where any load of it is wanted."""
+        result = operation.results[0]
+        if result.type.name == "tensor" and not self.is_flexible(result):
+            self.put(result, self.of_global(operation) or own_affinity(operation))
+            self._put_global(operation, result)
+
+    def store(self, operation: Operation) -> None:
+        """A global that does not say where it is, is where what is stored to it is."""
+        self._put_global(operation, operation.operands[0])
+
+
+def _is_anywhere(variable: Operation) -> bool:
+    """Whether a global is wherever it is read: it never changes, and does not say where it is."""
+    return "is_mutable" not in variable.properties and AFFINITY not in variable.attributes
+
+
+def only_affinity(context: Context, module: ModuleOp) -> Attribute | None:
+    """The affinity of the only device of a module, whatever dialect devices are of."""
+    for dialect in context.loaded_dialects:
+        interface = dialect.get_interface(AffinityAnalysisDialectInterface)
+        if interface is not None and (found := interface.only_affinity(module)) is not None:
+            return found
+    return None
+
+
+def boundary_affinity(function: Operation, group: str, index: int) -> Attribute | None:
+    """Where an argument (`arg_attrs`) or result (`res_attrs`) of a function is, if it says."""
+    attributes = function.properties.get(group)
+    if not isinstance(attributes, ArrayAttr):
+        return None
+    entries = cast("ArrayAttr[DictionaryAttr]", attributes).data
+    if index >= len(entries):
+        return None
+    return entries[index].data.get(ABI_AFFINITY) or entries[index].data.get(AFFINITY)
+
+
+def _follow_operands(placement: DevicePlacement, operation: Operation) -> None:
+    tensors = [result for result in operation.results if result.type.name == "tensor"]
+    if not tensors:
+        return
+    place = own_affinity(operation)
+    for operand in operation.operands:
+        if place is not None:
+            break
+        if operand.type.name == "tensor" and not placement.is_flexible(operand):
+            place = placement.known(operand)
+    for result in tensors:
+        placement.put(result, place)
+
+
+def _move(placement: DevicePlacement, operation: Operation) -> None:
+    placement.put(operation.results[0], operation.properties.get("target"))
+
+
+def _carry(placement: DevicePlacement, operation: Operation) -> None:
+    """Control flow gives tensors other names, and leaves them where they are."""
+    if operation.name in SAME_PLACES:
+        # What a body is given and what is left of it in the end are one, whoever is placed first.
+        body = operation.regions[-1].block
+        for result, argument in zip(
+            operation.results, body.args[SAME_PLACES[operation.name] :], strict=False
+        ):
+            if result.type.name == "tensor":
+                placement.put(argument, placement.known(result))
+    for index, operand in enumerate(operation.operands):
+        if operand.type.name == "tensor":
+            for target in carried_to(operation, index):
+                placement.put(target, placement.known(operand))
+
+
+def carried_to(operation: Operation, index: int) -> tuple[SSAValue, ...]:
+    """The results and arguments of blocks that an operand of control flow becomes."""
+    parent = operation.parent_op()
+    if operation.name == "scf.for":
+        return _at(index - 3, operation.results, operation.regions[0].block.args[1:])
+    if operation.name == "scf.while":
+        return _at(index, operation.regions[0].block.args)
+    if operation.name == "scf.condition" and parent is not None:
+        return _at(index - 1, parent.results, parent.regions[1].block.args)
+    if operation.name == "scf.yield" and parent is not None:
+        if parent.name == "scf.for":
+            return _at(index, parent.results, parent.regions[0].block.args[1:])
+        if parent.name == "scf.while":
+            return _at(index, parent.regions[0].block.args)
+        return _at(index, parent.results)
+    if operation.name in BRANCHES:
+        # They are the arguments of the successors, one after another.
+        index -= 0 if operation.name == "cf.br" else 1
+        for successor in operation.successors:
+            if index < len(successor.args):
+                return _at(index, successor.args)
+            index -= len(successor.args)
+    return ()
+
+
+def _at(index: int, *groups: Sequence[SSAValue]) -> tuple[SSAValue, ...]:
+    return tuple(group[index] for group in groups if 0 <= index < len(group))
+
+
+Rule = Callable[[DevicePlacement, Operation], None]
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(CARRIERS, _carry),
+    "flow.tensor.barrier": _move,
+    "flow.tensor.transfer": _move,
+    "func.func": DevicePlacement.enter,
+    "util.func": DevicePlacement.enter,
+    LOAD: DevicePlacement.load,
+    STORE: DevicePlacement.store,
+}
+"""How places flow through operations, by name. Others run where their first operand is."""

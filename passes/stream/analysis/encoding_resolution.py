@@ -1,0 +1,169 @@
+"""From an encoded tensor type and an affinity to the type with its layouts settled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....dialects.iree_encoding.interfaces import (
+    Tensor,
+    TensorEncoding,
+    storage_key,
+    tensor_encoding,
+    with_encoding,
+)
+from ....dialects.iree_encoding.layouts import IdentityAttr, LayoutAttr
+from ....dialects.iree_encoding.spelling import Spelling
+from ....dialects.stream.affinity import TargetSolver, TargetsUnknownError, affinity_of
+from ....ir.diagnostics import Note, OperationError, remark, remarks_wanted
+from ....ir.structural_hash import AttributeNumbers
+from .affinity_analysis import AffinityAnalysis
+from .layout_origin import LayoutOrigins, Origin
+
+CATEGORY = "encoding"
+"""The category of remarks about encodings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of a type: its encoding has layouts or is gone, and why if it was dropped."""
+
+    type: Attribute
+    dropped: str = ""
+
+
+class SettledTypes:
+    """Settles types by affinity, each combination once."""
+
+    def __init__(
+        self,
+        affinities: AffinityAnalysis,
+        origins: LayoutOrigins,
+        spelling: Spelling,
+        numbers: AttributeNumbers,
+    ) -> None:
+        self._affinities = affinities
+        self._origins = origins
+        self._spelling: Spelling = spelling
+        self._numbers = numbers
+        self._settled: dict[tuple[int, int], Settled] = {}
+        self._remarked: set[tuple[Operation, str]] = set()
+        self._ignored: set[TargetSolver] = set()
+
+    def needs_settling(self, type_: Attribute) -> bool:
+        """Whether a type has an encoding whose layouts are still open."""
+        encoding = tensor_encoding(type_)
+        return encoding is not None and encoding.is_open
+
+    def for_affinity(
+        self, type_: Attribute, affinity: Attribute, operation: Operation
+    ) -> Attribute:
+        """The type as the device of an affinity lays it out. Other types stay as they are."""
+        if not self.needs_settling(type_):
+            return type_
+        tensor = cast(Tensor, type_)
+        settled = self._settle(tensor, affinity, operation)
+        if settled.dropped:
+            self._tell(operation, f"encoding of {_short(tensor)} dropped: {settled.dropped}")
+        return settled.type
+
+    def for_value(self, type_: Attribute, value: SSAValue, operation: Operation) -> Attribute:
+        """The type as whoever laid a value out did it."""
+        if not self.needs_settling(type_):
+            return type_
+        origins = self._origins.of(value)
+        if not origins or any(origin.affinity is None for origin in origins):
+            raise OperationError(
+                operation,
+                f"reads {_short(cast(Tensor, type_))}, but nothing tells which device laid it out",
+                [Note("it comes from here", o.operation) for o in origins if o.affinity is None],
+            )
+        if len(origins) == 1:
+            return self.for_affinity(type_, cast(Attribute, origins[0].affinity), operation)
+        types = {
+            origin: self.for_affinity(type_, cast(Attribute, origin.affinity), operation)
+            for origin in origins
+        }
+        if len({storage_key(cast(Tensor, one)) for one in types.values()}) > 1:
+            raise OperationError(
+                operation,
+                f"reads {_short(cast(Tensor, type_))}, whose layout depends on where it comes "
+                "from: the devices lay it out differently; decode it before the join",
+                [_origin_note(origin, type_) for origin, type_ in types.items()],
+            )
+        return next(iter(types.values()))
+
+    def targets(self, operation: Operation) -> tuple[TargetSolver, ...]:
+        """What an operation's code is compiled for; empty if that is not known."""
+        affinity = affinity_of(operation)
+        if affinity is None:
+            return ()
+        try:
+            targets = self._affinities.targets(affinity, operation)
+        except TargetsUnknownError:
+            # Had something encoded run there, settling it would have failed with this error.
+            return ()
+        for target in targets:
+            if (problem := target.solver.problem()) is not None and target not in self._ignored:
+                self._ignored.add(target)
+                self._tell(operation, f"runs on {problem}; it is ignored where nothing is encoded")
+        return targets
+
+    def _settle(self, tensor: Tensor, affinity: Attribute, operation: Operation) -> Settled:
+        key = self._numbers.number(tensor), self._numbers.number(affinity)
+        if key not in self._settled:
+            self._settled[key] = settled = self._settle_new(tensor, affinity, operation)
+            if remarks_wanted() and not settled.dropped:
+                layout = tensor_encoding(settled.type)
+                self._tell(operation, f"{_short(tensor)} is laid out for {affinity} as {layout}")
+        return self._settled[key]
+
+    def _settle_new(self, tensor: Tensor, affinity: Attribute, operation: Operation) -> Settled:
+        encoding = cast(TensorEncoding, tensor.encoding)
+        targets = self._affinities.targets(affinity, operation)
+        for target in targets:
+            if (problem := target.solver.problem()) is not None:
+                note = Note(f"the target is {target.target}")
+                raise OperationError(operation, f"runs on {problem}", [note])
+        solvers = tuple(dict.fromkeys(target.solver for target in targets))
+        try:
+            resolved = encoding.resolve(tensor, solvers, self._spelling)
+            settled = with_encoding(tensor, resolved)
+            if resolved is None:
+                return Settled(settled, f"a target of {affinity} offers no solver")
+            if len(resolved.layouts()) > 1 and storage_key(settled) == settled:
+                reason = f"the targets of {affinity} want different layouts"
+                return Settled(with_encoding(tensor, self._cancelled()), reason)
+            if resolved.is_identity(tensor):
+                return Settled(settled, f"{affinity} has no tiles for it, or no solver")
+        except ValueError as error:
+            # The solver refuses, or the tensor has no size: each says so in its own way.
+            raise OperationError(
+                operation, f"failed to resolve the layout of {tensor}: {error}"
+            ) from error
+        return Settled(settled)
+
+    def _cancelled(self) -> TensorEncoding | None:
+        """No layout but the plain one: in 2024 without a word for it."""
+        if self._spelling == "2024":
+            return None
+        return LayoutAttr(ArrayAttr[Attribute]([IdentityAttr()]))
+
+    def _tell(self, operation: Operation, message: str) -> None:
+        if (operation, message) not in self._remarked:
+            self._remarked.add((operation, message))
+            remark(CATEGORY, operation, message)
+
+
+def _origin_note(origin: Origin, type_: Attribute) -> Note:
+    encoding = tensor_encoding(type_)
+    layout = encoding if encoding is not None else "no encoding"
+    return Note(f"laid out here for {origin.affinity} as {layout}", origin.operation)
+
+
+def _short(tensor: Tensor) -> str:
+    """A tensor type without the text of its encoding."""
+    return f"encoded {TensorType(tensor.element_type, tensor.shape)}"

@@ -1,0 +1,302 @@
+"""Layout origins: which operations laid out the bytes of a value, and for which device.
+
+A value is where it was last moved to, but its elements are where they were put when it was
+encoded: a transfer moves bytes and changes no layout. So a reader must ask for the origin of a
+value and not for its place. Origins flow along the whole module: through transfers, copies and
+ties, globals, initializers, calls, selections and the regions of loops and conditions.
+
+The analysis goes over the module again and again until nothing changes; each time is linear, and
+a program without recursion or loops needs two or three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ....dialects.stream.affinity import AFFINITY, affinity_of
+from ....ir.host_programs import ABI_AFFINITY, CALLS, FUNCTIONS, host_operations
+from ....ir.structural_hash import AttributeNumbers
+from ....ir.symbols import symbol
+from ....ir.syntax.resource_directives import RESOURCE, UNTIED, ties_of
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who laid a value out. Two origins of one affinity are the same: the layouts are."""
+
+    number: int
+    """The same for equal affinities."""
+    affinity: Attribute | None = field(compare=False)
+    """For which device, `None` if nothing in the program tells."""
+    operation: Operation = field(compare=False)
+    """One operation that did it, to name in errors."""
+
+
+Origins = frozenset[Origin]
+NOWHERE: Origins = frozenset()
+
+
+class LayoutOrigins:
+    """The origins of all resources of a module."""
+
+    def __init__(self, module: ModuleOp, numbers: AttributeNumbers | None = None) -> None:
+        operations = tuple(host_operations(module))
+        self._state = State(operations, numbers or AttributeNumbers())
+        while self._state.changed:
+            self._state.changed = False
+            for operation in operations:
+                HANDLERS.get(operation.name, _produce)(self._state, operation)
+
+    def of(self, value: SSAValue) -> tuple[Origin, ...]:
+        """The origins of a value, in a fixed order; empty for what is no resource."""
+        origins = self._state.values.get(value, NOWHERE)
+        return tuple(sorted(origins, key=lambda origin: origin.number))
+
+
+class State:
+    """What is known so far."""
+
+    def __init__(self, operations: Sequence[Operation], numbers: AttributeNumbers) -> None:
+        self.changed = True
+        self.values: dict[SSAValue, Origins] = {}
+        self.globals: dict[str, Origins] = {}
+        self.results: dict[str, list[Origins]] = {}
+        """What each function returns."""
+        self.functions = {symbol(f, "sym_name"): f for f in operations if f.name in FUNCTIONS}
+        self.called = {symbol(call, "callee") for call in operations if call.name in CALLS}
+
+        self._numbers = numbers
+
+    def origin(self, affinity: Attribute | None, operation: Operation) -> Origins:
+        """The origin of what an operation lays out for an affinity."""
+        number = -1 if affinity is None else self._numbers.number(affinity)
+        return frozenset({Origin(number, affinity, operation)})
+
+    def get(self, value: SSAValue) -> Origins:
+        """What is known of a value so far."""
+        return self.values.get(value, NOWHERE)
+
+    def add(self, value: SSAValue, origins: Origins) -> None:
+        """A value may also have these origins."""
+        old = self.values.get(value, NOWHERE)
+        if not origins <= old:
+            self.values[value] = old | origins
+            self.changed = True
+
+    def flow(self, sources: Sequence[SSAValue], targets: Sequence[SSAValue]) -> None:
+        """Each target has the origins of the source in its place."""
+        for source, target in zip(sources, targets, strict=False):
+            self.add(target, self.get(source))
+
+    def add_global(self, name: str, origins: Origins) -> None:
+        """What a global holds may also have these origins."""
+        old = self.globals.get(name, NOWHERE)
+        if not origins <= old:
+            self.globals[name] = old | origins
+            self.changed = True
+
+
+def tied_value(operation: Operation, index: int) -> SSAValue | None:
+    """The operand that a result is stored in, if it is stored in one."""
+    ties = ties_of(operation, len(operation.results))
+    if index >= len(ties) or ties[index] == UNTIED:
+        return None
+    for name in ("mixed_operands", "resource_operands", "arguments"):
+        if (operands := getattr(operation, name, None)) is not None:
+            return cast(Sequence[SSAValue], operands)[ties[index]]
+    return None
+
+
+def _produce(state: State, operation: Operation) -> None:
+    """The operation lays its results out itself, except for those tied to operands."""
+    for index, result in enumerate(operation.results):
+        if result.type.name != RESOURCE:
+            continue
+        tied = tied_value(operation, index) if "tied_operands" in operation.properties else None
+        if tied is not None:
+            state.add(result, state.get(tied))
+        elif result not in state.values:
+            state.add(result, state.origin(affinity_of(operation), operation))
+
+
+def _same_layout(state: State, operation: Operation) -> None:
+    """The first operand, or what was written into, keeps its layout."""
+    state.add(operation.results[0], state.get(operation.operands[0]))
+
+
+def _await(state: State, operation: Operation) -> None:
+    state.flow(operation.operands, operation.results)
+
+
+def _transfer(state: State, operation: Operation) -> None:
+    """Bytes keep their layout. Where they come from outside, the transfer knows from where."""
+    origins = state.get(operation.operands[0])
+    if all(origin.affinity is None for origin in origins):
+        properties = operation.properties
+        known = properties.get("source_affinity") or properties.get("target_affinity")
+        known = known or affinity_of(operation)
+        origins = state.origin(known, operation)
+    state.add(operation.results[0], origins)
+
+
+def _define_global(state: State, operation: Operation) -> None:
+    """A global that starts with constant contents is laid out where it is."""
+    if operation.properties.get("initial_value") is not None:
+        place = operation.attributes.get(AFFINITY) or affinity_of(operation)
+        state.add_global(symbol(operation, "sym_name"), state.origin(place, operation))
+
+
+def _store_global(state: State, operation: Operation) -> None:
+    state.add_global(symbol(operation, "global"), state.get(operation.operands[0]))
+
+
+def _load_global(state: State, operation: Operation) -> None:
+    state.add(operation.results[0], state.globals.get(symbol(operation, "global"), NOWHERE))
+
+
+def _enter_function(state: State, operation: Operation) -> None:
+    """Arguments of a function that only this module calls are the calls' operands."""
+    block = operation.regions[0].blocks.first
+    visibility = operation.properties.get("sym_visibility")
+    private = isinstance(visibility, StringAttr) and visibility.data == "private"
+    if block is None or (private and symbol(operation, "sym_name") in state.called):
+        return
+    for index, argument in enumerate(block.args):
+        if argument.type.name == RESOURCE and argument not in state.values:
+            place = _argument_affinity(operation, index) or affinity_of(operation)
+            state.add(argument, state.origin(place, operation))
+
+
+def _argument_affinity(function: Operation, index: int) -> Attribute | None:
+    attributes = function.properties.get("arg_attrs")
+    if not isinstance(attributes, ArrayAttr):
+        return None
+    entries = cast("ArrayAttr[DictionaryAttr]", attributes).data[index].data
+    return entries.get(ABI_AFFINITY) or entries.get(AFFINITY)
+
+
+def _return(state: State, operation: Operation) -> None:
+    function = operation.parent_op()
+    if function is None or function.name not in FUNCTIONS:
+        return
+    name = symbol(function, "sym_name")
+    results = state.results.setdefault(name, [NOWHERE] * len(operation.operands))
+    for index, operand in enumerate(operation.operands):
+        if not state.get(operand) <= results[index]:
+            results[index] |= state.get(operand)
+            state.changed = True
+
+
+def _call(state: State, operation: Operation) -> None:
+    callee = symbol(operation, "callee")
+    function = state.functions.get(callee)
+    block = function.regions[0].blocks.first if function is not None else None
+    if block is None:
+        _produce(state, operation)
+        return
+    state.flow(operation.operands, block.args)
+    for result, origins in zip(operation.results, state.results.get(callee, ()), strict=False):
+        state.add(result, origins)
+
+
+def _select(state: State, operation: Operation) -> None:
+    for operand in operation.operands[1:]:
+        state.add(operation.results[0], state.get(operand))
+
+
+def _regions_yield(state: State, operation: Operation) -> None:
+    """Regions are given the operands, and results are what the regions end with."""
+    for region in operation.regions:
+        if (entry := region.blocks.first) is None:
+            continue
+        state.flow(operation.operands, entry.args)
+        for block in region.blocks:
+            if block.last_op is not None and not block.last_op.successors:
+                state.flow(_yielded(block), operation.results)
+
+
+def _choose_region(state: State, operation: Operation) -> None:
+    """Results are what one of the regions ends with."""
+    for region in operation.regions:
+        for block in region.blocks:
+            state.flow(_yielded(block), operation.results)
+
+
+def _loop(state: State, operation: Operation) -> None:
+    """`scf.for`: what is carried starts as an operand and goes on as what the body yields."""
+    block = operation.regions[0].block
+    for sources in (operation.operands[3:], _yielded(block)):
+        state.flow(sources, block.args[1:])
+        state.flow(sources, operation.results)
+
+
+def _while(state: State, operation: Operation) -> None:
+    before, after = (region.block for region in operation.regions)
+    state.flow(operation.operands, before.args)
+    state.flow(_yielded(after), before.args)
+    carried = _yielded(before)[1:]
+    state.flow(carried, after.args)
+    state.flow(carried, operation.results)
+
+
+def _yielded(block: Block) -> Sequence[SSAValue]:
+    """The operands of the operation that ends a block."""
+    return block.last_op.operands if block.last_op is not None else ()
+
+
+def _branch(state: State, operation: Operation) -> None:
+    """Operands of a branch are the arguments of its successors, one after another."""
+    rest = list(operation.operands)[0 if operation.name == "cf.br" else 1 :]
+    for successor in operation.successors:
+        state.flow(rest[: len(successor.args)], successor.args)
+        rest = rest[len(successor.args) :]
+
+
+Handler = Callable[[State, Operation], None]
+
+HANDLERS: dict[str, Handler] = {
+    "arith.select": _select,
+    "cf.br": _branch,
+    "cf.cond_br": _branch,
+    "cf.switch": _branch,
+    "func.call": _call,
+    "func.func": _enter_function,
+    "func.return": _return,
+    "scf.execute_region": _regions_yield,
+    "scf.for": _loop,
+    "scf.if": _choose_region,
+    "scf.index_switch": _choose_region,
+    "scf.while": _while,
+    "stream.async.barrier": _same_layout,
+    "stream.async.cast": _same_layout,
+    "stream.async.clone": _same_layout,
+    "stream.async.concurrent": _regions_yield,
+    "stream.async.copy": _same_layout,
+    "stream.async.execute": _regions_yield,
+    "stream.async.fill": _same_layout,
+    "stream.async.slice": _same_layout,
+    "stream.async.store": _same_layout,
+    "stream.async.transfer": _transfer,
+    "stream.async.update": _same_layout,
+    "stream.resource.subview": _same_layout,
+    "stream.tensor.clone": _same_layout,
+    "stream.tensor.fill": _same_layout,
+    "stream.tensor.slice": _same_layout,
+    "stream.tensor.store": _same_layout,
+    "stream.tensor.update": _same_layout,
+    "stream.timepoint.await": _await,
+    "stream.timepoint.barrier": _same_layout,
+    "util.call": _call,
+    "util.func": _enter_function,
+    "util.global": _define_global,
+    "util.global.load": _load_global,
+    "util.global.store": _store_global,
+    "util.optimization_barrier": _await,
+    "util.return": _return,
+}
+"""How origins flow through operations, by name. Others produce what they return."""

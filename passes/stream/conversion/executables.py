@@ -1,0 +1,291 @@
+"""From `flow.executable` to `stream.executable`, and from tensors in globals to resources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import (
+    FunctionType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ....dialects.iree_encoding.interfaces import Tensor
+from ....dialects.iree_tensor_ext.dispatch_tensors import DispatchTensor
+from ....dialects.stream import executables as stream
+from ....dialects.stream.affinity import AFFINITY
+from ....dialects.stream.types import BindingType, ResourceType
+from ....dialects.stream.workgroups import (
+    StreamWorkgroupCountOp,
+    StreamWorkgroupIdOp,
+    StreamWorkgroupSizeOp,
+)
+from ....dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
+from ....dialects.util.functions import ReturnOp
+from ....ir.diagnostics import OperationError
+from ....ir.host_programs import host_operations
+from ....ir.index import constant_index
+from ....ir.locations import builder_before, located_builder, replace_by
+from ....ir.symbols import names_in, symbol
+from ....ir.tensor_types import require_ranked
+from ..analysis.device_placement import LOAD, STORE, DevicePlacement
+from .stored_tensors import (
+    CONSTANT,
+    INDEX,
+    UNKNOWN,
+    VARIABLE,
+    StoredTensor,
+    cast_resource,
+    constant,
+    size_of,
+    transfer,
+    zeros,
+)
+
+BINDING = BindingType()
+
+REPLACEMENTS: dict[str, type[Operation]] = {
+    "flow.dispatch.workgroup.count": StreamWorkgroupCountOp,
+    "flow.dispatch.workgroup.id": StreamWorkgroupIdOp,
+    "flow.dispatch.workgroup.size": StreamWorkgroupSizeOp,
+    "flow.executable": stream.ExecutableOp,
+    "flow.executable.export": stream.ExecutableExportOp,
+    "flow.executable_end": stream.ExecutableEndOp,
+    "flow.return": stream.ReturnOp,
+}
+"""Operations of executables that only change their name."""
+
+
+def convert_executables(module: ModuleOp) -> None:
+    """Convert all executables of a module."""
+    for executable in tuple(module.body.block.ops):
+        if executable.name != "flow.executable":
+            continue
+        for operation in tuple(executable.walk()):
+            if operation.name == "func.func":
+                _bind_arguments(operation)
+        for operation in tuple(executable.walk(reverse=True)):
+            _rename(operation)
+        _rename(executable)
+
+
+def _rename(operation: Operation) -> None:
+    new = REPLACEMENTS.get(operation.name)
+    if new is None or operation.parent is None:
+        return
+    renamed = new.create(
+        operands=operation.operands,
+        result_types=operation.result_types,
+        properties=operation.properties,
+        attributes=operation.attributes,
+        regions=[operation.detach_region(region) for region in tuple(operation.regions)],
+    )
+    replace_by(operation, renamed)
+
+
+def _bind_arguments(function: Operation) -> None:
+    """Turn dispatch tensors among a kernel's arguments into bindings that it reads from."""
+    block = function.regions[0].blocks.first
+    if block is None:
+        return
+    start: SSAValue | None = None
+    for argument in tuple(block.args):
+        if not isinstance(argument.type, DispatchTensor):
+            continue
+        if start is None:
+            start = constant_index(0, located_builder(InsertPoint.at_start(block), function))
+        binding = block.insert_arg(BINDING, argument.index)
+        binding.name_hint = argument.name_hint
+        ties = [u.operation for u in argument.uses if u.operation.name == "flow.dispatch.tie_shape"]
+        for tie in ties:
+            replace_by(tie, _subspan(argument, binding, start, tie.operands[1:]))
+        if argument.uses:
+            whole = _subspan(argument, binding, start, ())
+            located_builder(InsertPoint.after(_owner(start, block)), function).insert(whole)
+            argument.replace_all_uses_with(whole.result)
+        block.erase_arg(argument)
+    results = () if block.last_op is None else block.last_op.operands
+    function.properties["function_type"] = FunctionType.from_lists(
+        block.arg_types, [result.type for result in results]
+    )
+
+
+def _owner(value: SSAValue, block: Block) -> Operation:
+    owner = value.owner
+    if isinstance(owner, Operation):
+        return owner
+    raise ValueError(f"{value} is an argument of {block}")
+
+
+def _subspan(
+    argument: SSAValue, binding: SSAValue, start: SSAValue, sizes: Sequence[SSAValue]
+) -> stream.BindingSubspanOp:
+    return stream.BindingSubspanOp.build(
+        operands=[binding, start, sizes], result_types=[argument.type]
+    )
+
+
+class StoredGlobals:
+    """The tensor globals of a module, once converted."""
+
+    def __init__(self, module: ModuleOp, placement: DevicePlacement) -> None:
+        self._placement = placement
+        self._names = names_in(module)
+        self._globals = {
+            symbol(operation, "sym_name"): operation
+            for operation in module.body.block.ops
+            if operation.name == "util.global"
+            and isinstance(operation.properties.get("type"), TensorType)
+        }
+        self._copies: dict[str, dict[Attribute | None, str]] = {}
+        self._set_at_once = set_at_once(module)
+        for operation in host_operations(module):
+            name = symbol(operation, "global")
+            if operation.name == LOAD and name in self._globals:
+                self._add_copy(name, self._place(operation))
+        for name, operation in self._globals.items():
+            self._define(name, operation)
+
+    def load(self, operation: Operation, builder: Builder) -> StoredTensor | None:
+        """The tensor that a load gives; `None` if it is of something else."""
+        name = symbol(operation, "global")
+        if name not in self._globals:
+            return None
+        place = self._place(operation)
+        copy = self._copies[name][place]
+        type_ = self._resource_type(name)
+        loads = [
+            GlobalLoadOp.create(
+                result_types=[type_],
+                properties={**operation.properties, "global": SymbolRefAttr(held)},
+            )
+            for held, type_ in ((copy, type_), (size_name(copy), INDEX))
+        ]
+        resource, size = (builder.insert(load).result for load in loads)
+        return StoredTensor(cast_resource(resource, size, UNKNOWN, place, builder), size, ())
+
+    def store(
+        self, operation: Operation, stored: StoredTensor, place: Attribute | None, builder: Builder
+    ) -> bool:
+        """Store a tensor to every copy of a global; false if it is a global of something else."""
+        name = symbol(operation, "global")
+        if name not in self._globals:
+            return False
+        type_ = self._resource_type(name)
+        for target, copy in self._copies.get(name, {}).items():
+            held = stored
+            if target is not None and place is not None and target != place:
+                held = transfer(stored, place, target, builder)
+            resource = cast_resource(held.resource, held.size, type_, target, builder)
+            for value, where in ((resource, copy), (held.size, size_name(copy))):
+                builder.insert(
+                    GlobalStoreOp.create(
+                        operands=[value], properties={"global": SymbolRefAttr(where)}
+                    )
+                )
+        return True
+
+    def _place(self, load: Operation) -> Attribute | None:
+        return self._placement.of_global(load) or self._placement.runs_on(load)
+
+    def _add_copy(self, name: str, place: Attribute | None) -> None:
+        copies = self._copies.setdefault(name, {})
+        if place in copies:
+            return
+        fresh, number = name, 1
+        while copies and fresh in self._names:
+            fresh, number = f"{name}__{number}", number + 1
+        self._names.add(fresh)
+        copies[place] = fresh
+
+    def _resource_type(self, name: str) -> ResourceType:
+        mutable = "is_mutable" in self._globals[name].properties
+        return VARIABLE if mutable else CONSTANT
+
+    def _define(self, name: str, variable: Operation) -> None:
+        """Globals for each copy, and what sets them."""
+        tensor = require_ranked(variable, variable.properties["type"])
+        if not tensor.has_static_shape():
+            raise OperationError(
+                variable, f"is a global of {tensor}: its sizes must be known when it is defined"
+            )
+        if name not in self._copies and "is_mutable" in variable.properties:
+            self._add_copy(name, variable.attributes.get(AFFINITY))
+        builder = builder_before(variable)
+        for place, copy in self._copies.get(name, {}).items():
+            held = {copy: self._resource_type(name), size_name(copy): INDEX}
+            for symbol_name, type_ in held.items():
+                properties = {
+                    key: value
+                    for key, value in variable.properties.items()
+                    if key not in ("initial_value", "type")
+                }
+                properties |= {"sym_name": StringAttr(symbol_name), "type": type_}
+                attributes = dict(variable.attributes)
+                if type_ == INDEX:
+                    attributes.pop(AFFINITY, None)
+                elif place is not None:
+                    attributes[AFFINITY] = place
+                made = GlobalOp.create(properties=properties, attributes=attributes)
+                made.location = variable.location
+                builder.insert(made)
+            value = variable.properties.get("initial_value")
+            if value is not None or name not in self._set_at_once:
+                initializer = self._initializer(value, tensor, copy, held[copy], place)
+                for operation in initializer.walk():
+                    operation.location = variable.location
+                builder.insert(initializer)
+        Rewriter.erase_op(variable)
+
+    def _initializer(
+        self,
+        value: Attribute | None,
+        tensor: Tensor,
+        copy: str,
+        type_: Attribute,
+        place: Attribute | None,
+    ) -> Operation:
+        """What sets a copy to an initial value; to zero, if it has none."""
+        block = Block()
+        builder = Builder(InsertPoint.at_end(block))
+        size = size_of(tensor, (), place, builder)
+        if value is None:
+            resource = zeros(tensor, size, place, builder)
+        else:
+            resource = constant(value, tensor, place, builder)
+        if type_ != resource.type and isinstance(type_, ResourceType):
+            resource = cast_resource(resource, size, type_, place, builder)
+        for name, held in ((copy, resource), (size_name(copy), size)):
+            store = GlobalStoreOp.create(
+                operands=[held], properties={"global": SymbolRefAttr(name)}
+            )
+            builder.insert(store)
+        builder.insert(ReturnOp.build(operands=[()]))
+        return InitializerOp.create(
+            properties={"function_type": FunctionType.from_lists([], [])},
+            regions=[Region(block)],
+        )
+
+
+def set_at_once(module: ModuleOp) -> set[str]:
+    """The globals that an initializer sets, whatever happens, before any reads them."""
+    is_set: dict[str, bool] = {}
+    for initializer in module.body.block.ops:
+        if initializer.name == "util.initializer":
+            for operation in initializer.walk():
+                if operation.name in (LOAD, STORE):
+                    first = operation.parent is initializer.regions[0].blocks.first
+                    is_set.setdefault(
+                        symbol(operation, "global"), operation.name == STORE and first
+                    )
+    return {name for name, at_once in is_set.items() if at_once}
+
+
+def size_name(name: str) -> str:
+    """The global that holds the size of another."""
+    return f"{name}__size"

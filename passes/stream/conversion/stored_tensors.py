@@ -1,0 +1,147 @@
+"""Tensors of a host program as resources: which bytes, how many, and the dynamic sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    ArrayAttr,
+    ComplexType,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+)
+from xdsl.dialects.complex import ConstantOp as ComplexConstantOp
+from xdsl.ir import Attribute, SSAValue
+
+from ....dialects.iree_encoding.interfaces import Tensor
+from ....dialects.stream.async_ops import AsyncCastOp, AsyncTransferOp
+from ....dialects.stream.parameters import NamedParameter
+from ....dialects.stream.tensor_ops import TensorConstantOp, TensorSizeOfOp, TensorSplatOp
+from ....dialects.stream.types import NamedParameterAttr, ResourceType
+
+INDEX = IndexType()
+UNKNOWN = ResourceType(StringAttr("*"))
+CONSTANT = ResourceType(StringAttr("constant"))
+EXTERNAL = ResourceType(StringAttr("external"))
+STAGING = ResourceType(StringAttr("staging"))
+VARIABLE = ResourceType(StringAttr("variable"))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTensor:
+    """A tensor behind a resource."""
+
+    resource: SSAValue
+    size: SSAValue
+    """In bytes."""
+    dims: tuple[SSAValue, ...]
+    """The sizes of the dimensions that its type leaves open."""
+
+    def values(self) -> tuple[SSAValue, ...]:
+        """All that a loop has to carry of the tensor."""
+        return (self.resource, self.size, *self.dims)
+
+
+def carried_types(tensor: Tensor) -> tuple[Attribute, ...]:
+    """The types of `StoredTensor.values`."""
+    return (UNKNOWN, INDEX, *(INDEX,) * tensor.get_shape().count(DYNAMIC_INDEX))
+
+
+def stored_from(values: Sequence[SSAValue]) -> StoredTensor:
+    """The inverse of `StoredTensor.values`."""
+    return StoredTensor(values[0], values[1], tuple(values[2:]))
+
+
+def at(place: Attribute | None) -> dict[str, Attribute]:
+    """The property of an operation that runs somewhere."""
+    return {} if place is None else {"affinity": place}
+
+
+def size_of(
+    tensor: Tensor, dims: Sequence[SSAValue], place: Attribute | None, builder: Builder
+) -> SSAValue:
+    """The bytes of a tensor on a device."""
+    operation = TensorSizeOfOp.build(
+        operands=[dims], result_types=[INDEX], properties={"encoding": tensor, **at(place)}
+    )
+    return builder.insert(operation).storage_size
+
+
+def cast_resource(
+    resource: SSAValue,
+    size: SSAValue,
+    type_: ResourceType,
+    place: Attribute | None,
+    builder: Builder,
+) -> SSAValue:
+    """The same bytes with another lifetime."""
+    operation = AsyncCastOp.create(
+        operands=[resource, size, size], result_types=[type_], properties=at(place)
+    )
+    return builder.insert(operation).result
+
+
+def constant(
+    value: Attribute, tensor: Tensor, place: Attribute | None, builder: Builder
+) -> SSAValue:
+    """Constant contents as a resource of constant lifetime."""
+    if value.name == "flow.parameter.named" and isinstance(value, NamedParameter):
+        value = NamedParameterAttr.new(value.parameters)
+    operation = TensorConstantOp.build(
+        operands=[()],
+        result_types=[CONSTANT],
+        properties={"value": value, "result_encoding": tensor, **at(place)},
+    )
+    return builder.insert(operation).result
+
+
+def zeros(tensor: Tensor, size: SSAValue, place: Attribute | None, builder: Builder) -> SSAValue:
+    """A resource of `size` bytes that holds a tensor of static shape with a zero everywhere."""
+    splat = TensorSplatOp.build(
+        operands=[zero_of(tensor.element_type, builder), (), size],
+        result_types=[UNKNOWN],
+        properties={"result_encoding": tensor, **at(place)},
+    )
+    return builder.insert(splat).result
+
+
+def zero_of(element: Attribute, builder: Builder) -> SSAValue:
+    """The zero of an element type."""
+    if isinstance(element, ComplexType):
+        part = cast(AnyFloat, element.parameters[0])
+        parts = ArrayAttr([FloatAttr(0.0, part), FloatAttr(0.0, part)])
+        return builder.insert(ComplexConstantOp(parts, cast(ComplexType, element))).results[0]
+    if isinstance(element, IntegerType | IndexType):
+        integer = cast(IntegerType[int] | IndexType, element)
+        return builder.insert(ConstantOp(IntegerAttr(0, integer))).result
+    return builder.insert(ConstantOp(FloatAttr(0.0, cast(AnyFloat, element)))).result
+
+
+def transfer(
+    stored: StoredTensor,
+    source: Attribute | None,
+    target: Attribute | None,
+    builder: Builder,
+    type_: ResourceType = UNKNOWN,
+) -> StoredTensor:
+    """The same bytes on another device: their layout goes with them."""
+    properties: dict[str, Attribute] = {}
+    if source is not None:
+        properties["source_affinity"] = source
+    if target is not None:
+        properties["target_affinity"] = target
+    operation = AsyncTransferOp.create(
+        operands=[stored.resource, stored.size, stored.size],
+        result_types=[type_],
+        properties=properties,
+    )
+    return StoredTensor(builder.insert(operation).result, stored.size, stored.dims)

@@ -1,0 +1,1 @@
+"""Executables as the host program sees them: exports, bindings and variants."""

@@ -1,0 +1,145 @@
+"""What is at the edge of kernels: executables, the operations that read and write bindings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    i64,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import IRDLOperation
+
+from ....dialects.flow import dispatches as flow
+from ....dialects.iree_encoding.interfaces import Tensor
+from ....dialects.iree_encoding.spelling import Spelling
+from ....dialects.iree_tensor_ext.dispatch_tensors import (
+    DispatchTensor,
+    DispatchTensorLoad,
+    DispatchTensorLoadOp,
+    DispatchTensorStore,
+    DispatchTensorStoreOp,
+    DispatchTensorType,
+    DispatchWorkgroupCountFromSliceOp,
+    DispatchWorkloadOrdinalOp,
+    FlowDispatchTensorLoadOp,
+    FlowDispatchTensorStoreOp,
+    FlowDispatchTensorType,
+    FlowDispatchWorkgroupCountFromSliceOp,
+    FlowDispatchWorkloadOrdinalOp,
+)
+from ....dialects.stream import executables as stream
+
+INDEX = IndexType()
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutableOperations:
+    """The operations that executables are made of, in one dialect."""
+
+    executable: type[Operation]
+    export: type[Operation]
+    return_: type[IRDLOperation]
+    end: type[Operation]
+
+
+FLOW = ExecutableOperations(
+    flow.ExecutableOp, flow.ExecutableExportOp, flow.ReturnOp, flow.ExecutableEndOp
+)
+STREAM = ExecutableOperations(
+    stream.ExecutableOp, stream.ExecutableExportOp, stream.ReturnOp, stream.ExecutableEndOp
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelOperations:
+    """The operations at the edge of kernels, in one spelling."""
+
+    tensor: type[DispatchTensor]
+    load: type[DispatchTensorLoad]
+    store: type[DispatchTensorStore]
+    ordinal: type[Operation]
+    workgroup_count: type[Operation]
+
+    def ordinal_of(self, argument: SSAValue, ordinal: int) -> Operation:
+        """Which number of the workload an argument of a kernel is."""
+        return self.ordinal.create(
+            operands=[argument],
+            result_types=[INDEX],
+            properties={"ordinal": IntegerAttr(ordinal, INDEX)},
+        )
+
+    def count_from_slice(self, dialect: ExecutableOperations, workload: int) -> Region:
+        """How many workgroups there are, which slices of `workload` numbers in the kernel tell."""
+        count = Block(arg_types=[INDEX] * workload)
+        counted = self.workgroup_count.create(operands=count.args, result_types=[INDEX] * 3)
+        count.add_ops([counted, dialect.return_.build(operands=[counted.results])])
+        return Region(count)
+
+    def executable(
+        self,
+        dialect: ExecutableOperations,
+        name: str,
+        kernel: FuncOp,
+        count: Region,
+        beside: Sequence[Operation] = (),
+    ) -> Operation:
+        """An executable with one kernel, exported under the kernel's own name.
+
+        `count` tells how many workgroups there are, `beside` is what the kernel's module holds
+        before the kernel.
+        """
+        export = dialect.export.create(
+            properties={
+                "sym_visibility": StringAttr("public"),
+                "sym_name": kernel.sym_name,
+                "function_ref": SymbolRefAttr(kernel.sym_name),
+            },
+            regions=[count],
+        )
+        body = Block([export, ModuleOp([*beside, kernel]), dialect.end.create()])
+        return dialect.executable.create(
+            properties={"sym_visibility": StringAttr("private"), "sym_name": StringAttr(name)},
+            regions=[Region(body)],
+        )
+
+
+KERNEL_OPERATIONS: dict[Spelling, KernelOperations] = {
+    "2024": KernelOperations(
+        FlowDispatchTensorType,
+        FlowDispatchTensorLoadOp,
+        FlowDispatchTensorStoreOp,
+        FlowDispatchWorkloadOrdinalOp,
+        FlowDispatchWorkgroupCountFromSliceOp,
+    ),
+    "today": KernelOperations(
+        DispatchTensorType,
+        DispatchTensorLoadOp,
+        DispatchTensorStoreOp,
+        DispatchWorkloadOrdinalOp,
+        DispatchWorkgroupCountFromSliceOp,
+    ),
+}
+
+
+def whole_tensor(tensor: Tensor) -> dict[str, Attribute]:
+    """The part that a load or store is about: from 0, every element."""
+    return dict(_whole(tensor.get_shape()))
+
+
+@lru_cache(maxsize=1024)
+def _whole(shape: tuple[int, ...]) -> dict[str, Attribute]:
+    return {
+        "static_offsets": DenseArrayBase.from_list(i64, [0] * len(shape)),
+        "static_sizes": DenseArrayBase.from_list(i64, shape),
+        "static_strides": DenseArrayBase.from_list(i64, [1] * len(shape)),
+    }

@@ -1,0 +1,118 @@
+"""Kernels as the host sees them: exports, their functions, and what bindings are read as."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from ....dialects.iree_encoding.interfaces import EncodingTypeInterface, Tensor, tensor_encoding
+from ....dialects.stream.executables import ExecutableExportOp, ExecutableOp
+from ....ir.diagnostics import OperationError
+
+SUBSPAN = "stream.binding.subspan"
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """An export of an executable and the function that it names."""
+
+    executable: ExecutableOp
+    export: ExecutableExportOp
+    function: Operation
+    bindings: tuple[tuple[int, Operation], ...] = field(compare=False)
+    """Which argument is read as an encoded tensor, and by which operation, in order.
+
+    Stream sees nothing of a kernel but its bindings and what is done to these directly.
+    """
+
+    @staticmethod
+    def of_export(export: ExecutableExportOp, operation: Operation) -> Kernel:
+        """The kernel of an export. Raises `OperationError` at `operation` if its name dangles."""
+        executable, function = export.parent_op(), export.function()
+        if function is None or not isinstance(executable, ExecutableOp):
+            raise OperationError(
+                operation, f"needs the function {export.function_ref}, which does not exist"
+            )
+        return Kernel(executable, export, function, tuple(_encoded_bindings(function)))
+
+
+def _encoded_bindings(function: Operation) -> Iterator[tuple[int, Operation]]:
+    entry = function.regions[0].blocks.first
+    for operation in function.walk():
+        if bound_tensor(operation) is None:
+            continue
+        binding = operation.operands[0]
+        if isinstance(binding, BlockArgument) and binding.owner is entry:
+            yield binding.index, operation
+
+
+def bound_tensor(operation: Operation) -> Tensor | None:
+    """The encoded tensor that an operation reads a binding as, if it does."""
+    if operation.name != SUBSPAN:
+        return None
+    type_ = operation.results[0].type
+    if not isinstance(type_, EncodingTypeInterface):
+        return None
+    tensor = type_.encoded_tensor()
+    return None if tensor is None or tensor_encoding(tensor) is None else tensor
+
+
+class Kernels:
+    """The kernels of a module by entry point."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._executables: dict[str, Operation] = {}
+        self._exports: dict[tuple[str, str], ExecutableExportOp] = {}
+        self._kernels: dict[SymbolRefAttr, Kernel | None] = {}
+        for operation in module.body.block.ops:
+            name = operation.properties.get("sym_name")
+            if name is None or not operation.name.endswith(".executable"):
+                continue
+            executable = getattr(name, "data", "")
+            self._executables[executable] = operation
+            if not isinstance(operation, ExecutableOp):
+                continue
+            for inner in operation.body.block.ops:
+                if isinstance(inner, ExecutableExportOp):
+                    self._exports[executable, inner.sym_name.data] = inner
+
+    def of_entry_point(self, entry: SymbolRefAttr, operation: Operation) -> Kernel | None:
+        """The kernel, or `None` if the executable is of a dialect that stream cannot look into.
+
+        Raises `OperationError` at the dispatching operation if the name dangles.
+        """
+        if entry not in self._kernels:
+            self._kernels[entry] = self._find(entry, operation)
+        return self._kernels[entry]
+
+    def _find(self, entry: SymbolRefAttr, operation: Operation) -> Kernel | None:
+        name = entry.root_reference.data
+        executable = self._executables.get(name)
+        if executable is None:
+            raise OperationError(
+                operation, f"dispatches {entry}, but the module has no executable @{name}"
+            )
+        if not isinstance(executable, ExecutableOp):
+            return None
+        inner = entry.nested_references.data
+        export = self._exports.get((name, inner[0].data)) if len(inner) == 1 else None
+        if export is None:
+            raise OperationError(operation, f"dispatches {entry}, but @{name} has no such export")
+        return Kernel.of_export(export, operation)
+
+
+def entry_points(dispatch: Operation) -> Iterator[SymbolRefAttr]:
+    """The kernels that a dispatch may run: one, or several of which the first that fits is run."""
+    points = dispatch.properties.get("entry_points")
+    if isinstance(points, ArrayAttr):
+        yield from cast("ArrayAttr[SymbolRefAttr]", points)
+
+
+def dispatched_values(dispatch: Operation) -> tuple[SSAValue, ...]:
+    """The operands that a dispatch gives its kernel, in the order of the kernel's arguments."""
+    name = "mixed_operands" if dispatch.name == "stream.tensor.dispatch" else "resource_operands"
+    return tuple(cast(tuple[SSAValue, ...], getattr(dispatch, name)))
