@@ -28,12 +28,10 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import ParseError
 
 from .interpreter import run as interpreter
-from .interpreter.compare import Difference, compare
 from .interpreter.machine import Program as _Symbols
 from .interpreter.parameters import Parameter, Parameters, provide_parameters
 from .interpreter.rounding import roughest_types
 from .interpreter.run import InputError
-from .interpreter.values import UnsupportedType, dtype_of, integer_width, is_unsigned
 from .ir.diagnostics import OperationError
 from .ir.text.parser import parse_module
 from .ir.text.printer import print_operation
@@ -49,6 +47,8 @@ from .passes.manager.pass_manager import (
 )
 from .passes.manager.pipeline_text import PipelineError, parse_pipeline
 from .passes.registry import all_passes
+from .runtime.abi.compare import Difference, compare
+from .runtime.abi.values import UnsupportedType, dtype_of, integer_width, is_unsigned
 from .sharding.grid import Grid
 from .tools.diagnostics import (
     Diagnostic,
@@ -61,7 +61,7 @@ from .tools.diagnostics import (
 from .tools.driver import new_context
 
 if TYPE_CHECKING:
-    from .backend.compile import CompiledProgram, DeviceStatistics
+    from .codegen.recording.compile import CompiledProgram, DeviceStatistics
 
 __all__ = [
     "BACKENDS",
@@ -315,7 +315,7 @@ class Program:
     def native(self) -> CompiledProgram:
         """The program as native code for the devices at hand, made when it is first asked for."""
         # Numba takes half a second to import: only for who wants it.
-        from .backend.compile import compile_program
+        from .codegen.recording.compile import compile_program
 
         key = (self.devices, self.guard)
         if key not in self._native:

@@ -10,6 +10,15 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from ..codegen.kernels.expressions import RULES
+from ..codegen.kernels.fusion import captured, plan_block
+from ..codegen.kernels.tosa_expressions import ELEMENTWISE, MOVEMENTS
+from ..codegen.kernels.tosa_kernels import TOSA_KERNELS
+from ..codegen.kernels.writer import BODY_OPERATIONS
+from ..codegen.recording.block_recorder import CONTROL_FLOW
+from ..codegen.recording.host_rules import HOST_RULES
+from ..codegen.recording.stream_rules import DISPATCHES
+from ..codegen.scalar_ops.scalars import is_scalar_operation
 from ..dialects.linalg.structured_view import structured_view
 from ..interpreter.registry import (
     find_brancher,
@@ -17,20 +26,11 @@ from ..interpreter.registry import (
     is_terminator,
     load_own_dialects,
 )
-from ..interpreter.values import element_type
 from ..ir.attribute_access import operation_name
 from ..ir.diagnostics import OperationError, remark
 from ..ir.tensor_types import tensor_shape
-from .block_recorder import CONTROL_FLOW
-from .elements import element_of
-from .expressions import RULES
-from .fusion import captured, plan_block
-from .host_rules import HOST_RULES
-from .scalars import is_scalar_operation
-from .stream_rules import DISPATCHES
-from .tosa_expressions import ELEMENTWISE, MOVEMENTS
-from .tosa_kernels import TOSA_KERNELS
-from .writer import BODY_OPERATIONS
+from ..runtime.abi.elements import element_of
+from ..runtime.abi.values import element_type
 
 CATEGORY = "backend"
 """The category of remarks about native code."""

@@ -14,6 +14,8 @@ from zlib import crc32
 import numpy as np
 from xdsl.ir import Operation
 
+from ..codegen.recording.compile import CompiledProgram
+from ..codegen.recording.tensors import Array
 from ..interpreter.entry_points import argument_types
 from ..interpreter.run import (
     InputError,
@@ -26,16 +28,14 @@ from ..interpreter.run import (
     scattered,
 )
 from ..interpreter.signatures import mismatch_error
-from ..interpreter.values import shape_phrase
 from ..ir.attribute_access import symbol_name
 from ..ir.diagnostics import Note, OperationError
+from ..runtime.abi.elements import integer_element
+from ..runtime.abi.values import shape_phrase
 from ..runtime.collectives import Collective
 from ..runtime.communicator import Communicator, RankError, as_bytes
 from ..sharding.collective_matching import ENDED, CollectiveSignature, DeviceState
 from ..sharding.grid import Grid
-from .compile import CompiledProgram
-from .elements import integer_element
-from .tensors import Array
 
 if TYPE_CHECKING:
     from ..runtime.mpi import MpiCommunicator

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from mesh_opt.backend.elements import F32
+from mesh_opt.runtime.abi.elements import F32
 from mesh_opt.runtime.buffers import Buffer, Storage
 from mesh_opt.runtime.collectives import Collective, Group
 from mesh_opt.runtime.commands import CommandBuffer, Place

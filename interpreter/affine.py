@@ -13,10 +13,10 @@ from xdsl.ir.affine import AffineMap
 
 from ..ir.attribute_access import integer, integers, mixed, operand_groups, required
 from ..ir.diagnostics import OperationError
+from ..runtime.abi.values import Array, Value
 from .loops import check_indices, evaluate
 from .machine import Exit, Frame
 from .registry import Results, Routine, drives, executes, terminates
-from .values import Array, Value
 
 terminates("affine.yield")
 

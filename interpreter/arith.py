@@ -16,10 +16,7 @@ from xdsl.ir import Attribute, Operation
 from ..dialects.arith.flags import rounding_mode, rounds_to_nearest_even
 from ..ir.attribute_access import attribute, integer, operation_name
 from ..ir.diagnostics import OperationError
-from .constants import constant_array
-from .machine import Frame
-from .registry import Results, executes
-from .values import (
+from ..runtime.abi.values import (
     Array,
     Value,
     choose,
@@ -34,6 +31,9 @@ from .values import (
     unsigned,
     wrap,
 )
+from .constants import constant_array
+from .machine import Frame
+from .registry import Results, executes
 
 Binary = Callable[[Array, Array], Array]
 

@@ -10,8 +10,8 @@ from xdsl.ir import Operation
 
 from ..dialects.iree_encoding.interfaces import Tensor
 from ..ir.diagnostics import OperationError
+from ..runtime.abi.values import Array, Value, shape_text
 from .storage import Resource, read_tensor, stored_bytes, write_tensor
-from .values import Array, Value, shape_text
 
 
 class BoundTensor(ABC):

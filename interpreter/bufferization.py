@@ -8,10 +8,10 @@ import numpy as np
 from xdsl.ir import Operation
 
 from ..ir.attribute_access import operand_groups
+from ..runtime.abi.values import Value, undefined
 from .machine import Frame
 from .registry import Results, executes
 from .tensor import filled_shape
-from .values import Value, undefined
 
 
 @executes("bufferization.alloc_tensor")

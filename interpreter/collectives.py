@@ -14,10 +14,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Attribute
 
-from ..sharding.local_shape import default_borders
-from ..sharding.sharding import ReductionKind
-from .arith import float_to_integer, maximum, minimum, to_float, truncated_quotient, wrapped
-from .values import (
+from ..runtime.abi.values import (
     Array,
     dtype_of,
     integer_width,
@@ -27,6 +24,9 @@ from .values import (
     signed,
     unsigned,
 )
+from ..sharding.local_shape import default_borders
+from ..sharding.sharding import ReductionKind
+from .arith import float_to_integer, maximum, minimum, to_float, truncated_quotient, wrapped
 
 
 def pieces(array: Array, axis: int, count: int) -> list[Array]:

@@ -9,9 +9,9 @@ import numpy as np
 from xdsl.ir import Operation
 
 from ..ir.attribute_access import required
+from ..runtime.abi.values import Array, Value, dtype_of
 from .machine import Frame
 from .registry import Results, executes
-from .values import Array, Value, dtype_of
 
 
 def _elementwise(name: str, function: Callable[..., Any]) -> None:

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Operation
 
 from ..dialects.stream.parameters import NamedParameter
 from ..ir.diagnostics import OperationError
-from .values import (
+from ..runtime.abi.values import (
     Array,
     UnsupportedType,
     dtype_of,

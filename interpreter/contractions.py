@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
+from ..runtime.abi.values import Array, integer_width, is_narrow_float, is_unsigned, wrap
 from .loops import Extents, loop_index, run_body
 from .machine import Frame, Plan, Step
-from .values import Array, integer_width, is_narrow_float, is_unsigned, wrap
 
 _SUMS = {
     "arith.addf": "arith.mulf",

@@ -13,10 +13,10 @@ from xdsl.ir import Operation
 
 from ..ir.attribute_access import operand_groups
 from ..ir.diagnostics import OperationError
+from ..runtime.abi.values import Value, reinterpreted, shape_text
 from .machine import Exit, Frame
 from .registry import Results, Routine, drives, executes, terminates
 from .tensor import filled_shape
-from .values import Value, reinterpreted, shape_text
 
 terminates("flow.return")
 

@@ -8,9 +8,9 @@ from xdsl.ir import Operation
 
 from ..ir.attribute_access import symbol
 from ..ir.diagnostics import OperationError
+from ..runtime.abi.values import Value
 from .machine import Exit, Frame
 from .registry import Results, Routine, drives, executes, terminates
-from .values import Value
 
 terminates("func.return")
 

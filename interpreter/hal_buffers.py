@@ -11,10 +11,10 @@ from xdsl.ir import Attribute, Operation
 
 from ..ir.attribute_access import integer, operand_groups, required, text
 from ..ir.diagnostics import OperationError
+from ..runtime.abi.values import Array, Value, element_type, shape_fits, shape_phrase, shape_text
 from .machine import Frame
 from .registry import Results, executes
 from .tensor import filled_shape
-from .values import Array, Value, element_type, shape_fits, shape_phrase, shape_text
 
 
 @dataclass(frozen=True, slots=True, eq=False)

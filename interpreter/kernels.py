@@ -26,13 +26,13 @@ from ..ir.attribute_access import (
     symbol,
 )
 from ..ir.diagnostics import OperationError
+from ..runtime.abi.values import Array, Value, undefined
 from .bindings import ArraySlot, Binding, BoundTensor, ByteSlot, check_stored_shape
 from .devices import place, reach
 from .machine import Exit, Frame
 from .registry import Results, Routine, drives, executes, terminates
 from .storage import Resource, fresh, resource_size
 from .tensor import filled_shape, kept_axes, slice_of
-from .values import Array, Value, undefined
 
 terminates("stream.return")
 

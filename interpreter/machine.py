@@ -17,6 +17,14 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..ir.attribute_access import operation_name, symbol_name
 from ..ir.diagnostics import OperationError
+from ..runtime.abi.values import (
+    UnsupportedType,
+    Value,
+    dtype_of,
+    shape_fits,
+    shape_text,
+    static_shape,
+)
 from ..sharding.grid import Grid
 from .registry import (
     Driver,
@@ -28,7 +36,6 @@ from .registry import (
     is_terminator,
 )
 from .spmd import Rendezvous
-from .values import UnsupportedType, Value, dtype_of, shape_fits, shape_text, static_shape
 
 _ELEMENTWISE = ("arith.", "complex.", "math.")
 """Dialects whose operations on tensors want equal shapes."""

@@ -9,10 +9,10 @@ import numpy as np
 from xdsl.ir import Operation
 
 from ..ir.attribute_access import operation_name
+from ..runtime.abi.values import Array, Value, is_narrow_float, signed, unsigned
 from .arith import rounded, width_of, wrapped
 from .machine import Frame
 from .registry import Results, executes
-from .values import Array, Value, is_narrow_float, signed, unsigned
 
 Unary = Callable[[Array], Array]
 

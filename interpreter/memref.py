@@ -23,12 +23,20 @@ from ..ir.attribute_access import (
     symbol,
 )
 from ..ir.diagnostics import OperationError
+from ..runtime.abi.values import (
+    Array,
+    Value,
+    dtype_of,
+    shape_fits,
+    shape_text,
+    static_shape,
+    undefined,
+)
 from .constants import constant_array
 from .loops import check_indices
 from .machine import Exit, Frame
 from .registry import Results, Routine, drives, executes, terminates
 from .tensor import filled_shape, kept_axes, slice_of
-from .values import Array, Value, dtype_of, shape_fits, shape_text, static_shape, undefined
 
 terminates("memref.alloca_scope.return")
 

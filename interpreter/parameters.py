@@ -27,8 +27,8 @@ from ..dialects.iree_encoding.interfaces import Tensor
 from ..dialects.stream.parameters import NamedParameter
 from ..ir.diagnostics import OperationError
 from ..ir.tensor_types import element_named
+from ..runtime.abi.values import Array, dtype_of, element_type, shape_text, static_shape
 from ..tiling.packed_arrays import from_bytes
-from .values import Array, dtype_of, element_type, shape_text, static_shape
 
 PARAMETERS = frozenset({"flow.parameter.named", "stream.parameter.named"})
 """Attributes that stand for contents, by name."""

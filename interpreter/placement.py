@@ -7,11 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import Attribute
 
+from ..runtime.abi.compare import first_difference
+from ..runtime.abi.values import (
+    Array,
+    element_type,
+    from_integer,
+    integer_width,
+    shape_text,
+    undefined,
+)
 from ..sharding.local_shape import halo, offset_errors, shard_intervals
 from ..sharding.sharding import ReductionKind, Sharding
 from .collectives import reduced
-from .compare import first_difference
-from .values import Array, element_type, from_integer, integer_width, shape_text, undefined
 
 
 def scatter(array: Array, sharding: Sharding, value_type: Attribute) -> list[Array]:

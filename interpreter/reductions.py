@@ -8,10 +8,10 @@ from math import prod
 
 import numpy as np
 
+from ..runtime.abi.values import Array, is_narrow_float
 from .contractions import depends_on, sub_plan
 from .loops import Extents, at_point, loop_index, run_body
 from .machine import Frame, Plan, Step
-from .values import Array, is_narrow_float
 
 ASSOCIATIVE = frozenset(
     {

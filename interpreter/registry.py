@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Block, Operation
 
-from .values import Value
+from ..runtime.abi.values import Value
 
 if TYPE_CHECKING:
     from .machine import Frame

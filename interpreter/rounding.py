@@ -13,11 +13,11 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from ..ir.attribute_access import operation_name
-from .compare import tolerance
+from ..runtime.abi.compare import tolerance
+from ..runtime.abi.values import UnsupportedType, dtype_of
 from .entry_points import result_types
 from .machine import Program
 from .run import called
-from .values import UnsupportedType, dtype_of
 
 Float = np.dtype[Any]
 

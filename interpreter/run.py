@@ -23,18 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..dialects.shard.boundary import Boundary, argument_boundary, result_boundary
 from ..ir.attribute_access import attribute, integers, operation_name, symbol_name
 from ..ir.diagnostics import OperationError
-from ..sharding.collective_matching import COLLECTIVES
-from ..sharding.grid import Grid
-from ..sharding.sharding import Sharding
-from .devices import provide
-from .entry_points import argument_types, passed, result_types
-from .func import run_function
-from .hal_buffers import BufferView
-from .machine import Device, Frame, Program
-from .placement import gather, scatter
-from .registry import load_own_dialects
-from .spmd import Process, run_lockstep
-from .values import (
+from ..runtime.abi.values import (
     Array,
     UnsupportedType,
     Value,
@@ -48,6 +37,17 @@ from .values import (
     static_shape,
     wrap,
 )
+from ..sharding.collective_matching import COLLECTIVES
+from ..sharding.grid import Grid
+from ..sharding.sharding import Sharding
+from .devices import provide
+from .entry_points import argument_types, passed, result_types
+from .func import run_function
+from .hal_buffers import BufferView
+from .machine import Device, Frame, Program
+from .placement import gather, scatter
+from .registry import load_own_dialects
+from .spmd import Process, run_lockstep
 
 load_own_dialects()
 

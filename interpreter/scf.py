@@ -10,11 +10,11 @@ from xdsl.ir import Operation
 
 from ..ir.attribute_access import attribute, flag, integer_list, integers, mixed, operand_groups
 from ..ir.diagnostics import OperationError
+from ..runtime.abi.values import Value
 from .arith import wrapped
 from .machine import Exit, Frame
 from .registry import Routine, drives, terminates
 from .tensor import insert_slice
-from .values import Value
 
 terminates(
     "scf.yield", "scf.condition", "scf.reduce", "scf.reduce.return", "scf.forall.in_parallel"

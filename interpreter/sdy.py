@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
+from ..runtime.abi.values import Value
 from .machine import Exit, Frame
 from .registry import Results, Routine, drives, executes, terminates
-from .values import Value
 
 terminates("sdy.return")
 

@@ -25,6 +25,7 @@ from ..ir.attribute_access import (
     symbol,
 )
 from ..ir.diagnostics import OperationError
+from ..runtime.abi.values import Array, Value, shape_text, undefined
 from ..sharding.collective_matching import RECEIVE, SEND
 from ..sharding.grid import Grid
 from ..sharding.local_shape import interval
@@ -34,7 +35,6 @@ from .machine import Frame
 from .registry import Results, Routine, drives, executes
 from .signatures import collective_signature, message_signature, reduction_kind
 from .spmd import Combine, Receive, Rendezvous, Send
-from .values import Array, Value, shape_text, undefined
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 
 from ..ir.attribute_access import attribute, flag, integer, integers, operation_name
 from ..ir.diagnostics import Note, OperationError
+from ..runtime.abi.values import element_type, static_shape
 from ..sharding.collective_matching import (
     ANY_SIZE,
     CollectiveMismatch,
@@ -21,7 +22,6 @@ from ..sharding.collective_matching import (
     names,
 )
 from ..sharding.sharding import ReductionKind
-from .values import element_type, static_shape
 
 _DIMENSIONS: dict[str, tuple[str, ...]] = {
     "all_gather": ("gather_axis",),

@@ -14,6 +14,7 @@ from typing import Any
 
 from xdsl.ir import Operation
 
+from ..runtime.abi.values import Value
 from ..sharding.collective_matching import (
     ENDED,
     CollectiveMismatch,
@@ -21,7 +22,6 @@ from ..sharding.collective_matching import (
     DeviceState,
 )
 from .signatures import mismatch_error
-from .values import Value
 
 Combine = Callable[[Sequence[Value]], Sequence[Value]]
 """From what the devices of a group bring, in group order, to what each receives."""

@@ -14,13 +14,13 @@ from xdsl.ir import Operation
 from ..ir.attribute_access import attribute, operand_groups, required
 from ..ir.diagnostics import OperationError
 from ..ir.tensor_types import element_named
+from ..runtime.abi.values import Value, dtype_of, element_type
 from ..tiling.packed_arrays import Bytes, from_bytes, to_bytes
 from .constants import constant_array
 from .devices import place, reach
 from .machine import Exit, Frame
 from .registry import Results, Routine, drives, executes, terminates
 from .storage import FRESH_BYTE, Resource, fresh, resource_size
-from .values import Value, dtype_of, element_type
 
 terminates("stream.yield")
 

@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 
 from ..ir.attribute_access import operand_groups, required
 from ..ir.diagnostics import OperationError
+from ..runtime.abi.values import Array, Value, dtype_of, shape_text
 from .constants import constant_array
 from .devices import place, reach
 from .hal_buffers import BufferView
@@ -17,7 +18,6 @@ from .machine import Frame
 from .registry import Results, executes
 from .storage import ranked, read_tensor, stored_bytes, write_tensor
 from .tensor import filled_shape
-from .values import Array, Value, dtype_of, shape_text
 
 
 @executes("stream.tensor.import")

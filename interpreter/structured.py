@@ -23,6 +23,7 @@ from xdsl.ir.affine import AffineMap
 
 from ..dialects.linalg.structured_view import StructuredView
 from ..ir.diagnostics import OperationError
+from ..runtime.abi.values import Array, Value
 from .contractions import contract, find_contraction
 from .loops import (
     Extents,
@@ -37,7 +38,6 @@ from .loops import (
 from .machine import Exit, Frame, Plan
 from .reductions import find_reductions, reduce_by_halves
 from .registry import Routine
-from .values import Array, Value
 
 
 def run_structured(nest: StructuredView, operands: Sequence[Value], frame: Frame) -> Routine:

@@ -19,10 +19,7 @@ from ..ir.attribute_access import (
     operand_groups,
 )
 from ..ir.diagnostics import OperationError
-from .loops import check_indices, is_pointwise, loop_index, run_body
-from .machine import Exit, Frame
-from .registry import Results, Routine, drives, executes, terminates
-from .values import (
+from ..runtime.abi.values import (
     Array,
     Value,
     dtype_of,
@@ -31,6 +28,9 @@ from .values import (
     static_shape,
     undefined,
 )
+from .loops import check_indices, is_pointwise, loop_index, run_body
+from .machine import Exit, Frame
+from .registry import Results, Routine, drives, executes, terminates
 
 terminates("tensor.yield")
 

@@ -15,20 +15,7 @@ from xdsl.ir import Attribute, Operation
 
 from ..ir.attribute_access import attribute, flag, integer, operation_name, text
 from ..ir.diagnostics import OperationError
-from .arith import (
-    maximum,
-    minimum,
-    rounded,
-    to_float,
-    truncated_quotient,
-    width_of,
-    wrapped,
-)
-from .constants import constant_array
-from .machine import Exit, Frame
-from .math_functions import UNARY, apply_float
-from .registry import Results, Routine, drives, executes, terminates
-from .values import (
+from ..runtime.abi.values import (
     Array,
     Value,
     choose,
@@ -42,6 +29,19 @@ from .values import (
     unsigned,
     wrap,
 )
+from .arith import (
+    maximum,
+    minimum,
+    rounded,
+    to_float,
+    truncated_quotient,
+    width_of,
+    wrapped,
+)
+from .constants import constant_array
+from .machine import Exit, Frame
+from .math_functions import UNARY, apply_float
+from .registry import Results, Routine, drives, executes, terminates
 
 terminates("tosa.yield")
 

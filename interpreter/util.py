@@ -13,11 +13,11 @@ from xdsl.ir import Operation
 
 from ..ir.attribute_access import attribute, operation_name, required, symbol
 from ..ir.diagnostics import OperationError
+from ..runtime.abi.values import Value, dtype_of, holds_numbers, static_shape, undefined
 from .constants import constant_array
 from .func import call
 from .machine import Frame
 from .registry import Results, Routine, drives, executes, terminates
-from .values import Value, dtype_of, holds_numbers, static_shape, undefined
 
 terminates("util.return")
 

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation
 
-from ..interpreter.values import Value
+from ..runtime.abi.values import Value
 from .diagnostics import OperationError
 
 _SHAPED = (TensorType, UnrankedTensorType, VectorType, MemRefType, UnrankedMemRefType)

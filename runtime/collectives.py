@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ..backend.elements import Element
 from ..sharding.collective_matching import CollectiveSignature
 from ..sharding.grid import Grid
 from ..sharding.local_shape import interval
 from ..sharding.sharding import ReductionKind
+from .abi.elements import Element
 
 Shape = tuple[int, ...]
 

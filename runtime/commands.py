@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..backend.kernel_cache import Native
+from ..codegen.cache import Native
 from ..sharding.collective_matching import DeviceState
 from .arena import Lifetime, place
 from .buffers import Buffer, Bytes, Storage, allocate

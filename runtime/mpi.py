@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from mpi4py import MPI
 
-from ..backend.reductions import reduction_kernel
+from ..codegen.kernels.reductions import reduction_kernel
 from ..sharding.collective_matching import (
     ENDED,
     CollectiveMismatch,

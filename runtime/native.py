@@ -21,7 +21,7 @@ from typing import Any
 import numba
 from numba import types
 
-from ..backend.kernel_cache import Native, compile_native
+from ..codegen.cache import Native, compile_native
 from .intrinsics import (
     atomic_add,
     atomic_load,

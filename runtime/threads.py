@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..backend.reductions import reduction_kernel
+from ..codegen.kernels.reductions import reduction_kernel
 from ..sharding.collective_matching import ENDED, CollectiveMismatch, DeviceState
 from .buffers import Buffer, Bytes, Storage
 from .collectives import Collective, Group, around, shard_range

@@ -17,9 +17,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ..interpreter.values import Array
 from ..ir.nesting_limits import exceeds_memory
 from ..ir.usage_error import UsageError
+from ..runtime.abi.values import Array
 from .value_text import MAXIMAL_RANK
 
 _LONGEST_HEADER = 1 << 16

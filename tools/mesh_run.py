@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from ..api import Function, Program
     from ..interpreter.parameters import Parameters
-    from ..interpreter.values import Array
     from ..ir.text.source import Source
+    from ..runtime.abi.values import Array
     from ..sharding.grid import Grid
     from .diagnostics import Diagnostic
 
@@ -56,7 +56,7 @@ def main_console() -> None:
 
 def _describe(problem: Exception) -> str:
     from ..api import CompilationError, ExecutionError, InputError
-    from ..interpreter.values import UnsupportedType
+    from ..runtime.abi.values import UnsupportedType
 
     if isinstance(problem, CompilationError | ExecutionError):
         return f"{problem}\n"
@@ -285,7 +285,7 @@ def _write_statistics(program: Program, stdout: TextIO) -> None:
 def _compare_expected(
     function: Function, results: Sequence[Array], options: RunOptions, stdout: TextIO
 ) -> bool:
-    from ..interpreter.compare import compare
+    from ..runtime.abi.compare import compare
     from .run_files import EXPECTED, read_values
     from .value_text import format_array
 
@@ -327,8 +327,8 @@ def _check(
     stdout: TextIO,
 ) -> bool:
     """Compare with what the reference interpreter made of the program before partitioning."""
-    from ..interpreter.compare import compare, tolerance
-    from ..interpreter.values import count_undefined, is_number
+    from ..runtime.abi.compare import compare, tolerance
+    from ..runtime.abi.values import count_undefined, is_number
 
     agrees = True
     for index, (actual, wanted, through) in enumerate(

@@ -21,9 +21,9 @@ from typing import Any, cast
 import numpy as np
 
 from ..interpreter.parameters import Deferred, Parameter
-from ..interpreter.values import FLOAT_TYPES
 from ..ir.nesting_limits import exceeds_memory
 from ..ir.usage_error import UsageError
+from ..runtime.abi.values import FLOAT_TYPES
 from .array_files import FileProblem, StoredArray, archived_arrays, file_size, read_part
 
 Read = Iterator[tuple[str, Parameter]]

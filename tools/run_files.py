@@ -13,7 +13,9 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute
 
 from ..interpreter.run import InputError, check_kind
-from ..interpreter.values import (
+from ..ir.nesting_limits import exceeds_memory
+from ..ir.usage_error import UsageError
+from ..runtime.abi.values import (
     Array,
     dtype_of,
     element_type,
@@ -22,8 +24,6 @@ from ..interpreter.values import (
     static_shape,
     wrap,
 )
-from ..ir.nesting_limits import exceeds_memory
-from ..ir.usage_error import UsageError
 from .array_files import (
     FileProblem,
     StoredArray,

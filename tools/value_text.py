@@ -15,7 +15,8 @@ import numpy as np
 from xdsl.dialects.builtin import ComplexType, IndexType, ShapedType
 from xdsl.ir import Attribute
 
-from ..interpreter.values import (
+from ..ir.nesting_limits import exceeds_memory
+from ..runtime.abi.values import (
     Array,
     dtype_of,
     element_type,
@@ -27,7 +28,6 @@ from ..interpreter.values import (
     shape_phrase,
     static_shape,
 )
-from ..ir.nesting_limits import exceeds_memory
 
 MAXIMAL_RANK = 64
 """Dimensions of a NumPy array."""

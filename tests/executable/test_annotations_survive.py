@@ -18,8 +18,8 @@ from mesh_opt.interpreter.run import (
     run,
     run_partitioned,
 )
-from mesh_opt.interpreter.values import dtype_of
 from mesh_opt.passes.registry import all_passes
+from mesh_opt.runtime.abi.values import dtype_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
 from xdsl.ir import Attribute

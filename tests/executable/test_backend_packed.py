@@ -8,10 +8,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 from mesh_opt import api
-from mesh_opt.backend.compile import compile_program
-from mesh_opt.backend.elements import element_by_name
-from mesh_opt.backend.tile_microkernels import PackedTile, blocks
+from mesh_opt.codegen.microkernels.mmt4d import PackedTile, blocks
+from mesh_opt.codegen.recording.compile import compile_program
 from mesh_opt.ir.diagnostics import remarks_to
+from mesh_opt.runtime.abi.elements import element_by_name
 
 DTYPES = {
     "f64": np.float64,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from backend_checks import check, function
-from mesh_opt.backend import block_recorder
+from mesh_opt.codegen.recording import block_recorder
 
 
 def matmul(left: str, result: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from hypothesis import HealthCheck, given, settings
-from mesh_opt.backend.compile import compile_program
+from mesh_opt.codegen.recording.compile import compile_program
 from mesh_opt.interpreter.run import run
 from mesh_opt.passes.registry import all_passes
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mesh_opt import api
-from mesh_opt.backend.compile import CompiledProgram, compile_program
+from mesh_opt.codegen.recording.compile import CompiledProgram, compile_program
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import argument_types, find_function, public_functions, run
-from mesh_opt.interpreter.values import dtype_of
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.data_tile import DataTilePass
+from mesh_opt.runtime.abi.values import dtype_of
 from mesh_opt.tools.mesh_run import main
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, ShapedType

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mesh_opt import api
-from mesh_opt.backend.compile import compile_program
-from mesh_opt.interpreter.compare import compare
-from mesh_opt.interpreter.values import dtype_of, static_shape
+from mesh_opt.codegen.recording.compile import compile_program
+from mesh_opt.runtime.abi.compare import compare
+from mesh_opt.runtime.abi.values import dtype_of, static_shape
 
 CASES = Path(__file__).parents[1] / "cases"
 MEANINGLESS = {"70_axis_out_of_range"}

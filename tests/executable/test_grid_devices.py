@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mesh_opt.backend.compile import compile_program
+from mesh_opt.codegen.recording.compile import compile_program
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import (
@@ -22,12 +22,12 @@ from mesh_opt.interpreter.run import (
     run,
     run_partitioned,
 )
-from mesh_opt.interpreter.values import Array, dtype_of
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.printer import print_operation
 from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.compile import CompilePass
+from mesh_opt.runtime.abi.values import Array, dtype_of
 from mesh_opt.tools.mesh_run import main
 from process_programs import TARGETS, defined, listed, on_devices, random_program
 from xdsl.context import Context

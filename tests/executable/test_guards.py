@@ -7,9 +7,9 @@ from io import StringIO
 import numpy as np
 import pytest
 from mesh_opt.api import compile
-from mesh_opt.backend import stream_rules
-from mesh_opt.backend.compile import GUARD_VARIABLE, compile_program
-from mesh_opt.backend.device_bytes import DeviceBytes, allocate
+from mesh_opt.codegen.recording import stream_rules
+from mesh_opt.codegen.recording.compile import GUARD_VARIABLE, compile_program
+from mesh_opt.codegen.recording.device_bytes import DeviceBytes, allocate
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.runtime.buffers import Buffer
 from mesh_opt.runtime.commands import CommandBuffer

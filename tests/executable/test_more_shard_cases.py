@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mesh_opt import api
-from mesh_opt.interpreter.compare import compare
-from mesh_opt.interpreter.values import dtype_of, static_shape
+from mesh_opt.runtime.abi.compare import compare
+from mesh_opt.runtime.abi.values import dtype_of, static_shape
 
 FILES = sorted((Path(__file__).parents[1] / "cases" / "shard_more").glob("*.mlir"))
 PROGRAMS = [

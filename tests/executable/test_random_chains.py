@@ -10,14 +10,14 @@ import os
 import numpy as np
 import pytest
 from device_chains import random_chain
-from mesh_opt.backend.compile import compile_program
-from mesh_opt.interpreter.compare import compare
+from mesh_opt.codegen.recording.compile import compile_program
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
-from mesh_opt.interpreter.values import dtype_of
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.data_tile import DataTilePass
+from mesh_opt.runtime.abi.compare import compare
+from mesh_opt.runtime.abi.values import dtype_of
 from mesh_opt.tools.driver import new_context
 
 COUNT = int(os.environ.get("MESH_OPT_RANDOM_CHAINS", "50"))

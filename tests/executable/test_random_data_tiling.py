@@ -14,10 +14,10 @@ import pytest
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
-from mesh_opt.interpreter.values import dtype_of
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.data_tile import DataTilePass
+from mesh_opt.runtime.abi.values import dtype_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 

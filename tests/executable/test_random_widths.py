@@ -11,15 +11,15 @@ import os
 
 import numpy as np
 import pytest
-from mesh_opt.backend.compile import compile_program
+from mesh_opt.codegen.recording.compile import compile_program
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
-from mesh_opt.interpreter.values import dtype_of, integer_width
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.data_tile import DataTilePass
 from mesh_opt.passes.stream.encode_host_tensors import EncodeHostTensorsPass
+from mesh_opt.runtime.abi.values import dtype_of, integer_width
 from mesh_opt.tools.driver import new_context
 from stream_width_programs import StreamWidthProgram
 from width_programs import DYNAMIC_SIZE, WidthProgram

@@ -16,10 +16,10 @@ from mesh_opt.interpreter.run import (
     run,
     run_partitioned,
 )
-from mesh_opt.interpreter.values import dtype_of
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.registry import all_passes
+from mesh_opt.runtime.abi.values import dtype_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, ShapedType
 from xdsl.ir import Attribute

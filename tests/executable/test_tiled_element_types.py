@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mesh_opt.api import compile
-from mesh_opt.interpreter.values import dtype_of, integer_width
+from mesh_opt.runtime.abi.values import dtype_of, integer_width
 
 TYPES = [
     ("i1", "i1"),

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from mesh_opt import api
 from mesh_opt.interpreter.run import run, run_partitioned
-from mesh_opt.interpreter.values import Array
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.registry import all_passes
 from mesh_opt.passes.sharding.shard_partition import ShardPartitionPass
 from mesh_opt.passes.sharding.sharding_propagation import ShardingPropagationPass
+from mesh_opt.runtime.abi.values import Array
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.tools.driver import new_context
 from xdsl.dialects.builtin import ModuleOp

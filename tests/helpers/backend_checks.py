@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from mesh_opt import api
-from mesh_opt.backend.compile import compile_program
-from mesh_opt.interpreter.compare import compare
-from mesh_opt.interpreter.values import dtype_of, is_float_dtype, static_shape
+from mesh_opt.codegen.recording.compile import compile_program
 from mesh_opt.ir.diagnostics import remarks_to
+from mesh_opt.runtime.abi.compare import compare
+from mesh_opt.runtime.abi.values import dtype_of, is_float_dtype, static_shape
 
 
 def function(types: list[str], result: str, body: str) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from mesh_opt.backend.elements import BF16, F16, F32, F64, I1, I64, Element, integer_element
 from mesh_opt.interpreter import collectives as reference
+from mesh_opt.runtime.abi.elements import BF16, F16, F32, F64, I1, I64, Element, integer_element
 from mesh_opt.runtime.collectives import Collective, Group, group_of, result_shape
 from mesh_opt.runtime.communicator import Communicator
 from mesh_opt.sharding.grid import Grid

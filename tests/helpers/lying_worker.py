@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from lying_operations import program
-from mesh_opt.backend.compile import compile_program
+from mesh_opt.codegen.recording.compile import compile_program
 from mesh_opt.interpreter.run import run
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.parser import parse_module

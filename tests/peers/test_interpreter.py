@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from mesh_opt.interpreter.compare import compare
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import argument_types, find_function, public_functions, run
-from mesh_opt.interpreter.values import is_number
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.printer import print_operation
 from mesh_opt.ir.text.source import Source
+from mesh_opt.runtime.abi.compare import compare
+from mesh_opt.runtime.abi.values import is_number
 from mesh_opt.tools.driver import new_context
 from mesh_opt.tools.run_files import random_inputs
 from xdsl.dialects.builtin import ShapedType

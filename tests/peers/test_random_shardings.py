@@ -11,9 +11,9 @@ import pytest
 from mesh_opt.benchmarks.collective_bytes import collective_bytes
 from mesh_opt.benchmarks.sharding_choices import PASSES
 from mesh_opt.interpreter.run import argument_types, functions, run, run_partitioned
-from mesh_opt.interpreter.values import static_shape
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
+from mesh_opt.runtime.abi.values import static_shape
 from mesh_opt.tools.driver import new_context
 from xdsl.dialects.builtin import ModuleOp
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mesh_opt.api import Program, compile
-from mesh_opt.backend import kernel_cache
-from mesh_opt.backend.compile import compile_program
+from mesh_opt.codegen import cache as kernel_cache
+from mesh_opt.codegen.recording.compile import compile_program
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import Builtin
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FunctionType
 
 import pytest
-from mesh_opt.backend import kernel_cache
+from mesh_opt.codegen import cache as kernel_cache
 from numba import types
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 
 import pytest
-from mesh_opt.interpreter.values import element_type as element_of_values
 from mesh_opt.ir.attribute_access import element_type, symbol_name
+from mesh_opt.runtime.abi.values import element_type as element_of_values
 from mesh_opt.tools.mesh_opt import main
 from xdsl.dialects.builtin import (
     ComplexType,

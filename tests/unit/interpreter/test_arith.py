@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mesh_opt.interpreter.arith import to_float
 from mesh_opt.interpreter.run import run
-from mesh_opt.interpreter.values import from_integer, signed
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
+from mesh_opt.runtime.abi.values import from_integer, signed
 from mesh_opt.tools.driver import new_context
 from xdsl.dialects.builtin import IntegerType
 
@@ -223,7 +223,7 @@ def test_rounding_twice_would_be_wrong() -> None:
 @pytest.mark.parametrize("kind", ["f16", "bf16", "f32", "f64", "f8E4M3FN"])
 @pytest.mark.parametrize("name", ["addf", "subf", "mulf", "divf", "maximumf", "minimumf"])
 def test_float_operations_round_in_their_type(name: str, kind: str) -> None:
-    from mesh_opt.interpreter.values import FLOAT_TYPES
+    from mesh_opt.runtime.abi.values import FLOAT_TYPES
 
     dtype = FLOAT_TYPES[kind]
     generator = np.random.default_rng(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mesh_opt.api import compile
-from mesh_opt.interpreter.compare import compare, tolerance
+from mesh_opt.runtime.abi.compare import compare, tolerance
 
 
 def rounding(text: str) -> list[str | None]:

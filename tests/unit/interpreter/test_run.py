@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mesh_opt.interpreter.compare import compare, first_difference
 from mesh_opt.interpreter.run import InputError, public_functions, run, run_partitioned
-from mesh_opt.interpreter.values import undefined
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
+from mesh_opt.runtime.abi.compare import compare, first_difference
+from mesh_opt.runtime.abi.values import undefined
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.tools.driver import new_context
 from xdsl.dialects.builtin import f32

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mesh_opt.interpreter.values import (
+from mesh_opt.runtime.abi.values import (
     UnsupportedType,
     count_undefined,
     dtype_of,

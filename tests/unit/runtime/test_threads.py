@@ -9,9 +9,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from mesh_opt import api
-from mesh_opt.backend.compile import compile_program
-from mesh_opt.backend.elements import F32
+from mesh_opt.codegen.recording.compile import compile_program
 from mesh_opt.ir.diagnostics import OperationError
+from mesh_opt.runtime.abi.elements import F32
 from mesh_opt.runtime.collectives import Collective
 from mesh_opt.runtime.communicator import Communicator
 from mesh_opt.runtime.threads import ThreadGroup

@@ -6,7 +6,7 @@ import io
 
 import numpy as np
 import pytest
-from mesh_opt.interpreter.compare import compare
+from mesh_opt.runtime.abi.compare import compare
 from mesh_opt.tools import mesh_run
 from mesh_opt.tools.mesh_opt import main
 

@@ -1,0 +1,1 @@
+"""Which loops a kernel consists of."""

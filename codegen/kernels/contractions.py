@@ -1,0 +1,340 @@
+"""Large matrix products: pack operands into panels, then multiply tile by tile.
+
+Every contraction of two operands is a matrix product whose rows, columns and depth are groups of
+loops (`b x s x k` times `k x n` has the rows `b, s`). Three kernels do it: one packs the left
+operand into panels of a tile's rows, one the right operand into panels of its columns, and one
+multiplies panels in registers. They run for one section of the product after another, so that
+panels of one section at a time need memory: of some matrices of a batch, or of some columns.
+Packing converts, so `f16` and `bf16` operands are multiplied in `f32`. Anything else, and what is
+small, is a plain loop nest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+
+from ...dialects.linalg.structured_view import IteratorType, StructuredView
+from ...runtime.abi.elements import F32, F64, Element, element_by_name
+from ..microkernels.products import tile_of
+from .ast_builder import Code, Term
+from .expressions import write_element
+from .kernel_text import Bound, KernelText, Panels, Portion, TileCount
+from .loop_nests import loop_sizes
+from .writer import Indices, KernelWriter
+
+SMALLEST_PRODUCT = 1 << 19
+"""Multiplications below which packing costs more than it gains."""
+
+ROW_BLOCK = 16
+"""Row panels of one tile of work: with a depth of 1024 they fit the second-level cache."""
+
+COLUMN_BLOCK = 4
+"""Column panels of one tile of work: enough of them for several threads in each section."""
+
+SECTION_COLUMNS = 16
+"""Column panels that are packed at a time at most: with a depth of 1024 floats, 2 MiB."""
+
+FIRST_PANEL, PANEL_COUNT = Portion("first panel"), Portion("panels")
+"""What a kernel packs: panels of all matrices of the batch, one after the other."""
+
+FIRST_BATCH, BATCHES = Portion("first batch"), Portion("batches")
+FIRST_COLUMN, COLUMNS = Portion("first column panel"), Portion("column panels")
+"""What a kernel multiplies."""
+
+SCRATCH_SCOPE = 3
+"""The alias scope of the finished tile: after those of the result and the two operands."""
+
+Loops = tuple[int, ...]
+
+Run = tuple[KernelText, dict[Portion, int]]
+"""A kernel, and the part of the work that it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """The loops of a product by their part in it, and the type that sums are kept in."""
+
+    view: StructuredView
+    batch: tuple[int, ...]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    depth: tuple[int, ...]
+    element: Element
+
+    def sizes(self, loops: Sequence[int]) -> tuple[int, int, int, int]:
+        """Batch, rows, columns and depth for the sizes of all loops."""
+        groups = (self.batch, self.rows, self.columns, self.depth)
+        batch, rows, columns, depth = (prod(loops[loop] for loop in group) for group in groups)
+        return batch, rows, columns, depth
+
+
+def contraction_of(
+    view: StructuredView, element_of: Callable[[SSAValue], Element]
+) -> Contraction | None:
+    """A structured operation as a matrix product in `f32` or `f64`, if it is one."""
+    if len(view.inputs) != 2 or len(view.outputs) != 1:
+        return None
+    element = element_of(view.outputs[0])
+    if element not in (F32, F64) or not _is_product_sum(view.body):
+        return None
+    uses = [_loops_of(each) for each in view.maps]
+    if any(each is None for each in uses):
+        return None
+    left, right, result = (frozenset(each or ()) for each in uses)
+    groups: dict[tuple[bool, bool, bool], list[int]] = {}
+    for loop, iterator in enumerate(view.iterators):
+        is_parallel = iterator is IteratorType.PARALLEL
+        kind = (loop in left, loop in right, loop in result)
+        if is_parallel != kind[2]:
+            return None
+        groups.setdefault(kind, []).append(loop)
+    batch, rows, columns, depth = (
+        tuple(groups.pop(kind, ()))
+        for kind in (
+            (True, True, True),
+            (True, False, True),
+            (False, True, True),
+            (True, True, False),
+        )
+    )
+    if groups or not (rows and columns and depth):
+        return None
+    return Contraction(view, batch, rows, columns, depth, element)
+
+
+def _loops_of(affine_map: AffineMap) -> list[int] | None:
+    """The loops of a map whose results are different loops."""
+    loops = [each.position for each in affine_map.results if isinstance(each, AffineDimExpr)]
+    complete = len(loops) == len(affine_map.results) and len(set(loops)) == len(loops)
+    return loops if complete else None
+
+
+def _is_product_sum(body: Block) -> bool:
+    """Whether a body is `out + left * right`, up to widening of `left` and `right`."""
+    last = body.last_op
+    if last is None or len(body.args) != 3:
+        return False
+    total = last.operands[0].owner
+    if not isinstance(total, Operation) or total.name != "arith.addf":
+        return False
+    others = [each for each in total.operands if each is not body.args[2]]
+    if len(others) != 1:
+        return False
+    product = others[0].owner
+    if not isinstance(product, Operation) or product.name != "arith.mulf":
+        return False
+    factors = [_unwidened(each) for each in product.operands]
+    count = sum(1 for _ in body.ops)
+    widened = sum(a is not b for a, b in zip(factors, product.operands, strict=True))
+    is_ordered = set(factors) == {body.args[0], body.args[1]}
+    return is_ordered and count == 3 + widened
+
+
+def _unwidened(value: SSAValue) -> SSAValue:
+    owner = value.owner
+    if isinstance(owner, Operation) and owner.name == "arith.extf":
+        return owner.operands[0]
+    return value
+
+
+class PackedProduct:
+    """The three kernels of a contraction: `left`, `right` and `multiply`."""
+
+    def __init__(self, contraction: Contraction, is_inline: Callable[[SSAValue], bool]) -> None:
+        self.contraction = contraction
+        self.tile = tile_of(contraction.element)
+        self.panels = (Panels("left"), Panels("right"))
+        self._is_inline = is_inline
+        left, right = contraction.view.inputs
+        self.left = self._pack(0, left, contraction.rows, self.tile.rows)
+        self.right = self._pack(1, right, contraction.columns, self.tile.columns)
+        self.multiply = self._multiply()
+
+    def panel_sizes(self, loops: Sequence[int]) -> tuple[int, int]:
+        """The elements of the packed operands of a section, for the sizes of all loops."""
+        depth = self.contraction.sizes(loops)[-1]
+        _, row_panels, _ = self._panels(loops)
+        batches, columns = self._section(loops)
+        return (
+            batches * row_panels * depth * self.tile.rows,
+            batches * columns * depth * self.tile.columns,
+        )
+
+    def runs(self, loops: Sequence[int]) -> Iterator[Run]:
+        """What to run one after the other for the sizes of all loops."""
+        batch, row_panels, column_panels = self._panels(loops)
+        batches, columns = self._section(loops)
+        for first_batch in range(0, batch, batches):
+            count = min(batches, batch - first_batch)
+            left = {FIRST_PANEL: first_batch * row_panels, PANEL_COUNT: count * row_panels}
+            yield self.left, left
+            for first in range(0, column_panels, columns):
+                width = min(columns, column_panels - first)
+                start = first_batch * column_panels + first
+                yield self.right, {FIRST_PANEL: start, PANEL_COUNT: count * width}
+                part = {FIRST_BATCH: first_batch, BATCHES: count}
+                yield self.multiply, {**part, FIRST_COLUMN: first, COLUMNS: width}
+
+    def _panels(self, loops: Sequence[int]) -> tuple[int, int, int]:
+        """Matrices of the batch, and the panels of the rows and of the columns of each."""
+        batch, rows, columns, _ = self.contraction.sizes(loops)
+        return batch, -(-rows // self.tile.rows), -(-columns // self.tile.columns)
+
+    def _section(self, loops: Sequence[int]) -> tuple[int, int]:
+        """How many matrices, and how many column panels of each, are packed at a time.
+
+        At most half of the product, so that panels are smaller than what they are made of. Of
+        several matrices all columns are: their panels lie one after the other.
+        """
+        batch, _, columns = self._panels(loops)
+        if batch > 1:
+            return -(-batch // 2), columns
+        return 1, min(SECTION_COLUMNS, -(-columns // 2))
+
+    def _writer(self, result: Bound) -> KernelWriter:
+        operation = self.contraction.view.operation
+        return KernelWriter(operation, (result,), self._is_inline, write_element)
+
+    def _pack(self, position: int, operand: SSAValue, group: Loops, width: int) -> KernelText:
+        """Write panels of an operand, `panel x depth x width`, with zeros at the end."""
+        contraction, panels = self.contraction, self.panels[position]
+        writer = self._writer(panels)
+        code = writer.code
+        sizes = loop_sizes(writer, contraction.view)
+        count = code.product([sizes[loop] for loop in group])
+        depth = code.product([sizes[loop] for loop in contraction.depth])
+        panel_count = code.ceiling_divide(count, width)
+        first, packed = (writer.constant(each) for each in (FIRST_PANEL, PANEL_COUNT))
+        affine_map = contraction.view.maps[position]
+        base = writer.address(panels)
+
+        def store(start: Term, step: Term, lane: Term, value: Term) -> None:
+            place = code.add(start, code.add(code.multiply(step, width), lane))
+            code.run(f"store_{contraction.element.name}_0", base, place, value)
+
+        def element(batch: Term, across: Term, step: Term) -> Term:
+            point: list[Term] = [0] * len(sizes)
+            parts = ((contraction.batch, batch), (group, across), (contraction.depth, step))
+            for loops, index in parts:
+                set_loops(code, point, loops, sizes, index)
+            value = writer.element(operand, writer.apply_map(affine_map, tuple(point)))
+            source = element_by_name(writer.element_of(operand).register)
+            if source == contraction.element:
+                return value
+            return code.call(f"convertf_{source.name}_{contraction.element.name}", value)
+
+        with code.loop("first", "last") as work:
+            number = code.add(first, work)
+            batch = code.floor_divide(number, panel_count)
+            across = code.multiply(code.modulo(number, panel_count), width)
+            start = code.multiply(work, code.multiply(depth, width))
+            lanes = code.minimum(code.subtract(count, across), width)
+            # What moves along memory goes innermost.
+            last = affine_map.results[-1]
+            if isinstance(last, AffineDimExpr) and last.position in group:
+                with code.loop(0, depth) as step, code.loop(0, lanes) as lane:
+                    value = element(batch, code.add(across, lane), step)
+                    store(start, step, lane, value)
+            else:
+                with code.loop(0, lanes) as lane, code.loop(0, depth) as step:
+                    value = element(batch, code.add(across, lane), step)
+                    store(start, step, lane, value)
+            zero = code.float_constant(0.0, contraction.element.name)
+            with code.loop(0, depth) as step, code.loop(lanes, width) as lane:
+                store(start, step, lane, zero)
+        return writer.finish(TileCount((((packed,), 1),)))
+
+    def _multiply(self) -> KernelText:
+        contraction, tile = self.contraction, self.tile
+        writer = self._writer(contraction.view.operation.results[0])
+        code = writer.code
+        name, item = contraction.element.name, contraction.element.storage_bytes
+        left, right = (writer.address(each) for each in self.panels)
+        scratch = code.load(f"scratch_{name}_{tile.rows * tile.columns}")
+        sizes = loop_sizes(writer, contraction.view)
+        rows, columns, depth = (
+            code.product([sizes[loop] for loop in group])
+            for group in (contraction.rows, contraction.columns, contraction.depth)
+        )
+        batches, first_batch, column_panels, start = (
+            writer.constant(each) for each in (BATCHES, FIRST_BATCH, COLUMNS, FIRST_COLUMN)
+        )
+        row_panels = code.ceiling_divide(rows, tile.rows)
+        row_blocks = code.ceiling_divide(rows, tile.rows * ROW_BLOCK)
+        column_blocks = code.ceiling_divide(column_panels, COLUMN_BLOCK)
+
+        def panel(base: Term, batch: Term, panels: Term, number: Term, width: int) -> Term:
+            position = code.add(code.multiply(batch, panels), number)
+            return code.add(base, code.multiply(position, code.multiply(depth, width * item)))
+
+        with code.loop("first", "last") as work:
+            block = code.floor_divide(work, column_blocks)
+            batch = code.floor_divide(block, row_blocks)
+            first_row = code.multiply(code.modulo(block, row_blocks), ROW_BLOCK)
+            first_column = code.multiply(code.modulo(work, column_blocks), COLUMN_BLOCK)
+            last_row = code.minimum(code.add(first_row, ROW_BLOCK), row_panels)
+            last_column = code.minimum(code.add(first_column, COLUMN_BLOCK), column_panels)
+            with (
+                code.loop(first_column, last_column) as column,
+                code.loop(first_row, last_row) as row,
+            ):
+                left_panel = panel(left, batch, row_panels, row, tile.rows)
+                right_panel = panel(right, batch, column_panels, column, tile.columns)
+                primitive = f"microkernel_{name}_{tile.rows}_{tile.columns}"
+                code.run(primitive, left_panel, right_panel, scratch, depth)
+                across = code.multiply(code.add(start, column), tile.columns)
+                corner = (code.multiply(row, tile.rows), across)
+                matrix = code.add(first_batch, batch)
+                self._store(writer, sizes, scratch, matrix, corner, (rows, columns))
+        row_sizes = tuple(sizes[loop] for loop in contraction.rows)
+        factors = (
+            ((batches,), 1),
+            (row_sizes, tile.rows * ROW_BLOCK),
+            ((column_panels,), COLUMN_BLOCK),
+        )
+        return writer.finish(TileCount(factors))
+
+    def _store(
+        self,
+        writer: KernelWriter,
+        sizes: Indices,
+        scratch: Term,
+        batch: Term,
+        corner: tuple[Term, Term],
+        extent: tuple[Term, Term],
+    ) -> None:
+        """Add a finished tile to the initial values, as far as it lies in the result."""
+        contraction, tile, code = self.contraction, self.tile, writer.code
+        view = contraction.view
+        output, result = view.outputs[0], view.operation.results[0]
+        name = contraction.element.name
+        height = code.minimum(code.subtract(extent[0], corner[0]), tile.rows)
+        width = code.minimum(code.subtract(extent[1], corner[1]), tile.columns)
+        point: list[Term] = [0] * len(sizes)
+        set_loops(code, point, contraction.batch, sizes, batch)
+        with code.loop(0, height) as i:
+            set_loops(code, point, contraction.rows, sizes, code.add(corner[0], i))
+            start = code.multiply(i, tile.columns)
+            with code.loop(0, width) as j:
+                set_loops(code, point, contraction.columns, sizes, code.add(corner[1], j))
+                indices = writer.apply_map(view.output_maps[0], tuple(point))
+                total = code.load(f"load_{name}_{SCRATCH_SCOPE}", scratch, code.add(start, j))
+                initial = writer.element(output, indices)
+                total = code.call(f"sumf_{name}", initial, total)
+                writer.store(result, code.linear(indices, writer.shape(result)), total)
+
+
+def set_loops(
+    code: Code, point: list[Term], loops: Loops, sizes: Sequence[Term], index: Term
+) -> None:
+    """Set a group of loops from their common row-major index."""
+    for loop in reversed(loops[1:]):
+        point[loop] = code.modulo(index, sizes[loop])
+        index = code.floor_divide(index, sizes[loop])
+    if loops:
+        point[loops[0]] = index

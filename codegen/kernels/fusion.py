@@ -1,0 +1,427 @@
+"""Which tensors a block stores, and which are computed on the way inside another's kernel.
+
+One walk from the last operation to the first. Each tensor collects demands: who reads it, and how
+often. A tensor is computed on the way if all its readers are one kernel and no element would be
+computed twice; tensors that only rearrange others are computed wherever they are read. What may
+fail while it runs is only computed where all of its elements are, also if nobody reads it, and
+before anything else may be refused: the first error counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import AnyFloat, TensorType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from ...backend.index_ranges import unproven
+from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ...ir.attribute_access import integers, operand_groups
+from ...ir.diagnostics import OperationError
+from ...runtime.abi.elements import element_of
+from ...runtime.abi.values import element_type
+from ..scalar_ops.scalars import is_scalar_operation
+from .expressions import (
+    FREE,
+    RESHAPES,
+    RULES,
+    Access,
+    unit_reshape,
+    written_loops,
+)
+from .static_values import CONSTANTS, constant_attribute, has_fixed_shapes, shape_of, splat_value
+from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_pointwise_tosa, is_read
+from .tosa_kernels import TOSA_KERNELS, has_tosa_kernel
+from .writer import BODY_OPERATIONS
+
+LARGEST_GROUP = 48
+"""Operations computed on the way in one kernel: beyond that, compile time outweighs traffic."""
+
+KERNEL_ONLY = frozenset(("linalg.softmax",))
+"""Operations with a kernel of their own that are no loop nest over elements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """A kernel, by the operation at its root, that reads a tensor in some way."""
+
+    root: Operation
+    access: Access
+
+
+@dataclass(slots=True)
+class FusionPlan:
+    """What to do with each operation of a block.
+
+    - `kernels`: roots, each with the results that its kernel stores;
+    - `groups`: what each root's kernel computes on the way;
+    - `inline`: tensors that are computed on the way wherever they are read;
+    - `host`: operations that the host program carries out;
+    - `aligned`: what each root's kernel reads only at the element that it writes next;
+    - `shapes`: what no kernel stores: on the way in another's, or read by nobody.
+    """
+
+    kernels: dict[Operation, tuple[SSAValue, ...]] = field(
+        default_factory=dict[Operation, tuple[SSAValue, ...]]
+    )
+    groups: dict[Operation, list[Operation]] = field(
+        default_factory=dict[Operation, list[Operation]]
+    )
+    inline: set[SSAValue] = field(default_factory=set[SSAValue])
+    host: set[Operation] = field(default_factory=set[Operation])
+    aligned: dict[Operation, set[SSAValue]] = field(default_factory=dict[Operation, set[SSAValue]])
+    shapes: set[Operation] = field(default_factory=set[Operation])
+
+
+def is_pointwise(operation: Operation) -> bool:
+    """Whether each element of the results is computed alone."""
+    name = operation.name
+    if name in RESHAPES:
+        return _is_unit_reshape(operation)
+    if name.startswith("tosa."):
+        return is_pointwise_tosa(operation)
+    if name in ("tensor.extract_slice", "tensor.insert_slice"):
+        return _is_known_slice(operation)
+    if name in RULES:
+        return True
+    if is_scalar_operation(name):
+        result_type = operation.results[0].type
+        return isinstance(result_type, TensorType | AnyFloat)
+    view = structured_view(operation)
+    return view is not None and is_pointwise_view(view)
+
+
+def _is_known_slice(operation: Operation) -> bool:
+    """Whether a slice surely lies inside: the host looks at all others before they are taken."""
+    group = 1 if operation.name == "tensor.extract_slice" else 2
+    if any(operand_groups(operation, operation.operands)[group:]):
+        return False
+    whole = shape_of(operation.operands[group - 1])
+    parts = ("offsets", "sizes", "strides")
+    lists = [integers(operation, f"static_{part}") for part in parts]
+    return all(
+        0 <= offset <= size and stride > 0 and 0 <= offset + (count - 1) * stride < max(size, 1)
+        for size, offset, count, stride in zip(whole, *lists, strict=True)
+    )
+
+
+def is_pointwise_view(view: StructuredView) -> bool:
+    """Whether a structured operation has no reduction, and its results tell its loops."""
+    written = written_loops(view)
+    same = all(each == view.output_maps[0] for each in view.output_maps)
+    return same and written is not None and len(written) == len(view.iterators)
+
+
+def _is_unit_reshape(operation: Operation) -> bool:
+    """Whether a reshape surely moves no element to another index but those of sizes 1."""
+    source, target = shape_of(operation.operands[0]), shape_of(operation.results[0])
+    if operation.name == "tosa.reshape" and sum(size < 0 for size in target) > 1:
+        # Several open sizes may be others than those of the operand.
+        return False
+    return operation.name != "tensor.reshape" and unit_reshape(source, target) is not None
+
+
+def is_kernel(operation: Operation) -> bool:
+    """Whether an operation's results are computed by kernels."""
+    if not operation.results or not isinstance(operation.results[0].type, TensorType | AnyFloat):
+        return False
+    known = (
+        operation.name in KERNEL_ONLY
+        or has_tosa_kernel(operation)
+        or is_pointwise(operation)
+        or structured_view(operation) is not None
+    )
+    if operation.name == "tensor.pad" and unproven(operation):
+        # The interpreter computes the body for all elements, a kernel only where it is needed.
+        return False
+    return known and _has_known_elements(operation) and _has_known_bodies(operation)
+
+
+def _has_known_elements(operation: Operation) -> bool:
+    """Whether kernels hold the elements of all operands and results."""
+    try:
+        for value in (*_read_operands(operation), *operation.results):
+            element_of(element_type(value.type), operation)
+    except OperationError:
+        return False
+    return True
+
+
+def _read_operands(operation: Operation) -> Sequence[SSAValue]:
+    """The operands whose elements or numbers kernels read."""
+    if operation.name.startswith("tosa."):
+        return [each for each in operation.operands if is_read(operation, each)]
+    return operation.operands
+
+
+def _has_known_bodies(operation: Operation) -> bool:
+    """Whether kernels have every operation in the regions."""
+    view = structured_view(operation)
+    blocks = [view.body] if view else [r.block for r in operation.regions if r.blocks]
+    return all(_is_known_body(block) for block in blocks)
+
+
+def _is_known_body(block: Block) -> bool:
+    for operation in block.ops:
+        if operation is block.last_op:
+            continue
+        if operation.name not in BODY_OPERATIONS and not is_scalar_operation(operation.name):
+            return False
+        if not _has_known_elements(operation):
+            return False
+        for region in operation.regions:
+            if len(region.blocks) > 1 or not all(_is_known_body(each) for each in region.blocks):
+                return False
+    return True
+
+
+def _is_free(operation: Operation) -> bool:
+    """Whether results cost nothing to compute again."""
+    if operation.name in FREE:
+        return True
+    view = structured_view(operation)
+    if view is None:
+        return False
+    body = view.body
+    return body.first_op is body.last_op
+
+
+def _map_access(view: StructuredView, affine_map: AffineMap) -> Access:
+    loops = len(view.iterators)
+    if affine_map == AffineMap.identity(loops):
+        same = all(each == affine_map for each in view.output_maps)
+        has_reduction = IteratorType.REDUCTION in view.iterators
+        return Access.EACH if same or has_reduction else Access.ONCE
+    used = {str(expression) for expression in affine_map.results}
+    if len(used) == loops and used == {f"d{loop}" for loop in range(loops)}:
+        return Access.ONCE
+    return Access.MANY
+
+
+_ONCE_OPERANDS = {
+    # Reading an operand elsewhere than at the result's indices, but at each place once.
+    **dict.fromkeys(
+        (*RESHAPES, "tensor.extract_slice", "tensor.concat", "tensor.pad"), Access.ONCE
+    ),
+    **dict.fromkeys(MOVEMENTS, Access.ONCE),
+    "tosa.tile": Access.MANY,
+    "linalg.pack": Access.ONCE,
+    "linalg.unpack": Access.ONCE,
+    "tensor.insert": Access.SAME,
+    "tensor.insert_slice": Access.ONCE,
+}
+
+
+def _accesses(operation: Operation) -> Sequence[tuple[SSAValue, Access]]:
+    """How an operation's kernel reads each operand, and values that its regions capture."""
+    view = structured_view(operation)
+    pairs: list[tuple[SSAValue, Access]] = []
+    if view is None:
+        default = _ONCE_OPERANDS.get(operation.name, Access.EACH)
+        if operation.name in KERNEL_ONLY or operation.name in TOSA_KERNELS:
+            default = Access.MANY
+        for operand in _read_operands(operation):
+            # Sizes that are open are hoped to be equal.
+            is_repeated = operation.name in ELEMENTWISE and (
+                shape_of(operand) != shape_of(operation.results[0])
+            )
+            pairs.append((operand, Access.MANY if is_repeated else default))
+    else:
+        # What the body does not use is not computed.
+        used = {element.index for element in view.body.args if element.first_use is not None}
+        operands = (*view.inputs, *view.outputs)
+        for position, (operand, affine_map) in enumerate(zip(operands, view.maps, strict=True)):
+            access = _map_access(view, affine_map) if _is_tensor(operand) else Access.MANY
+            pairs.append((operand, access if position in used else max(access, Access.SAME)))
+    pairs.extend((value, Access.MANY) for value in captured(operation))
+    return pairs
+
+
+def _is_tensor(value: SSAValue) -> bool:
+    return isinstance(value.type, TensorType)
+
+
+def _is_float(value: SSAValue) -> bool:
+    return isinstance(value.type, AnyFloat)
+
+
+def captured(operation: Operation) -> list[SSAValue]:
+    """Values from outside that the regions of an operation use."""
+    found: dict[SSAValue, None] = {}
+    for region in operation.regions:
+        for inner in region.walk():
+            for operand in inner.operands:
+                owner = operand.owner
+                scope = owner if isinstance(owner, Block) else owner.parent_block()
+                if scope is None or not _is_within(scope, operation):
+                    found[operand] = None
+    return list(found)
+
+
+def _is_within(block: Block, operation: Operation) -> bool:
+    scope = block.parent_op()
+    while scope is not None:
+        if scope is operation:
+            return True
+        scope = scope.parent_op()
+    return False
+
+
+def plan_block(block: Block) -> FusionPlan:
+    """Decide for every operation of a block. What nobody reads is only looked at for errors."""
+    planner = _Planner(block)
+    for operation in reversed(list(block.ops)):
+        if operation.name in CONSTANTS:
+            planner.plan_constant(operation)
+        elif is_kernel(operation):
+            if not has_fixed_shapes(operation):
+                planner.refusing = operation
+            planner.plan_kernel(operation)
+        elif planner.has_purpose(operation):
+            planner.refusing = operation
+            planner.plan_host(operation)
+    planner.find_aligned()
+    return planner.plan
+
+
+class _Planner:
+    """The plan of a block while its operations are walked through from the last to the first."""
+
+    def __init__(self, block: Block) -> None:
+        self.plan = FusionPlan()
+        self.demands: dict[SSAValue, list[Demand]] = {}
+        self.wanted_by_host = set(_read_by_other_blocks(block))
+        self.refusing: Operation | None = None
+        """The next operation that sizes or numbers at run time may contradict."""
+
+    def _is_read(self, value: SSAValue) -> bool:
+        return value in self.demands or value in self.wanted_by_host
+
+    def _ask(self, operation: Operation, roots: dict[Operation, Access]) -> None:
+        for operand, own in _accesses(operation):
+            self.demands.setdefault(operand, []).extend(
+                Demand(root, max(own, access)) for root, access in roots.items()
+            )
+
+    def has_purpose(self, operation: Operation) -> bool:
+        """Whether an operation without a kernel must be carried out: it may fail, if nothing else.
+
+        Scalar arithmetic does not.
+        """
+        return not is_scalar_operation(operation.name) or any(map(self._is_read, operation.results))
+
+    def plan_constant(self, operation: Operation) -> None:
+        """Kernels hold numbers themselves; other constants are arrays of the host's."""
+        result = operation.results[0]
+        is_array = result in self.demands and not _is_number(result)
+        if result in self.wanted_by_host or is_array:
+            self.plan.host.add(operation)
+
+    def plan_host(self, operation: Operation) -> None:
+        """Let the host carry out an operation."""
+        self.plan.host.add(operation)
+        self.wanted_by_host.update(operation.operands)
+        self.wanted_by_host.update(captured(operation))
+
+    def plan_kernel(self, operation: Operation) -> None:
+        """Find the kernel that computes an operation, or the kernels on whose way it is."""
+        plan, may_fail = self.plan, bool(unproven(operation))
+        read = [each for each in operation.results if self._is_read(each)]
+        if not read and not may_fail:
+            plan.shapes.add(operation)
+            numbers = (each for each in operation.operands if not _is_tensor(each))
+            self.wanted_by_host.update(each for each in numbers if not _is_float(each))
+            return
+        roots = self._inline_roots(operation)
+        if roots is not None and read:
+            plan.shapes.add(operation)
+            plan.inline.update(operation.results)
+            for root in roots:
+                plan.groups.setdefault(root, []).append(operation)
+            self._ask(operation, roots)
+        elif operation.name in VIEWS:
+            plan.host.add(operation)
+            self.wanted_by_host.update(operation.operands)
+        else:
+            # A reduction combines into all of its results, read or not.
+            stored = read if read and is_pointwise(operation) else operation.results
+            plan.kernels[operation] = tuple(stored)
+            self._ask(operation, {operation: Access.EACH})
+
+    def _inline_roots(self, operation: Operation) -> dict[Operation, Access] | None:
+        """The kernels that compute an operation on the way, or `None` if its results are stored."""
+        if not is_pointwise(operation) or any(
+            each in self.wanted_by_host for each in operation.results
+        ):
+            return None
+        found = [each for result in operation.results for each in self.demands.get(result, ())]
+        roots: dict[Operation, Access] = {}
+        for demand in found:
+            roots[demand.root] = max(demand.access, roots.get(demand.root, Access.EACH))
+        if any(len(self.plan.groups.get(root, ())) >= LARGEST_GROUP for root in roots):
+            return None
+        if _is_free(operation):
+            return roots
+        if len(roots) != 1 or operation.name == "tensor.insert_slice":
+            return None
+        ((root, access),) = roots.items()
+        if unproven(operation) and not (access is Access.EACH and self._is_next(root)):
+            return None
+        once = access <= Access.SAME or (access is Access.ONCE and len(found) == 1)
+        return roots if once else None
+
+    def _is_next(self, root: Operation) -> bool:
+        """Whether nothing may be refused from here on until a root has run."""
+        return self.refusing is None or (
+            self.refusing is not root and root.is_before_in_block(self.refusing)
+        )
+
+    def find_aligned(self) -> None:
+        """Note what each root's kernel reads only at the element that it writes next."""
+        for value, found in self.demands.items():
+            for root in {demand.root for demand in found}:
+                own = [demand.access for demand in found if demand.root is root]
+                if _is_aligned(value, root, own):
+                    self.plan.aligned.setdefault(root, set()).add(value)
+
+
+def _is_aligned(value: SSAValue, root: Operation, accesses: Sequence[Access]) -> bool:
+    """Whether a kernel reads a tensor only at the indices of the element that it writes next."""
+    if is_pointwise(root):
+        return max(accesses) <= Access.SAME
+    # A packed product adds its sums to the initial values, one after the other.
+    view = structured_view(root) if root.name in PACKED_PRODUCTS else None
+    return view is not None and value is view.outputs[0] and len(accesses) == 1
+
+
+PACKED_PRODUCTS = frozenset(("linalg.batch_mmt4d", "linalg.mmt4d"))
+
+
+def _read_by_other_blocks(block: Block) -> list[SSAValue]:
+    """Values that a later block of the same region uses."""
+    region = block.parent_region()
+    if region is None or len(region.blocks) == 1:
+        return []
+    return [
+        result
+        for operation in block.ops
+        for result in operation.results
+        if any(block.find_ancestor_op_in_block(use.operation) is None for use in result.uses)
+    ]
+
+
+VIEWS = frozenset(
+    (*RESHAPES, "tensor.cast", "tensor.empty", "tensor.extract_slice", "tensor.insert_slice")
+)
+"""Operations that the host carries out where no kernel computes them on the way: often nothing
+has to be copied."""
+
+
+def _is_number(constant: SSAValue) -> bool:
+    """Whether a constant is a scalar, or a tensor of equal elements."""
+    if not isinstance(constant.type, TensorType):
+        return True
+    attribute = constant_attribute(constant)
+    return attribute is not None and splat_value(attribute) is not None

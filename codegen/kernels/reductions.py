@@ -1,0 +1,132 @@
+"""Kernels that combine what several devices bring, element by element, in the devices' order."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+
+from ...runtime.abi.elements import Element
+from ...sharding.sharding import ReductionKind
+from ..cache import Native
+from ..native_kernel import compile_kernel
+from .ast_builder import Code, Term
+from .kernel_text import KernelText, TileCount
+from .loop_nests import FLAT_CHUNK
+
+_FLOAT_COMBINERS = {
+    ReductionKind.SUM: "addf",
+    ReductionKind.AVERAGE: "addf",
+    ReductionKind.PRODUCT: "mulf",
+    ReductionKind.MAX: "maximumf",
+    ReductionKind.MIN: "minimumf",
+}
+_INTEGER_COMBINERS = {
+    ReductionKind.SUM: "addi",
+    ReductionKind.AVERAGE: "addi",
+    ReductionKind.PRODUCT: "muli",
+    ReductionKind.MAX: "maxsi",
+    ReductionKind.MIN: "minsi",
+    ReductionKind.BITWISE_AND: "andi",
+    ReductionKind.BITWISE_OR: "ori",
+    ReductionKind.BITWISE_XOR: "xori",
+}
+_UNSIGNED = {"maxsi": "maxui", "minsi": "minui"}
+
+
+def combiner(kind: ReductionKind, element: Element) -> str | None:
+    """The primitive that combines two elements, `None` if the kind has no meaning for them."""
+    if element.is_float:
+        return _FLOAT_COMBINERS.get(kind)
+    name = _INTEGER_COMBINERS.get(kind)
+    return _UNSIGNED.get(name or "", name) if element.is_unsigned else name
+
+
+def conversion(source: Element, target: Element) -> str | None:
+    """The primitive that makes a target element of a source element, `None` for equal ones."""
+    if source == target:
+        return None
+    match source.is_float, target.is_float:
+        case True, True:
+            name = "convertf"
+        case True, False:
+            name = "fptoui" if target.is_unsigned else "fptosi"
+        case False, True:
+            name = "uitofp" if source.is_unsigned else "sitofp"
+        case _:
+            name = "convertui" if source.is_unsigned else "converti"
+    return f"{name}_{source.name}_{target.name}"
+
+
+@cache
+def reduction_kernel(
+    kind: ReductionKind, source: Element, target: Element, participants: int
+) -> Native:
+    """The kernel `binding 0 = combine(bindings 1 ... participants)` over `constants[0]` elements.
+
+    Sources are converted to the target type first. `f16` and `bf16` are combined in `f32` and
+    rounded once. Raises ValueError for a kind that has no meaning for the elements.
+    """
+    name = combiner(kind, target)
+    if name is None:
+        raise ValueError(f"there is no reduction {kind} of {target.name}")
+    code = Code()
+    with code.loop("first", "last") as tile:
+        start = code.multiply(tile, FLAT_CHUNK)
+        stop = code.minimum(code.add(start, FLAT_CHUNK), "count")
+        with code.loop(start, stop) as index:
+            total = _combined(code, name, source, target, participants, index)
+            if kind is ReductionKind.AVERAGE:
+                total = _average(code, target, participants, total)
+            if target.is_narrow_float:
+                total = code.call(f"convertf_f32_{target.name}", total)
+            code.run(f"store_{target.name}_0", "b0", index, total)
+    function = ast.FunctionDef(
+        name="kernel",
+        args=ast.arguments(
+            posonlyargs=[],
+            args=[ast.arg(each) for each in ("bindings", "constants", "first", "last")],
+            kwonlyargs=[],
+            kw_defaults=[],
+            defaults=[],
+        ),
+        body=[
+            *(_element(f"b{i}", "bindings", i) for i in range(participants + 1)),
+            _element("count", "constants", 0),
+            *code.body,
+            ast.Return(ast.Constant(0)),
+        ],
+        decorator_list=[],
+    )
+    text = KernelText(function, frozenset(code.primitives), (), (), (), TileCount())
+    return compile_kernel(text)
+
+
+def _element(name: str, array: str, position: int) -> ast.stmt:
+    subscript = ast.Subscript(ast.Name(array, ast.Load()), ast.Constant(position), ast.Load())
+    return ast.Assign([ast.Name(name, ast.Store())], subscript)
+
+
+def _combined(
+    code: Code, name: str, source: Element, target: Element, participants: int, index: Term
+) -> Term:
+    register = target.register
+    convert = conversion(source, target)
+    total: Term = 0
+    for participant in range(participants):
+        binding = participant + 1
+        term = code.call(f"load_{source.name}_{binding}", f"b{binding}", index)
+        if convert is not None:
+            term = code.call(convert, term)
+        total = term if participant == 0 else code.call(f"{name}_{register}", total, term)
+    return total
+
+
+def _average(code: Code, target: Element, participants: int, total: Term) -> Term:
+    if target.is_float:
+        count = code.float_constant(float(participants), target.register)
+        return code.call(f"divf_{target.register}", total, count)
+    # The number of participants may be beyond a narrow type.
+    convert, divide = ("convertui", "divui") if target.is_unsigned else ("converti", "divsi")
+    wide = total if target.width == 64 else code.call(f"{convert}_{target.name}_i64", total)
+    quotient = code.call(f"{divide}_i64", wide, participants)
+    return quotient if target.width == 64 else code.call(f"converti_i64_{target.name}", quotient)

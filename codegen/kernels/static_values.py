@@ -1,0 +1,105 @@
+"""What is known of a value before anything runs: its static shape, or that it is a constant."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...ir.attribute_access import integer_list, integers, is_splat, kept_dimensions
+from ...ir.diagnostics import OperationError
+from ...runtime.abi.values import element_type
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The static shape of a tensor, `DYNAMIC_INDEX` where unknown; `()` for a scalar."""
+    value_type = value.type
+    if isinstance(value_type, TensorType):
+        return cast("TensorType[Attribute]", value_type).get_shape()
+    return ()
+
+
+def has_fixed_shapes(operation: Operation) -> bool:
+    """Whether an operation's shapes are the same at each run: no sizes or numbers are open."""
+    return all(map(_has_static_shape, operation.results)) and all(
+        constant_attribute(each) is not None
+        or isinstance(each.type, AnyFloat | IntegerType)
+        or (_has_static_shape(each) and operation.name != "tensor.reshape")
+        for each in operation.operands
+    )
+
+
+def _has_static_shape(value: SSAValue) -> bool:
+    return isinstance(value.type, TensorType) and min(shape_of(value), default=0) >= 0
+
+
+def tensor_element(value: SSAValue) -> Attribute:
+    """The type of a tensor's elements, or the type of a scalar."""
+    return element_type(value.type)
+
+
+def constant_attribute(value: SSAValue) -> Attribute | None:
+    """What a value is, if it is a constant."""
+    owner = value.owner
+    if not isinstance(owner, Operation):
+        return None
+    names = CONSTANTS.get(owner.name)
+    if names is None:
+        return None
+    found = (owner.get_attr_or_prop(name) for name in names)
+    return next((attribute for attribute in found if attribute is not None), None)
+
+
+CONSTANTS = {
+    "arith.constant": ("value",),
+    "tosa.const": ("values", "value"),
+    "tosa.const_shape": ("values", "value"),
+}
+"""Operations that are constants, and the attribute that holds the value."""
+
+
+def splat_value(attribute: Attribute) -> Attribute | None:
+    """The one number of a dense constant whose elements are all equal, as an attribute."""
+    if not isinstance(attribute, DenseIntOrFPElementsAttr):
+        return None
+    constant = cast(DenseIntOrFPElementsAttr[Any], attribute)
+    if not is_splat(constant):
+        return None
+    kind = cast(Attribute, constant.get_element_type())
+    number = cast(float, constant.get_values()[0])
+    if isinstance(kind, AnyFloat):
+        return FloatAttr(float(number), kind)
+    if isinstance(kind, IntegerType):
+        return IntegerAttr(int(number), cast(IntegerType, kind))
+    if isinstance(kind, IndexType):
+        return IntegerAttr(int(number), kind)
+    return None
+
+
+def known_numbers(op: Operation, position: int, name: str) -> tuple[int, ...] | None:
+    """Numbers that are an operand in TOSA 1.0 and were an attribute before, if they are known."""
+    if len(op.operands) > position:
+        attribute = constant_attribute(op.operands[position])
+    else:
+        attribute = op.get_attr_or_prop(name)
+    try:
+        return integer_list(attribute) if attribute is not None else None
+    except ValueError:
+        return None
+
+
+def dimensions_of_part(operation: Operation, part: SSAValue) -> tuple[int, ...]:
+    """The dimensions of a whole that a part of it has, as a slice cuts it out or writes it."""
+    kept = kept_dimensions(integers(operation, "static_sizes"), shape_of(part))
+    if kept is None:
+        raise OperationError(operation, f"has no slice of type {part.type}")
+    return kept

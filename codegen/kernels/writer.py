@@ -1,0 +1,428 @@
+"""A kernel while it is written: its bindings, its constants, and any element of any tensor.
+
+Elements are pulled: asking for an element of a tensor that another kernel stores becomes a load,
+and asking for one of a tensor that this kernel computes on the way becomes the code for that
+element. That is all there is to fusion, once `fusion` has said which tensors are stored.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    IndexType,
+    TensorType,
+)
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
+
+from ...backend.failures import search_failure
+from ...backend.index_ranges import unproven
+from ...ir.diagnostics import OperationError
+from ...ir.index_lists import mixed_list
+from ...runtime.abi.elements import Element, element_of
+from ...runtime.abi.values import element_type, index_message
+from ..scalar_ops.scalars import is_scalar_operation, write_constant, write_scalar_operation
+from .ast_builder import Code, Term
+from .kernel_text import (
+    Bound,
+    Constant,
+    Dimension,
+    Failure,
+    Found,
+    KernelText,
+    Number,
+    TileCount,
+)
+from .static_values import constant_attribute, shape_of, splat_value
+
+Indices = tuple[Term, ...]
+
+ElementRule = Callable[["KernelWriter", SSAValue, Indices], Term]
+"""Writes the code of an element of a tensor."""
+
+
+@dataclass
+class KernelWriter:
+    """One kernel: `is_inline` tells which tensors it computes on the way, `write_inline` how.
+
+    `results` are the tensors it stores, and `operation` is where its errors are reported.
+    """
+
+    operation: Operation
+    results: tuple[Bound, ...]
+    is_inline: Callable[[SSAValue], bool]
+    write_inline: ElementRule
+    code: Code = field(default_factory=Code)
+    _bindings: dict[Bound, int] = field(default_factory=dict[Bound, int])
+    _constants: dict[Constant, int] = field(default_factory=dict[Constant, int])
+    _failures: dict[Failure, int] = field(default_factory=dict[Failure, int])
+    _checks: dict[ast.stmt, tuple[int, Term]] = field(
+        default_factory=dict[ast.stmt, tuple[int, Term]]
+    )
+    _unproven: dict[Operation, frozenset[Operation]] = field(
+        default_factory=dict[Operation, frozenset[Operation]]
+    )
+
+    def __post_init__(self) -> None:
+        # Results come first so that their numbers, and so their alias scopes, are always known.
+        for result in self.results:
+            self._bindings[result] = len(self._bindings)
+
+    # Sizes and numbers ------------------------------------------------------------------------
+
+    def constant(self, constant: Constant) -> str:
+        """The variable of one of the kernel's constants."""
+        return f"c{self._constants.setdefault(constant, len(self._constants))}"
+
+    def shape(self, value: SSAValue) -> Indices:
+        """The sizes of a tensor: numbers where known, else constants of the kernel."""
+        return tuple(
+            self.constant(Dimension(value, i)) if size == DYNAMIC_INDEX else size
+            for i, size in enumerate(shape_of(value))
+        )
+
+    def number(self, value: SSAValue) -> Term:
+        """An index that the host program computes."""
+        attribute = constant_attribute(value)
+        if attribute is not None:
+            known = getattr(getattr(attribute, "value", None), "data", None)
+            if isinstance(known, int):
+                return known
+        found = self.code.recall(value)
+        if isinstance(found, str | int):
+            return found
+        return self.constant(Number(value))
+
+    def mixed_numbers(self, static: Sequence[int], dynamic: Sequence[SSAValue]) -> tuple[Term, ...]:
+        """A list of which some entries are operands, marked by `DYNAMIC_INDEX`."""
+        return mixed_list(static, map(self.number, dynamic))
+
+    def element_of(self, value: SSAValue) -> Element:
+        """The element type of a tensor, or the type of a scalar."""
+        return element_of(element_type(value.type), self.operation)
+
+    # Elements ---------------------------------------------------------------------------------
+
+    def address(self, bound: Bound) -> str:
+        """The variable of a binding's address."""
+        return f"b{self._binding(bound)}"
+
+    def _binding(self, value: Bound) -> int:
+        return self._bindings.setdefault(value, len(self._bindings))
+
+    def load(self, value: SSAValue, position: Term) -> Term:
+        """The element at a row-major position of a tensor that is stored."""
+        binding = self._binding(value)
+        primitive = f"load_{self.element_of(value).name}_{binding}"
+        if value in self.results:
+            return self.code.load(primitive, f"b{binding}", position)
+        return self.code.call(primitive, f"b{binding}", position)
+
+    def store(self, value: SSAValue, position: Term, element: Term) -> None:
+        """Set the element at a row-major position of a result."""
+        binding = self._bindings[value]
+        self.code.run(
+            f"store_{self.element_of(value).name}_{binding}", f"b{binding}", position, element
+        )
+
+    def element(self, value: SSAValue, indices: Indices) -> Term:
+        """The element of a tensor (or the value of a scalar, for no indices)."""
+        if not isinstance(value.type, TensorType):
+            return self.scalar(value)
+        attribute = constant_attribute(value)
+        splat = None if attribute is None else splat_value(attribute)
+        if splat is not None:
+            return write_constant(self.code, splat, self.operation)
+        if not self.is_inline(value):
+            if isinstance(indices, FlatIndices):
+                return self.load(value, indices.position)
+            return self.load(value, self.code.linear(indices, self.shape(value)))
+        key = (value, indices)
+        found = self.code.recall(key)
+        if isinstance(found, str | int):
+            return found
+        element = self.write_inline(self, value, indices)
+        self.code.remember(key, element)
+        return element
+
+    def scalar(self, value: SSAValue) -> Term:
+        """A scalar from outside the kernel, or one that the kernel has computed already."""
+        attribute = constant_attribute(value)
+        if attribute is not None:
+            return write_constant(self.code, attribute, self.operation)
+        found = self.code.recall(value)
+        if isinstance(found, str | int):
+            return found
+        if self.is_inline(value):
+            return self.write_inline(self, value, ())
+        if isinstance(value.type, IndexType):
+            return self.constant(Number(value))
+        return self.load(value, 0)
+
+    def zero(self, value: SSAValue) -> Term:
+        """A zero of a tensor's element type."""
+        element = self.element_of(value)
+        if element.is_float:
+            return self.code.float_constant(0.0, element.register)
+        return self.code.integer_constant(0, element.name)
+
+    # Bodies -----------------------------------------------------------------------------------
+
+    def body(
+        self,
+        block: Block,
+        arguments: Sequence[Term],
+        loops: Indices = (),
+        reduction_forms: dict[Operation, str] | None = None,
+    ) -> tuple[Term, ...]:
+        """The code of a block of scalar operations; variables for what it yields.
+
+        `loops` are the indices that `linalg.index` gives. Raises OperationError for an operation
+        that kernels do not have.
+        """
+        for argument, term in zip(block.args, arguments, strict=False):
+            self.code.remember(argument, term)
+        last = block.last_op
+        for operation in block.ops:
+            if operation is last:
+                return tuple(self.scalar(operand) for operand in operation.operands)
+            form = reduction_forms.get(operation) if reduction_forms else None
+            results = self._body_operation(operation, loops, form)
+            for result, term in zip(operation.results, results, strict=True):
+                self.code.remember(result, term)
+        return ()
+
+    def _body_operation(
+        self, operation: Operation, loops: Indices, form: str | None
+    ) -> tuple[Term, ...]:
+        name = operation.name
+        if name == "arith.constant":
+            attribute = operation.get_attr_or_prop("value")
+            if isinstance(operation.results[0].type, TensorType) or attribute is None:
+                return ("",)
+            return (write_constant(self.code, attribute, operation),)
+        if name == "linalg.index":
+            return (loops[linalg_index(operation)],)
+        if is_scalar_operation(name):
+            operands = [self.scalar(operand) for operand in operation.operands]
+            return write_scalar_operation(self.code, operation, operands, form)
+        if name == "tensor.extract":
+            return (self._extract(operation),)
+        if name == "affine.apply":
+            return self._apply(operation)
+        if name == "tensor.dim":
+            return (self._dimension(operation),)
+        if name == "scf.if":
+            return self._if(operation, loops)
+        raise OperationError(operation, "is an operation that the numba backend does not compile")
+
+    def _extract(self, operation: Operation) -> Term:
+        """The element of a tensor at computed indices; the kernel fails if they lie outside."""
+        code = self.code
+        tensor, *operands = operation.operands
+        indices = tuple(self.scalar(operand) for operand in operands)
+        if self._is_proven(operation):
+            return self.element(tensor, indices)
+        shape = self.shape(tensor)
+        for axis, (index, size) in enumerate(zip(indices, shape, strict=True)):
+            self._check_index(operation, axis, index, size)
+        if all(isinstance(size, int) and size > 0 for size in shape):
+            # Without a branch loops are vectorised.
+            lasts = [code.subtract(size, 1) for size in shape]
+            pairs = zip(indices, lasts, strict=True)
+            return self.element(tensor, tuple(code.call("minui_i64", *pair) for pair in pairs))
+        inside: Term = 1
+        for index, size in zip(indices, shape, strict=True):
+            inside = code.both(inside, code.call("cmpiult_i64", index, size))
+        return code.choose(inside, lambda: self.element(tensor, indices), lambda: self.zero(tensor))
+
+    def _dimension(self, operation: Operation) -> Term:
+        """The size of a tensor along a dimension that may be computed."""
+        code = self.code
+        shape, index = self.shape(operation.operands[0]), self.scalar(operation.operands[1])
+        if not self._is_proven(operation):
+            self._check_index(operation, 0, index, len(shape))
+        size: Term = 0
+        for position, each in enumerate(shape):
+            size = code.call("select_i64", code.compare("eq", index, position), each, size)
+        return size
+
+    def _apply(self, operation: Operation) -> tuple[Term, ...]:
+        attribute = operation.get_attr_or_prop("map")
+        if not isinstance(attribute, AffineMapAttr):
+            raise OperationError(operation, "has no map")
+        operands = tuple(self.scalar(operand) for operand in operation.operands)
+        return self.apply_map(attribute.data, operands, operation)
+
+    # Checks -----------------------------------------------------------------------------------
+
+    def _is_proven(self, operation: Operation) -> bool:
+        """Whether an operation of a body need not be checked."""
+        scope = operation.parent_op()
+        while scope is not None and scope.name == "scf.if":
+            scope = scope.parent_op()
+        if scope is None:
+            return False
+        if scope not in self._unproven:
+            self._unproven[scope] = unproven(scope)
+        return operation not in self._unproven[scope]
+
+    def _check_index(self, operation: Operation, axis: int, index: Term, size: Term) -> None:
+        outside = self.code.call("cmpiuge_i64", index, size)
+        message = index_message("{found}", axis, "{size}")
+        self._fail_if(outside, Failure(operation, message, size), index)
+
+    def _fail_if(self, condition: Term, failure: Failure, found: Term) -> None:
+        """Let the kernel fail at its end if a condition holds anywhere; `found` is what is wrong.
+
+        It goes on until then: a loop that may be left anywhere is not vectorised.
+        """
+        number = self._failures.setdefault(failure, len(self._failures))
+        with self.code.when(condition):
+            self._checks[self.code.set(f"failed{number}", 1)] = number, found
+
+    def _if(self, operation: Operation, loops: Indices) -> tuple[Term, ...]:
+        results = tuple(self.code.fresh() for _ in operation.results)
+
+        def branch(block: Block | None) -> None:
+            if block is None:
+                return
+            for name, term in zip(results, self.body(block, (), loops), strict=True):
+                self.code.set(name, term)
+
+        blocks = [region.first_block for region in operation.regions]
+        with self.code.when(self.scalar(operation.operands[0])):
+            branch(blocks[0])
+        with self.code.otherwise():
+            branch(blocks[1])
+        return results
+
+    # Affine maps ------------------------------------------------------------------------------
+
+    def apply_map(
+        self, affine_map: AffineMap, operands: Indices, operation: Operation | None = None
+    ) -> Indices:
+        """The image of a point; operands are dimensions, then symbols.
+
+        `operation` is what fails where a divisor that is no number is not positive.
+        """
+        return tuple(
+            self._affine(each, operands, affine_map.num_dims, operation)
+            for each in affine_map.results
+        )
+
+    def _affine(
+        self,
+        expression: AffineExpr,
+        operands: Indices,
+        dimensions: int,
+        operation: Operation | None,
+    ) -> Term:
+        code = self.code
+        if isinstance(expression, AffineDimExpr):
+            return operands[expression.position]
+        if isinstance(expression, AffineConstantExpr):
+            return expression.value
+        if isinstance(expression, AffineBinaryOpExpr):
+            left = self._affine(expression.lhs, operands, dimensions, operation)
+            right = self._affine(expression.rhs, operands, dimensions, operation)
+            is_division = expression.kind not in (AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul)
+            if is_division and operation is not None and not self._is_proven(operation):
+                message = f"{expression} divides by a number that is not positive"
+                is_wrong = code.call("cmpisle_i64", right, 0)
+                self._fail_if(is_wrong, Failure(operation, message), 0)
+            match expression.kind:
+                case AffineBinaryOpKind.Add:
+                    return code.add(left, right)
+                case AffineBinaryOpKind.Mul:
+                    return code.multiply(left, right)
+                case AffineBinaryOpKind.Mod:
+                    return code.modulo(left, right)
+                case AffineBinaryOpKind.FloorDiv:
+                    return code.floor_divide(left, right)
+                case AffineBinaryOpKind.CeilDiv:
+                    return code.ceiling_divide(left, right)
+        position = getattr(expression, "position", 0)
+        return operands[dimensions + position]
+
+    # The end ----------------------------------------------------------------------------------
+
+    def finish(self, tiles: TileCount) -> KernelText:
+        """The kernel, with the code that fetches its bindings and constants in front."""
+        search: list[ast.stmt] = []
+        if self._failures:
+            # The last constant, so that who passes the others need not know of it.
+            self._constants[Found()] = place = len(self._constants)
+            search = search_failure(self.code.body, self._checks, len(self._failures), place)
+        fetches = [
+            *(_fetch(f"b{i}", "bindings", i) for i in self._bindings.values()),
+            *(_fetch(f"c{i}", "constants", i) for i in self._constants.values()),
+            *(
+                ast.Assign([ast.Name(f"failed{i}", ast.Store())], ast.Constant(0))
+                for i in self._failures.values()
+            ),
+        ]
+        arguments = [ast.arg(name) for name in ("bindings", "constants", "first", "last")]
+        function = ast.FunctionDef(
+            name="kernel",
+            args=ast.arguments(
+                posonlyargs=[], args=arguments, kwonlyargs=[], kw_defaults=[], defaults=[]
+            ),
+            body=[*fetches, *self.code.body, *search, ast.Return(ast.Constant(0))],
+            decorator_list=[],
+        )
+        bound = tuple(self._bindings)
+        return KernelText(
+            function,
+            frozenset(self.code.primitives),
+            bound[len(self.results) :],
+            self.results,
+            tuple(self._constants),
+            tiles,
+            tuple(self._failures),
+        )
+
+
+class FlatIndices(tuple[Term, ...]):
+    """The indices of an element of which all that is used is its row-major position."""
+
+    position: Term
+
+    @staticmethod
+    def at(position: Term, rank: int) -> FlatIndices:
+        """Indices of a tensor of some rank that must only be passed on."""
+        indices = FlatIndices((position,) * rank)
+        indices.position = position
+        return indices
+
+
+def _fetch(name: str, array: str, position: int) -> ast.stmt:
+    subscript = ast.Subscript(ast.Name(array, ast.Load()), ast.Constant(position), ast.Load())
+    return ast.Assign([ast.Name(name, ast.Store())], subscript)
+
+
+def linalg_index(operation: Operation) -> int:
+    """Which loop a `linalg.index` asks for."""
+    attribute = operation.get_attr_or_prop("dim")
+    value = getattr(getattr(attribute, "value", None), "data", None)
+    if not isinstance(value, int):
+        raise OperationError(operation, "has no dimension")
+    return value
+
+
+BODY_OPERATIONS = frozenset(
+    ("affine.apply", "arith.constant", "linalg.index", "scf.if", "tensor.dim", "tensor.extract")
+)
+"""What a kernel's scalar code may hold besides the scalar operations of `arith` and `math`."""

@@ -1,0 +1,1 @@
+"""Inner tiles of matrix products, with all accumulators in registers."""

@@ -1,0 +1,236 @@
+"""The inner tile of `linalg.mmt4d` as LLVM vector IR, for any size of tile and its element types.
+
+A tile multiplies `depth x M0 x K0` by `depth x N0 x K0`, as mmt4d's operands lie in memory. The
+pairs `(n, k0)` of one step are the lanes of vectors; so sums over `k0` stay in lanes until the
+end, and whoever calls adds up `K0` neighbours. Operands are widened when they are loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from llvmlite import ir
+
+from ...runtime.abi.elements import BF16, F32, F64, Element, integer_element
+from .products import fused_multiply_add, vector_bits
+
+_WORD = ir.IntType(64)
+_I32 = ir.IntType(32)
+
+INTEGERS = tuple(integer_element(width) for width in (8, 16, 32, 64))
+"""Integers that are as wide in memory as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackedTile:
+    """A tile of `rows x columns x depth` elements (mmt4d's M0, N0 and K0), and its types."""
+
+    left: Element
+    right: Element
+    total: Element
+    rows: int
+    columns: int
+    depth: int
+
+    @property
+    def primitive(self) -> str:
+        """The name of the primitive `tile(left, right, result, steps)` on addresses.
+
+        The result is `rows x columns x depth`, the last to be added up.
+        """
+        types = f"{self.left.name}_{self.right.name}_{self.total.name}"
+        return f"tile_{types}_{self.rows}_{self.columns}_{self.depth}"
+
+    @property
+    def lanes(self) -> int:
+        """The elements of one vector: as many as fit a register and divide a row."""
+        row = self.columns * self.depth
+        return min(row & -row, vector_bits() // self.total.width)
+
+    @property
+    def fills_vectors(self) -> bool:
+        """Whether sums fill vectors of this CPU, and enough of them to hide additions' latency."""
+        vectors = self.columns * self.depth // self.lanes
+        full = self.lanes * self.total.width == vector_bits()
+        return full and self.rows * vectors >= LEAST_SUMS
+
+    @property
+    def is_supported(self) -> bool:
+        """Whether there is vector code for the tile."""
+        parts = (self.left, self.right)
+        power = self.depth > 0 and self.depth & (self.depth - 1) == 0
+        if not power or min(self.rows, self.columns) < 1 or self.rows * self.lanes > MOST_ROWS:
+            return False
+        if self.total in (F32, F64):
+            return all(each.is_float and each.width <= self.total.width for each in parts)
+        if self.total not in INTEGERS:
+            return False
+        return all(each in INTEGERS and each.width <= self.total.width for each in parts)
+
+
+LEAST_SUMS = 8
+"""Additions that go on at once on a CPU of today: four cycles, two in each."""
+
+MOST_ROWS = 4096
+"""Lanes of one column of vectors beyond which the code of a tile gets too long."""
+
+
+def blocks(tile: PackedTile) -> list[tuple[range, range]]:
+    """How a tile is cut into rows and vectors whose sums fit the registers.
+
+    Each step loads `rows + vectors` operands for `rows * vectors` multiplications.
+    """
+    registers = 24 if vector_bits() == 512 else 12
+    vectors = tile.columns * tile.depth // tile.lanes
+    fitting = [
+        (rows * count / (rows + count), rows, count)
+        for rows in range(1, min(tile.rows, registers) + 1)
+        for count in range(1, min(vectors, registers) + 1)
+        if rows * count <= registers
+    ]
+    _, height, width = max(fitting)
+    # Equal parts: no small rest.
+    height = -(-tile.rows // -(-tile.rows // height))
+    width = -(-vectors // -(-vectors // width))
+    return [
+        (range(row, min(row + height, tile.rows)), range(part, min(part + width, vectors)))
+        for row, part in product(range(0, tile.rows, height), range(0, vectors, width))
+    ]
+
+
+def emit_packed_tile(tile: PackedTile) -> Any:
+    """An emitter of the tile's primitive."""
+    scalar = _llvm_type(tile.total)
+    vector = ir.VectorType(scalar, tile.lanes)
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        left, right, result, steps = values
+        for rows, parts in blocks(tile):
+            sums = _emit_block(builder, tile, vector, (left, right, steps), rows, parts)
+            target = builder.inttoptr(result, vector.as_pointer())
+            vectors = tile.columns * tile.depth // tile.lanes
+            for (row, part), total in zip(product(rows, parts), sums, strict=True):
+                place = builder.gep(target, [_word(row * vectors + part)])
+                builder.store(total, place, tile.total.storage_bytes)
+        return ir.Constant(ir.IntType(1), 0)
+
+    return emit
+
+
+def _emit_block(
+    builder: Any,
+    tile: PackedTile,
+    vector: Any,
+    operands: tuple[Any, Any, Any],
+    rows: range,
+    parts: range,
+) -> list[Any]:
+    """A loop over all steps; returns the sums of each row and vector."""
+    left, right, steps = operands
+    zero = ir.Constant(vector, [0] * tile.lanes)
+    before = builder.block
+    loop = builder.append_basic_block("tile")
+    after = builder.append_basic_block("tile.end")
+    builder.cbranch(builder.icmp_signed(">", steps, _word(0)), loop, after)
+
+    builder.position_at_end(loop)
+    step = builder.phi(_WORD)
+    sums = [builder.phi(vector) for _ in product(rows, parts)]
+    step.add_incoming(_word(0), before)
+    for each in sums:
+        each.add_incoming(zero, before)
+    left_start = builder.mul(step, _word(tile.rows * tile.depth))
+    right_start = builder.mul(step, _word(tile.columns * tile.depth))
+    columns = {
+        part: _load(builder, right, right_start, part * tile.lanes, tile.right, tile, tile.lanes)
+        for part in parts
+    }
+    next_sums: list[Any] = []
+    remaining = iter(sums)
+    for row in rows:
+        factors: dict[int, Any] = {}
+        for part in parts:
+            chunk = part * tile.lanes % tile.depth
+            if chunk not in factors:
+                at = row * tile.depth + chunk
+                factors[chunk] = _repeated(builder, left, left_start, at, tile)
+            total = _multiply_add(builder, factors[chunk], columns[part], next(remaining), tile)
+            next_sums.append(total)
+    next_step = builder.add(step, _word(1), flags=("nsw",))
+    step.add_incoming(next_step, loop)
+    for each, following in zip(sums, next_sums, strict=True):
+        each.add_incoming(following, loop)
+    builder.cbranch(builder.icmp_signed("<", next_step, steps), loop, after)
+
+    builder.position_at_end(after)
+    totals: list[Any] = []
+    for following in next_sums:
+        total = builder.phi(vector)
+        total.add_incoming(zero, before)
+        total.add_incoming(following, loop)
+        totals.append(total)
+    return totals
+
+
+def _repeated(builder: Any, base: Any, start: Any, offset: int, tile: PackedTile) -> Any:
+    """The part of a row of the left operand that meets a vector of the right one's."""
+    count = min(tile.depth, tile.lanes)
+    part = _load(builder, base, start, offset, tile.left, tile, count)
+    if count == tile.lanes:
+        return part
+    order = [lane % count for lane in range(tile.lanes)]
+    return builder.shuffle_vector(part, part, ir.Constant(ir.VectorType(_I32, tile.lanes), order))
+
+
+def _load(
+    builder: Any,
+    base: Any,
+    start: Any,
+    offset: int,
+    element: Element,
+    tile: PackedTile,
+    count: int,
+) -> Any:
+    """`count` elements from an operand, as elements of the sums."""
+    stored = ir.IntType(element.storage_bytes * 8)
+    kind = stored if element.is_narrow_float or not element.is_float else _llvm_type(element)
+    first = builder.gep(
+        builder.inttoptr(base, kind.as_pointer()), [builder.add(start, _word(offset))]
+    )
+    vector = ir.VectorType(kind, count)
+    place = builder.bitcast(first, vector.as_pointer())
+    value = builder.load(place, align=element.storage_bytes)
+    wanted = ir.VectorType(_llvm_type(tile.total), count)
+    if not element.is_float:
+        return builder.sext(value, wanted) if element.width < tile.total.width else value
+    if element.is_narrow_float:
+        floats = ir.VectorType(ir.FloatType(), count)
+        if element == BF16:
+            words = ir.VectorType(_I32, count)
+            shift = ir.Constant(words, [16] * count)
+            value = builder.bitcast(builder.shl(builder.zext(value, words), shift), floats)
+        else:
+            halves = builder.bitcast(value, ir.VectorType(ir.HalfType(), count))
+            value = builder.fpext(halves, floats)
+    is_narrower = element.width < 64 and tile.total == F64
+    return builder.fpext(value, wanted) if is_narrower else value
+
+
+def _multiply_add(builder: Any, left: Any, right: Any, total: Any, tile: PackedTile) -> Any:
+    if tile.total.is_float:
+        return builder.call(fused_multiply_add(builder.module, right.type), [left, right, total])
+    return builder.add(total, builder.mul(left, right))
+
+
+def _llvm_type(element: Element) -> Any:
+    """The type of an element in a register."""
+    if element.is_float:
+        return ir.DoubleType() if element.width == 64 else ir.FloatType()
+    return ir.IntType(element.width)
+
+
+def _word(value: int) -> Any:
+    return ir.Constant(_WORD, value)

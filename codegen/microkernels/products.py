@@ -1,0 +1,137 @@
+"""The inner tile of a matrix product as LLVM vector IR: all accumulators stay in registers.
+
+A tile multiplies `rows x depth` by `depth x columns`, both packed so that one step of the depth
+reads `rows` and `columns` elements in a row (as `linalg.mmt4d` with an inner depth of one). Its
+size follows from the vector registers of the CPU: 12 x 32 floats fill 24 of AVX-512's 32
+registers and leave the rest for operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, cast
+
+import llvmlite.binding
+from llvmlite import ir
+
+from ...runtime.abi.elements import Element
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """The size of a tile, and the elements of one vector register."""
+
+    rows: int
+    columns: int
+    lanes: int
+
+
+@cache
+def vector_bits() -> int:
+    """The width of the widest vector register of this CPU."""
+    features = cast(dict[str, bool], llvmlite.binding.get_host_cpu_features())
+    if features.get("avx512f"):
+        return 512
+    return 256 if features.get("avx2") else 128
+
+
+def tile_of(element: Element) -> Tile:
+    """The tile for an element type (`f32` or `f64`) on this CPU."""
+    bits = vector_bits()
+    lanes = bits // element.width
+    rows = 12 if bits == 512 else 6
+    return Tile(rows, 2 * lanes, lanes)
+
+
+def emit_tile(element: Element, rows: int, columns: int) -> Any:
+    """An emitter of `tile(left, right, result, depth)` on addresses.
+
+    `left` is `depth x rows`, `right` is `depth x columns` and `result` gets `rows x columns`, all
+    packed; `right` and `result` begin at a multiple of a vector.
+    """
+    lanes = tile_of(element).lanes
+    scalar = ir.FloatType() if element.width == 32 else ir.DoubleType()
+    vector = ir.VectorType(scalar, lanes)
+    word = ir.IntType(64)
+    alignment = lanes * element.width // 8
+    parts = columns // lanes
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        left, right, result, depth = values
+        before = builder.block
+        loop = builder.append_basic_block("tile")
+        after = builder.append_basic_block("tile.end")
+        zero = ir.Constant(vector, [0.0] * lanes)
+        builder.cbranch(builder.icmp_signed(">", depth, ir.Constant(word, 0)), loop, after)
+
+        builder.position_at_end(loop)
+        step = builder.phi(word)
+        sums = [builder.phi(vector) for _ in range(rows * parts)]
+        step.add_incoming(ir.Constant(word, 0), before)
+        for each in sums:
+            each.add_incoming(zero, before)
+        next_sums = _one_step(builder, (left, right, step), sums, (rows, parts), vector)
+        next_step = builder.add(step, ir.Constant(word, 1), flags=("nsw",))
+        step.add_incoming(next_step, loop)
+        for each, following in zip(sums, next_sums, strict=True):
+            each.add_incoming(following, loop)
+        builder.cbranch(builder.icmp_signed("<", next_step, depth), loop, after)
+
+        builder.position_at_end(after)
+        for number, following in enumerate(next_sums):
+            total = builder.phi(vector)
+            total.add_incoming(zero, before)
+            total.add_incoming(following, loop)
+            next_sums[number] = total
+        target = builder.inttoptr(result, vector.as_pointer())
+        for number, total in enumerate(next_sums):
+            builder.store(total, builder.gep(target, [ir.Constant(word, number)]), alignment)
+        return ir.Constant(ir.IntType(1), 0)
+
+    return emit
+
+
+def fused_multiply_add(module: Any, vector: Any) -> Any:
+    """LLVM's fused multiply-add of vectors."""
+    name = f"llvm.fma.v{vector.count}{vector.element.intrinsic_name}"
+    found = module.globals.get(name)
+    if found is None:
+        found = ir.Function(module, ir.FunctionType(vector, [vector] * 3), name)
+    return found
+
+
+def _one_step(
+    builder: Any,
+    operands: tuple[Any, Any, Any],
+    sums: Sequence[Any],
+    size: tuple[int, int],
+    vector: Any,
+) -> list[Any]:
+    """The accumulators after one more step of the depth."""
+    left, right, step = operands
+    rows, parts = size
+    word = ir.IntType(64)
+    lanes = vector.count
+    alignment = lanes * (8 if isinstance(vector.element, ir.DoubleType) else 4)
+    fused = fused_multiply_add(builder.module, vector)
+    lefts = builder.inttoptr(left, vector.element.as_pointer())
+    rights = builder.inttoptr(right, vector.as_pointer())
+    first_right = builder.mul(step, ir.Constant(word, parts))
+    first_left = builder.mul(step, ir.Constant(word, rows))
+    columns: list[Any] = []
+    for part in range(parts):
+        place = builder.gep(rights, [builder.add(first_right, ir.Constant(word, part))])
+        columns.append(builder.load(place, align=alignment))
+    zeros = ir.Constant(vector, [0.0] * lanes)
+    everywhere = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
+    result: list[Any] = []
+    for row in range(rows):
+        place = builder.gep(lefts, [builder.add(first_left, ir.Constant(word, row))])
+        value = builder.insert_element(zeros, builder.load(place), ir.Constant(ir.IntType(32), 0))
+        value = builder.shuffle_vector(value, zeros, everywhere)
+        for part in range(parts):
+            total = sums[row * parts + part]
+            result.append(builder.call(fused, [value, columns[part], total]))
+    return result

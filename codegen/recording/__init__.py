@@ -1,0 +1,1 @@
+"""A recording of what to run for inputs of known shapes."""

@@ -1,0 +1,277 @@
+"""Collectives of the `shard` dialect as commands of the runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from xdsl.ir import Operation
+
+from ...interpreter.shard import resolve_grid
+from ...interpreter.signatures import collective_signature, message_signature, reduction_kind
+from ...ir.attribute_access import flag, integer, integer_lists, integers, mixed
+from ...ir.diagnostics import OperationError
+from ...runtime.abi.elements import Element, element_of
+from ...runtime.abi.values import Value
+from ...runtime.collectives import Collective, Group, Shape, group_of, result_shape
+from ...runtime.communicator import Communicator
+from ...sharding.collective_matching import (
+    ANY_SIZE,
+    RECEIVE,
+    SEND,
+    CollectiveSignature,
+    DeviceState,
+)
+from ...sharding.grid import Grid
+from ...sharding.sharding import Axes, ReductionKind
+from ..kernels.reductions import combiner
+from ..kernels.static_values import tensor_element
+from .recording_frame import RecordingFrame
+from .tensors import Tensor
+
+Rule = Callable[[RecordingFrame, Operation], Sequence[Value]]
+
+
+def _communicator(frame: RecordingFrame, op: Operation) -> Communicator:
+    communicator = frame.recorder.communicator
+    if communicator is None:
+        raise OperationError(
+            op, "needs the devices of a grid, but the program runs on one device alone"
+        )
+    return communicator
+
+
+def _group(frame: RecordingFrame, op: Operation) -> tuple[Grid, Axes, Group]:
+    _communicator(frame, op)
+    grid = resolve_grid(op, frame)
+    axes = integers(op, "grid_axes")
+    if len(set(axes)) != len(axes) or any(not 0 <= axis < grid.rank for axis in axes):
+        raise OperationError(op, f"has grid_axes {list(axes)} on a grid of rank {grid.rank}")
+    return grid, axes, group_of(grid, frame.recorder.process, axes)
+
+
+def _elements(op: Operation) -> tuple[Element, Element]:
+    source = element_of(tensor_element(op.operands[0]), op)
+    return source, element_of(tensor_element(op.results[0]), op)
+
+
+def _shapes_of_group(
+    frame: RecordingFrame, op: Operation, group: Group, signature: CollectiveSignature
+) -> tuple[Shape, ...]:
+    """What the group brings, where that may differ; nothing if all bring the same."""
+    if ANY_SIZE not in signature.sizes or group.size == 1:
+        return ()
+    own = frame.tensor(op.operands[0]).shape
+    state = DeviceState(signature, op)
+    return tuple(_communicator(frame, op).exchange(group, state, own, frame.recorder.flush))
+
+
+def _record(frame: RecordingFrame, op: Operation, collective: Collective, source: Tensor) -> Tensor:
+    recorder = frame.recorder
+    target = recorder.new_tensor(collective.result_shape, collective.result.dtype)
+    commands = _communicator(frame, op).commands(collective, source.place, target.place, op)
+    for command in commands:
+        recorder.add(command)
+    return target
+
+
+def _simple(kind: str, axis_name: str | None = None, concat_name: str | None = None) -> Rule:
+    """A collective without a root."""
+
+    def rule(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
+        _, _, group = _group(frame, op)
+        return (_meet(frame, op, group, kind, axis_name, concat_name, None),)
+
+    return rule
+
+
+def _rooted(kind: str, axis_name: str | None = None) -> Rule:
+    """A collective in which one process of the group is the root."""
+
+    def rule(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
+        grid, axes, group = _group(frame, op)
+        index, root = _rank(frame, op, grid, axes, "root")
+        return (_meet(frame, op, group, kind, axis_name, None, root, root=index),)
+
+    return rule
+
+
+def _rank(
+    frame: RecordingFrame, op: Operation, grid: Grid, axes: Axes, name: str
+) -> tuple[tuple[int, ...], int]:
+    """A multi-index, and the rank in the group at which it points."""
+    index = mixed(op, name, [frame.number(operand) for operand in op.operands[1:]])
+    extents = [grid.shape[axis] or 0 for axis in axes]
+    inside = len(index) == len(axes) and all(
+        0 <= coordinate < extent for coordinate, extent in zip(index, extents, strict=True)
+    )
+    if not inside:
+        raise OperationError(
+            op, f"has {name} {list(index)}, which is not in a group of shape {extents}"
+        )
+    return index, int(np.ravel_multi_index(index, extents)) if axes else 0
+
+
+def _meet(
+    frame: RecordingFrame,
+    op: Operation,
+    group: Group,
+    kind: str,
+    axis_name: str | None,
+    concat_name: str | None,
+    root_rank: int | None,
+    **numbers: Sequence[int],
+) -> Tensor:
+    source = frame.tensor(op.operands[0])
+    axis = integer(op, axis_name) if axis_name else 0
+    concat_axis = integer(op, concat_name) if concat_name else 0
+    for each in (axis, concat_axis) if axis_name else ():
+        if not 0 <= each < len(source.shape):
+            raise OperationError(op, f"has no dimension {each}: its rank is {len(source.shape)}")
+    signature = collective_signature(op, group.processes, source.shape, **numbers)
+    shapes = _shapes_of_group(frame, op, group, signature)
+    source_element, result_element = _elements(op)
+    reduction = _reduction(op, result_element) if "reduce" in kind else ReductionKind.SUM
+    collective = Collective(
+        kind,
+        group,
+        source.shape,
+        source_element,
+        result_shape(kind, group, shapes or (source.shape,) * group.size, axis, concat_axis),
+        result_element,
+        axis,
+        concat_axis,
+        root_rank,
+        reduction=reduction,
+        shapes=shapes,
+        meant=signature,
+    )
+    return _record(frame, op, collective, source)
+
+
+def _reduction(op: Operation, element: Element) -> ReductionKind:
+    reduction = reduction_kind(op)
+    if combiner(reduction, element) is None:
+        raise OperationError(op, f"has reduction '{reduction}', which {element.name} does not have")
+    return reduction
+
+
+def _shift(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
+    grid, axes, group = _group(frame, op)
+    axis, offset, rotate = integer(op, "shift_axis"), integer(op, "offset"), flag(op, "rotate")
+    if axis not in axes:
+        raise OperationError(op, f"shifts along axis {axis}, which is none of {list(axes)}")
+    extents = [grid.shape[each] or 0 for each in axes]
+    place = axes.index(axis)
+    here = [int(each) for each in np.unravel_index(group.rank, extents)]
+
+    def at(distance: int) -> int | None:
+        there = list(here)
+        there[place] += distance
+        if rotate:
+            there[place] %= extents[place]
+        if not 0 <= there[place] < extents[place]:
+            return None
+        return int(np.ravel_multi_index(there, extents))
+
+    return (_permute(frame, op, group, at(-offset), at(offset)),)
+
+
+def _permute(
+    frame: RecordingFrame, op: Operation, group: Group, sender: int | None, receiver: int | None
+) -> Tensor:
+    source = frame.tensor(op.operands[0])
+    source_element, result_element = _elements(op)
+    collective = Collective(
+        "permute",
+        group,
+        source.shape,
+        source_element,
+        source.shape,
+        result_element,
+        sender=sender,
+        receiver=receiver,
+        meant=collective_signature(op, group.processes, source.shape),
+    )
+    return _record(frame, op, collective, source)
+
+
+def _send(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
+    grid, axes, group = _group(frame, op)
+    _, receiver = _rank(frame, op, grid, axes, "destination")
+    source = frame.tensor(op.operands[0])
+    signature = message_signature(op, SEND, [group.processes[receiver]], source.shape)
+    state = DeviceState(signature, op)
+    frame.recorder.add(_communicator(frame, op).send_command(source.place, source.nbytes, state))
+    return (source,)
+
+
+def _receive(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
+    grid, axes, group = _group(frame, op)
+    senders = group.processes
+    if op.get_attr_or_prop("source") is not None:
+        _, sender = _rank(frame, op, grid, axes, "source")
+        senders = (senders[sender],)
+    shape = frame.resolver.shape(op.operands[0])
+    target = frame.recorder.new_tensor(shape, _elements(op)[1].dtype)
+    state = DeviceState(message_signature(op, RECEIVE, senders, shape), op)
+    frame.recorder.add(_communicator(frame, op).receive_command(target.place, target.nbytes, state))
+    return (target,)
+
+
+def _update_halo(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
+    _communicator(frame, op)
+    grid = resolve_grid(op, frame)
+    tensor = frame.tensor(op.operands[0])
+    sizes = mixed(op, "static_halo_sizes", [frame.number(each) for each in op.operands[1:]])
+    lists = integer_lists(op, "split_axes")
+    split = [dimension for dimension, axes in enumerate(lists) if axes]
+    if len(sizes) != 2 * len(split):
+        raise OperationError(op, f"has {len(sizes)} halo sizes for {len(split)} split dimensions")
+    element = _elements(op)[0]
+    # Later dimensions first: each exchange carries along the halos of those before, and so the
+    # corners get to where they belong.
+    for place in reversed(range(len(split))):
+        dimension = split[place]
+        low, high = sizes[2 * place], sizes[2 * place + 1]
+        if tensor.shape[dimension] < low + high:
+            raise OperationError(
+                op, f"has {tensor.shape[dimension]} elements to hold halos of {low} and {high}"
+            )
+        group = group_of(grid, frame.recorder.process, lists[dimension])
+        signature = collective_signature(
+            op, group.processes, tensor.shape, dimension=(dimension,), halo_sizes=(low, high)
+        )
+        collective = Collective(
+            "halo",
+            group,
+            tensor.shape,
+            element,
+            tensor.shape,
+            element,
+            dimension,
+            low=low,
+            high=high,
+            shapes=_shapes_of_group(frame, op, group, signature),
+            meant=signature,
+        )
+        tensor = _record(frame, op, collective, tensor)
+    return (tensor,)
+
+
+COLLECTIVE_RULES: dict[str, Rule] = {
+    "shard.all_gather": _simple("all_gather", "gather_axis"),
+    "shard.all_reduce": _simple("all_reduce"),
+    "shard.all_slice": _simple("all_slice", "slice_axis"),
+    "shard.all_to_all": _simple("all_to_all", "split_axis", "concat_axis"),
+    "shard.broadcast": _rooted("broadcast"),
+    "shard.gather": _rooted("gather", "gather_axis"),
+    "shard.recv": _receive,
+    "shard.reduce": _rooted("reduce"),
+    "shard.reduce_scatter": _simple("reduce_scatter", "scatter_axis"),
+    "shard.scatter": _rooted("scatter", "scatter_axis"),
+    "shard.send": _send,
+    "shard.shift": _shift,
+    "shard.update_halo": _update_halo,
+}
+"""Rules by operation."""

@@ -1,0 +1,283 @@
+"""Shapes while a program is recorded: what operations make of their operands' shapes.
+
+A rule gives the shapes of an operation's results from what its operands are, and refuses what the
+interpreter refuses. What comes out is held against the results' types, so that from then on every
+tensor is what its type says, and kernels may believe the types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.linalg.structured_view import structured_view
+from ...interpreter import tensor, tosa, tosa_data
+from ...interpreter.linalg import packed_shape, packing_groups, tile_sizes, unpacked_shape
+from ...interpreter.loops import check_indices
+from ...interpreter.machine import check_alike, check_result, result_check
+from ...ir.attribute_access import integer, integers, mixed, operand_groups
+from ...ir.diagnostics import OperationError
+from ...runtime.abi.values import Value
+from ..kernels.bounds import check_accesses
+from ..kernels.static_values import has_fixed_shapes, shape_of
+from ..kernels.tosa_expressions import ELEMENTWISE, is_read
+from ..kernels.tosa_kernels import TOSA_KERNELS
+from ..scalar_ops.scalars import is_scalar_operation
+
+Shape = tuple[int, ...]
+Slice = tuple[Shape, Shape, Shape]
+"""Offsets, sizes and strides."""
+
+
+class ShapeResolver:
+    """The shapes of one activation of a function.
+
+    `known` are the shapes of values so far, `value` gives the content of a number or a list of
+    numbers. `settled` are operations whose shapes never change, and have been found right.
+    """
+
+    def __init__(
+        self,
+        known: dict[SSAValue, Shape],
+        value: Callable[[SSAValue], Value],
+        settled: set[Operation],
+    ) -> None:
+        self._known = known
+        self.value = value
+        self._settled = settled
+
+    def shape(self, value: SSAValue) -> Shape:
+        """The shape of a tensor, whether it is stored or computed on the way; `()` of a scalar."""
+        found = self._known.get(value)
+        return shape_of(value) if found is None else found
+
+    def shapes(self, values: Sequence[SSAValue]) -> list[Shape]:
+        """The shapes of several tensors."""
+        return [self.shape(value) for value in values]
+
+    def number(self, value: SSAValue) -> int:
+        """An index as a number."""
+        return int(self.value(value))
+
+    def settle(self, operation: Operation) -> None:
+        """Note the shapes of an operation's results. Raises OperationError if they are wrong."""
+        if operation in self._settled:
+            return
+        for index, (result, shape) in enumerate(
+            zip(operation.results, self.result_shapes(operation), strict=True)
+        ):
+            tensor.check_countable(operation, shape)
+            check = result_check(result.type)
+            if check is not None:
+                check_result(operation, index, check, shape, check.dtype)
+            self._known[result] = shape
+        if has_fixed_shapes(operation):
+            self._settled.add(operation)
+
+    def result_shapes(self, operation: Operation) -> Sequence[Shape]:
+        """What the results' shapes are, whatever their types say."""
+        name = operation.name
+        rule = _RULES.get(name)
+        if rule is not None:
+            return (rule(self, operation),)
+        view = structured_view(operation)
+        if view is not None:
+            shapes = self.shapes((*view.inputs, *view.outputs))
+            check_accesses(view, shapes)
+            return shapes[len(view.inputs) :]
+        if is_scalar_operation(name):
+            tensors = [each for each in operation.operands if isinstance(each.type, TensorType)]
+            shapes = self.shapes(tensors) or [()]
+            check_alike(operation, shapes)
+            return [shapes[0]] * len(operation.results)
+        raise OperationError(operation, "has a result whose shape the numba backend cannot tell")
+
+    def numbers(self, values: Sequence[SSAValue]) -> list[int]:
+        """Indices as numbers."""
+        return [self.number(value) for value in values]
+
+    def slice(self, operation: Operation, whole: Shape, first_group: int) -> Slice:
+        """The slice of a tensor that an operation names, which must lie inside.
+
+        `first_group` is the group of operands with which its offsets begin.
+        """
+        groups = operand_groups(operation, operation.operands)[first_group:]
+        found = tensor.read_slice(operation, whole, [self.numbers(each) for each in groups])
+        tensor.slice_of(operation, whole, *found)
+        return found
+
+
+Rule = Callable[[ShapeResolver, Operation], Shape]
+
+
+def _first(shapes: ShapeResolver, op: Operation) -> Shape:
+    return shapes.shape(op.operands[0])
+
+
+# The tensor dialect ---------------------------------------------------------------------------
+
+
+def _filled(shapes: ShapeResolver, op: Operation) -> Shape:
+    sizes = op.operands[1:] if op.name == "tensor.splat" else op.operands
+    dynamic = () if op.name == "tensor.from_elements" else sizes
+    return tensor.filled_shape(op, op.results[0].type, shapes.numbers(dynamic))
+
+
+def _cast(shapes: ShapeResolver, op: Operation) -> Shape:
+    shape = shapes.shape(op.operands[0])
+    tensor.check_cast(op, shape)
+    return shape
+
+
+def _extracted(shapes: ShapeResolver, op: Operation) -> Shape:
+    _, sizes, _ = shapes.slice(op, shapes.shape(op.operands[0]), 1)
+    return tuple(sizes[axis] for axis in tensor.kept_axes(op))
+
+
+def _inserted_slice(shapes: ShapeResolver, op: Operation) -> Shape:
+    source, target = shapes.shapes(op.operands[:2])
+    _, sizes, _ = shapes.slice(op, target, 2)
+    tensor.check_insertion(op, source, sizes)
+    return target
+
+
+def _inserted(shapes: ShapeResolver, op: Operation) -> Shape:
+    _, target, *indices = op.operands
+    check_indices(op, shapes.numbers(indices), shapes.shape(target))
+    return shapes.shape(target)
+
+
+def _padded(shapes: ShapeResolver, op: Operation) -> Shape:
+    (source,), low, high = operand_groups(op, op.operands)
+    before = mixed(op, "static_low", shapes.numbers(low))
+    after = mixed(op, "static_high", shapes.numbers(high))
+    return tensor.padded_shape(op, shapes.shape(source), before, after)
+
+
+def _joined(shapes: ShapeResolver, op: Operation) -> Shape:
+    axis = integer(op, "dim" if op.name == "tensor.concat" else "axis")
+    return tensor.concatenated_shape(op, axis, shapes.shapes(op.operands))
+
+
+def _collapsed(shapes: ShapeResolver, op: Operation) -> Shape:
+    return tensor.collapsed_shape(op, shapes.shape(op.operands[0]))
+
+
+def _expanded(shapes: ShapeResolver, op: Operation) -> Shape:
+    source, *sizes = op.operands
+    return tensor.expanded_shape(op, shapes.shape(source), shapes.numbers(sizes))
+
+
+def _reshaped(shapes: ShapeResolver, op: Operation) -> Shape:
+    return tensor.reshaped(op, shapes.shape(op.operands[0]), shapes.value(op.operands[1]))
+
+
+# The linalg dialect ---------------------------------------------------------------------------
+
+
+def _packed(shapes: ShapeResolver, op: Operation) -> Shape:
+    (source,), (target,), padding, dynamic = packing_groups(op, op.operands)
+    tiles = tile_sizes(op, shapes.numbers(dynamic))
+    given = shapes.shape(source), shapes.shape(target)
+    return packed_shape(op, *given, tiles, is_padded=bool(padding))
+
+
+def _unpacked(shapes: ShapeResolver, op: Operation) -> Shape:
+    (source,), (target,), dynamic = packing_groups(op, op.operands)
+    tiles = tile_sizes(op, shapes.numbers(dynamic))
+    return unpacked_shape(op, shapes.shape(source), shapes.shape(target), tiles)
+
+
+def _softmax(shapes: ShapeResolver, op: Operation) -> Shape:
+    given = shapes.shapes(op.operands)
+    check_alike(op, given)
+    return given[0]
+
+
+# The tosa dialect -----------------------------------------------------------------------------
+
+
+def _tosa_numbers(shapes: ShapeResolver, op: Operation, position: int, name: str) -> list[int]:
+    if len(op.operands) <= position:
+        return list(integers(op, name))
+    return [int(number) for number in shapes.value(op.operands[position]).reshape(-1)]
+
+
+def _broadcast(shapes: ShapeResolver, op: Operation) -> Shape:
+    first = 2 if op.name == "tosa.mul" else 1 if op.name == "tosa.negate" else len(op.operands)
+    for position in range(first, len(op.operands)):
+        tosa.check_one_element(op, position, shapes.shape(op.operands[position]))
+    read = [each for each in op.operands[:first] if is_read(op, each)]
+    return tosa.broadcast_shape(op, shapes.shapes(read))
+
+
+def _reduced(shapes: ShapeResolver, op: Operation) -> Shape:
+    return tosa.reduced_shape(op, shapes.shape(op.operands[0]))
+
+
+def _product(shapes: ShapeResolver, op: Operation) -> Shape:
+    for position in range(2, len(op.operands)):
+        tosa.check_one_element(op, position, shapes.shape(op.operands[position]))
+    return tosa.product_shape(op, *shapes.shapes(op.operands[:2]))
+
+
+def _tosa_padded(shapes: ShapeResolver, op: Operation) -> Shape:
+    widths = _tosa_numbers(shapes, op, 1, "padding")
+    if len(op.operands) > 2:
+        tosa.check_one_element(op, 2, shapes.shape(op.operands[2]))
+    return tosa_data.padded_shape(op, shapes.shape(op.operands[0]), widths)
+
+
+def _tosa_reshaped(shapes: ShapeResolver, op: Operation) -> Shape:
+    wanted = _tosa_numbers(shapes, op, 1, "new_shape")
+    return tosa_data.reshaped(op, shapes.shape(op.operands[0]), wanted)
+
+
+def _tosa_sliced(shapes: ShapeResolver, op: Operation) -> Shape:
+    starts = _tosa_numbers(shapes, op, 1, "start")
+    sizes = _tosa_numbers(shapes, op, 2, "size")
+    return tosa_data.sliced_shape(op, shapes.shape(op.operands[0]), starts, sizes)
+
+
+def _tiled(shapes: ShapeResolver, op: Operation) -> Shape:
+    multiples = _tosa_numbers(shapes, op, 1, "multiples")
+    return tosa_data.tiled_shape(op, shapes.shape(op.operands[0]), multiples)
+
+
+def _transposed(shapes: ShapeResolver, op: Operation) -> Shape:
+    order = _tosa_numbers(shapes, op, 1, "perms")
+    return tosa_data.transposed_shape(op, shapes.shape(op.operands[0]), order)
+
+
+_RULES: dict[str, Rule] = {
+    **dict.fromkeys(ELEMENTWISE, _broadcast),
+    **dict.fromkeys(TOSA_KERNELS, _reduced),
+    "linalg.pack": _packed,
+    "linalg.softmax": _softmax,
+    "linalg.unpack": _unpacked,
+    "tensor.bitcast": _first,
+    "tensor.cast": _cast,
+    "tensor.collapse_shape": _collapsed,
+    "tensor.concat": _joined,
+    "tensor.empty": _filled,
+    "tensor.expand_shape": _expanded,
+    "tensor.extract_slice": _extracted,
+    "tensor.from_elements": _filled,
+    "tensor.generate": _filled,
+    "tensor.insert": _inserted,
+    "tensor.insert_slice": _inserted_slice,
+    "tensor.pad": _padded,
+    "tensor.reshape": _reshaped,
+    "tensor.splat": _filled,
+    "tosa.concat": _joined,
+    "tosa.matmul": _product,
+    "tosa.pad": _tosa_padded,
+    "tosa.reshape": _tosa_reshaped,
+    "tosa.reverse": _first,
+    "tosa.slice": _tosa_sliced,
+    "tosa.tile": _tiled,
+    "tosa.transpose": _transposed,
+}
+"""The shape of an operation's result; elementwise and structured operations need no rule."""

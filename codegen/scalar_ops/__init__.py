@@ -1,0 +1,1 @@
+"""What is done with one element: scalar operations as LLVM IR."""

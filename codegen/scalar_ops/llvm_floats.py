@@ -1,0 +1,213 @@
+"""Floats in LLVM IR, and conversions; each result is rounded to its element's format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from llvmlite import ir
+
+from ...runtime.abi.elements import Element
+from .llvm_values import (
+    Builder,
+    Compute,
+    Emit,
+    Value,
+    float_type,
+    from_storage,
+    narrow,
+    round_double_to_odd,
+    round_to_element,
+    to_storage,
+    widen,
+)
+
+
+def rounded(emit: Callable[..., Value]) -> Emit:
+    """An operation on registers, rounded to the element's format afterwards."""
+
+    def wrapped(builder: Builder, values: Sequence[Value], element: Element) -> Value:
+        return round_to_element(builder, emit(builder, *values), element)
+
+    return wrapped
+
+
+def float_method(name: str, flags: tuple[str, ...] = ()) -> Emit:
+    """The llvmlite builder's instruction of a name, with fast-math flags."""
+
+    def emit(builder: Builder, *values: Value) -> Value:
+        return getattr(builder, name)(*values, flags=flags)
+
+    return rounded(emit)
+
+
+def llvm_float(name: str) -> Emit:
+    """An intrinsic of LLVM that takes and gives floats of one type."""
+
+    def emit(builder: Builder, *values: Value) -> Value:
+        kind = values[0].type
+        function = builder.module.declare_intrinsic(
+            f"llvm.{name}", [kind], ir.FunctionType(kind, [value.type for value in values])
+        )
+        return builder.call(function, values)
+
+    return rounded(emit)
+
+
+def libm(builder: Builder, name: str, values: Sequence[Value]) -> Value:
+    """A call of a function of the C mathematics library, which every process has loaded."""
+    kind = values[0].type
+    symbol = name if isinstance(kind, ir.DoubleType) else f"{name}f"
+    function = builder.module.globals.get(symbol)
+    if function is None:
+        signature = ir.FunctionType(kind, [value.type for value in values])
+        function = ir.Function(builder.module, signature, symbol)
+    return builder.call(function, values)
+
+
+def libm_function(name: str) -> Compute:
+    """A function of the C library."""
+
+    def compute(builder: Builder, *values: Value) -> Value:
+        return libm(builder, name, values)
+
+    return compute
+
+
+def libm_float(name: str) -> Emit:
+    """A function of the C library, rounded."""
+    return rounded(libm_function(name))
+
+
+def reciprocal_root(builder: Builder, value: Value) -> Value:
+    """One over the square root."""
+    root = builder.module.declare_intrinsic("llvm.sqrt", [value.type])
+    return builder.fdiv(ir.Constant(value.type, 1.0), builder.call(root, [value]))
+
+
+def sigmoid(builder: Builder, value: Value) -> Value:
+    """`1 / (1 + exp(-x))`."""
+    one = ir.Constant(value.type, 1.0)
+    return builder.fdiv(one, builder.fadd(one, libm(builder, "exp", [builder.fneg(value)])))
+
+
+def clamp(builder: Builder, value: Value, low: Value, high: Value) -> Value:
+    """The value, but not below `low` nor above `high`; a NaN becomes `low`."""
+    kind = value.type
+    function = ir.FunctionType(kind, [kind, kind])
+    largest = builder.module.declare_intrinsic("llvm.maxnum", [kind], function)
+    smallest = builder.module.declare_intrinsic("llvm.minnum", [kind], function)
+    return builder.call(smallest, [builder.call(largest, [value, low]), high])
+
+
+def integer_power(
+    builder: Builder, values: Sequence[Value], element: Element, integer: Element
+) -> Value:
+    """A float to the power of an integer."""
+    exponent = builder.sitofp(narrow(builder, values[1], integer), values[0].type)
+    return round_to_element(builder, libm(builder, "pow", [values[0], exponent]), element)
+
+
+def float_comparison(predicate: str, ordered: bool) -> Emit:
+    """A comparison by LLVM's sign for it; an ordered one is false of NaNs."""
+
+    def emit(builder: Builder, values: Sequence[Value], element: Element) -> Value:
+        compare = builder.fcmp_ordered if ordered else builder.fcmp_unordered
+        return compare(predicate, *values)
+
+    return emit
+
+
+def is_finite(builder: Builder, values: Sequence[Value], element: Element) -> Value:
+    """Whether a float is neither infinite nor a NaN."""
+    difference = builder.fsub(values[0], values[0])
+    return builder.fcmp_ordered("ord", difference, difference)
+
+
+def is_infinite(builder: Builder, values: Sequence[Value], element: Element) -> Value:
+    """Whether a float is one of the two infinities."""
+    magnitude = builder.module.declare_intrinsic("llvm.fabs", [values[0].type])
+    infinity = ir.Constant(values[0].type, float("inf"))
+    return builder.fcmp_ordered("==", builder.call(magnitude, [values[0]]), infinity)
+
+
+def negation(builder: Builder, value: Value) -> Value:
+    """The value with the other sign."""
+    return builder.fneg(value)
+
+
+def is_nan(builder: Builder, values: Sequence[Value], element: Element) -> Value:
+    """Whether a float is no number."""
+    return builder.fcmp_unordered("uno", values[0], values[0])
+
+
+def float_to_float(
+    builder: Builder, values: Sequence[Value], source: Element, target: Element
+) -> Value:
+    """A float of another format, rounded once."""
+    value = values[0]
+    if target.width == 64:
+        return value if source.width == 64 else builder.fpext(value, ir.DoubleType())
+    if source.width == 64:
+        if target.width == 32:
+            return builder.fptrunc(value, ir.FloatType())
+        value = round_double_to_odd(builder, value)
+    return round_to_element(builder, value, target)
+
+
+def integer_to_float(signed: bool) -> Emit:
+    """The nearest float of an integer, rounded once."""
+
+    def emit(builder: Builder, values: Sequence[Value], source: Element, target: Element) -> Value:
+        value = narrow(builder, values[0], source)
+        convert = builder.sitofp if signed else builder.uitofp
+        if target.is_narrow_float and source.width > 24:
+            # Two roundings may differ from one: go through a double that remembers.
+            exact = convert(value, ir.DoubleType())
+            return round_to_element(builder, round_double_to_odd(builder, exact), target)
+        return round_to_element(builder, convert(value, float_type(target)), target)
+
+    return emit
+
+
+def float_to_integer(signed: bool) -> Emit:
+    """An integer, rounded to zero; the nearest there is for floats out of range, 0 for NaN."""
+
+    def emit(builder: Builder, values: Sequence[Value], source: Element, target: Element) -> Value:
+        kind = ir.IntType(target.width)
+        name = f"llvm.fpto{'s' if signed else 'u'}i.sat"
+        function = builder.module.declare_intrinsic(
+            name, [kind, values[0].type], ir.FunctionType(kind, [values[0].type])
+        )
+        return widen(builder, builder.call(function, [values[0]]), target)
+
+    return emit
+
+
+def integer_to_integer(signed: bool) -> Emit:
+    """The low bits, or the value extended by its sign or by zeros."""
+
+    def emit(builder: Builder, values: Sequence[Value], source: Element, target: Element) -> Value:
+        value = narrow(builder, values[0], source)
+        if target.width < source.width:
+            value = builder.trunc(value, ir.IntType(target.width))
+        elif target.width > source.width:
+            extend = builder.sext if signed else builder.zext
+            value = extend(value, ir.IntType(target.width))
+        return widen(builder, value, target)
+
+    return emit
+
+
+def bitcast(builder: Builder, values: Sequence[Value], source: Element, target: Element) -> Value:
+    """The same bits as another type of the same width."""
+    value = values[0]
+    if source.is_float:
+        stored = to_storage(builder, value, source)
+        bits = builder.bitcast(stored, ir.IntType(source.width)) if source.width >= 32 else stored
+    else:
+        bits = narrow(builder, value, source)
+    if target.is_float:
+        if target.width >= 32:
+            return builder.bitcast(bits, float_type(target))
+        return from_storage(builder, bits, target)
+    return widen(builder, bits, target)

@@ -1,0 +1,183 @@
+"""Every scalar operation by name: its signature and its LLVM IR, the table behind `primitives`.
+
+A signature goes from the element types in a primitive's name to its arguments and result. An
+emitter is `(builder, values, *elements) -> value`. Integers arrive in their containers,
+sign-extended, are computed in their true width, and leave sign-extended, so `i4` and `i12` wrap
+as MLIR says. Narrow floats are computed in `f32` and rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from llvmlite import ir
+
+from ...runtime.abi.elements import Element
+from . import llvm_floats as floats
+from . import llvm_functions as functions
+from . import llvm_integers as integers
+from .llvm_values import Emit, constant
+
+Signature = Callable[..., tuple[list[Element | str], Element | str]]
+
+
+def _unary(element: Element) -> tuple[list[Element | str], Element | str]:
+    return [element], element
+
+
+def _binary(element: Element) -> tuple[list[Element | str], Element | str]:
+    return [element, element], element
+
+
+def _ternary(element: Element) -> tuple[list[Element | str], Element | str]:
+    return [element, element, element], element
+
+
+def _comparison(element: Element) -> tuple[list[Element | str], Element | str]:
+    return [element, element], "bool"
+
+
+def _test(element: Element) -> tuple[list[Element | str], Element | str]:
+    return [element], "bool"
+
+
+def _selection(element: Element) -> tuple[list[Element | str], Element | str]:
+    return ["bool", element, element], element
+
+
+def _conversion(source: Element, target: Element) -> tuple[list[Element | str], Element | str]:
+    return [source], target
+
+
+def _float_and_integer(
+    element: Element, integer: Element
+) -> tuple[list[Element | str], Element | str]:
+    return [element, integer], element
+
+
+OPERATIONS: dict[str, tuple[Signature, Emit]] = {
+    "as": (_unary, integers.identity),
+    "select": (_selection, integers.select),
+    # Integers
+    "addi": (_binary, integers.method("add")),
+    "subi": (_binary, integers.method("sub")),
+    "muli": (_binary, integers.method("mul")),
+    "andi": (_binary, integers.method("and_")),
+    "ori": (_binary, integers.method("or_")),
+    "xori": (_binary, integers.method("xor")),
+    "noti": (_unary, integers.method("not_")),
+    "negi": (_unary, integers.method("neg")),
+    "divui": (_binary, integers.unsigned_division("udiv")),
+    "remui": (_binary, integers.unsigned_division("urem")),
+    "divsi": (_binary, integers.integer(integers.quotient)),
+    "remsi": (_binary, integers.integer(integers.remainder)),
+    "floordivsi": (_binary, integers.integer(integers.floor_division)),
+    "ceildivsi": (_binary, integers.integer(integers.ceiling_division)),
+    "ceildivui": (_binary, integers.integer(integers.unsigned_ceiling_division)),
+    "floormodsi": (_binary, integers.integer(integers.floor_remainder)),
+    "shli": (_binary, integers.shift("shl")),
+    "shrsi": (_binary, integers.shift("ashr")),
+    "shrui": (_binary, integers.shift("lshr")),
+    "maxsi": (_binary, integers.llvm_integer("llvm.smax")),
+    "maxui": (_binary, integers.llvm_integer("llvm.umax")),
+    "minsi": (_binary, integers.llvm_integer("llvm.smin")),
+    "minui": (_binary, integers.llvm_integer("llvm.umin")),
+    "absi": (_unary, integers.llvm_integer("llvm.abs", constant(ir.IntType(1), 0))),
+    "ctlz": (_unary, integers.llvm_integer("llvm.ctlz", constant(ir.IntType(1), 0))),
+    "cttz": (_unary, integers.llvm_integer("llvm.cttz", constant(ir.IntType(1), 0))),
+    "ctpop": (_unary, integers.llvm_integer("llvm.ctpop")),
+    "mulsihigh": (_binary, integers.high_half(True)),
+    "muluihigh": (_binary, integers.high_half(False)),
+    **{
+        f"cmpi{name}": (_comparison, integers.integer_comparison(predicate, signed))
+        for name, predicate, signed in (
+            ("eq", "==", True),
+            ("ne", "!=", True),
+            ("slt", "<", True),
+            ("sle", "<=", True),
+            ("sgt", ">", True),
+            ("sge", ">=", True),
+            ("ult", "<", False),
+            ("ule", "<=", False),
+            ("ugt", ">", False),
+            ("uge", ">=", False),
+        )
+    },
+    # Floats
+    "addf": (_binary, floats.float_method("fadd")),
+    "subf": (_binary, floats.float_method("fsub")),
+    "mulf": (_binary, floats.float_method("fmul")),
+    "divf": (_binary, floats.float_method("fdiv")),
+    "negf": (_unary, floats.rounded(floats.negation)),
+    # In a reduction the order of the terms is free, and a product may be fused into its sum.
+    "sumf": (_binary, floats.float_method("fadd", ("reassoc", "nsz", "contract"))),
+    "productf": (_binary, floats.float_method("fmul", ("reassoc", "nsz"))),
+    "termf": (_binary, floats.float_method("fmul", ("contract",))),
+    "maximumf": (_binary, floats.llvm_float("maximum")),
+    "minimumf": (_binary, floats.llvm_float("minimum")),
+    "maxnumf": (_binary, floats.llvm_float("maxnum")),
+    "minnumf": (_binary, floats.llvm_float("minnum")),
+    "remf": (_binary, floats.libm_float("fmod")),
+    "sqrt": (_unary, floats.llvm_float("sqrt")),
+    "absf": (_unary, floats.llvm_float("fabs")),
+    "ceil": (_unary, floats.llvm_float("ceil")),
+    "floor": (_unary, floats.llvm_float("floor")),
+    "round": (_unary, floats.llvm_float("round")),
+    "roundeven": (_unary, floats.llvm_float("roundeven")),
+    "trunc": (_unary, floats.llvm_float("trunc")),
+    "copysign": (_binary, floats.llvm_float("copysign")),
+    "fma": (_ternary, floats.llvm_float("fma")),
+    "clampf": (_ternary, floats.rounded(floats.clamp)),
+    "rsqrt": (_unary, floats.rounded(floats.reciprocal_root)),
+    **{
+        name: (_unary, floats.rounded(functions.vectorisable(floats.libm_function(name), own)))
+        for name, own in (
+            ("exp", functions.exp),
+            ("log", functions.log),
+            ("tanh", functions.tanh),
+            ("erf", functions.erf),
+        )
+    },
+    "sigmoid": (_unary, floats.rounded(functions.vectorisable(floats.sigmoid, functions.sigmoid))),
+    "powf": (_binary, floats.libm_float("pow")),
+    "fpowi": (_float_and_integer, floats.integer_power),
+    **{
+        name: (_unary, floats.libm_float(name))
+        for name in (
+            *("exp2", "expm1", "log2", "log10", "log1p", "cbrt", "erfc"),
+            *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh"),
+            *("asinh", "acosh", "atanh"),
+        )
+    },
+    "atan2": (_binary, floats.libm_float("atan2")),
+    **{
+        f"cmpf{prefix}{name}": (_comparison, floats.float_comparison(predicate, prefix == "o"))
+        for prefix in ("o", "u")
+        for name, predicate in (
+            ("eq", "=="),
+            ("gt", ">"),
+            ("ge", ">="),
+            ("lt", "<"),
+            ("le", "<="),
+            ("ne", "!="),
+        )
+    },
+    "cmpford": (_comparison, floats.float_comparison("ord", True)),
+    "cmpfuno": (_comparison, floats.float_comparison("uno", False)),
+    "isnan": (_test, floats.is_nan),
+    "isfinite": (_test, floats.is_finite),
+    "isinf": (_test, floats.is_infinite),
+    # Conversions
+    "convertf": (_conversion, floats.float_to_float),
+    "sitofp": (_conversion, floats.integer_to_float(True)),
+    "uitofp": (_conversion, floats.integer_to_float(False)),
+    "fptosi": (_conversion, floats.float_to_integer(True)),
+    "fptoui": (_conversion, floats.float_to_integer(False)),
+    "converti": (_conversion, floats.integer_to_integer(True)),
+    "convertui": (_conversion, floats.integer_to_integer(False)),
+    "bitcast": (_conversion, floats.bitcast),
+}
+"""Every operation of a primitive: its signature and its code."""
+
+REDUCTION_FORMS = {"addf": "sumf", "mulf": "productf"}
+"""The form of an operation, where it combines the terms of a reduction."""

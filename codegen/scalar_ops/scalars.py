@@ -1,0 +1,190 @@
+"""Scalar operations of `arith` and `math` inside kernels: which primitive each one is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import Attribute, Operation
+
+from ...dialects.arith.flags import rounding_mode, rounds_to_nearest_even
+from ...ir.diagnostics import OperationError
+from ...runtime.abi.elements import Element, element_of, integer_element
+from ...runtime.abi.values import element_type
+from ..kernels.ast_builder import Code, Term
+
+Handler = Callable[[Code, Operation, Sequence[Term]], tuple[Term, ...]]
+
+_SAME_ELEMENT: dict[str, str] = {
+    **{
+        f"arith.{name}": name
+        for name in (
+            *("addi", "subi", "muli", "divsi", "divui", "remsi", "remui", "andi", "ori", "xori"),
+            *("floordivsi", "ceildivsi", "ceildivui", "shli", "shrsi", "shrui"),
+            *("maxsi", "maxui", "minsi", "minui"),
+            *("addf", "subf", "mulf", "divf", "remf", "negf"),
+            *("maximumf", "minimumf", "maxnumf", "minnumf"),
+        )
+    },
+    **{
+        f"math.{name}": name
+        for name in (
+            *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "erf", "erfc"),
+            *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"),
+            *("asinh", "acosh", "atanh", "atan2", "powf", "sqrt", "rsqrt", "absf", "ceil"),
+            *("floor", "round", "roundeven", "trunc", "copysign", "fma", "clampf"),
+            *("absi", "ctlz", "cttz", "ctpop"),
+        )
+    },
+}
+"""Operations whose operands and result have one element type."""
+
+_TESTS = {"math.isnan": "isnan", "math.isfinite": "isfinite", "math.isinf": "isinf"}
+
+_CONVERSIONS: dict[str, str] = {
+    "arith.extf": "convertf",
+    "arith.truncf": "convertf",
+    "arith.sitofp": "sitofp",
+    "arith.uitofp": "uitofp",
+    "arith.fptosi": "fptosi",
+    "arith.fptoui": "fptoui",
+    "arith.extsi": "converti",
+    "arith.trunci": "converti",
+    "arith.extui": "convertui",
+    "arith.index_cast": "converti",
+    "arith.index_castui": "convertui",
+    "arith.bitcast": "bitcast",
+}
+
+_INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+_FLOAT_PREDICATES = (
+    *("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord"),
+    *("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true"),
+)
+
+
+def write_constant(code: Code, attribute: Attribute, operation: Operation) -> Term:
+    """A variable for a number in the program."""
+    if isinstance(attribute, FloatAttr):
+        element = element_of(attribute.get_type(), operation)
+        return code.float_constant(float(attribute.value.data), element.register)
+    if isinstance(attribute, IntegerAttr):
+        element = element_of(attribute.get_type(), operation)
+        return write_integer(code, attribute.value.data, element)
+    raise OperationError(operation, f"is a constant that kernels cannot hold: {attribute}")
+
+
+def write_integer(code: Code, value: int, element: Element) -> Term:
+    """A variable for an integer, wrapped to the element's width."""
+    if element.width == 1:
+        return code.integer_constant(value & 1, "i1")
+    wrapped = value & ((1 << element.width) - 1)
+    if not element.is_unsigned and wrapped >> (element.width - 1):
+        wrapped -= 1 << element.width
+    return code.integer_constant(wrapped, element.name)
+
+
+def write_scalar_operation(
+    code: Code, operation: Operation, operands: Sequence[Term], reduction_form: str | None = None
+) -> tuple[Term, ...]:
+    """Variables for the results of a scalar (or elementwise) operation.
+
+    `reduction_form` is another primitive of the same operation, free in the order of its terms.
+    Raises OperationError if kernels have no such operation.
+    """
+    name = operation.name
+    simple = _SAME_ELEMENT.get(name)
+    if simple is not None:
+        element = _result_element(operation)
+        return (code.call(f"{reduction_form or simple}_{element.name}", *operands),)
+    conversion = _CONVERSIONS.get(name)
+    if conversion is not None:
+        if not rounds_to_nearest_even(operation):
+            raise OperationError(
+                operation, f"rounds {rounding_mode(operation)}; only to_nearest_even can be run"
+            )
+        source, target = _operand_element(operation), _result_element(operation)
+        if source == target:
+            return (operands[0],)
+        return (code.call(f"{conversion}_{source.name}_{target.name}", *operands),)
+    test = _TESTS.get(name)
+    if test is not None:
+        return (code.call(f"{test}_{_operand_element(operation).name}", *operands),)
+    special = _SPECIAL.get(name)
+    if special is None:
+        raise OperationError(operation, "is an operation that the numba backend does not compile")
+    return special(code, operation, operands)
+
+
+def is_scalar_operation(name: str) -> bool:
+    """Whether an operation acts on elements one by one."""
+    return name in _SAME_ELEMENT or name in _CONVERSIONS or name in _TESTS or name in _SPECIAL
+
+
+def _result_element(operation: Operation) -> Element:
+    return element_of(element_type(operation.results[0].type), operation)
+
+
+def _operand_element(operation: Operation, index: int = 0) -> Element:
+    return element_of(element_type(operation.operands[index].type), operation)
+
+
+def _predicate(operation: Operation, names: Sequence[str]) -> str:
+    attribute = operation.get_attr_or_prop("predicate")
+    if isinstance(attribute, IntegerAttr) and 0 <= attribute.value.data < len(names):
+        return names[attribute.value.data]
+    raise OperationError(operation, f"has no predicate that is known: {attribute}")
+
+
+def _compare_integers(
+    code: Code, operation: Operation, operands: Sequence[Term]
+) -> tuple[Term, ...]:
+    predicate = _predicate(operation, _INTEGER_PREDICATES)
+    return (code.call(f"cmpi{predicate}_{_operand_element(operation).name}", *operands),)
+
+
+def _compare_floats(code: Code, operation: Operation, operands: Sequence[Term]) -> tuple[Term, ...]:
+    predicate = _predicate(operation, _FLOAT_PREDICATES)
+    if predicate in ("true", "false"):
+        return (code.integer_constant(int(predicate == "true"), "i1"),)
+    return (code.call(f"cmpf{predicate}_{_operand_element(operation).name}", *operands),)
+
+
+def _select(code: Code, operation: Operation, operands: Sequence[Term]) -> tuple[Term, ...]:
+    return (code.call(f"select_{_result_element(operation).name}", *operands),)
+
+
+def _integer_power(code: Code, operation: Operation, operands: Sequence[Term]) -> tuple[Term, ...]:
+    base, exponent = _operand_element(operation), _operand_element(operation, 1)
+    return (code.call(f"fpowi_{base.name}_{exponent.name}", *operands),)
+
+
+def _extended_addition(
+    code: Code, operation: Operation, operands: Sequence[Term]
+) -> tuple[Term, ...]:
+    name = _result_element(operation).name
+    total = code.call(f"addi_{name}", *operands)
+    return (total, code.call(f"cmpiult_{name}", total, operands[0]))
+
+
+def _extended_product(signed: bool) -> Handler:
+    def write(code: Code, operation: Operation, operands: Sequence[Term]) -> tuple[Term, ...]:
+        name = _result_element(operation).name
+        high = f"mul{'s' if signed else 'u'}ihigh_{name}"
+        return (code.call(f"muli_{name}", *operands), code.call(high, *operands))
+
+    return write
+
+
+_SPECIAL: dict[str, Handler] = {
+    "arith.addui_extended": _extended_addition,
+    "arith.cmpf": _compare_floats,
+    "arith.cmpi": _compare_integers,
+    "arith.mulsi_extended": _extended_product(True),
+    "arith.mului_extended": _extended_product(False),
+    "arith.select": _select,
+    "math.fpowi": _integer_power,
+}
+
+INDEX = integer_element(64)
+"""The element of an index in a kernel."""

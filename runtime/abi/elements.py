@@ -1,0 +1,117 @@
+"""Element types: how one tensor element is stored in memory and held in a register.
+
+Storage is NumPy's (and ml_dtypes' for the formats that NumPy lacks): `i1` is one byte 0 or 1,
+an integer of another width lies sign-extended in the next wider native integer, `bf16` and `f16`
+are their 16 bits. In registers `f16` and `bf16` are an `f32` that is always rounded to the
+narrow format, which for one operation at a time is the narrow operation exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, cast
+
+import ml_dtypes
+import numpy as np
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    Signedness,
+)
+from xdsl.ir import Attribute, Operation
+
+from ...ir.diagnostics import OperationError
+
+NATIVE_WIDTHS = (8, 16, 32, 64)
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element type.
+
+    - `name`: a short identifier (`f32`, `i4`, `u8`), also part of generated names;
+    - `width`: bits of the value;
+    - `storage_bytes`: bytes of one element in memory;
+    - `dtype`: the NumPy dtype of a buffer of it.
+    """
+
+    name: str
+    width: int
+    storage_bytes: int
+    dtype: np.dtype[Any]
+    is_float: bool
+    is_unsigned: bool = False
+
+    @property
+    def container_width(self) -> int:
+        """Bits of the register that holds it: 1 for `i1`, else the storage's."""
+        return 1 if self.width == 1 and not self.is_float else self.storage_bytes * 8
+
+    @property
+    def is_narrow_float(self) -> bool:
+        """Whether registers hold it as a wider float."""
+        return self.is_float and self.width < 32
+
+    @property
+    def register(self) -> str:
+        """The name of the element type that holds it in a register."""
+        return "f32" if self.is_narrow_float else self.name
+
+
+F16 = Element("f16", 16, 2, np.dtype(np.float16), True)
+BF16 = Element("bf16", 16, 2, np.dtype(ml_dtypes.bfloat16), True)
+F32 = Element("f32", 32, 4, np.dtype(np.float32), True)
+F64 = Element("f64", 64, 8, np.dtype(np.float64), True)
+I1 = Element("i1", 1, 1, np.dtype(np.bool_), False)
+I64 = Element("i64", 64, 8, np.dtype(np.int64), False)
+
+_FLOATS: dict[type[Attribute], Element] = {
+    Float16Type: F16,
+    BFloat16Type: BF16,
+    Float32Type: F32,
+    Float64Type: F64,
+}
+
+
+@cache
+def integer_element(width: int, unsigned: bool = False) -> Element:
+    """The integer of `width` bits, at most 64."""
+    if width == 1 and not unsigned:
+        return I1
+    container = next(native for native in NATIVE_WIDTHS if native >= width)
+    dtype = np.dtype(f"{'u' if unsigned else ''}int{container}")
+    return Element(
+        f"{'u' if unsigned else 'i'}{width}", width, container // 8, dtype, False, unsigned
+    )
+
+
+def element_by_name(name: str) -> Element:
+    """The element type with a given `Element.name`."""
+    for element in _FLOATS.values():
+        if element.name == name:
+            return element
+    return integer_element(int(name[1:]), name[0] == "u")
+
+
+def element_of(element_type: Attribute, operation: Operation) -> Element:
+    """The element of an MLIR type. Raises OperationError at `operation` if it is out of reach."""
+    if isinstance(element_type, IndexType):
+        return I64
+    if isinstance(element_type, IntegerType):
+        integer = cast(IntegerType, element_type)
+        if 0 < integer.width.data <= NATIVE_WIDTHS[-1]:
+            unsigned = integer.signedness.data is Signedness.UNSIGNED
+            return integer_element(integer.width.data, unsigned)
+    if isinstance(element_type, AnyFloat):
+        element = _FLOATS.get(type(element_type))
+        if element is not None:
+            return element
+    raise OperationError(
+        operation, f"has elements of type {element_type}, which the numba backend does not compile"
+    )
