@@ -16,7 +16,7 @@ from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Array, Value
 from .loops import check_indices, evaluate
 from .machine import Exit, Frame
-from .registry import Results, Routine, drives, executes, terminates
+from .registry import Results, Routine, impl, impl_with_regions, terminates
 
 terminates("affine.yield")
 
@@ -42,22 +42,22 @@ def _images(op: Operation, affine_map: AffineMap, operands: Sequence[Value]) -> 
         raise OperationError(op, str(error)) from error
 
 
-@executes("affine.apply", pointwise=True)
+@impl("affine.apply", pointwise=True)
 def _apply(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return _images(op, _map(op), operands)
 
 
-@executes("affine.min", pointwise=True)
+@impl("affine.min", pointwise=True)
 def _min(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.minimum.reduce(_images(op, _map(op), operands)),)
 
 
-@executes("affine.max", pointwise=True)
+@impl("affine.max", pointwise=True)
 def _max(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.maximum.reduce(_images(op, _map(op), operands)),)
 
 
-@executes("affine.delinearize_index", pointwise=True)
+@impl("affine.delinearize_index", pointwise=True)
 def _delinearize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     basis = mixed(op, "static_basis", operands[1:])
     # Without a bound for the slowest index there is one basis element fewer than results.
@@ -70,7 +70,7 @@ def _delinearize(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
     return [rest, *reversed(indices)]
 
 
-@executes("affine.linearize_index", pointwise=True)
+@impl("affine.linearize_index", pointwise=True)
 def _linearize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     indices, dynamic = operand_groups(op, operands)
     basis = mixed(op, "static_basis", dynamic)
@@ -81,7 +81,7 @@ def _linearize(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
     return (np.asarray(total),)
 
 
-@drives("affine.for")
+@impl_with_regions("affine.for")
 def _for(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     lows, highs, carried = operand_groups(op, operands)
     low = max(int(bound) for bound in _images(op, _map(op, "lowerBoundMap"), lows))
@@ -93,7 +93,7 @@ def _for(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     return values
 
 
-@drives("affine.parallel")
+@impl_with_regions("affine.parallel")
 def _parallel(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     if op.results:
         raise OperationError(op, "reduces values, which cannot be run")
@@ -111,7 +111,7 @@ def _grouped(bounds: Sequence[Array], groups: Sequence[int], choose: Any) -> lis
     return [choose(next(numbers) for _ in range(size)) for size in groups]
 
 
-@drives("affine.if")
+@impl_with_regions("affine.if")
 def _if(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     condition = required(op, "condition")
     if not isinstance(condition, AffineSetAttr):
@@ -129,7 +129,7 @@ def _if(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     return exit_.values
 
 
-@executes("affine.load")
+@impl("affine.load")
 def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     array = np.asarray(operands[0])
     indices = _images(op, _map(op), operands[1:])
@@ -137,7 +137,7 @@ def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (array[tuple(indices)],)
 
 
-@executes("affine.store")
+@impl("affine.store")
 def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, array, *rest = operands
     indices = _images(op, _map(op), rest)

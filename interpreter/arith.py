@@ -33,7 +33,7 @@ from ..runtime.abi.values import (
 )
 from .constants import constant_array
 from .machine import Frame
-from .registry import Results, executes
+from .registry import Results, impl
 
 Binary = Callable[[Array, Array], Array]
 
@@ -54,7 +54,7 @@ def wrapped(value: Array, value_type: Attribute) -> Array:
     return wrap(np.asarray(value), width, to_unsigned=is_unsigned(value_type))
 
 
-@executes("arith.constant", "flow.tensor.constant", pointwise=True)
+@impl("arith.constant", "flow.tensor.constant", pointwise=True)
 def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (constant_array(op, attribute(op, "value")),)
 
@@ -66,7 +66,7 @@ def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
 def _integer_binary(name: str, function: Binary, *, is_signed: bool) -> None:
     read = signed if is_signed else unsigned
 
-    @executes(name, pointwise=True)
+    @impl(name, pointwise=True)
     def execute(  # pyright: ignore[reportUnusedFunction]
         op: Operation, operands: Sequence[Value], frame: Frame
     ) -> Results:
@@ -118,7 +118,7 @@ _DIVISIONS: dict[str, tuple[Binary, bool]] = {
 """The division and whether it is signed."""
 
 
-@executes(*(f"arith.{name}" for name in _DIVISIONS), pointwise=True)
+@impl(*(f"arith.{name}" for name in _DIVISIONS), pointwise=True)
 def _divide(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     name = operation_name(op).removeprefix("arith.")
     function, is_signed = _DIVISIONS[name]
@@ -135,7 +135,7 @@ def _divide(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (wrapped(function(left, right), op.results[0].type),)
 
 
-@executes("arith.shli", "arith.shrsi", "arith.shrui", pointwise=True)
+@impl("arith.shli", "arith.shrsi", "arith.shrui", pointwise=True)
 def _shift(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
     amount = unsigned(operands[1], width)
@@ -150,7 +150,7 @@ def _shift(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (result,)
 
 
-@executes("arith.addui_extended", pointwise=True)
+@impl("arith.addui_extended", pointwise=True)
 def _add_extended(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
     left, right = (unsigned(operand, width) for operand in operands)
@@ -158,7 +158,7 @@ def _add_extended(op: Operation, operands: Sequence[Value], frame: Frame) -> Res
     return wrapped(total, op.results[0].type), total < left
 
 
-@executes("arith.mulsi_extended", "arith.mului_extended", pointwise=True)
+@impl("arith.mulsi_extended", "arith.mului_extended", pointwise=True)
 def _multiply_extended(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
     read = signed if operation_name(op) == "arith.mulsi_extended" else unsigned
@@ -190,7 +190,7 @@ _COMPARISONS: tuple[tuple[Binary, bool], ...] = (
 """By the number of the predicate (eq ne slt sle sgt sge ult ule ugt uge)."""
 
 
-@executes("arith.cmpi", pointwise=True)
+@impl("arith.cmpi", pointwise=True)
 def _compare_integers(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     compare, is_signed = _COMPARISONS[integer(op, "predicate")]
     width = width_of(op, op.operands[0].type)
@@ -198,7 +198,7 @@ def _compare_integers(op: Operation, operands: Sequence[Value], frame: Frame) ->
     return (np.asarray(compare(read(operands[0], width), read(operands[1], width))),)
 
 
-@executes("arith.extsi", "arith.extui", "arith.trunci", pointwise=True)
+@impl("arith.extsi", "arith.extui", "arith.trunci", pointwise=True)
 def _resize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
     read = unsigned if operation_name(op) == "arith.extui" else signed
@@ -206,7 +206,7 @@ def _resize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (wrapped(wide, op.results[0].type),)
 
 
-@executes("arith.index_cast", "arith.index_castui", pointwise=True)
+@impl("arith.index_cast", "arith.index_castui", pointwise=True)
 def _index_cast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
     read = unsigned if operation_name(op) == "arith.index_castui" else signed
@@ -231,7 +231,7 @@ def minimum(left: Array, right: Array) -> Array:
 
 
 def _float_binary(name: str, function: Binary) -> None:
-    @executes(name, pointwise=True)
+    @impl(name, pointwise=True)
     def execute(  # pyright: ignore[reportUnusedFunction]
         op: Operation, operands: Sequence[Value], frame: Frame
     ) -> Results:
@@ -258,7 +258,7 @@ for _name, _function in {
     _float_binary(f"arith.{_name}", _function)
 
 
-@executes("arith.negf", pointwise=True)
+@impl("arith.negf", pointwise=True)
 def _negate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value = np.asarray(operands[0])
     return (rounded(np.negative(value), value.dtype),)
@@ -285,7 +285,7 @@ _FLOAT_COMPARISONS: tuple[Binary, ...] = (
 _ORDERED = 7
 
 
-@executes("arith.cmpf", pointwise=True)
+@impl("arith.cmpf", pointwise=True)
 def _compare_floats(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     # 7 ord, then ueq ugt uge ult ule une uno true: each unordered predicate is true for NaN and
     # otherwise the ordered one.
@@ -303,7 +303,7 @@ def _compare_floats(op: Operation, operands: Sequence[Value], frame: Frame) -> R
     return (unordered | _FLOAT_COMPARISONS[predicate - _ORDERED](left, right),)
 
 
-@executes("arith.extf", "arith.scaling_extf", pointwise=True)
+@impl("arith.extf", "arith.scaling_extf", pointwise=True)
 def _extend(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value = np.asarray(operands[0]).astype(dtype_of(op.results[0].type))
     if len(operands) > 1:
@@ -311,7 +311,7 @@ def _extend(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (value,)
 
 
-@executes("arith.truncf", pointwise=True)
+@impl("arith.truncf", pointwise=True)
 def _truncate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     if not rounds_to_nearest_even(op):
         raise OperationError(op, f"rounds {rounding_mode(op)}; only to_nearest_even can be run")
@@ -339,14 +339,14 @@ def to_float(value: Array, dtype: np.dtype[Any]) -> Array:
     return np.where(even, odd, single).astype(dtype)
 
 
-@executes("arith.sitofp", "arith.uitofp", pointwise=True)
+@impl("arith.sitofp", "arith.uitofp", pointwise=True)
 def _from_integer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
     read = signed if operation_name(op) == "arith.sitofp" else unsigned
     return (to_float(read(operands[0], width), dtype_of(op.results[0].type)),)
 
 
-@executes("arith.fptosi", "arith.fptoui", pointwise=True)
+@impl("arith.fptosi", "arith.fptoui", pointwise=True)
 def _to_integer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     result_type = op.results[0].type
     width = width_of(op, result_type)
@@ -367,7 +367,7 @@ def float_to_integer(value: Array, result_type: Attribute, width: int, *, is_sig
     return np.where(fits, result, undefined((), element_type(result_type)))
 
 
-@executes("arith.bitcast", "tensor.bitcast", pointwise=True)
+@impl("arith.bitcast", "tensor.bitcast", pointwise=True)
 def _bitcast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, target = op.operands[0].type, op.results[0].type
     value = np.asarray(operands[0])
@@ -381,7 +381,7 @@ def _bitcast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 # --------------------------------------------------------------------------------------------
 
 
-@executes("arith.select", pointwise=True)
+@impl("arith.select", pointwise=True)
 def _select(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     condition, left, right = operands
     if np.ndim(condition) == 0:

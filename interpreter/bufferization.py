@@ -10,11 +10,11 @@ from xdsl.ir import Operation
 from ..ir.attribute_access import operand_groups
 from ..runtime.abi.values import Value, undefined
 from .machine import Frame
-from .registry import Results, executes
+from .registry import Results, impl
 from .tensor import filled_shape
 
 
-@executes("bufferization.alloc_tensor")
+@impl("bufferization.alloc_tensor")
 def _alloc_tensor(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     sizes, copy, *_ = [*operand_groups(op, operands), ()]
     if copy:
@@ -23,16 +23,16 @@ def _alloc_tensor(op: Operation, operands: Sequence[Value], frame: Frame) -> Res
     return (undefined(filled_shape(op, result_type, sizes), result_type),)
 
 
-@executes("bufferization.materialize_in_destination")
+@impl("bufferization.materialize_in_destination")
 def _materialize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (operands[0],)
 
 
-@executes("bufferization.dealloc_tensor")
+@impl("bufferization.dealloc_tensor")
 def _dealloc_tensor(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return ()
 
 
-@executes("bufferization.clone")
+@impl("bufferization.clone")
 def _clone(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.array(operands[0]),)

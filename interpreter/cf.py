@@ -10,21 +10,21 @@ from ..ir.attribute_access import attribute, integer_list, operand_groups, text
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Value
 from .machine import Frame
-from .registry import Results, branches, executes
+from .registry import Results, impl, impl_branch
 
 
-@branches("cf.br")
+@impl_branch("cf.br")
 def _branch(op: Operation, operands: Sequence[Value]) -> tuple[Block, Sequence[Value]]:
     return op.successors[0], operands
 
 
-@branches("cf.cond_br")
+@impl_branch("cf.cond_br")
 def _conditional(op: Operation, operands: Sequence[Value]) -> tuple[Block, Sequence[Value]]:
     _, taken, other = operand_groups(op, operands)
     return (op.successors[0], taken) if operands[0] else (op.successors[1], other)
 
 
-@branches("cf.switch")
+@impl_branch("cf.switch")
 def _switch(op: Operation, operands: Sequence[Value]) -> tuple[Block, Sequence[Value]]:
     flag, default, cases = operand_groups(op, operands)
     values = integer_list(attribute(op, "case_values"))
@@ -37,7 +37,7 @@ def _switch(op: Operation, operands: Sequence[Value]) -> tuple[Block, Sequence[V
     return op.successors[0], default
 
 
-@executes("cf.assert")
+@impl("cf.assert")
 def _assert(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     if not operands[0]:
         raise OperationError(op, f"does not hold: {text(op, 'msg')}")

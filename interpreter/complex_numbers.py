@@ -11,11 +11,11 @@ from xdsl.ir import Operation
 from ..ir.attribute_access import required
 from ..runtime.abi.values import Array, Value, dtype_of
 from .machine import Frame
-from .registry import Results, executes
+from .registry import Results, impl
 
 
 def _elementwise(name: str, function: Callable[..., Any]) -> None:
-    @executes(name, pointwise=True)
+    @impl(name, pointwise=True)
     def execute(  # pyright: ignore[reportUnusedFunction]
         op: Operation, operands: Sequence[Value], frame: Frame
     ) -> Results:
@@ -74,7 +74,7 @@ for _name, _function in _FUNCTIONS.items():
     _elementwise(f"complex.{_name}", _function)
 
 
-@executes("complex.constant", pointwise=True)
+@impl("complex.constant", pointwise=True)
 def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     real, imaginary = (part.value.data for part in getattr(required(op, "value"), "data", ()))
     return (np.asarray(complex(real, imaginary)).astype(dtype_of(op.results[0].type)),)

@@ -15,13 +15,13 @@ from ..ir.attribute_access import operand_groups
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Value, reinterpreted, shape_text
 from .machine import Exit, Frame
-from .registry import Results, Routine, drives, executes, terminates
+from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .tensor import filled_shape
 
 terminates("flow.return")
 
 
-@executes(
+@impl(
     "flow.tensor.barrier",
     "flow.tensor.encode",
     "flow.tensor.transfer",
@@ -34,7 +34,7 @@ def _same_elements(op: Operation, operands: Sequence[Value], frame: Frame) -> Re
     return (operands[0],)
 
 
-@executes("flow.tensor.reshape")
+@impl("flow.tensor.reshape")
 def _reshape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), _, sizes = operand_groups(op, operands)
     shape = filled_shape(op, op.results[0].type, sizes)
@@ -43,7 +43,7 @@ def _reshape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.reshape(source, shape),)
 
 
-@executes("iree_tensor_ext.bitcast")
+@impl("iree_tensor_ext.bitcast")
 def _bitcast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), _, sizes = operand_groups(op, operands)
     source_type, result_type = op.operands[0].type, op.results[0].type
@@ -54,7 +54,7 @@ def _bitcast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
         raise OperationError(op, f"cannot see {source_type} as {result_type}: {error}") from error
 
 
-@drives("flow.dispatch.region")
+@impl_with_regions("flow.dispatch.region")
 def _dispatch_region(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     exit_: Exit = yield frame.run_region(op.regions[0], ())
     return exit_.values

@@ -10,7 +10,7 @@ from ..ir.attribute_access import symbol
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Value
 from .machine import Exit, Frame
-from .registry import Results, Routine, drives, executes, terminates
+from .registry import Results, Routine, impl, impl_with_regions, terminates
 
 terminates("func.return")
 
@@ -18,17 +18,17 @@ MAXIMAL_DEPTH = 20_000
 """Calls that may be open at once before a program counts as endlessly recursive."""
 
 
-@drives("func.call")
+@impl_with_regions("func.call")
 def _call(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     return (yield call(op, symbol(op, "callee"), operands, frame))
 
 
-@executes("func.constant")
+@impl("func.constant")
 def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (symbol(op, "value"),)
 
 
-@drives("func.call_indirect")
+@impl_with_regions("func.call_indirect")
 def _call_indirect(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     return (yield call(op, operands[0], operands[1:], frame))
 

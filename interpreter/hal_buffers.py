@@ -13,7 +13,7 @@ from ..ir.attribute_access import integer, operand_groups, required, text
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Array, Value, element_type, shape_fits, shape_phrase, shape_text
 from .machine import Frame
-from .registry import Results, executes
+from .registry import Results, impl
 from .tensor import filled_shape
 
 
@@ -25,7 +25,7 @@ class BufferView:
     element: Attribute
 
 
-@executes("hal.tensor.import")
+@impl("hal.tensor.import")
 def _import(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (view,), dims, *_ = operand_groups(op, operands)
     if not isinstance(view, BufferView):
@@ -38,18 +38,18 @@ def _import(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (view.array,)
 
 
-@executes("hal.tensor.export")
+@impl("hal.tensor.export")
 def _export(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (BufferView(operands[0], element_type(required(op, "source_encoding"))),)
 
 
-@executes("hal.tensor.barrier")
+@impl("hal.tensor.barrier")
 def _barrier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     """Whatever is waited for has happened."""
     return operands[: len(op.results)]
 
 
-@executes("hal.buffer_view.dim")
+@impl("hal.buffer_view.dim")
 def _dim(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     shape: tuple[int, ...] = operands[0].array.shape
     index = integer(op, "index")
@@ -58,7 +58,7 @@ def _dim(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.int64(shape[index]),)
 
 
-@executes("hal.buffer_view.assert")
+@impl("hal.buffer_view.assert")
 def _assert(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     view, element, _, *shape = operands
     name = text(op, "message")
@@ -73,18 +73,18 @@ def _assert(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return ()
 
 
-@executes("hal.element_type")
+@impl("hal.element_type")
 def _element_type(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.int32(element_code(required(op, "type"))),)
 
 
-@executes("hal.encoding_type")
+@impl("hal.encoding_type")
 def _encoding_type(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     order = text(op, "encoding_type", "dense_row_major")
     return (np.int32(ORDERS.get(order, 0)),)
 
 
-@executes("hal.fence.create", "util.null")
+@impl("hal.fence.create", "util.null")
 def _nothing(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     """Fences and null references: everything happens in the order of the program."""
     return (None,) * len(op.results)

@@ -30,7 +30,7 @@ from ..runtime.abi.values import Array, Value, undefined
 from .bindings import ArraySlot, Binding, BoundTensor, ByteSlot, check_stored_shape
 from .devices import place, reach
 from .machine import Exit, Frame
-from .registry import Results, Routine, drives, executes, terminates
+from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .storage import Resource, fresh, resource_size
 from .tensor import filled_shape, kept_axes, slice_of
 
@@ -42,7 +42,7 @@ WORKGROUP = "workgroup"
 """Where a device keeps which workgroup it runs."""
 
 
-@executes("flow.executable", "stream.executable", "hal.executable")
+@impl("flow.executable", "stream.executable", "hal.executable")
 def _definition(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return ()
 
@@ -51,7 +51,7 @@ def _definition(op: Operation, operands: Sequence[Value], frame: Frame) -> Resul
 # Dispatches
 
 
-@drives("flow.dispatch")
+@impl_with_regions("flow.dispatch")
 def _flow_dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     workload, arguments, _, dims = operand_groups(op, operands)
     function, count = dispatched_kernel(op, frame)
@@ -60,7 +60,7 @@ def _flow_dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> Ro
     return [slot.array for slot in results]
 
 
-@drives("flow.dispatch.workgroups")
+@impl_with_regions("flow.dispatch.workgroups")
 def _flow_workgroups(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     workload, arguments, _, dims = operand_groups(op, operands)
     slots, results = _array_slots(op, arguments, dims)
@@ -91,13 +91,13 @@ def _array_slots(
     return slots, results
 
 
-@drives("stream.tensor.dispatch")
+@impl_with_regions("stream.tensor.dispatch")
 def _tensor_dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     workload, values, _, _, sizes, _ = operand_groups(op, operands)
     return (yield _dispatch(op, workload, values, sizes, frame))
 
 
-@drives("stream.async.dispatch")
+@impl_with_regions("stream.async.dispatch")
 def _async_dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     workload, values, _, starts, ends, _, sizes = operand_groups(op, operands)
     ranges = iter(zip(starts, ends, strict=True))
@@ -219,7 +219,7 @@ def asks_for_workgroup(body: Region) -> bool:
 # Inside kernels
 
 
-@executes("stream.binding.subspan")
+@impl("stream.binding.subspan")
 def _subspan(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     binding, offset, *dims = operands
     type_ = op.results[0].type
@@ -237,7 +237,7 @@ def check_offset(op: Operation, offset: int, size: int) -> None:
         raise OperationError(op, f"starts at byte {offset} of a resource of {size}")
 
 
-@executes("flow.dispatch.tensor.load", "iree_tensor_ext.dispatch.tensor.load")
+@impl("flow.dispatch.tensor.load", "iree_tensor_ext.dispatch.tensor.load")
 def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), _, *ranges = operand_groups(op, operands)
     whole = _bound(op, source).read(op)
@@ -246,7 +246,7 @@ def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.array(taken.reshape([taken.shape[axis] for axis in kept_axes(op)])),)
 
 
-@executes("flow.dispatch.tensor.store", "iree_tensor_ext.dispatch.tensor.store")
+@impl("flow.dispatch.tensor.store", "iree_tensor_ext.dispatch.tensor.store")
 def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (value,), (target,), _, *ranges = operand_groups(op, operands)
     slot = _bound(op, target)
@@ -289,7 +289,7 @@ def _parts(
     return slice_of(op, shape, offsets, sizes, strides)
 
 
-@executes(
+@impl(
     "flow.dispatch.tie_shape",
     "flow.dispatch.workload.ordinal",
     "iree_tensor_ext.dispatch.workload.ordinal",
@@ -298,7 +298,7 @@ def _same(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (operands[0],)
 
 
-@executes(
+@impl(
     "flow.dispatch.workgroup_count_from_slice",
     "iree_tensor_ext.dispatch.workgroup_count_from_slice",
 )
@@ -307,7 +307,7 @@ def _count_from_slice(op: Operation, operands: Sequence[Value], frame: Frame) ->
     return (np.int64(1),) * 3
 
 
-@executes(
+@impl(
     *(
         f"{kernel}.workgroup.{number}"
         for kernel in ("flow.dispatch", "hal.interface", "stream.dispatch")

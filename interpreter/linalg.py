@@ -15,7 +15,7 @@ from ..ir.attribute_access import integer, integers, mixed, operand_groups
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Array, Value, is_narrow_float, shape_text
 from .machine import Frame, check_alike
-from .registry import Results, Routine, drives, executes, terminates
+from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .structured import run_structured
 from .tensor import check_countable
 
@@ -33,7 +33,7 @@ _LOOP_NESTS = (
 )
 
 
-@drives(*_LOOP_NESTS)
+@impl_with_regions(*_LOOP_NESTS)
 def _loop_nest(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     nest = structured_view(op)
     if nest is None:
@@ -50,7 +50,7 @@ def _loop_nest(op: Operation, operands: Sequence[Value], frame: Frame) -> Routin
     return ()
 
 
-@executes("linalg.index")
+@impl("linalg.index")
 def _index(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     dimension = integer(op, "dim")
     if not frame.points or dimension >= len(frame.points[-1]):
@@ -58,7 +58,7 @@ def _index(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.int64(frame.points[-1][dimension]),)
 
 
-@executes("linalg.softmax")
+@impl("linalg.softmax")
 def _softmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source = np.asarray(operands[0])
     dimension = integer(op, "dimension")
@@ -74,7 +74,7 @@ def _softmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 # Packed layouts
 
 
-@executes("linalg.pack", "tensor.pack")
+@impl("linalg.pack", "tensor.pack")
 def _pack(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), (target,), padding, dynamic = packing_groups(op, operands)
     array = np.asarray(source)
@@ -125,7 +125,7 @@ def _full_shape(
     return tuple(full)
 
 
-@executes("linalg.unpack", "tensor.unpack")
+@impl("linalg.unpack", "tensor.unpack")
 def _unpack(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), (target,), dynamic = packing_groups(op, operands)
     array = np.asarray(source)

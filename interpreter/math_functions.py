@@ -12,7 +12,7 @@ from ..ir.attribute_access import operation_name
 from ..runtime.abi.values import Array, Value, is_narrow_float, signed, unsigned
 from .arith import rounded, width_of, wrapped
 from .machine import Frame
-from .registry import Results, executes
+from .registry import Results, impl
 
 Unary = Callable[[Array], Array]
 
@@ -84,7 +84,7 @@ def apply_float(function: Callable[..., Array], *operands: Value) -> Array:
 
 
 def _unary(name: str, function: Unary) -> None:
-    @executes(name, pointwise=True)
+    @impl(name, pointwise=True)
     def execute(  # pyright: ignore[reportUnusedFunction]
         op: Operation, operands: Sequence[Value], frame: Frame
     ) -> Results:
@@ -96,7 +96,7 @@ for _name, _function in UNARY.items():
 
 
 def _several(name: str, function: Callable[..., Array]) -> None:
-    @executes(name, pointwise=True)
+    @impl(name, pointwise=True)
     def execute(  # pyright: ignore[reportUnusedFunction]
         op: Operation, operands: Sequence[Value], frame: Frame
     ) -> Results:
@@ -120,12 +120,12 @@ _several("math.fma", _fused_multiply_add)
 _several("math.powf", np.power)
 
 
-@executes("math.sincos", pointwise=True)
+@impl("math.sincos", pointwise=True)
 def _sine_and_cosine(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return apply_float(np.sin, operands[0]), apply_float(np.cos, operands[0])
 
 
-@executes("math.fpowi", pointwise=True)
+@impl("math.fpowi", pointwise=True)
 def _float_to_integer_power(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     base = np.asarray(operands[0])
     exponent = signed(operands[1], width_of(op, op.operands[1].type))
@@ -133,7 +133,7 @@ def _float_to_integer_power(op: Operation, operands: Sequence[Value], frame: Fra
     return (rounded(power, base.dtype),)
 
 
-@executes("math.ipowi", pointwise=True)
+@impl("math.ipowi", pointwise=True)
 def _integer_power(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
     base, exponent = (signed(operand, width).astype(np.int64) for operand in operands)
@@ -149,13 +149,13 @@ def _integer_power(op: Operation, operands: Sequence[Value], frame: Frame) -> Re
     return (wrapped(np.where(exponent < 0, inverse, result), op.results[0].type),)
 
 
-@executes("math.absi", pointwise=True)
+@impl("math.absi", pointwise=True)
 def _absolute(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
     return (wrapped(np.abs(signed(operands[0], width)), op.results[0].type),)
 
 
-@executes("math.ctpop", "math.ctlz", "math.cttz", pointwise=True)
+@impl("math.ctpop", "math.ctlz", "math.cttz", pointwise=True)
 def _count_bits(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
     bits = unsigned(operands[0], width).astype(np.uint64)
@@ -178,7 +178,7 @@ _CLASSES: dict[str, Unary] = {
 }
 
 
-@executes(*_CLASSES, "math.isnormal", pointwise=True)
+@impl(*_CLASSES, "math.isnormal", pointwise=True)
 def _classify(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value = np.asarray(operands[0])
     if operation_name(op) in _CLASSES:

@@ -35,7 +35,7 @@ from ..runtime.abi.values import (
 from .constants import constant_array
 from .loops import check_indices
 from .machine import Exit, Frame
-from .registry import Results, Routine, drives, executes, terminates
+from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .tensor import filled_shape, kept_axes, slice_of
 
 terminates("memref.alloca_scope.return")
@@ -44,14 +44,14 @@ _FREED = "memref.freed"
 _GLOBALS = "memref.globals"
 
 
-@executes("memref.alloc", "memref.alloca")
+@impl("memref.alloc", "memref.alloca")
 def _alloc(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     sizes = operand_groups(op, operands)[0]
     result_type = op.results[0].type
     return (undefined(filled_shape(op, result_type, sizes), result_type),)
 
 
-@executes("memref.dealloc")
+@impl("memref.dealloc")
 def _dealloc(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     root = _root(operands[0])
     freed: dict[int, Array] = frame.device.memory.setdefault(_FREED, {})
@@ -73,7 +73,7 @@ def _check_alive(op: Operation, array: Array, frame: Frame) -> None:
         raise OperationError(op, "uses memory that has been freed")
 
 
-@executes("memref.load")
+@impl("memref.load")
 def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     array, *indices = operands
     _check_alive(op, array, frame)
@@ -81,7 +81,7 @@ def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.asarray(array[tuple(indices)]).copy(),)
 
 
-@executes("memref.store")
+@impl("memref.store")
 def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, array, *indices = operands
     _check_alive(op, array, frame)
@@ -90,7 +90,7 @@ def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return ()
 
 
-@executes("memref.copy")
+@impl("memref.copy")
 def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, target = operands
     _check_alive(op, source, frame)
@@ -101,7 +101,7 @@ def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return ()
 
 
-@executes("memref.cast", "memref.memory_space_cast", "memref.assume_alignment")
+@impl("memref.cast", "memref.memory_space_cast", "memref.assume_alignment")
 def _cast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     if not op.results:
         return ()
@@ -113,12 +113,12 @@ def _cast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (operands[0],)
 
 
-@executes("memref.rank")
+@impl("memref.rank")
 def _rank(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.int64(operands[0].ndim),)
 
 
-@executes("memref.subview")
+@impl("memref.subview")
 def _subview(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), *groups = operand_groups(op, operands)
     _check_alive(op, source, frame)
@@ -134,7 +134,7 @@ def _subview(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.squeeze(taken, axis=dropped),)
 
 
-@executes("memref.collapse_shape", "memref.expand_shape")
+@impl("memref.collapse_shape", "memref.expand_shape")
 def _reassociate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source = operands[0]
     _check_alive(op, source, frame)
@@ -153,12 +153,12 @@ def _reassociate(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
     return (view,)
 
 
-@executes("memref.global")
+@impl("memref.global")
 def _global(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return ()
 
 
-@executes("memref.get_global")
+@impl("memref.get_global")
 def _get_global(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     name = symbol(op, "name")
     known: dict[str, Array] = frame.device.memory.setdefault(_GLOBALS, {})
@@ -175,19 +175,19 @@ def _get_global(op: Operation, operands: Sequence[Value], frame: Frame) -> Resul
     return (known[name],)
 
 
-@drives("memref.alloca_scope")
+@impl_with_regions("memref.alloca_scope")
 def _alloca_scope(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     exit_: Exit = yield frame.run_region(op.regions[0], ())
     return exit_.values
 
 
-@executes("bufferization.to_tensor")
+@impl("bufferization.to_tensor")
 def _to_tensor(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     # A tensor is a value: later writes to the memory must not change it.
     _check_alive(op, operands[0], frame)
     return (np.array(operands[0]),)
 
 
-@executes("bufferization.to_buffer", "bufferization.to_memref")
+@impl("bufferization.to_buffer", "bufferization.to_memref")
 def _to_buffer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.array(operands[0]),)

@@ -51,7 +51,7 @@ _branchers: dict[str, Brancher] = {}
 _terminators: set[str] = set()
 
 
-def executes(*names: str, pointwise: bool = False) -> Callable[[Executor], Executor]:
+def impl(*names: str, pointwise: bool = False) -> Callable[[Executor], Executor]:
     """Register the function that computes operations of these names."""
 
     def register(function: Executor) -> Executor:
@@ -62,7 +62,7 @@ def executes(*names: str, pointwise: bool = False) -> Callable[[Executor], Execu
     return register
 
 
-def drives(*names: str) -> Callable[[Driver], Driver]:
+def impl_with_regions(*names: str) -> Callable[[Driver], Driver]:
     """Register the generator function that runs operations of these names."""
 
     def register(function: Driver) -> Driver:
@@ -73,7 +73,7 @@ def drives(*names: str) -> Callable[[Driver], Driver]:
     return register
 
 
-def branches(*names: str) -> Callable[[Brancher], Brancher]:
+def impl_branch(*names: str) -> Callable[[Brancher], Brancher]:
     """Register the function that says where a terminator of these names goes."""
 
     def register(function: Brancher) -> Brancher:

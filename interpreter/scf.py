@@ -13,7 +13,7 @@ from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Value
 from .arith import wrapped
 from .machine import Exit, Frame
-from .registry import Routine, drives, terminates
+from .registry import Routine, impl_with_regions, terminates
 from .tensor import insert_slice
 
 terminates(
@@ -21,14 +21,14 @@ terminates(
 )
 
 
-@drives("scf.if")
+@impl_with_regions("scf.if")
 def _if(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     region = op.regions[0] if operands[0] else op.regions[1]
     exit_: Exit = yield frame.run_region(region, ())
     return exit_.values
 
 
-@drives("scf.for")
+@impl_with_regions("scf.for")
 def _for(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     low, high, step, *carried = operands
     if step <= 0:
@@ -44,7 +44,7 @@ def _for(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     return values
 
 
-@drives("scf.while")
+@impl_with_regions("scf.while")
 def _while(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     values: Sequence[Value] = operands
     while True:
@@ -56,13 +56,13 @@ def _while(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
         values = exit_.values
 
 
-@drives("scf.execute_region")
+@impl_with_regions("scf.execute_region")
 def _execute_region(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     exit_: Exit = yield frame.run_region(op.regions[0], ())
     return exit_.values
 
 
-@drives("scf.index_switch")
+@impl_with_regions("scf.index_switch")
 def _index_switch(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     cases = integer_list(attribute(op, "cases"))
     chosen = int(operands[0])
@@ -71,7 +71,7 @@ def _index_switch(op: Operation, operands: Sequence[Value], frame: Frame) -> Rou
     return exit_.values
 
 
-@drives("scf.parallel")
+@impl_with_regions("scf.parallel")
 def _parallel(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     lows, highs, steps, starts = operand_groups(op, operands)
     values = list(starts)
@@ -89,7 +89,7 @@ def _parallel(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine
     return values
 
 
-@drives("scf.forall")
+@impl_with_regions("scf.forall")
 def _forall(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     low, high, step, outputs = operand_groups(op, operands)
     lows, highs, steps = (

@@ -12,22 +12,22 @@ from xdsl.ir import Operation
 
 from ..runtime.abi.values import Value
 from .machine import Exit, Frame
-from .registry import Results, Routine, drives, executes, terminates
+from .registry import Results, Routine, impl, impl_with_regions, terminates
 
 terminates("sdy.return")
 
 
-@executes("sdy.propagation_barrier", "sdy.reshard", "sdy.sharding_constraint")
+@impl("sdy.propagation_barrier", "sdy.reshard", "sdy.sharding_constraint")
 def _identity(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return operands
 
 
-@executes("sdy.mesh", "sdy.sharding_group")
+@impl("sdy.mesh", "sdy.sharding_group")
 def _remark(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return ()
 
 
-@drives("sdy.named_computation")
+@impl_with_regions("sdy.named_computation")
 def _named_computation(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     exit_: Exit = yield frame.run_region(op.regions[0], operands)
     return exit_.values

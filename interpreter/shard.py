@@ -32,7 +32,7 @@ from ..sharding.local_shape import interval
 from ..sharding.sharding import Axes
 from . import collectives
 from .machine import Frame
-from .registry import Results, Routine, drives, executes
+from .registry import Results, Routine, impl, impl_with_regions
 from .signatures import collective_signature, message_signature, reduction_kind
 from .spmd import Combine, Receive, Rendezvous, Send
 
@@ -109,12 +109,12 @@ def group_of(grid: Grid, axes: Axes, process: int) -> tuple[int, ...]:
     return tuple(members)
 
 
-@executes("shard.grid", "mesh.mesh")
+@impl("shard.grid", "mesh.mesh")
 def _grid(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return ()
 
 
-@executes("shard.grid_shape")
+@impl("shard.grid_shape")
 def _grid_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     grid = resolve_grid(op, frame)
     axes = _axes(op, grid, "axes") or tuple(range(grid.rank))
@@ -124,7 +124,7 @@ def _grid_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Resul
     return [np.int64(extent or 0) for extent in extents]
 
 
-@executes("shard.process_multi_index")
+@impl("shard.process_multi_index")
 def _process_multi_index(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     grid = _running_grid(op, frame)
     coordinates = grid.coordinates(frame.device.process)
@@ -132,13 +132,13 @@ def _process_multi_index(op: Operation, operands: Sequence[Value], frame: Frame)
     return [np.int64(coordinates[axis]) for axis in axes]
 
 
-@executes("shard.process_linear_index")
+@impl("shard.process_linear_index")
 def _process_linear_index(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     _running_grid(op, frame)
     return (np.int64(frame.device.process),)
 
 
-@executes("shard.neighbors_linear_indices")
+@impl("shard.neighbors_linear_indices")
 def _neighbors(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     grid = resolve_grid(op, frame)
     coordinates = [int(operand) for operand in operands]
@@ -164,12 +164,12 @@ def _neighbors(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
 # Annotations
 
 
-@executes("shard.shard", "mesh.shard")
+@impl("shard.shard", "mesh.shard")
 def _shard(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (operands[0],)
 
 
-@executes("mesh.sharding", "mesh.get_sharding", "shard.get_sharding")
+@impl("mesh.sharding", "mesh.get_sharding", "shard.get_sharding")
 def _opaque_sharding(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     # What the sharding of a value is, the annotation before it says.
     source = op.operands[0].owner if op.operands else None
@@ -178,7 +178,7 @@ def _opaque_sharding(op: Operation, operands: Sequence[Value], frame: Frame) -> 
     return (None,)
 
 
-@executes("shard.sharding")
+@impl("shard.sharding")
 def _sharding(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     offsets, halos = operand_groups(op, operands)
     return (
@@ -191,7 +191,7 @@ def _sharding(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     )
 
 
-@executes("shard.shard_shape")
+@impl("shard.shard_shape")
 def _shard_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     sizes, (sharding,), coordinates = operand_groups(op, operands)
     dims, device = mixed(op, "dims", sizes), mixed(op, "device", coordinates)
@@ -269,7 +269,7 @@ def _reduce(op: Operation) -> Callable[[Sequence[Value]], Array]:
     return combine
 
 
-@drives("shard.all_gather")
+@impl_with_regions("shard.all_gather")
 def _all_gather(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     axis = integer(op, "gather_axis")
     result = yield _meet(
@@ -278,7 +278,7 @@ def _all_gather(op: Operation, operands: Sequence[Value], frame: Frame) -> Routi
     return (result,)
 
 
-@drives("shard.all_reduce")
+@impl_with_regions("shard.all_reduce")
 def _all_reduce(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     reduce = _reduce(op)
     result = yield _meet(op, frame, operands[0], lambda arrays: [reduce(arrays)] * len(arrays))
@@ -287,7 +287,7 @@ def _all_reduce(op: Operation, operands: Sequence[Value], frame: Frame) -> Routi
     return (result,)
 
 
-@executes("shard.all_slice")
+@impl("shard.all_slice")
 def _all_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     _, _, group = _group(op, frame)
     try:
@@ -297,7 +297,7 @@ def _all_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
     return (parts[group.index(frame.device.process)],)
 
 
-@drives("shard.all_to_all")
+@impl_with_regions("shard.all_to_all")
 def _all_to_all(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     split, concat = integer(op, "split_axis"), integer(op, "concat_axis")
     result = yield _meet(
@@ -306,7 +306,7 @@ def _all_to_all(op: Operation, operands: Sequence[Value], frame: Frame) -> Routi
     return (result,)
 
 
-@drives("shard.reduce_scatter")
+@impl_with_regions("shard.reduce_scatter")
 def _reduce_scatter(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     axis, reduce = integer(op, "scatter_axis"), _reduce(op)
     result = yield _meet(
@@ -349,7 +349,7 @@ def _only_at(op: Operation, root: int, result: Array, count: int) -> list[Array]
     return [result if position == root else unknown for position in range(count)]
 
 
-@drives("shard.broadcast")
+@impl_with_regions("shard.broadcast")
 def _broadcast(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     position, root, _ = _position(op, frame, "root", operands[1:])
     result = yield _meet(
@@ -358,7 +358,7 @@ def _broadcast(op: Operation, operands: Sequence[Value], frame: Frame) -> Routin
     return (result,)
 
 
-@drives("shard.gather")
+@impl_with_regions("shard.gather")
 def _gather(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     position, root, _ = _position(op, frame, "root", operands[1:])
     axis = integer(op, "gather_axis")
@@ -369,7 +369,7 @@ def _gather(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     return ((yield _meet(op, frame, operands[0], combine, root=root)),)
 
 
-@drives("shard.reduce")
+@impl_with_regions("shard.reduce")
 def _reduce_to_root(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     position, root, _ = _position(op, frame, "root", operands[1:])
     reduce = _reduce(op)
@@ -380,7 +380,7 @@ def _reduce_to_root(op: Operation, operands: Sequence[Value], frame: Frame) -> R
     return ((yield _meet(op, frame, operands[0], combine, root=root)),)
 
 
-@drives("shard.scatter")
+@impl_with_regions("shard.scatter")
 def _scatter(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     position, root, _ = _position(op, frame, "root", operands[1:])
     axis = integer(op, "scatter_axis")
@@ -394,7 +394,7 @@ def _scatter(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     return (result,)
 
 
-@drives("shard.send")
+@impl_with_regions("shard.send")
 def _send(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     position, _, group = _position(op, frame, "destination", operands[1:])
     signature = message_signature(op, SEND, [group[position]], np.shape(operands[0]))
@@ -402,7 +402,7 @@ def _send(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     return (operands[0],)
 
 
-@drives("shard.recv")
+@impl_with_regions("shard.recv")
 def _recv(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     _, _, senders = _group(op, frame)
     if attribute(op, "source") is not None:
@@ -422,7 +422,7 @@ def _no_meeting(brought: Sequence[Value]) -> Sequence[Value]:
 # Neighbours
 
 
-@drives("shard.shift")
+@impl_with_regions("shard.shift")
 def _shift(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     grid, axes, _ = _group(op, frame)
     axis, offset, rotate = integer(op, "shift_axis"), integer(op, "offset"), flag(op, "rotate")
@@ -447,7 +447,7 @@ def _shift(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     return ((yield _meet(op, frame, operands[0], combine)),)
 
 
-@drives("shard.update_halo")
+@impl_with_regions("shard.update_halo")
 def _update_halo(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     target, *dynamic = operands
     grid = _running_grid(op, frame)

@@ -19,18 +19,18 @@ from ..tiling.packed_arrays import Bytes, from_bytes, to_bytes
 from .constants import constant_array
 from .devices import place, reach
 from .machine import Exit, Frame
-from .registry import Results, Routine, drives, executes, terminates
+from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .storage import FRESH_BYTE, Resource, fresh, resource_size
 
 terminates("stream.yield")
 
 
-@executes("stream.async.alloca")
+@impl("stream.async.alloca")
 def _alloca(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (fresh(resource_size(op, operands[0]), place(op, frame)),)
 
 
-@executes("stream.async.constant")
+@impl("stream.async.constant")
 def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     size = resource_size(op, operands[0])
     value = required(op, "value")
@@ -43,13 +43,13 @@ def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     return (Resource(contents, place(op, frame)),)
 
 
-@executes("stream.async.splat")
+@impl("stream.async.splat")
 def _splat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     pattern, size = _pattern(op, 0, operands[0]), resource_size(op, operands[1])
     return (Resource(_repeated(op, pattern, size), place(op, frame)),)
 
 
-@executes("stream.async.clone", "stream.async.cast")
+@impl("stream.async.clone", "stream.async.cast")
 def _same_bytes(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, _, size = operands
     here = place(op, frame)
@@ -58,7 +58,7 @@ def _same_bytes(op: Operation, operands: Sequence[Value], frame: Frame) -> Resul
     return (source if here is None else source.owned_by(here),)
 
 
-@executes("stream.async.slice")
+@impl("stream.async.slice")
 def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, _, start, end, size = operands
     here = place(op, frame)
@@ -69,7 +69,7 @@ def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (Resource(part.copy(), here if here is not None else source.owner),)
 
 
-@executes("stream.async.fill")
+@impl("stream.async.fill")
 def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     target, _, start, end, length, value = operands
     reach(op, target, place(op, frame))
@@ -80,7 +80,7 @@ def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (Resource(contents, target.owner),)
 
 
-@executes("stream.async.update")
+@impl("stream.async.update")
 def _update(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     target, _, start, end, update, _ = operands
     here = place(op, frame)
@@ -92,7 +92,7 @@ def _update(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (Resource(contents, target.owner),)
 
 
-@executes("stream.async.copy")
+@impl("stream.async.copy")
 def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     target, _, start, end, source, _, source_start, source_end, length = operands
     here = place(op, frame)
@@ -107,12 +107,12 @@ def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (Resource(contents, target.owner),)
 
 
-@executes("stream.async.barrier")
+@impl("stream.async.barrier")
 def _barrier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (operands[0],)
 
 
-@executes("stream.async.transfer")
+@impl("stream.async.transfer")
 def _transfer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, _, size = operands
     sender, receiver = attribute(op, "source_affinity"), attribute(op, "target_affinity")
@@ -126,7 +126,7 @@ def _transfer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     return (source.owned_by(place(op, frame, receiver)),)
 
 
-@executes("stream.async.load")
+@impl("stream.async.load")
 def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, _, offset = operands
     result = op.results[0].type
@@ -135,7 +135,7 @@ def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (from_bytes(data, element, dtype, 1)[0],)
 
 
-@executes("stream.async.store")
+@impl("stream.async.store")
 def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     target, _, offset, value = operands
     data = _pattern(op, 3, value)
@@ -145,21 +145,21 @@ def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (Resource(contents, target.owner),)
 
 
-@drives("stream.async.execute")
+@impl_with_regions("stream.async.execute")
 def _execute(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     resources, *_ = operand_groups(op, operands)
     exit_: Exit = yield frame.run_region(op.regions[0], resources)
     return (*exit_.values[: len(op.results) - 1], None)
 
 
-@drives("stream.async.concurrent")
+@impl_with_regions("stream.async.concurrent")
 def _concurrent(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     resources, *_ = operand_groups(op, operands)
     exit_: Exit = yield frame.run_region(op.regions[0], resources)
     return exit_.values[: len(op.results)]
 
 
-@executes("stream.resource.size")
+@impl("stream.resource.size")
 def _resource_size(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.int64(operands[0].size),)
 
@@ -168,17 +168,17 @@ def _resource_size(op: Operation, operands: Sequence[Value], frame: Frame) -> Re
 # Timepoints
 
 
-@executes("stream.timepoint.await")
+@impl("stream.timepoint.await")
 def _await(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return operand_groups(op, operands)[0]
 
 
-@executes("stream.timepoint.barrier")
+@impl("stream.timepoint.barrier")
 def _timepoint_barrier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (operands[0], None)
 
 
-@executes(
+@impl(
     "stream.timepoint.chain_external",
     "stream.timepoint.export",
     "stream.timepoint.immediate",

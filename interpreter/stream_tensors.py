@@ -15,12 +15,12 @@ from .devices import place, reach
 from .hal_buffers import BufferView
 from .loops import check_indices
 from .machine import Frame
-from .registry import Results, executes
+from .registry import Results, impl
 from .storage import ranked, read_tensor, stored_bytes, write_tensor
 from .tensor import filled_shape
 
 
-@executes("stream.tensor.import")
+@impl("stream.tensor.import")
 def _import(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     view, *dims, size = operands
     if not isinstance(view, BufferView):
@@ -34,7 +34,7 @@ def _import(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (write_tensor(op, view.array, type_, int(size), place(op, frame)),)
 
 
-@executes("stream.tensor.export")
+@impl("stream.tensor.export")
 def _export(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     resource, *dims, _ = operands
     reach(op, resource, place(op, frame))
@@ -42,13 +42,13 @@ def _export(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (BufferView(read_tensor(op, resource, tensor, dims), tensor.element_type),)
 
 
-@executes("stream.tensor.sizeof")
+@impl("stream.tensor.sizeof")
 def _size_of(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     tensor = ranked(op, required(op, "encoding"))
     return (np.int64(stored_bytes(op, tensor, filled_shape(op, tensor, operands))),)
 
 
-@executes("stream.tensor.empty")
+@impl("stream.tensor.empty")
 def _empty(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     *dims, size = operands
     type_ = required(op, "result_encoding")
@@ -57,7 +57,7 @@ def _empty(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (write_tensor(op, blank, type_, int(size), place(op, frame)),)
 
 
-@executes("stream.tensor.constant")
+@impl("stream.tensor.constant")
 def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     tensor = ranked(op, required(op, "result_encoding"))
     array = constant_array(op, required(op, "value"))
@@ -65,7 +65,7 @@ def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     return (write_tensor(op, array, tensor, size, place(op, frame)),)
 
 
-@executes("stream.tensor.splat")
+@impl("stream.tensor.splat")
 def _splat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, *dims, size = operands
     type_ = required(op, "result_encoding")
@@ -73,7 +73,7 @@ def _splat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (write_tensor(op, array, type_, int(size), place(op, frame), padding=value),)
 
 
-@executes("stream.tensor.clone", "stream.tensor.encode")
+@impl("stream.tensor.clone", "stream.tensor.encode")
 def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), dims, _, _, (size,) = operand_groups(op, operands)
     here = place(op, frame)
@@ -82,7 +82,7 @@ def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (write_tensor(op, array, required(op, "result_encoding"), int(size), here),)
 
 
-@executes("stream.tensor.slice")
+@impl("stream.tensor.slice")
 def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), dims, _, starts, lengths, result_dims, (size,) = operand_groups(op, operands)
     here = place(op, frame)
@@ -94,7 +94,7 @@ def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (write_tensor(op, part, result_type, int(size), here),)
 
 
-@executes("stream.tensor.fill")
+@impl("stream.tensor.fill")
 def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (target,), dims, _, starts, lengths, (value,) = operand_groups(op, operands)
     reach(op, target, place(op, frame))
@@ -107,7 +107,7 @@ def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (write_tensor(op, array, type_, target.size, target.owner),)
 
 
-@executes("stream.tensor.update")
+@impl("stream.tensor.update")
 def _update(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (target,), dims, _, starts, (update,), update_dims, _ = operand_groups(op, operands)
     here = place(op, frame)
@@ -120,7 +120,7 @@ def _update(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (write_tensor(op, array, type_, target.size, target.owner),)
 
 
-@executes("stream.tensor.load")
+@impl("stream.tensor.load")
 def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), dims, _, indices = operand_groups(op, operands)
     array = read_tensor(op, source, required(op, "source_encoding"), dims)
@@ -128,7 +128,7 @@ def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.asarray(array[tuple(indices)]),)
 
 
-@executes("stream.tensor.store")
+@impl("stream.tensor.store")
 def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (target,), dims, _, indices, (value,) = operand_groups(op, operands)
     type_ = required(op, "target_encoding")
@@ -138,7 +138,7 @@ def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (write_tensor(op, array, type_, target.size, target.owner),)
 
 
-@executes("stream.tensor.trace")
+@impl("stream.tensor.trace")
 def _trace(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     """Prints for people; means nothing to the program."""
     return ()

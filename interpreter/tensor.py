@@ -30,7 +30,7 @@ from ..runtime.abi.values import (
 )
 from .loops import check_indices, is_pointwise, loop_index, run_body
 from .machine import Exit, Frame
-from .registry import Results, Routine, drives, executes, terminates
+from .registry import Results, Routine, impl, impl_with_regions, terminates
 
 terminates("tensor.yield")
 
@@ -70,39 +70,39 @@ MOST_ELEMENTS = 1 << 58
 """Of up to 16 bytes each: their bytes can still be counted in 63 bits."""
 
 
-@executes("tensor.empty")
+@impl("tensor.empty")
 def _empty(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     result_type = op.results[0].type
     return (undefined(filled_shape(op, result_type, operands), result_type),)
 
 
-@executes("tensor.splat")
+@impl("tensor.splat")
 def _splat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     result_type = op.results[0].type
     shape = filled_shape(op, result_type, operands[1:])
     return (np.full(shape, operands[0], dtype_of(result_type)),)
 
 
-@executes("tensor.from_elements")
+@impl("tensor.from_elements")
 def _from_elements(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     result_type = op.results[0].type
     flat = np.array([np.asarray(operand) for operand in operands], dtype_of(result_type))
     return (flat.reshape(filled_shape(op, result_type, ())),)
 
 
-@executes("tensor.dim", "memref.dim", pointwise=True)
+@impl("tensor.dim", "memref.dim", pointwise=True)
 def _dim(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     shape = np.shape(operands[0])
     check_indices(op, operands[1:], (len(shape),))
     return (np.asarray(shape, np.int64)[operands[1]],)
 
 
-@executes("tensor.rank")
+@impl("tensor.rank")
 def _rank(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.int64(np.ndim(operands[0])),)
 
 
-@executes("tensor.cast")
+@impl("tensor.cast")
 def _cast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     check_cast(op, np.shape(operands[0]))
     return (operands[0],)
@@ -117,7 +117,7 @@ def check_cast(op: Operation, shape: tuple[int, ...]) -> None:
         )
 
 
-@executes("tensor.extract", pointwise=True)
+@impl("tensor.extract", pointwise=True)
 def _extract(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, *indices = operands
     array = np.asarray(source)
@@ -125,7 +125,7 @@ def _extract(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.asarray(array[tuple(indices)]),)
 
 
-@executes("tensor.insert")
+@impl("tensor.insert")
 def _insert(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     scalar, target, *indices = operands
     check_indices(op, indices, np.shape(target))
@@ -182,7 +182,7 @@ def read_slice(
     return offsets, sizes, strides
 
 
-@executes("tensor.extract_slice")
+@impl("tensor.extract_slice")
 def _extract_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), *groups = operand_groups(op, operands)
     array = np.asarray(source)
@@ -205,7 +205,7 @@ def kept_axes(op: Operation) -> tuple[int, ...]:
     return kept
 
 
-@executes("tensor.insert_slice", "tensor.parallel_insert_slice")
+@impl("tensor.insert_slice", "tensor.parallel_insert_slice")
 def _insert_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), (target,), *groups = operand_groups(op, operands)
     return (insert_slice(op, source, target, groups),)
@@ -237,7 +237,7 @@ def check_insertion(op: Operation, shape: tuple[int, ...], sizes: tuple[int, ...
 # Shapes
 
 
-@executes("tensor.collapse_shape")
+@impl("tensor.collapse_shape")
 def _collapse(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     array = np.asarray(operands[0])
     return (array.reshape(collapsed_shape(op, array.shape)),)
@@ -249,7 +249,7 @@ def collapsed_shape(op: Operation, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(prod(shape[axis] for axis in group) for group in groups)
 
 
-@executes("tensor.expand_shape")
+@impl("tensor.expand_shape")
 def _expand(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     array = np.asarray(operands[0])
     return (array.reshape(expanded_shape(op, array.shape, operands[1:])),)
@@ -277,7 +277,7 @@ def expanded_shape(
     return tuple(found)
 
 
-@executes("tensor.reshape")
+@impl("tensor.reshape")
 def _reshape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     array = np.asarray(operands[0])
     return (array.reshape(reshaped(op, array.shape, operands[1])),)
@@ -292,7 +292,7 @@ def reshaped(op: Operation, shape: tuple[int, ...], extents: Value) -> tuple[int
     return found
 
 
-@executes("tensor.concat")
+@impl("tensor.concat")
 def _concat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     axis = integer(op, "dim")
     concatenated_shape(op, axis, [np.shape(operand) for operand in operands])
@@ -331,13 +331,13 @@ def fill_by_body(op: Operation, shape: tuple[int, ...], frame: Frame) -> Routine
     return result
 
 
-@drives("tensor.generate")
+@impl_with_regions("tensor.generate")
 def _generate(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     shape = filled_shape(op, op.results[0].type, operands)
     return ((yield fill_by_body(op, shape, frame)),)
 
 
-@drives("tensor.pad")
+@impl_with_regions("tensor.pad")
 def _pad(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     (source,), low, high = operand_groups(op, operands)
     array = np.asarray(source)
@@ -374,7 +374,7 @@ def padded_shape(
 # Gather and scatter
 
 
-@executes("tensor.gather")
+@impl("tensor.gather")
 def _gather(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, indices = np.asarray(operands[0]), np.asarray(operands[1])
     axes = integers(op, "gather_dims")
@@ -390,7 +390,7 @@ def _gather(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (rows,)
 
 
-@executes("tensor.scatter")
+@impl("tensor.scatter")
 def _scatter(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, target, indices = (np.asarray(operand) for operand in operands)
     axes = integers(op, "scatter_dims")

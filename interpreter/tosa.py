@@ -41,12 +41,12 @@ from .arith import (
 from .constants import constant_array
 from .machine import Exit, Frame
 from .math_functions import UNARY, apply_float
-from .registry import Results, Routine, drives, executes, terminates
+from .registry import Results, Routine, impl, impl_with_regions, terminates
 
 terminates("tosa.yield")
 
 
-@executes("tosa.const", "tosa.const_shape")
+@impl("tosa.const", "tosa.const_shape")
 def _const(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value = attribute(op, "values")
     return (constant_array(op, value if value is not None else attribute(op, "value")),)
@@ -72,19 +72,19 @@ _FLOAT_UNARY: dict[str, Callable[[Array], Array]] = {
 }
 
 
-@executes(*(f"tosa.{name}" for name in _FLOAT_UNARY))
+@impl(*(f"tosa.{name}" for name in _FLOAT_UNARY))
 def _float_unary(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     if np.asarray(operands[0]).dtype.kind in "biu":
         raise OperationError(op, "is on integers, which only a table could define")
     return (apply_float(_FLOAT_UNARY[operation_name(op).removeprefix("tosa.")], operands[0]),)
 
 
-@executes("tosa.identity")
+@impl("tosa.identity")
 def _identity(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return operands
 
 
-@executes("tosa.abs")
+@impl("tosa.abs")
 def _absolute(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = integer_width(op.operands[0].type)
     if width is None:
@@ -92,7 +92,7 @@ def _absolute(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     return (wrapped(np.abs(signed(operands[0], width)), op.results[0].type),)
 
 
-@executes("tosa.negate")
+@impl("tosa.negate")
 def _negate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value = np.asarray(operands[0])
     width = integer_width(op.operands[0].type)
@@ -116,13 +116,13 @@ def _saturated(value: Array, width: int, *, to_unsigned: bool = False) -> Array:
     return np.clip(value, low, high)
 
 
-@executes("tosa.bitwise_not", "tosa.logical_not")
+@impl("tosa.bitwise_not", "tosa.logical_not")
 def _invert(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
     return (wrapped(~signed(operands[0], width), op.results[0].type),)
 
 
-@executes("tosa.clz")
+@impl("tosa.clz")
 def _leading_zeros(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
     bits = unsigned(operands[0], width).astype(np.uint64)
@@ -156,7 +156,7 @@ _FLOAT_BINARY: dict[str, Callable[[Array, Array], Array]] = {
 _SHIFTS = frozenset({"arithmetic_right_shift", "logical_left_shift", "logical_right_shift"})
 
 
-@executes(*(f"tosa.{name}" for name in {**_INTEGER_BINARY, **_FLOAT_BINARY}))
+@impl(*(f"tosa.{name}" for name in {**_INTEGER_BINARY, **_FLOAT_BINARY}))
 def _binary(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     name = operation_name(op).removeprefix("tosa.")
     width = integer_width(op.operands[0].type)
@@ -180,7 +180,7 @@ def _binary(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (wrapped(result, op.results[0].type),)
 
 
-@executes("tosa.logical_right_shift")
+@impl("tosa.logical_right_shift")
 def _logical_right_shift(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
     left, right = (unsigned(operand, width) for operand in operands)
@@ -223,7 +223,7 @@ def check_one_element(op: Operation, position: int, shape: tuple[int, ...]) -> N
         )
 
 
-@executes("tosa.intdiv", "tosa.int_div")
+@impl("tosa.intdiv", "tosa.int_div")
 def _divide(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
     _check_broadcast(op, operands)
@@ -233,7 +233,7 @@ def _divide(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (wrapped(truncated_quotient(left, right), op.results[0].type),)
 
 
-@executes("tosa.mul")
+@impl("tosa.mul")
 def _multiply(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = integer_width(op.operands[0].type)
     _check_broadcast(op, operands[:2])
@@ -254,7 +254,7 @@ _COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
 }
 
 
-@executes(*(f"tosa.{name}" for name in _COMPARISONS))
+@impl(*(f"tosa.{name}" for name in _COMPARISONS))
 def _compare(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     _check_broadcast(op, operands)
     width = integer_width(op.operands[0].type)
@@ -262,14 +262,14 @@ def _compare(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.asarray(_COMPARISONS[operation_name(op).removeprefix("tosa.")](left, right)),)
 
 
-@executes("tosa.select")
+@impl("tosa.select")
 def _select(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     _check_broadcast(op, operands)
     condition, left, right = operands
     return (choose(condition, left, right),)
 
 
-@executes("tosa.clamp")
+@impl("tosa.clamp")
 def _clamp(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value = np.asarray(operands[0])
     low, high = (constant_array(op, _bound(op, side)) for side in ("min", "max"))
@@ -290,7 +290,7 @@ def _bound(op: Operation, side: str) -> Attribute | None:
     return attribute(op, f"{side}_{kind}")
 
 
-@executes("tosa.cast")
+@impl("tosa.cast")
 def _cast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, target = op.operands[0].type, op.results[0].type
     from_width, to_width = integer_width(source), integer_width(target)
@@ -318,7 +318,7 @@ def _cast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (wrapped(result, target),)
 
 
-@executes("tosa.rescale")
+@impl("tosa.rescale")
 def _rescale(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, multiplier, shift, *_ = operands
     width = width_of(op, op.operands[0].type)
@@ -338,7 +338,7 @@ def _rescale(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (wrapped(bounded, op.results[0].type),)
 
 
-@executes("tosa.table")
+@impl("tosa.table")
 def _table(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, table = np.asarray(operands[0]), np.asarray(operands[1])
     if integer_width(op.operands[0].type) != 8:
@@ -362,7 +362,7 @@ _REDUCTIONS: dict[str, Any] = {
 _REDUCTIONS_WITHOUT_NAN: dict[str, Any] = {"reduce_max": np.fmax, "reduce_min": np.fmin}
 
 
-@executes(*(f"tosa.{name}" for name in _REDUCTIONS))
+@impl(*(f"tosa.{name}" for name in _REDUCTIONS))
 def _reduce(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     name, axis = operation_name(op).removeprefix("tosa."), integer(op, "axis")
     value = np.asarray(operands[0])
@@ -393,7 +393,7 @@ def _accumulated(function: Any, value: Array, axis: int, result_type: Attribute)
     return function.reduce(value.astype(wide), axis=axis, keepdims=True).astype(value.dtype)
 
 
-@executes("tosa.argmax")
+@impl("tosa.argmax")
 def _argmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value = np.asarray(operands[0])
     if is_narrow_float(value.dtype):
@@ -405,7 +405,7 @@ def _argmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 # Matrix product
 
 
-@executes("tosa.matmul", "tosa.matmul_t")
+@impl("tosa.matmul", "tosa.matmul_t")
 def _matmul(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     left, right = (centred(op, operands, position, 2 + position) for position in range(2))
     if operation_name(op) == "tosa.matmul_t":
@@ -444,7 +444,7 @@ def narrowed(total: Array, result_type: Attribute) -> Array:
 # Control flow
 
 
-@drives("tosa.cond_if")
+@impl_with_regions("tosa.cond_if")
 def _if(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     region = op.regions[0] if np.asarray(operands[0]).reshape(()) else op.regions[1]
     arguments = operands[1:] if region.blocks and region.blocks[0].args else ()
@@ -452,7 +452,7 @@ def _if(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     return exit_.values
 
 
-@drives("tosa.while_loop")
+@impl_with_regions("tosa.while_loop")
 def _while(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     values: Sequence[Value] = operands
     while True:

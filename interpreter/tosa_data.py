@@ -17,12 +17,12 @@ from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Array, Value, shape_text
 from .loops import check_indices
 from .machine import Frame
-from .registry import Results, executes
+from .registry import Results, impl
 from .tensor import check_countable, concatenated_shape
 from .tosa import one_element
 
 
-@executes("tosa.concat")
+@impl("tosa.concat")
 def _concat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     axis = integer(op, "axis")
     concatenated_shape(op, axis, [np.shape(each) for each in operands])
@@ -36,7 +36,7 @@ def numbers(op: Operation, operands: Sequence[Value], position: int, name: str) 
     return list(integers(op, name))
 
 
-@executes("tosa.pad")
+@impl("tosa.pad")
 def _pad(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     array = np.asarray(operands[0])
     widths = numbers(op, operands, 1, "padding")
@@ -60,7 +60,7 @@ def padded_shape(op: Operation, shape: tuple[int, ...], widths: Sequence[int]) -
     return padded
 
 
-@executes("tosa.reshape")
+@impl("tosa.reshape")
 def _reshape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     array = np.asarray(operands[0])
     return (array.reshape(reshaped(op, array.shape, numbers(op, operands, 1, "new_shape"))),)
@@ -76,12 +76,12 @@ def reshaped(op: Operation, shape: tuple[int, ...], wanted: Sequence[int]) -> tu
     return tuple(found)
 
 
-@executes("tosa.reverse")
+@impl("tosa.reverse")
 def _reverse(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.flip(operands[0], axis=integer(op, "axis")),)
 
 
-@executes("tosa.slice")
+@impl("tosa.slice")
 def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     array = np.asarray(operands[0])
     starts = numbers(op, operands, 1, "start")
@@ -107,7 +107,7 @@ def sliced_shape(
     return found
 
 
-@executes("tosa.tile")
+@impl("tosa.tile")
 def _tile(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     multiples = numbers(op, operands, 1, "multiples")
     tiled_shape(op, np.shape(operands[0]), multiples)
@@ -123,7 +123,7 @@ def tiled_shape(op: Operation, shape: tuple[int, ...], multiples: Sequence[int])
     return tiled
 
 
-@executes("tosa.transpose")
+@impl("tosa.transpose")
 def _transpose(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     order = numbers(op, operands, 1, "perms")
     transposed_shape(op, np.shape(operands[0]), order)
@@ -139,14 +139,14 @@ def transposed_shape(
     return tuple(shape[axis] for axis in order)
 
 
-@executes("tosa.gather")
+@impl("tosa.gather")
 def _gather(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     values, indices = np.asarray(operands[0]), np.asarray(operands[1]).astype(np.int64)
     check_indices(op, [indices], (values.shape[1],))
     return (np.take_along_axis(values, indices[:, :, None], axis=1),)
 
 
-@executes("tosa.scatter")
+@impl("tosa.scatter")
 def _scatter(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     values, indices, source = operands
     positions = np.asarray(indices).astype(np.int64)
@@ -175,7 +175,7 @@ _SHAPE_BINARY: dict[str, Callable[[Array, Array], Any]] = {
 }
 
 
-@executes(*(f"tosa.{name}" for name in _SHAPE_BINARY))
+@impl(*(f"tosa.{name}" for name in _SHAPE_BINARY))
 def _shape_binary(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     name = operation_name(op).removeprefix("tosa.")
     left, right = (np.asarray(operand, np.int64) for operand in operands)
@@ -184,7 +184,7 @@ def _shape_binary(op: Operation, operands: Sequence[Value], frame: Frame) -> Res
     return (np.asarray(_SHAPE_BINARY[name](left, right)),)
 
 
-@executes("tosa.exp2_shape", "tosa.log2_ceil_shape", "tosa.log2_floor_shape")
+@impl("tosa.exp2_shape", "tosa.log2_ceil_shape", "tosa.log2_floor_shape")
 def _shape_power(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     name = operation_name(op)
     numbers = [int(number) for number in operands[0]]
@@ -199,12 +199,12 @@ def _shape_power(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
     return (np.asarray(results, np.int64),)
 
 
-@executes("tosa.concat_shape")
+@impl("tosa.concat_shape")
 def _concat_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.concatenate([np.asarray(operand, np.int64) for operand in operands]),)
 
 
-@executes("tosa.slice_shape")
+@impl("tosa.slice_shape")
 def _slice_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     shape, start, size = operands
     first, count = int(np.asarray(start).reshape(())), int(np.asarray(size).reshape(()))
@@ -213,6 +213,6 @@ def _slice_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
     return (np.asarray(shape)[first : first + count],)
 
 
-@executes("tosa.dim")
+@impl("tosa.dim")
 def _dim(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.asarray([np.shape(operands[0])[integer(op, "axis")]], np.int64),)

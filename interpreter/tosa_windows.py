@@ -12,7 +12,7 @@ from ..ir.attribute_access import flag, integers, operation_name, text
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Array, Value, integer_width, is_narrow_float, signed
 from .machine import Frame
-from .registry import Results, executes
+from .registry import Results, impl
 from .tosa import centred, narrowed
 
 
@@ -57,7 +57,7 @@ def _views(
     ]
 
 
-@executes("tosa.conv2d", "tosa.depthwise_conv2d")
+@impl("tosa.conv2d", "tosa.depthwise_conv2d")
 def _convolution(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source = centred(op, operands, 0, 3)
     weights = centred(op, operands, 1, 4)
@@ -73,7 +73,7 @@ def _convolution(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
     return (narrowed(total + _wide_bias(op, operands, total), op.results[0].type),)
 
 
-@executes("tosa.max_pool2d")
+@impl("tosa.max_pool2d")
 def _max_pool(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value = np.asarray(operands[0])
     wide = value.astype(np.float32) if is_narrow_float(value.dtype) else value
@@ -84,7 +84,7 @@ def _max_pool(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     return (largest.reduce(views, axis=(4, 5)).astype(value.dtype),)
 
 
-@executes("tosa.avg_pool2d")
+@impl("tosa.avg_pool2d")
 def _average_pool(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source = centred(op, operands, 0, 1)
     views, mask = _windows(op, source, integers(op, "kernel"), 0)
@@ -98,7 +98,7 @@ def _average_pool(op: Operation, operands: Sequence[Value], frame: Frame) -> Res
     return (narrowed(result + np.int64(zero), op.results[0].type),)
 
 
-@executes("tosa.conv3d")
+@impl("tosa.conv3d")
 def _convolution_3d(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, weights = centred(op, operands, 0, 3), centred(op, operands, 1, 4)
     pad, strides = integers(op, "pad"), integers(op, "stride")
@@ -109,7 +109,7 @@ def _convolution_3d(op: Operation, operands: Sequence[Value], frame: Frame) -> R
     return (narrowed(total + _wide_bias(op, operands, total), op.results[0].type),)
 
 
-@executes("tosa.transpose_conv2d")
+@impl("tosa.transpose_conv2d")
 def _transposed_convolution(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, weights = centred(op, operands, 0, 3), centred(op, operands, 1, 4)
     top, bottom, left, right = integers(op, "out_pad")
@@ -144,14 +144,14 @@ def _wide_bias(op: Operation, operands: Sequence[Value], total: Array) -> Array:
     return bias.astype(total.dtype) if width is None else signed(bias, width).astype(np.int64)
 
 
-@executes("tosa.rfft2d")
+@impl("tosa.rfft2d")
 def _real_fourier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     spectrum = np.fft.rfft2(np.asarray(operands[0]), axes=(1, 2))
     dtype = np.asarray(operands[0]).dtype
     return spectrum.real.astype(dtype), spectrum.imag.astype(dtype)
 
 
-@executes("tosa.fft2d")
+@impl("tosa.fft2d")
 def _fourier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     real, imaginary = (np.asarray(operand) for operand in operands)
     number = real + 1j * imaginary

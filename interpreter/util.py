@@ -17,40 +17,40 @@ from ..runtime.abi.values import Value, dtype_of, holds_numbers, static_shape, u
 from .constants import constant_array
 from .func import call
 from .machine import Frame
-from .registry import Results, Routine, drives, executes, terminates
+from .registry import Results, Routine, impl, impl_with_regions, terminates
 
 terminates("util.return")
 
 _GLOBALS = "util.globals"
 
 
-@executes("util.global", "util.initializer")
+@impl("util.global", "util.initializer")
 def _definition(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return ()
 
 
-@drives("util.call")
+@impl_with_regions("util.call")
 def _call(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     return (yield call(op, symbol(op, "callee"), operands, frame))
 
 
-@executes("util.optimization_barrier")
+@impl("util.optimization_barrier")
 def _barrier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return operands
 
 
-@executes("util.assume.int")
+@impl("util.assume.int")
 def _assume(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return operands
 
 
-@executes("util.switch")
+@impl("util.switch")
 def _switch(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     index, default, *listed = operands
     return (listed[int(index)] if 0 <= int(index) < len(listed) else default,)
 
 
-@executes("util.align")
+@impl("util.align")
 def _align(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, alignment = (np.asarray(operand) for operand in operands)
     if np.any(alignment <= 0):
@@ -62,7 +62,7 @@ def _align(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 # Globals
 
 
-@drives("util.global.load")
+@impl_with_regions("util.global.load")
 def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     values: dict[Operation, Value] = yield _initialized(frame)
     definition = _global(op, symbol(op, "global"), frame)
@@ -71,19 +71,19 @@ def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     return (values[definition],)
 
 
-@drives("util.global.store")
+@impl_with_regions("util.global.store")
 def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     values: dict[Operation, Value] = yield _initialized(frame)
     values[_global(op, symbol(op, "global"), frame)] = operands[0]
     return ()
 
 
-@executes("util.global.address")
+@impl("util.global.address")
 def _address(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (_global(op, symbol(op, "global"), frame),)
 
 
-@drives("util.global.load.indirect")
+@impl_with_regions("util.global.load.indirect")
 def _load_indirect(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     values: dict[Operation, Value] = yield _initialized(frame)
     definition: Operation = operands[0]
@@ -92,7 +92,7 @@ def _load_indirect(op: Operation, operands: Sequence[Value], frame: Frame) -> Ro
     return (values[definition],)
 
 
-@drives("util.global.store.indirect")
+@impl_with_regions("util.global.store.indirect")
 def _store_indirect(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     values: dict[Operation, Value] = yield _initialized(frame)
     values[operands[1]] = operands[0]

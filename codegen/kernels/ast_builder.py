@@ -42,7 +42,7 @@ FLOAT_NAMES = {
 """The names that generated code may use for floats without a literal."""
 
 
-class Code:
+class AstBuilder:
     """The body of one function while it is being written."""
 
     def __init__(self) -> None:

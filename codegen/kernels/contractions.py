@@ -21,7 +21,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from ...dialects.linalg.structured_view import IteratorType, StructuredView
 from ...runtime.abi.elements import F32, F64, Element, element_by_name
 from ..microkernels.products import tile_of
-from .ast_builder import Code, Term
+from .ast_builder import AstBuilder, Term
 from .expressions import write_element
 from .kernel_text import Bound, KernelText, Panels, Portion, TileCount
 from .loop_nests import loop_sizes
@@ -330,7 +330,7 @@ class PackedProduct:
 
 
 def set_loops(
-    code: Code, point: list[Term], loops: Loops, sizes: Sequence[Term], index: Term
+    code: AstBuilder, point: list[Term], loops: Loops, sizes: Sequence[Term], index: Term
 ) -> None:
     """Set a group of loops from their common row-major index."""
     for loop in reversed(loops[1:]):

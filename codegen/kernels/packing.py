@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 from ...ir.attribute_access import integers, operand_groups
 from ...runtime.abi.elements import Element
 from ...tiling.packed_layouts import PackedLayout
-from .ast_builder import Code, Term
+from .ast_builder import AstBuilder, Term
 from .expressions import write_element
 from .kernel_text import Dimension, KernelText, Panels, TileCount
 from .static_values import shape_of
@@ -96,7 +96,7 @@ def write_unpack(writer: KernelWriter, operation: Operation) -> TileCount:
     return walk_tiles(code, tiling, copy, None)
 
 
-def walk_tiles(code: Code, tiling: Tiling, copy: Visit, fill: Visit | None) -> TileCount:
+def walk_tiles(code: AstBuilder, tiling: Tiling, copy: Visit, fill: Visit | None) -> TileCount:
     """Copy every element of the plain tensor; `fill` visits what tiles have beyond it, and more.
 
     There may be tiles that lie beyond the tensor, or that it does not reach.
@@ -153,7 +153,7 @@ def walk_tiles(code: Code, tiling: Tiling, copy: Visit, fill: Visit | None) -> T
     return write_tiled_loops(code, tuple(counts), at_tile)
 
 
-def _lanes(code: Code, tiling: Tiling, dimension: int, number: Term) -> Term:
+def _lanes(code: AstBuilder, tiling: Tiling, dimension: int, number: Term) -> Term:
     """How many elements of a dimension a tile has, less than 1 beyond the tensor."""
     size, tile, count = tiling.shape[dimension], tiling.tile(dimension), tiling.outer[dimension]
     if isinstance(size, int) and isinstance(tile, int) and code.multiply(count, tile) == size:
@@ -162,7 +162,7 @@ def _lanes(code: Code, tiling: Tiling, dimension: int, number: Term) -> Term:
 
 
 def _visit(
-    code: Code, tiling: Tiling, number: dict[int, Term], within: dict[int, Term], visit: Visit
+    code: AstBuilder, tiling: Tiling, number: dict[int, Term], within: dict[int, Term], visit: Visit
 ) -> None:
     plain = tuple(
         code.add(code.multiply(number[dimension], tiling.tile(dimension)), within.get(dimension, 0))

@@ -9,7 +9,7 @@ from ...runtime.abi.elements import Element
 from ...sharding.sharding import ReductionKind
 from ..cache import Native
 from ..native_kernel import compile_kernel
-from .ast_builder import Code, Term
+from .ast_builder import AstBuilder, Term
 from .kernel_text import KernelText, TileCount
 from .loop_nests import FLAT_CHUNK
 
@@ -69,7 +69,7 @@ def reduction_kernel(
     name = combiner(kind, target)
     if name is None:
         raise ValueError(f"there is no reduction {kind} of {target.name}")
-    code = Code()
+    code = AstBuilder()
     with code.loop("first", "last") as tile:
         start = code.multiply(tile, FLAT_CHUNK)
         stop = code.minimum(code.add(start, FLAT_CHUNK), "count")
@@ -107,7 +107,7 @@ def _element(name: str, array: str, position: int) -> ast.stmt:
 
 
 def _combined(
-    code: Code, name: str, source: Element, target: Element, participants: int, index: Term
+    code: AstBuilder, name: str, source: Element, target: Element, participants: int, index: Term
 ) -> Term:
     register = target.register
     convert = conversion(source, target)
@@ -121,7 +121,7 @@ def _combined(
     return total
 
 
-def _average(code: Code, target: Element, participants: int, total: Term) -> Term:
+def _average(code: AstBuilder, target: Element, participants: int, total: Term) -> Term:
     if target.is_float:
         count = code.float_constant(float(participants), target.register)
         return code.call(f"divf_{target.register}", total, count)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .ast_builder import Code, Term
+from .ast_builder import AstBuilder, Term
 from .kernel_text import TileCount
 from .writer import Indices
 
 
-def write_tiled_loops(code: Code, sizes: Indices, inner: Callable[[Indices], None]) -> TileCount:
+def write_tiled_loops(
+    code: AstBuilder, sizes: Indices, inner: Callable[[Indices], None]
+) -> TileCount:
     """Loops over all of `sizes`, whose outermost one or two that matter are cut into tiles."""
     long = [dimension for dimension, size in enumerate(sizes) if size != 1]
     cut = long[:2] if len(long) > 2 else long[: max(1, len(long) - 1)]

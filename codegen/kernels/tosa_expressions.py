@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from ...ir.attribute_access import flag, integer, text
 from ...runtime.abi.elements import Element
 from ..scalar_ops.scalars import write_constant
-from .ast_builder import Code, Term
+from .ast_builder import AstBuilder, Term
 from .choices import inside, write_concatenation
 from .static_values import known_numbers, shape_of, tensor_element
 from .writer import FlatIndices, Indices, KernelWriter
@@ -103,7 +103,7 @@ def _cast(writer: KernelWriter, op: Operation, element: Element, values: list[Te
     return code.call(f"{name}_{source.name}_{element.name}", values[0])
 
 
-def _is_nonzero(code: Code, source: Element, value: Term) -> Term:
+def _is_nonzero(code: AstBuilder, source: Element, value: Term) -> Term:
     if source.is_float:
         zero = code.float_constant(0.0, source.register)
         return code.call(f"cmpfune_{source.name}", value, zero)

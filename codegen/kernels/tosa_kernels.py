@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 
 from ...ir.attribute_access import integer, text
 from ...runtime.abi.elements import Element, element_by_name
-from .ast_builder import Code, Term
+from .ast_builder import AstBuilder, Term
 from .kernel_text import TileCount
 from .static_values import shape_of
 from .tiled_loops import write_tiled_loops
@@ -87,7 +87,7 @@ def _write_reduction(writer: KernelWriter, op: Operation) -> TileCount:
     return write_tiled_loops(code, writer.shape(result), inner)
 
 
-def _constant(code: Code, value: int, element: Element) -> Term:
+def _constant(code: AstBuilder, value: int, element: Element) -> Term:
     if element.is_float:
         return code.float_constant(float(value), element.name)
     return code.integer_constant(value, element.name)

@@ -34,7 +34,7 @@ from ...ir.index_lists import mixed_list
 from ...runtime.abi.elements import Element, element_of
 from ...runtime.abi.values import element_type, index_message
 from ..scalar_ops.scalars import is_scalar_operation, write_constant, write_scalar_operation
-from .ast_builder import Code, Term
+from .ast_builder import AstBuilder, Term
 from .kernel_text import (
     Bound,
     Constant,
@@ -64,7 +64,7 @@ class KernelWriter:
     results: tuple[Bound, ...]
     is_inline: Callable[[SSAValue], bool]
     write_inline: ElementRule
-    code: Code = field(default_factory=Code)
+    code: AstBuilder = field(default_factory=AstBuilder)
     _bindings: dict[Bound, int] = field(default_factory=dict[Bound, int])
     _constants: dict[Constant, int] = field(default_factory=dict[Constant, int])
     _failures: dict[Failure, int] = field(default_factory=dict[Failure, int])

@@ -11,9 +11,9 @@ from ...dialects.arith.flags import rounding_mode, rounds_to_nearest_even
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import Element, element_of, integer_element
 from ...runtime.abi.values import element_type
-from ..kernels.ast_builder import Code, Term
+from ..kernels.ast_builder import AstBuilder, Term
 
-Handler = Callable[[Code, Operation, Sequence[Term]], tuple[Term, ...]]
+Handler = Callable[[AstBuilder, Operation, Sequence[Term]], tuple[Term, ...]]
 
 _SAME_ELEMENT: dict[str, str] = {
     **{
@@ -63,7 +63,7 @@ _FLOAT_PREDICATES = (
 )
 
 
-def write_constant(code: Code, attribute: Attribute, operation: Operation) -> Term:
+def write_constant(code: AstBuilder, attribute: Attribute, operation: Operation) -> Term:
     """A variable for a number in the program."""
     if isinstance(attribute, FloatAttr):
         element = element_of(attribute.get_type(), operation)
@@ -74,7 +74,7 @@ def write_constant(code: Code, attribute: Attribute, operation: Operation) -> Te
     raise OperationError(operation, f"is a constant that kernels cannot hold: {attribute}")
 
 
-def write_integer(code: Code, value: int, element: Element) -> Term:
+def write_integer(code: AstBuilder, value: int, element: Element) -> Term:
     """A variable for an integer, wrapped to the element's width."""
     if element.width == 1:
         return code.integer_constant(value & 1, "i1")
@@ -85,7 +85,10 @@ def write_integer(code: Code, value: int, element: Element) -> Term:
 
 
 def write_scalar_operation(
-    code: Code, operation: Operation, operands: Sequence[Term], reduction_form: str | None = None
+    code: AstBuilder,
+    operation: Operation,
+    operands: Sequence[Term],
+    reduction_form: str | None = None,
 ) -> tuple[Term, ...]:
     """Variables for the results of a scalar (or elementwise) operation.
 
@@ -137,30 +140,34 @@ def _predicate(operation: Operation, names: Sequence[str]) -> str:
 
 
 def _compare_integers(
-    code: Code, operation: Operation, operands: Sequence[Term]
+    code: AstBuilder, operation: Operation, operands: Sequence[Term]
 ) -> tuple[Term, ...]:
     predicate = _predicate(operation, _INTEGER_PREDICATES)
     return (code.call(f"cmpi{predicate}_{_operand_element(operation).name}", *operands),)
 
 
-def _compare_floats(code: Code, operation: Operation, operands: Sequence[Term]) -> tuple[Term, ...]:
+def _compare_floats(
+    code: AstBuilder, operation: Operation, operands: Sequence[Term]
+) -> tuple[Term, ...]:
     predicate = _predicate(operation, _FLOAT_PREDICATES)
     if predicate in ("true", "false"):
         return (code.integer_constant(int(predicate == "true"), "i1"),)
     return (code.call(f"cmpf{predicate}_{_operand_element(operation).name}", *operands),)
 
 
-def _select(code: Code, operation: Operation, operands: Sequence[Term]) -> tuple[Term, ...]:
+def _select(code: AstBuilder, operation: Operation, operands: Sequence[Term]) -> tuple[Term, ...]:
     return (code.call(f"select_{_result_element(operation).name}", *operands),)
 
 
-def _integer_power(code: Code, operation: Operation, operands: Sequence[Term]) -> tuple[Term, ...]:
+def _integer_power(
+    code: AstBuilder, operation: Operation, operands: Sequence[Term]
+) -> tuple[Term, ...]:
     base, exponent = _operand_element(operation), _operand_element(operation, 1)
     return (code.call(f"fpowi_{base.name}_{exponent.name}", *operands),)
 
 
 def _extended_addition(
-    code: Code, operation: Operation, operands: Sequence[Term]
+    code: AstBuilder, operation: Operation, operands: Sequence[Term]
 ) -> tuple[Term, ...]:
     name = _result_element(operation).name
     total = code.call(f"addi_{name}", *operands)
@@ -168,7 +175,7 @@ def _extended_addition(
 
 
 def _extended_product(signed: bool) -> Handler:
-    def write(code: Code, operation: Operation, operands: Sequence[Term]) -> tuple[Term, ...]:
+    def write(code: AstBuilder, operation: Operation, operands: Sequence[Term]) -> tuple[Term, ...]:
         name = _result_element(operation).name
         high = f"mul{'s' if signed else 'u'}ihigh_{name}"
         return (code.call(f"muli_{name}", *operands), code.call(high, *operands))

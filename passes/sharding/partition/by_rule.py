@@ -78,11 +78,11 @@ def by_rule(partitioner: Partitioner, operation: Operation) -> None:
         remark(
             "sharding", operation, "has no factor rule: its operands are gathered on every device"
         )
-    spread_by_rule(partitioner, operation, freely)
+    spread_by_rule(partitioner, operation, can_split)
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class ShardSplit:
     """What is known of the shards into which a factor would be split."""
 
     even: bool
@@ -93,11 +93,11 @@ class Cut:
     """Something is read backward along the factor."""
 
 
-Allowed = Callable[[Factor, Cut], bool]
+Allowed = Callable[[Factor, ShardSplit], bool]
 """Whether an operation can be split along a factor like this."""
 
 
-def freely(factor: Factor, cut: Cut) -> bool:
+def can_split(factor: Factor, cut: ShardSplit) -> bool:
     """What a copy of an operation can be split along: all that needs no neighbours.
 
     The reduction of nothing has no value.
@@ -107,9 +107,9 @@ def freely(factor: Factor, cut: Cut) -> bool:
     )
 
 
-def evenly(factor: Factor, cut: Cut) -> bool:
+def can_split_evenly(factor: Factor, cut: ShardSplit) -> bool:
     """What can be split into shards of one size only."""
-    return cut.even and freely(factor, cut)
+    return cut.even and can_split(factor, cut)
 
 
 def spread_by_rule(
@@ -263,7 +263,7 @@ def _restriction(grid: Grid, rule: FactorRule, allowed: Allowed, waiting: set[in
             even = filled = False
         else:
             even, filled = row.size % parts == 0, row.size >= parts
-        return allowed(row, Cut(even, filled, factor in backward))
+        return allowed(row, ShardSplit(even, filled, factor in backward))
 
     return restriction
 

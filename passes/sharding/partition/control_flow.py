@@ -17,16 +17,16 @@ from .by_rule import copy_with, run_whole
 from .emitter import Size
 from .local_types import local_type
 from .partitioner import Partitioner, normal
-from .registry import partitions
+from .registry import partition
 from .slices import slice_with
 
 
-@partitions(SHARDING, GET_SHARDING)
+@partition(SHARDING, GET_SHARDING)
 def sharding(partitioner: Partitioner, operation: Operation) -> None:
     """Nothing: a sharding is emitted only where the program computes with it."""
 
 
-@partitions(SHARD)
+@partition(SHARD)
 def shard(partitioner: Partitioner, operation: Operation) -> None:
     """The value as its producer is said to leave it, or as users are said to want it."""
     source, result = operation.operands[0], operation.results[0]
@@ -47,9 +47,7 @@ def shard(partitioner: Partitioner, operation: Operation) -> None:
     partitioner.move(result, target)
 
 
-@partitions(
-    *PURE_COLLECTIVES, SEND, RECV, "shard.process_linear_index", "shard.process_multi_index"
-)
+@partition(*PURE_COLLECTIVES, SEND, RECV, "shard.process_linear_index", "shard.process_multi_index")
 def of_one_device(partitioner: Partitioner, operation: Operation) -> None:
     """What speaks of one device has no meaning in the program of all of them."""
     raise OperationError(
@@ -58,7 +56,7 @@ def of_one_device(partitioner: Partitioner, operation: Operation) -> None:
     )
 
 
-@partitions("func.call")
+@partition("func.call")
 def call(partitioner: Partitioner, operation: Operation) -> None:
     """Operands go where the callee wants them, results come as it returns them."""
     callee = partitioner.signatures.callee(operation)
@@ -81,7 +79,7 @@ def call(partitioner: Partitioner, operation: Operation) -> None:
         partitioner.set_value(old, new, sharding)
 
 
-@partitions("func.return")
+@partition("func.return")
 def return_(partitioner: Partitioner, operation: Operation) -> None:
     """The first return decides how results leave the function, if nothing did before."""
     signature = partitioner.signature
@@ -181,7 +179,7 @@ def finish(
         partitioner.set_value(old, new, sharding)
 
 
-@partitions("scf.for")
+@partition("scf.for")
 def for_(partitioner: Partitioner, operation: Operation) -> None:
     """Values that go round the loop keep one placement."""
     bounds, initial = operation.operands[:3], operation.operands[3:]
@@ -198,7 +196,7 @@ def for_(partitioner: Partitioner, operation: Operation) -> None:
     finish(partitioner, operation, operands, [Region(block)], shardings)
 
 
-@partitions("scf.while")
+@partition("scf.while")
 def while_(partitioner: Partitioner, operation: Operation) -> None:
     """What the condition hands on is placed as its own block leaves it."""
     before, after = (region.blocks[0] for region in operation.regions)
@@ -212,7 +210,7 @@ def while_(partitioner: Partitioner, operation: Operation) -> None:
     finish(partitioner, operation, operands, [Region(first), Region(second)], handed)
 
 
-@partitions("scf.if", "scf.index_switch", "scf.execute_region")
+@partition("scf.if", "scf.index_switch", "scf.execute_region")
 def branches(partitioner: Partitioner, operation: Operation) -> None:
     """Every branch yields its values in the placement that is wanted, or that the first has."""
     if any(len(region.blocks) > 1 for region in operation.regions):
@@ -239,7 +237,7 @@ def branches(partitioner: Partitioner, operation: Operation) -> None:
     finish(partitioner, operation, operands, regions, yielded or [])
 
 
-@partitions("cf.br", "cf.cond_br", "cf.switch")
+@partition("cf.br", "cf.cond_br", "cf.switch")
 def jump(partitioner: Partitioner, operation: Operation) -> None:
     """Values go to another block as its arguments are placed."""
     targets = [argument for block in operation.successors for argument in block.args]
@@ -253,7 +251,7 @@ def jump(partitioner: Partitioner, operation: Operation) -> None:
     partitioner.emitter.end = end
 
 
-@partitions("scf.forall")
+@partition("scf.forall")
 def forall(partitioner: Partitioner, operation: Operation) -> None:
     """The bounds are those of the whole loop; the outputs are local.
 

@@ -21,19 +21,19 @@ from .emitter import Emitter, Size
 from .local_types import local_type, with_shape
 from .partitioner import Partitioner, shape
 from .reductions import finish_result
-from .registry import partitions
+from .registry import partition
 from .shifted import Shift, shifted, shifts, windows_by_dimension
 from .slice_exchange import Interval, Section, cut_out, fetch_sections
 from .slices import slice_lists, slice_with
 
 
-@partitions("tensor.concat")
+@partition("tensor.concat")
 def concat(partitioner: Partitioner, operation: Operation) -> None:
     """Join the parts of all operands that lie in this process's part of the result."""
     _join(partitioner, operation, integer(operation, "dim"))
 
 
-@partitions("tosa.concat")
+@partition("tosa.concat")
 def tosa_concat(partitioner: Partitioner, operation: Operation) -> None:
     """The same as `tensor.concat`."""
     _join(partitioner, operation, integer(operation, "axis"))
@@ -84,7 +84,7 @@ def _joined_parts(partitioner: Partitioner, spread: SpreadOperation, split: Shif
     return emitter.cast(made, target)
 
 
-@partitions("tensor.insert_slice")
+@partition("tensor.insert_slice")
 def insert_slice(partitioner: Partitioner, operation: Operation) -> None:
     """Of a dimension that is written in part, each process writes what lies in its own shard."""
     spread = choose(partitioner, operation, shifted)

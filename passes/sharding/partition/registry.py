@@ -40,7 +40,7 @@ _MODULES = (
 _defaults: list[Handler] = []
 
 
-def partitions(*names: str) -> Callable[[Handler], Handler]:
+def partition(*names: str) -> Callable[[Handler], Handler]:
     """Register the decorated function for the operations of these names."""
 
     def register(function: Handler) -> Handler:

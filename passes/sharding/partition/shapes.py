@@ -21,16 +21,16 @@ from ..rules.tensor import reassociation
 from .by_rule import (
     SpreadOperation,
     by_rule,
+    can_split,
+    can_split_evenly,
     copy_local,
     copy_with,
-    evenly,
-    freely,
     run_whole,
     spread_by_rule,
 )
 from .local_types import local_type, tensor_type_of
 from .partitioner import Partitioner, constant_index
-from .registry import partitions
+from .registry import partition
 from .rematerializable import Creation
 
 
@@ -39,7 +39,7 @@ def _create(partitioner: Partitioner, operation: Operation) -> None:
     partitioner.create(result, Creation(result, operation, partitioner.emitter))
 
 
-@partitions("arith.constant", "tosa.const")
+@partition("arith.constant", "tosa.const")
 def constant(partitioner: Partitioner, operation: Operation) -> None:
     """Constants of scalars stay; those of tensors are sliced, or made smaller."""
     if ranked(operation.results[0]) is None:
@@ -48,7 +48,7 @@ def constant(partitioner: Partitioner, operation: Operation) -> None:
         _create(partitioner, operation)
 
 
-@partitions("tensor.empty", "tensor.splat", "bufferization.alloc_tensor")
+@partition("tensor.empty", "tensor.splat", "bufferization.alloc_tensor")
 def sized(partitioner: Partitioner, operation: Operation) -> None:
     """Each process makes a tensor of the size of its shard."""
     result = operation.results[0]
@@ -65,7 +65,7 @@ def sized(partitioner: Partitioner, operation: Operation) -> None:
     _create(partitioner, operation)
 
 
-@partitions("linalg.fill")
+@partition("linalg.fill")
 def fill(partitioner: Partitioner, operation: Operation) -> None:
     """A filled tensor has nothing of its destination but the size."""
     value, destination = operation.operands[0], operation.operands[-1]
@@ -78,7 +78,7 @@ def fill(partitioner: Partitioner, operation: Operation) -> None:
     _create(partitioner, operation)
 
 
-@partitions("tensor.dim")
+@partition("tensor.dim")
 def dimension(partitioner: Partitioner, operation: Operation) -> None:
     """The size of the whole tensor, as the program around means it."""
     source = operation.operands[0]
@@ -91,10 +91,10 @@ def dimension(partitioner: Partitioner, operation: Operation) -> None:
     partitioner.set_scalar(operation.results[0], partitioner.emitter.index(size))
 
 
-@partitions("tensor.expand_shape")
+@partition("tensor.expand_shape")
 def expand_shape(partitioner: Partitioner, operation: Operation) -> None:
     """Output sizes are those of the shard."""
-    spread_by_rule(partitioner, operation, freely, _expand)
+    spread_by_rule(partitioner, operation, can_split, _expand)
 
 
 def _expand(
@@ -127,14 +127,14 @@ def _expand(
     return copy_with(partitioner, operation, [operands[0], *sizes], [found], properties)
 
 
-@partitions("tensor.reshape")
+@partition("tensor.reshape")
 def reshape(partitioner: Partitioner, operation: Operation) -> None:
     """The shape operand becomes the shape of the shard."""
     whole = ranked(operation.results[0])
     if whole is None or not whole.has_static_shape():
         run_whole(partitioner, operation)
         return
-    spread_by_rule(partitioner, operation, evenly, _reshape)
+    spread_by_rule(partitioner, operation, can_split_evenly, _reshape)
 
 
 def _reshape(
@@ -148,13 +148,13 @@ def _reshape(
     return copy_local(partitioner, spread, [operands[0], constant])
 
 
-@partitions("tosa.reshape")
+@partition("tosa.reshape")
 def tosa_reshape(partitioner: Partitioner, operation: Operation) -> None:
     """The shape operand becomes the shape of the shard."""
     spread_by_rule(
         partitioner,
         operation,
-        evenly,
+        can_split_evenly,
         _with_shape_operand,
     )
 

@@ -12,7 +12,15 @@ from xdsl.ir import Operation, SSAValue
 from ....sharding.factors import Factor, FactorKind, Window
 from ....sharding.local_shape import borders
 from ....sharding.sharding import Axes
-from .by_rule import Allowed, Cut, SpreadOperation, choose, freely, record_sizes, run_whole
+from .by_rule import (
+    Allowed,
+    ShardSplit,
+    SpreadOperation,
+    can_split,
+    choose,
+    record_sizes,
+    run_whole,
+)
 from .partitioner import Partitioner
 from .reductions import finish_result
 from .slice_exchange import Interval, Padding, Section, fetch_sections
@@ -24,9 +32,9 @@ EmitShifted = Callable[[Partitioner, SpreadOperation, list[SSAValue]], SSAValue]
 """Emits what gives a process's part of the result from its sections and other operands."""
 
 
-def shifted(factor: Factor, cut: Cut) -> bool:
+def shifted(factor: Factor, cut: ShardSplit) -> bool:
     """Whether an operation whose sections can be fetched can be split along a factor."""
-    return freely(factor, cut) or (factor.kind is FactorKind.PERMUTATION and cut.filled)
+    return can_split(factor, cut) or (factor.kind is FactorKind.PERMUTATION and cut.filled)
 
 
 def windows_by_dimension(spread: SpreadOperation, operand: int = 0) -> dict[int, Window]:

@@ -20,22 +20,22 @@ from ....sharding.factors import Factor, FactorKind
 from ....sharding.local_shape import borders
 from ....sharding.sharding import Axes
 from ..rules.builder import integers
-from .by_rule import Cut, SpreadOperation, copy_local, copy_with, freely, spread_by_rule
+from .by_rule import ShardSplit, SpreadOperation, can_split, copy_local, copy_with, spread_by_rule
 from .emit_reshard import shard_interval
 from .emitter import Size
 from .local_types import local_type, tensor_type_of
 from .partitioner import Partitioner, shape
-from .registry import partitions
+from .registry import partition
 from .shifted import paddings_of, shifted, shifts, with_sections
 
 
-@partitions("tensor.extract_slice")
+@partition("tensor.extract_slice")
 def extract_slice(partitioner: Partitioner, operation: Operation) -> None:
     """Dimensions that are taken whole are taken whole of the shard."""
     with_sections(partitioner, operation, _extract_local, _slices)
 
 
-def _slices(factor: Factor, cut: Cut) -> bool:
+def _slices(factor: Factor, cut: ShardSplit) -> bool:
     return shifted(factor, cut) or (factor.kind is FactorKind.SELECTION and cut.filled)
 
 
@@ -128,7 +128,7 @@ def slice_lists(
     return [list(mixed_list(integers(operation, name) or (), values)) for name in names]
 
 
-@partitions("tensor.pad")
+@partition("tensor.pad")
 def pad(partitioner: Partitioner, operation: Operation) -> None:
     """The padding of a split dimension belongs to the processes at its ends."""
     with_sections(partitioner, operation, _pad_local)
@@ -168,10 +168,10 @@ def _pad_local(
     return emitter.add(made).results[0]
 
 
-@partitions("tensor.generate")
+@partition("tensor.generate")
 def generate(partitioner: Partitioner, operation: Operation) -> None:
     """The body computes an element from its place in the whole tensor."""
-    spread_by_rule(partitioner, operation, freely, _generate_local)
+    spread_by_rule(partitioner, operation, can_split, _generate_local)
 
 
 def _generate_local(

@@ -14,7 +14,7 @@ from ....ir.tensor_types import ranked
 from ....sharding.factors import Factor, FactorKind
 from ....sharding.sharding import Partial, ReductionKind
 from ..rules.combiners import Combiner
-from .by_rule import Cut, SpreadOperation, choose, copy_local, record_sizes, run_whole
+from .by_rule import ShardSplit, SpreadOperation, choose, copy_local, record_sizes, run_whole
 from .captured_slices import captured_parts, followed_part, local_reads
 from .emitter import Size
 from .gather_partition import Lookup, find_lookup, mask_reads, pays
@@ -25,7 +25,7 @@ from .variadic_reductions import combines_jointly, finish_jointly
 from .windows import fetch_windows, local_maps, loop_start, windows_of
 
 
-def _any_loop(factor: Factor, cut: Cut) -> bool:
+def _any_loop(factor: Factor, cut: ShardSplit) -> bool:
     # What a process reads backward begins where its part ends: in its map that is one number.
     return factor.kind is not FactorKind.NEED_REPLICATION and (cut.even or not cut.backward)
 

@@ -15,17 +15,17 @@ from ....sharding.factors import Factor, FactorKind
 from ..rules.builder import integers
 from ..rules.tosa import constant_shape
 from ..rules.tosa_windows import Sliding, sliding
-from .by_rule import Cut, SpreadOperation, copy_local, copy_with
+from .by_rule import ShardSplit, SpreadOperation, copy_local, copy_with
 from .emitter import Emitter, Size
 from .local_types import local_type, tensor_type_of, with_shape
 from .partitioner import Partitioner, shape
 from .reductions import bits, is_splat_of, scalar_constant, splat_like
-from .registry import partitions
+from .registry import partition
 from .shifted import Shift, paddings_of, shifted, shifts, with_sections
 from .slice_exchange import Interval, Padding, cut_out, padded
 
 
-@partitions("tosa.slice")
+@partition("tosa.slice")
 def slice_(partitioner: Partitioner, operation: Operation) -> None:
     """Of a dimension that is cut, a process fetches what its part of the result is made of."""
     with_sections(partitioner, operation, _slice_local)
@@ -53,7 +53,7 @@ def _slice_local(
     return emitter.slice(operands[0], offsets, sizes, local_type(whole, sharding))
 
 
-@partitions("tosa.pad")
+@partition("tosa.pad")
 def pad(partitioner: Partitioner, operation: Operation) -> None:
     """The padding of a split dimension belongs to the processes at its ends."""
     with_sections(partitioner, operation, _pad_local)
@@ -84,12 +84,12 @@ def _pad_local(
     return emitter.cast(value, local_type(whole, spread.result_shardings[0]))
 
 
-def _evenly(factor: Factor, cut: Cut) -> bool:
+def _evenly(factor: Factor, cut: ShardSplit) -> bool:
     """tosa reverses parts of one size: where they are not alike, all of the dimension."""
     return shifted(factor, cut) and (cut.even or not cut.backward)
 
 
-@partitions("tosa.reverse")
+@partition("tosa.reverse")
 def reverse(partitioner: Partitioner, operation: Operation) -> None:
     """A part of the result is what lies as far from the other end, reversed."""
     with_sections(partitioner, operation, _reverse_local, _evenly)
@@ -107,7 +107,7 @@ def _slidings(operation: Operation) -> dict[int, Sliding]:
     return dict(enumerate(sliding(operation) or (), 1))
 
 
-@partitions("tosa.conv2d", "tosa.conv3d", "tosa.depthwise_conv2d", "tosa.max_pool2d")
+@partition("tosa.conv2d", "tosa.conv3d", "tosa.depthwise_conv2d", "tosa.max_pool2d")
 def window(partitioner: Partitioner, operation: Operation) -> None:
     """Padding is made before the operation, of what changes nothing."""
     with_sections(partitioner, operation, _emit_window)
@@ -187,7 +187,7 @@ def _rounded_up(number: int, divisor: int) -> int:
     return -(-number // divisor)
 
 
-@partitions("tosa.avg_pool2d")
+@partition("tosa.avg_pool2d")
 def average(partitioner: Partitioner, operation: Operation) -> None:
     """The divisor is the number of elements in a window that are not padding."""
     windows, totals = _slidings(operation), shape(operation.results[0])
@@ -246,7 +246,7 @@ def _cut_from(
     return emitter.cast(value, local)
 
 
-@partitions("tosa.transpose_conv2d")
+@partition("tosa.transpose_conv2d")
 def transposed(partitioner: Partitioner, operation: Operation) -> None:
     """An element of the image adds to a window of the result."""
     windows, extents = _slidings(operation), shape(operation.operands[0])

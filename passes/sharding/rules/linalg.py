@@ -28,7 +28,7 @@ from ....sharding.factors import (
 from ....sharding.sharding import ReductionKind
 from .builder import RuleBuilder, integer, integers
 from .combiners import combiner_of
-from .registry import dialect_rule, rule
+from .registry import dialect_rule, sharding_rule
 
 
 def linear_terms(expression: AffineExpr) -> dict[int, int] | None:
@@ -186,7 +186,7 @@ def structured_rule(operation: Operation) -> FactorRule | None:
     return FactorRule(factors, tuple(tensors), tuple(results), windows)
 
 
-@rule("linalg.softmax")
+@sharding_rule("linalg.softmax")
 def softmax(operation: Operation) -> FactorRule | None:
     """Rows are independent of each other; each is needed whole."""
     shape, normalised = tensor_shape(operation.operands[0]), integer(operation, "dimension")
@@ -245,14 +245,14 @@ def _packing_rule(
     return builder.build()
 
 
-@rule("linalg.pack")
+@sharding_rule("linalg.pack")
 def pack(operation: Operation) -> FactorRule | None:
     """From plain to packed."""
     plain, packed = (tensor_shape(operand) for operand in operation.operands[:2])
     return _packing_rule(operation, plain, packed, packs=True)
 
 
-@rule("linalg.unpack")
+@sharding_rule("linalg.unpack")
 def unpack(operation: Operation) -> FactorRule | None:
     """From packed to plain."""
     packed, plain = (tensor_shape(operand) for operand in operation.operands[:2])

@@ -30,7 +30,7 @@ _MODULES = {
 _loaded: set[str] = set()
 
 
-def rule(*names: str) -> Callable[[RuleFunction], RuleFunction]:
+def sharding_rule(*names: str) -> Callable[[RuleFunction], RuleFunction]:
     """Register the decorated function as the rule of the operations of these names.
 
     Raises ValueError where a name already has another rule.
@@ -107,7 +107,7 @@ MATH = """
 """.split()
 
 
-@rule(*(f"arith.{name}" for name in ARITH), *(f"math.{name}" for name in MATH))
+@sharding_rule(*(f"arith.{name}" for name in ARITH), *(f"math.{name}" for name in MATH))
 def elementwise(operation: Operation) -> FactorRule | None:
     """Each dimension of the result is one factor, shared with every operand."""
     return elementwise_rule(operation)

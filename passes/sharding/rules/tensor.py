@@ -12,17 +12,17 @@ from ....ir.attribute_access import attribute
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import FactorKind, FactorRule, Window
 from .builder import RuleBuilder, elementwise_rule, integer, integers
-from .registry import rule
+from .registry import sharding_rule
 from .reshapes import reshape_rule
 
 
-@rule("tensor.empty", "tensor.generate", "tensor.splat", "bufferization.alloc_tensor")
+@sharding_rule("tensor.empty", "tensor.generate", "tensor.splat", "bufferization.alloc_tensor")
 def made(operation: Operation) -> FactorRule | None:
     """Each dimension of the result is one factor, shared with a tensor to copy if there is one."""
     return elementwise_rule(operation)
 
 
-@rule("tensor.cast", "tensor.bitcast")
+@sharding_rule("tensor.cast", "tensor.bitcast")
 def cast_rule(operation: Operation) -> FactorRule | None:
     """The dimensions stay; one side may know an extent that the other does not."""
     source, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
@@ -36,7 +36,7 @@ def cast_rule(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
-@rule("tensor.dim", "tensor.rank")
+@sharding_rule("tensor.dim", "tensor.rank")
 def size(operation: Operation) -> FactorRule | None:
     """Sizes are those of the whole tensor, however it is split."""
     shape = tensor_shape(operation.operands[0])
@@ -48,7 +48,7 @@ def size(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
-@rule("tensor.extract", "tensor.from_elements", "tensor.insert")
+@sharding_rule("tensor.extract", "tensor.from_elements", "tensor.insert")
 def element(operation: Operation) -> FactorRule | None:
     """Single elements are read or written, at places that are known only at run time."""
     builder = RuleBuilder(operation)
@@ -60,7 +60,7 @@ def element(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
-@rule("tensor.concat")
+@sharding_rule("tensor.concat")
 def concat(operation: Operation) -> FactorRule | None:
     """All dimensions pass through; along the one that is joined, elements change places."""
     return concat_rule(operation, integer(operation, "dim"))
@@ -99,7 +99,7 @@ def concat_rule(operation: Operation, joined: int | None) -> FactorRule | None:
     return builder.build()
 
 
-@rule("tensor.gather")
+@sharding_rule("tensor.gather")
 def gather(operation: Operation) -> FactorRule | None:
     """Rows of indices pass through, and so do the dimensions of the source that are not looked up.
 
@@ -146,7 +146,7 @@ def _numbers(array: Attribute) -> list[int]:
     return [each.value.data for each in _elements(array) if isinstance(each, IntegerAttr)]
 
 
-@rule("tensor.collapse_shape")
+@sharding_rule("tensor.collapse_shape")
 def collapse_shape(operation: Operation) -> FactorRule | None:
     """Each expanded dimension is a factor, each collapsed one its group's."""
     shape, groups = tensor_shape(operation.operands[0]), reassociation(operation)
@@ -159,7 +159,7 @@ def collapse_shape(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
-@rule("tensor.expand_shape")
+@sharding_rule("tensor.expand_shape")
 def expand_shape(operation: Operation) -> FactorRule | None:
     """As `collapse_shape`, the other way."""
     shape, groups = tensor_shape(operation.results[0]), reassociation(operation)
@@ -172,7 +172,7 @@ def expand_shape(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
-@rule("tensor.reshape")
+@sharding_rule("tensor.reshape")
 def reshape(operation: Operation) -> FactorRule | None:
     """What the shapes before and after have in common."""
     return reshape_rule(operation)
@@ -211,7 +211,7 @@ def kept_dimensions(sizes: tuple[int, ...], slice_shape: Shape) -> list[int | No
     return [kept.index(each) if each in kept else None for each in range(len(sizes))]
 
 
-@rule("tensor.extract_slice")
+@sharding_rule("tensor.extract_slice")
 def extract_slice(operation: Operation) -> FactorRule | None:
     """Dimensions of the source pass through to the result, shifted if a part of them is taken.
 
@@ -275,7 +275,7 @@ def fetched_part(operation: Operation, dimension: int) -> tuple[int, int, int] |
     return offset, size, stride
 
 
-@rule("tensor.insert_slice")
+@sharding_rule("tensor.insert_slice")
 def insert_slice(operation: Operation) -> FactorRule | None:
     """Dimensions of the destination that are written whole are shared by all three tensors.
 
@@ -312,7 +312,7 @@ def insert_slice(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
-@rule("tensor.pad")
+@sharding_rule("tensor.pad")
 def pad(operation: Operation) -> FactorRule | None:
     """Dimensions without padding pass through; others are shifted."""
     source, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])

@@ -12,7 +12,7 @@ from ....ir.tensor_types import tensor_shape
 from ....sharding.factors import FactorKind, FactorRule, Window
 from .builder import RuleBuilder, elementwise_rule, integer, integers
 from .combiners import combiner_of
-from .registry import rule
+from .registry import sharding_rule
 from .reshapes import reshape_rule
 from .tensor import concat_rule
 
@@ -27,7 +27,7 @@ LEADING_OPERANDS = {"mul": 2, "negate": 1, "rescale": 1, "table": 1}
 REDUCTIONS = "all any max min prod product sum".split()
 
 
-@rule(*(f"tosa.{name}" for name in ELEMENTWISE))
+@sharding_rule(*(f"tosa.{name}" for name in ELEMENTWISE))
 def elementwise(operation: Operation) -> FactorRule | None:
     """Each dimension is one factor; operands of extent 1 there are broadcast."""
     return elementwise_rule(operation)
@@ -38,7 +38,7 @@ def _is_true(operation: Operation, name: str) -> bool:
     return isinstance(found, IntegerAttr) and bool(found.value.data)
 
 
-@rule(*(f"tosa.{name}" for name in LEADING_OPERANDS))
+@sharding_rule(*(f"tosa.{name}" for name in LEADING_OPERANDS))
 def elementwise_with_parameters(operation: Operation) -> FactorRule | None:
     """Elementwise in the leading operands only; what is given per channel follows the channels."""
     count = LEADING_OPERANDS[operation.name.removeprefix("tosa.")]
@@ -65,7 +65,7 @@ def elementwise_with_parameters(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
-@rule(*(f"tosa.reduce_{name}" for name in REDUCTIONS))
+@sharding_rule(*(f"tosa.reduce_{name}" for name in REDUCTIONS))
 def reduce(operation: Operation) -> FactorRule | None:
     """The dimension `axis` is reduced to extent 1; every other one passes through."""
     shape, axis = tensor_shape(operation.operands[0]), integer(operation, "axis")
@@ -83,7 +83,7 @@ def reduce(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
-@rule("tosa.matmul")
+@sharding_rule("tosa.matmul")
 def matmul(operation: Operation) -> FactorRule | None:
     """`([b, m, k], [b, k, n]) -> ([b, m, n])`; the zero points are needed whole."""
     left, right = tensor_shape(operation.operands[0]), tensor_shape(operation.operands[1])
@@ -107,7 +107,7 @@ def matmul(operation: Operation) -> FactorRule | None:
 _WHOLE = FactorKind.NEED_REPLICATION
 
 
-@rule("tosa.transpose")
+@sharding_rule("tosa.transpose")
 def transpose(operation: Operation) -> FactorRule | None:
     """Dimension `d` of the result is dimension `perms[d]` of the operand."""
     shape, permutation = tensor_shape(operation.operands[0]), integers(operation, "perms")
@@ -120,13 +120,13 @@ def transpose(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
-@rule("tosa.reshape")
+@sharding_rule("tosa.reshape")
 def reshape(operation: Operation) -> FactorRule | None:
     """What the shapes before and after have in common."""
     return reshape_rule(operation)
 
 
-@rule("tosa.concat")
+@sharding_rule("tosa.concat")
 def concat(operation: Operation) -> FactorRule | None:
     """All dimensions pass through; along the one that is joined, elements change places."""
     return concat_rule(operation, integer(operation, "axis"))
@@ -177,7 +177,7 @@ def _same_where(
     return builder.build()
 
 
-@rule("tosa.pad")
+@sharding_rule("tosa.pad")
 def pad(operation: Operation) -> FactorRule | None:
     """Dimensions without padding pass through; others are shifted."""
     padding = constant_shape(operation, 1)
@@ -188,7 +188,7 @@ def pad(operation: Operation) -> FactorRule | None:
     return _same_where(operation, passes, [(-low, 1) for low in padding[::2]])
 
 
-@rule("tosa.slice")
+@sharding_rule("tosa.slice")
 def slice_(operation: Operation) -> FactorRule | None:
     """Dimensions that are taken whole pass through; others are shifted."""
     shape, starts = tensor_shape(operation.operands[0]), constant_shape(operation, 1)
@@ -204,7 +204,7 @@ def slice_(operation: Operation) -> FactorRule | None:
     return _same_where(operation, passes, [(start, 1) for start in starts])
 
 
-@rule("tosa.tile")
+@sharding_rule("tosa.tile")
 def tile(operation: Operation) -> FactorRule | None:
     """Dimensions that are not repeated pass through."""
     shape, multiples = tensor_shape(operation.operands[0]), constant_shape(operation, 1)
@@ -213,7 +213,7 @@ def tile(operation: Operation) -> FactorRule | None:
     return _same_where(operation, [multiple == 1 for multiple in multiples or (0,) * len(shape)])
 
 
-@rule("tosa.reverse")
+@sharding_rule("tosa.reverse")
 def reverse(operation: Operation) -> FactorRule | None:
     """Dimensions that are not reversed pass through; along the other, elements change places."""
     shape, axis = tensor_shape(operation.operands[0]), integer(operation, "axis")
@@ -225,7 +225,7 @@ def reverse(operation: Operation) -> FactorRule | None:
     )
 
 
-@rule("tosa.argmax")
+@sharding_rule("tosa.argmax")
 def argmax(operation: Operation) -> FactorRule | None:
     """The searched dimension is needed whole, and is not in the result."""
     shape, axis = tensor_shape(operation.operands[0]), integer(operation, "axis")
@@ -242,7 +242,7 @@ def argmax(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
-@rule("tosa.gather")
+@sharding_rule("tosa.gather")
 def gather(operation: Operation) -> FactorRule | None:
     """`([n, whole, c], [n, w]) -> ([n, w, c])`."""
     values, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
@@ -257,7 +257,7 @@ def gather(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
-@rule("tosa.scatter")
+@sharding_rule("tosa.scatter")
 def scatter(operation: Operation) -> FactorRule | None:
     """`([n, whole, c], [n, whole], [n, whole, c]) -> ([n, whole, c])`."""
     values, rows = tensor_shape(operation.operands[0]), tensor_shape(operation.operands[1])

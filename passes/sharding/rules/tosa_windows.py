@@ -15,7 +15,7 @@ from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import FactorKind, FactorRule, Window
 from .builder import RuleBuilder, integers
 from .combiners import combiner_of
-from .registry import rule
+from .registry import sharding_rule
 
 _WHOLE = FactorKind.NEED_REPLICATION
 
@@ -102,7 +102,7 @@ def _images(builder: RuleBuilder, operation: Operation, image: Shape, result: Sh
         builder.result(0, dimension, factor)
 
 
-@rule("tosa.conv2d", "tosa.conv3d", "tosa.transpose_conv2d")
+@sharding_rule("tosa.conv2d", "tosa.conv3d", "tosa.transpose_conv2d")
 def convolution(operation: Operation) -> FactorRule | None:
     """Image `[n, ..., i]`, weight `[o, ..., i]`, bias `[o]`, result `[n, ..., o]`."""
     image, weight, bias = (tensor_shape(operand) for operand in operation.operands[:3])
@@ -125,7 +125,7 @@ def convolution(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
-@rule("tosa.depthwise_conv2d")
+@sharding_rule("tosa.depthwise_conv2d")
 def depthwise(operation: Operation) -> FactorRule | None:
     """Image `[n, h, w, c]`, weight `[y, x, c, m]`, bias `[c m]`, result `[n, h, w, c m]`."""
     image, weight, bias = (tensor_shape(operand) for operand in operation.operands[:3])
@@ -144,7 +144,7 @@ def depthwise(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
-@rule("tosa.avg_pool2d", "tosa.max_pool2d")
+@sharding_rule("tosa.avg_pool2d", "tosa.max_pool2d")
 def pooling(operation: Operation) -> FactorRule | None:
     """Batch and channels are independent of each other."""
     image, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
@@ -158,7 +158,7 @@ def pooling(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
-@rule("tosa.resize")
+@sharding_rule("tosa.resize")
 def resize(operation: Operation) -> FactorRule | None:
     """As pooling, but the whole of an image is needed: what is read is given by an operand."""
     image, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])

@@ -6,7 +6,7 @@ import pytest
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.sharding.rules.builder import elementwise_rule
-from mesh_opt.passes.sharding.rules.registry import factor_rule, rule
+from mesh_opt.passes.sharding.rules.registry import factor_rule, sharding_rule
 from mesh_opt.passes.sharding.rules.reshapes import common_factors
 from mesh_opt.passes.sharding.rules.rule_cache import RuleCache
 from mesh_opt.passes.sharding.rules.tensor import kept_dimensions
@@ -249,13 +249,13 @@ def test_an_operation_without_a_rule_has_none() -> None:
 
 
 def test_other_compilers_register_their_own() -> None:
-    @rule("test.op_with_a_rule")
+    @sharding_rule("test.op_with_a_rule")
     def own(operation: Operation):
         return elementwise_rule(operation)
 
     with pytest.raises(ValueError, match="already has"):
-        rule("test.op_with_a_rule")(lambda operation: None)
-    rule("test.op_with_a_rule")(own)
+        sharding_rule("test.op_with_a_rule")(lambda operation: None)
+    sharding_rule("test.op_with_a_rule")(own)
 
 
 @pytest.mark.parametrize(
