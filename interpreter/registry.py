@@ -2,13 +2,13 @@
 
 Three kinds of functions are registered, each with a decorator:
 
-- `@executes("arith.addf")`: `function(op, operands, frame) -> results`, for operations that
+- `@impl("arith.addf")`: `function(op, operands, frame) -> results`, for operations that
   only compute. With `pointwise=True` it also accepts scalars that are arrays with one element
   per point of a vectorised loop nest (see `values`), which lets bodies run on whole arrays.
-- `@drives("scf.for")`: a generator function of the same arguments, for operations that run
+- `@impl_with_regions("scf.for")`: a generator function of the same arguments, for operations that run
   regions, call functions or meet other devices. It yields other such generators (to run them
   and receive what they return) or a `Rendezvous` (see `spmd`), and returns the results.
-- `@branches("cf.br")`: `function(op, operands) -> (block, arguments)`, for terminators that
+- `@impl_branch("cf.br")`: `function(op, operands) -> (block, arguments)`, for terminators that
   choose the next block.
 
 `results` is a sequence with one value per result.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -22,8 +22,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation
 
-from ..runtime.abi.values import Value
 from .diagnostics import OperationError
+
+T = TypeVar("T")
 
 _SHAPED = (TensorType, UnrankedTensorType, VectorType, MemRefType, UnrankedMemRefType)
 
@@ -171,12 +172,12 @@ def integer_lists(op: Operation, name: str) -> tuple[tuple[int, ...], ...]:
     return tuple(lists)
 
 
-def operand_groups(op: Operation, operands: Sequence[Value]) -> list[Sequence[Value]]:
+def operand_groups(op: Operation, operands: Sequence[T]) -> list[Sequence[T]]:
     """The operands cut by `operandSegmentSizes`; one group if there is no such attribute."""
     sizes = integers(op, "operandSegmentSizes")
     if not sizes:
         return [operands]
-    groups: list[Sequence[Value]] = []
+    groups: list[Sequence[T]] = []
     start = 0
     for size in sizes:
         groups.append(operands[start : start + size])
@@ -184,7 +185,7 @@ def operand_groups(op: Operation, operands: Sequence[Value]) -> list[Sequence[Va
     return groups
 
 
-def mixed(op: Operation, name: str, dynamic: Sequence[Value]) -> tuple[int, ...]:
+def mixed(op: Operation, name: str, dynamic: Sequence[Any]) -> tuple[int, ...]:
     """A list like `[1, %v, 3]`: the static numbers with the operands' in the holes."""
     rest = iter(dynamic)
     numbers: list[int] = []

@@ -1,6 +1,6 @@
 """Which function emits one device's part of which operation: a table by operation name.
 
-    @partitions("mydialect.scale")
+    @partition("mydialect.scale")
     def scale(partitioner: Partitioner, operation: Operation) -> None: ...
 
 An operation without an entry is handled by its factor rule, and one without a rule runs whole on

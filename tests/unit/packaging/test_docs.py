@@ -16,8 +16,8 @@ from mesh_opt.tools.run_lines import TOOLS
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
-OURS = ("api.py", "backend", "benchmarks", "dialects", "docs", "examples", "interpreter", "passes")
-OURS += ("runtime", "sharding", "tests", "tiling", "tools", ".ci", "Makefile")
+OURS = ("api.py", "benchmarks", "codegen", "dialects", "docs", "examples", "interpreter", "ir")
+OURS += ("passes", "runtime", "sharding", "tests", "tiling", "tools", ".ci", "Makefile")
 FILES = [
     path.relative_to(ROOT).as_posix()
     for name in OURS
