@@ -30,8 +30,6 @@ import numba
 from numba.core import registry
 from numba.core.compiler_lock import global_compiler_lock
 
-from .. import backend
-
 CACHE_VARIABLE = "MESH_OPT_CACHE"
 """Environment variable: another folder for the cache, or empty for none."""
 
@@ -217,16 +215,15 @@ def _folder() -> Path | None:
     return _folder_at(os.environ.get(CACHE_VARIABLE))
 
 
+_HERE = Path(__file__).parent
+
 _PRIMITIVE_SOURCES = (
-    "elements",
-    "emission",
-    "emission_floats",
-    "emission_functions",
-    "emission_integers",
-    "emission_values",
-    "microkernels",
-    "primitives",
-    "tile_microkernels",
+    _HERE.parent / "runtime" / "abi" / "elements.py",
+    *(
+        path
+        for room in ("microkernels", "scalar_ops")
+        for path in sorted((_HERE / room).glob("*.py"))
+    ),
 )
 """What the names in a function's text mean is said here."""
 
@@ -234,10 +231,9 @@ _PRIMITIVE_SOURCES = (
 @cache
 def _platform() -> str:
     """Everything but the function itself that its native code depends on."""
-    folder = Path(backend.__path__[0])
     digest = hashlib.sha256()
-    for name in _PRIMITIVE_SOURCES:
-        digest.update((folder / f"{name}.py").read_bytes())
+    for path in _PRIMITIVE_SOURCES:
+        digest.update(path.read_bytes())
     return "|".join(
         (
             FORMAT,

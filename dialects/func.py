@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Self, cast
 
-from xdsl.dialects.builtin import ArrayAttr, FlatSymbolRefAttrConstr, FunctionType, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, FlatSymbolRefAttrConstr, FunctionType
 from xdsl.dialects.func import CallOp, Func
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
@@ -26,18 +25,8 @@ from xdsl.traits import Pure, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from ..ir.dialect_extension import extended, variant
-from ..ir.symbols import find_symbol
-
-VISIBILITY = ("private", "public", "nested")
-
-
-def verify_visibility(operation: Operation) -> None:
-    """Verify that a symbol's visibility, if it is given, is one of MLIR's."""
-    attribute = operation.properties.get("sym_visibility")
-    if isinstance(attribute, StringAttr) and attribute.data not in VISIBILITY:
-        raise VerifyException(
-            f"visibility expected to be one of {', '.join(VISIBILITY)}, found '{attribute.data}'"
-        )
+from ..ir.symbols import find_symbol, verify_visibility
+from ..ir.verification import add_checks
 
 
 def _function(operation: Operation) -> None:
@@ -58,8 +47,7 @@ def _function(operation: Operation) -> None:
             )
 
 
-SYMBOL_CHECKS: dict[str, Callable[[Operation], None]] = {"func.func": _function}
-"""What to check of xDSL's operations beyond their own verifiers, by name."""
+add_checks({"func.func": _function})
 
 
 @irdl_op_definition

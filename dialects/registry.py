@@ -54,8 +54,17 @@ def all_dialects() -> dict[str, Callable[[], Dialect]]:
     return {**get_all_dialects(), **OWN_DIALECTS}
 
 
+_CHECKS = ("arith.comparisons", "func", "scf.checks", "tensor.checks")
+"""The files that check xDSL's operations beyond their own verifiers."""
+
+
 def register_dialects(context: Context) -> None:
-    """Register every dialect in a context; those that it has already stay as they are."""
+    """Register every dialect in a context; those that it has already stay as they are.
+
+    Afterwards `ir.verification.verify` checks xDSL's operations as MLIR does.
+    """
+    for module in _CHECKS:
+        import_module(f".{module}", __package__)
     known = set(context.registered_dialect_names)
     for name, factory in all_dialects().items():
         if name not in known:

@@ -5,8 +5,8 @@ Three kinds of functions are registered, each with a decorator:
 - `@impl("arith.addf")`: `function(op, operands, frame) -> results`, for operations that
   only compute. With `pointwise=True` it also accepts scalars that are arrays with one element
   per point of a vectorised loop nest (see `values`), which lets bodies run on whole arrays.
-- `@impl_with_regions("scf.for")`: a generator function of the same arguments, for operations that run
-  regions, call functions or meet other devices. It yields other such generators (to run them
+- `@impl_with_regions("scf.for")`: a generator function of the same arguments, for operations that
+  run regions, call functions or meet other devices. It yields other such generators (to run them
   and receive what they return) or a `Rendezvous` (see `spmd`), and returns the results.
 - `@impl_branch("cf.br")`: `function(op, operands) -> (block, arguments)`, for terminators that
   choose the next block.

@@ -10,6 +10,7 @@ from itertools import count
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Operation
 from xdsl.traits import SymbolTable
+from xdsl.utils.exceptions import VerifyException
 
 from .attribute_access import symbol_name
 
@@ -85,3 +86,16 @@ def _symbols_of(table: Operation) -> dict[str, Operation]:
                 if name is not None:
                     symbols.setdefault(name, operation)
     return symbols
+
+
+VISIBILITY = ("private", "public", "nested")
+"""MLIR's visibilities of symbols."""
+
+
+def verify_visibility(operation: Operation) -> None:
+    """Verify that a symbol's visibility, if it is given, is one of MLIR's."""
+    attribute = operation.properties.get("sym_visibility")
+    if isinstance(attribute, StringAttr) and attribute.data not in VISIBILITY:
+        raise VerifyException(
+            f"visibility expected to be one of {', '.join(VISIBILITY)}, found '{attribute.data}'"
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Block, ErasedSSAValue, Operation, Region, SSAValue
@@ -10,17 +10,24 @@ from xdsl.irdl import IRDLOperation, OptPropertyDef, VerificationContext
 from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, SymbolTable
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
-from ..dialects.arith.comparisons import COMPARISON_CHECKS
-from ..dialects.func import SYMBOL_CHECKS
-from ..dialects.scf.checks import BRANCH_CHECKS, CONTROL_FLOW_CHECKS
-from ..dialects.tensor.checks import TENSOR_CHECKS
 from .attribute_access import symbol_name
 from .diagnostics import Note, OperationError
 from .nesting_limits import deep_recursion
 from .symbols import SymbolTables, remembered_symbols
 
-CHECKS = BRANCH_CHECKS | COMPARISON_CHECKS | CONTROL_FLOW_CHECKS | SYMBOL_CHECKS | TENSOR_CHECKS
+Check = Callable[[Operation], None]
+
+_CHECKS: dict[str, Check] = {}
 """What is checked of operations beyond their own verifiers, by name."""
+
+
+def add_checks(checks: Mapping[str, Check]) -> None:
+    """Register what to check of operations, by name, beyond their own verifiers.
+
+    A check raises VerifyException.
+    """
+    _CHECKS.update(checks)
+
 
 TRIPS = (ValueError, IndexError, KeyError, NotImplementedError)
 """What xDSL's verifiers raise beside what they should; plain `Exception` is another."""
@@ -214,7 +221,7 @@ def _verify_invariants(operation: Operation) -> None:
         _verify_symbols(operation)
     try:
         operation.verify_()
-        check = CHECKS.get(operation.name)
+        check = _CHECKS.get(operation.name)
         if check is not None:
             check(operation)
     except OperationError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 from xdsl.dialects import arith
@@ -23,6 +22,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import with_element
+from ...ir.verification import add_checks
 
 _PREDICATES = {"arith.cmpf": 16, "arith.cmpi": 10}
 """How many predicates there are, by operation."""
@@ -37,8 +37,7 @@ def _comparison(operation: Operation) -> None:
         raise VerifyException(f"expected a predicate from 0 to {count - 1} of type i64")
 
 
-COMPARISON_CHECKS: dict[str, Callable[[Operation], None]] = dict.fromkeys(_PREDICATES, _comparison)
-"""What to check of xDSL's operations beyond their own verifiers, by name."""
+add_checks(dict.fromkeys(_PREDICATES, _comparison))
 
 
 _NONE = arith.FastMathFlagsAttr("none")

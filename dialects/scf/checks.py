@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import cast
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
+
+from ...ir.verification import add_checks
 
 _YIELD = "scf.yield"
 _CONDITION = "scf.condition"
@@ -73,12 +75,7 @@ def _only_block(region: Region) -> Block:
     return block
 
 
-CONTROL_FLOW_CHECKS: dict[str, Callable[[Operation], None]] = {
-    "scf.execute_region": _execute_region,
-    "scf.if": _if,
-    "scf.while": _while,
-}
-"""What to check of xDSL's operations beyond their own verifiers, by name."""
+add_checks({"scf.execute_region": _execute_region, "scf.if": _if, "scf.while": _while})
 
 
 def _given(operation: Operation) -> Iterator[Sequence[SSAValue]]:
@@ -120,7 +117,4 @@ def _branch(operation: Operation) -> None:
                 )
 
 
-BRANCH_CHECKS: dict[str, Callable[[Operation], None]] = dict.fromkeys(
-    ("cf.br", "cf.cond_br", "cf.switch"), _branch
-)
-"""What to check of xDSL's operations beyond their own verifiers, by name."""
+add_checks(dict.fromkeys(("cf.br", "cf.cond_br", "cf.switch"), _branch))

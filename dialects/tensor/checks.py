@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type, kept_dimensions, number_list
 from ...ir.tensor_types import shape_text, static_shape
+from ...ir.verification import add_checks
 
 
 def require_same_elements(left: SSAValue, right: SSAValue) -> None:
@@ -177,7 +178,7 @@ def _reassociation(operation: Operation) -> None:
             )
 
 
-TENSOR_CHECKS: dict[str, Callable[[Operation], None]] = {
+_CHECKS: dict[str, Callable[[Operation], None]] = {
     "bufferization.alloc_tensor": _dynamic_sizes,
     "tensor.cast": _cast,
     "tensor.collapse_shape": _reassociation,
@@ -190,3 +191,5 @@ TENSOR_CHECKS: dict[str, Callable[[Operation], None]] = {
     "tensor.insert_slice": _insert_slice,
 }
 """What to check of xDSL's operations beyond their own verifiers, by name."""
+
+add_checks(_CHECKS)

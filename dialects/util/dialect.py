@@ -30,6 +30,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.symbols import VISIBILITY, verify_visibility
 from ...ir.syntax.directives import RegionBody, Symbol
 from ...ir.syntax.resource_directives import verify_type
 from ...ir.syntax.rows import (
@@ -47,7 +48,6 @@ from ...ir.syntax.rows import (
     same_types,
     values,
 )
-from ..func import VISIBILITY, verify_visibility
 from .buffers import BufferConstantOp, CompositeAttr
 from .functions import CallOp, FuncOp, ReturnOp
 from .types import (

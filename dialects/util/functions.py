@@ -30,6 +30,7 @@ from xdsl.printer import Printer
 from xdsl.traits import CallableOpInterface, IsolatedFromAbove, IsTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.symbols import VISIBILITY, verify_visibility
 from ...ir.syntax.directives import Symbol
 from ...ir.syntax.resource_directives import (
     UNTIED,
@@ -44,7 +45,6 @@ from ...ir.syntax.resource_directives import (
     verify_ties,
 )
 from ...ir.syntax.rows import ATTRIBUTES, Operands, Syntax, SyntaxOperation, ValuesAndTypes
-from ..func import VISIBILITY, verify_visibility
 
 EMPTY = DictionaryAttr({})
 SIGNATURE = frozenset(

@@ -12,7 +12,7 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ...dialects.func import VISIBILITY, verify_visibility
+from ..symbols import VISIBILITY, verify_visibility
 from .rows import Parsed, is_plain
 
 INDEX = IndexType()
