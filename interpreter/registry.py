@@ -19,21 +19,18 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xdsl.ir import Block, Operation
 
 from ..runtime.abi.values import Value
 
-if TYPE_CHECKING:
-    from .machine import Frame
-
 Results = Sequence[Value]
 Routine = Generator[Any, Any, Any]
 """A suspended computation of one device; `machine.Device.run` runs it to its next rendezvous."""
 
-Executor = Callable[[Operation, Sequence[Value], "Frame"], Results]
-Driver = Callable[[Operation, Sequence[Value], "Frame"], Routine]
+Executor = Callable[[Operation, Sequence[Value], Any], Results]
+Driver = Callable[[Operation, Sequence[Value], Any], Routine]
 Brancher = Callable[[Operation, Sequence[Value]], tuple[Block, Sequence[Value]]]
 
 

@@ -10,7 +10,6 @@ annotation to a value that is annotated otherwise, and none chains annotations o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
@@ -39,6 +38,7 @@ from .collectives import (
 from .grids import GridShapeDefinition, OnGrid
 from .rooted_collectives import BroadcastDefinition
 from .syntax import INDEX
+from .traits import add_patterns
 
 
 def _known_grid(operation: OnGrid) -> Grid | None:
@@ -323,22 +323,17 @@ class FoldGetSharding(RewritePattern):
                 rewriter.replace(op, (), (annotation.sharding,))
 
 
-PATTERNS: tuple[tuple[type[Operation], RewritePattern], ...] = (
-    (Collective, FoldCollectiveOfOneDevice()),
-    (AllSliceDefinition, FoldSliceOfGather()),
-    (AllGatherDefinition, FoldGatherOfSlice()),
-    (ShiftDefinition, FoldShiftByNothing()),
-    (GridShapeDefinition, FoldStaticGridShape()),
-    (ShardingDefinition, FoldConstantsOfSharding()),
-    (ShardShapeDefinition, FoldConstantsOfShardShape()),
-    (UpdateHaloDefinition, FoldConstantsOfHaloUpdate()),
-    (ShardDefinition, FoldRepeatedAnnotation()),
-    (GetShardingDefinition, FoldGetSharding()),
+add_patterns(
+    (
+        (Collective, FoldCollectiveOfOneDevice()),
+        (AllSliceDefinition, FoldSliceOfGather()),
+        (AllGatherDefinition, FoldGatherOfSlice()),
+        (ShiftDefinition, FoldShiftByNothing()),
+        (GridShapeDefinition, FoldStaticGridShape()),
+        (ShardingDefinition, FoldConstantsOfSharding()),
+        (ShardShapeDefinition, FoldConstantsOfShardShape()),
+        (UpdateHaloDefinition, FoldConstantsOfHaloUpdate()),
+        (ShardDefinition, FoldRepeatedAnnotation()),
+        (GetShardingDefinition, FoldGetSharding()),
+    )
 )
-"""Each pattern with the definition of the operations that it is for."""
-
-
-@cache
-def patterns_of(operation: type[Operation]) -> tuple[RewritePattern, ...]:
-    """The patterns for a kind of operation."""
-    return tuple(pattern for kind, pattern in PATTERNS if issubclass(operation, kind))

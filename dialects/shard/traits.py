@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation
@@ -12,17 +14,27 @@ if TYPE_CHECKING:
     from xdsl.pattern_rewriter import RewritePattern
 
 
+_PATTERNS: list[tuple[type[Operation], RewritePattern]] = []
+
+
+def add_patterns(patterns: Iterable[tuple[type[Operation], RewritePattern]]) -> None:
+    """Register patterns, each with the definition of the operations that it is for."""
+    _PATTERNS.extend(patterns)
+
+
+def _patterns() -> Sequence[tuple[type[Operation], RewritePattern]]:
+    if not _PATTERNS:
+        import_module(".canonicalization", __package__)
+    return _PATTERNS
+
+
 @dataclass(frozen=True)
 class ShardCanonicalization(HasCanonicalizationPatternsTrait):
     """The patterns are loaded when somebody canonicalizes: start-up is import time."""
 
     def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
-        from .canonicalization import patterns_of
-
-        return patterns_of(op)
+        return tuple(pattern for definition, pattern in _patterns() if issubclass(op, definition))
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from .canonicalization import PATTERNS
-
-        return tuple(pattern for _, pattern in PATTERNS)
+        return tuple(pattern for _, pattern in _patterns())

@@ -7,9 +7,6 @@ follows the rule of `shard.shard_shape`: of `n` pieces the last `size mod n` hav
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
-
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, TensorType, i64
 from xdsl.dialects.tensor import ExtractOp, FromElementsOp
@@ -19,12 +16,7 @@ from ...dialects.shard.dialect import AllReduceOp, GridShapeOp, ProcessMultiInde
 from ...ir.locations import builder_before
 from ...sharding.sharding import ReductionKind
 from ..sharding.simplify.collectives import axes_of, dimension_of, grid_name
-
-if TYPE_CHECKING:
-    from .dimension_sizes import DimensionSizes
-
-Size: TypeAlias = SSAValue | int
-Rule = Callable[["DimensionSizes", OpResult, int], Size | None]
+from .dimension_sizes import RULES, DimensionSizes, Rule, Size
 
 INDEX = IndexType()
 
@@ -142,19 +134,20 @@ class _SizeArithmetic:
         return self._builder.insert(operation).results[0]
 
 
-COLLECTIVE_SIZES: dict[str, Rule] = {
-    "shard.all_gather": _joined("gather_axis"),
-    "shard.all_reduce": _same,
-    "shard.all_slice": _divided("slice_axis"),
-    "shard.all_to_all": _exchanged,
-    "shard.broadcast": _same,
-    "shard.gather": _joined("gather_axis"),
-    "shard.recv": _same,
-    "shard.reduce": _same,
-    "shard.reduce_scatter": _divided("scatter_axis"),
-    "shard.scatter": _divided("scatter_axis"),
-    "shard.send": _same,
-    "shard.shift": _same,
-    "shard.update_halo": _same,
-}
-"""Where the sizes of a result are, by operation."""
+RULES.update(
+    {
+        "shard.all_gather": _joined("gather_axis"),
+        "shard.all_reduce": _same,
+        "shard.all_slice": _divided("slice_axis"),
+        "shard.all_to_all": _exchanged,
+        "shard.broadcast": _same,
+        "shard.gather": _joined("gather_axis"),
+        "shard.recv": _same,
+        "shard.reduce": _same,
+        "shard.reduce_scatter": _divided("scatter_axis"),
+        "shard.scatter": _divided("scatter_axis"),
+        "shard.send": _same,
+        "shard.shift": _same,
+        "shard.update_halo": _same,
+    }
+)

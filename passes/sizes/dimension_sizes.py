@@ -25,8 +25,6 @@ from ...ir.index import constant_index
 from ...ir.index_lists import mixed_list
 from ...ir.locations import builder_before, located_builder, maker_of
 from ...ir.tensor_types import ranked
-from .collective_sizes import COLLECTIVE_SIZES
-from .tosa_sizes import TOSA_MOVEMENT_SIZES, TOSA_SIZES, TOSA_WINDOW_SIZES
 
 Size = SSAValue | int
 """The size of a dimension: a value of type index where it is not known before the program runs."""
@@ -293,10 +291,6 @@ def _concatenate(sizes: DimensionSizes, value: OpResult, index: int) -> Size | N
 
 
 RULES: dict[str, Rule] = {
-    **COLLECTIVE_SIZES,
-    **TOSA_MOVEMENT_SIZES,
-    **TOSA_SIZES,
-    **TOSA_WINDOW_SIZES,
     "flow.dispatch": _dispatch,
     "flow.dispatch.tensor.load": _slice,
     "flow.tensor.barrier": _listed("argument_dims", 0),

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
-
-from xdsl.dialects.arith import MaxSIOp
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.arith import AddiOp, DivUIOp, MaxSIOp, MuliOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import OpResult, SSAValue
 
 from ...ir.attribute_access import attribute, number_list
 from ...ir.locations import builder_before
-
-if TYPE_CHECKING:
-    from .dimension_sizes import DimensionSizes
-from xdsl.dialects.arith import AddiOp, DivUIOp, MuliOp
-from xdsl.dialects.builtin import DYNAMIC_INDEX
-
 from ..sharding.rules.builder import integer
 from ..sharding.rules.tosa import constant_shape
 from ..sharding.rules.tosa_windows import sliding
-
-Size: TypeAlias = SSAValue | int
-Rule = Callable[["DimensionSizes", OpResult, int], Size | None]
+from .dimension_sizes import RULES, DimensionSizes, Rule, Size
 
 
 def _broadcast(count: int) -> Rule:
@@ -70,15 +59,16 @@ BINARY = (
 )
 REDUCTIONS = "all any max min product sum"
 
-TOSA_SIZES: dict[str, Rule] = {
-    **{f"tosa.{name}": _like_source for name in UNARY.split()},
-    **{f"tosa.{name}": _broadcast(2) for name in BINARY.split()},
-    **{f"tosa.reduce_{name}": _like_source for name in REDUCTIONS.split()},
-    "tosa.matmul": _product,
-    "tosa.select": _broadcast(3),
-    "tosa.transpose": _transposed,
-}
-"""Where the sizes of a result are, by operation; a reduced dimension has a size in the type."""
+RULES.update(
+    {
+        **{f"tosa.{name}": _like_source for name in UNARY.split()},
+        **{f"tosa.{name}": _broadcast(2) for name in BINARY.split()},
+        **{f"tosa.reduce_{name}": _like_source for name in REDUCTIONS.split()},
+        "tosa.matmul": _product,
+        "tosa.select": _broadcast(3),
+        "tosa.transpose": _transposed,
+    }
+)
 
 
 def _argmax(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
@@ -157,18 +147,19 @@ def _tile(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     return scaled(sizes, value, sizes.size(value.op.operands[0], index), multiples[index], 0, 1)
 
 
-TOSA_MOVEMENT_SIZES: dict[str, Rule] = {
-    "tosa.argmax": _argmax,
-    "tosa.concat": _concat,
-    "tosa.gather": _gather,
-    "tosa.pad": _pad,
-    "tosa.reshape": _reshape,
-    "tosa.scatter": _source,
-    "tosa.slice": _slice,
-    "tosa.table": _source,
-    "tosa.tile": _tile,
-}
-"""Where the sizes of a result are, by operation."""
+RULES.update(
+    {
+        "tosa.argmax": _argmax,
+        "tosa.concat": _concat,
+        "tosa.gather": _gather,
+        "tosa.pad": _pad,
+        "tosa.reshape": _reshape,
+        "tosa.scatter": _source,
+        "tosa.slice": _slice,
+        "tosa.table": _source,
+        "tosa.tile": _tile,
+    }
+)
 
 
 def scaled(
@@ -224,15 +215,16 @@ def _windows(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     return scaled(sizes, value, extent, 1, room, window.stride)
 
 
-TOSA_WINDOW_SIZES: dict[str, Rule] = dict.fromkeys(
-    (
-        "tosa.avg_pool2d",
-        "tosa.conv2d",
-        "tosa.conv3d",
-        "tosa.depthwise_conv2d",
-        "tosa.max_pool2d",
-        "tosa.transpose_conv2d",
-    ),
-    _windows,
+RULES.update(
+    dict.fromkeys(
+        (
+            "tosa.avg_pool2d",
+            "tosa.conv2d",
+            "tosa.conv3d",
+            "tosa.depthwise_conv2d",
+            "tosa.max_pool2d",
+            "tosa.transpose_conv2d",
+        ),
+        _windows,
+    )
 )
-"""Where the sizes of a result are, by operation."""

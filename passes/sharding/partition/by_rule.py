@@ -16,59 +16,30 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ....dialects.linalg.structured_view import STRUCTURED_OPERATIONS
 from ....ir.diagnostics import remark
 from ....ir.tensor_types import ranked, shape_of
-from ....sharding.factor_placement import Assignment, Participant, Restriction, Spread, placement
+from ....sharding.factor_placement import Participant, Restriction, Spread, placement
 from ....sharding.factors import Factor, FactorKind, FactorRule
 from ....sharding.grid import Grid
 from ....sharding.reshard_moves import Split
-from ....sharding.sharding import Axes, Partial, Sharding
+from ....sharding.sharding import Partial, Sharding
 from ..annotations.access import SHARD, SHARDING
 from ..rules.combiners import Combiner, combiner_of
 from ..rules.registry import factor_rule
 from ..rules.rule_cache import OWN_BODIES, operation_key
 from ..simplify.linear import carried_partials
 from .local_types import local_type
+from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .reductions import finish_result, with_kinds
+from .registry import ANY, partition
 
 UNKNOWN_ELEMENT_BYTES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class SpreadOperation:
-    """An operation of the source program with what was decided for it."""
-
-    operation: Operation
-    grid: Grid
-    rule: FactorRule
-    assignment: Assignment
-    operand_shardings: tuple[Sharding, ...]
-    """Where each operand is needed."""
-    result_shardings: tuple[Sharding, ...]
-    """Where each result comes out, apart from pending reductions."""
-    result_types: tuple[Attribute, ...]
-    """The local types of the results."""
-    combiners: tuple[Combiner | None, ...]
-    """What combines partial values of each result, where the operation reduces at all."""
-    is_split: bool
-    """Whether any factor is split, or a reduction is carried on."""
-    reduces: bool
-    """Whether results are partial because a reduction is split."""
-    carried: tuple[Partial, ...] = ()
-    """Reductions that operands still await, and so do the results."""
-
-    def axes(self, factor: int) -> Axes:
-        """The axes that split a factor."""
-        return self.assignment[factor][0]
-
-    def loop_sharding(self, factor: int) -> Sharding:
-        """A factor as if it were the only dimension of a tensor."""
-        return placement(self.grid, ((factor,),), self.assignment)
-
-
-Emit = Callable[[Partitioner, SpreadOperation, list[SSAValue]], Operation]
+Emit = Callable[[Partitioner, OpSharding, list[SSAValue]], Operation]
 """Emits the local operation from local operands."""
 
 
+@partition(ANY)
 def by_rule(partitioner: Partitioner, operation: Operation) -> None:
     """Spread an operation by its rule; without one it runs whole."""
     if factor_rule(operation) is None and any(
@@ -139,7 +110,7 @@ def spread_by_rule(
 
 def choose(
     partitioner: Partitioner, operation: Operation, allowed: Allowed, grid: Grid | None = None
-) -> SpreadOperation | None:
+) -> OpSharding | None:
     """Decide how an operation is spread; `None` if it has no rule or nothing to be spread by.
 
     `grid` is where it runs if neither its operands nor those that want its results say so.
@@ -175,7 +146,7 @@ def _decide(
     held: Sequence[Sharding | None],
     free: Sequence[bool],
     allowed: Allowed,
-) -> SpreadOperation | None:
+) -> OpSharding | None:
     rule = factor_rule(operation)
     if rule is None or not rule.factors:
         return None
@@ -208,7 +179,7 @@ def _decide(
     restriction = _restriction(grid, rule, allowed, waiting)
     assignment = Spread(grid, rule, operands, results, restriction).choose()
     placed = tuple(placement(grid, factors, assignment) for factors in rule.results)
-    return SpreadOperation(
+    return OpSharding(
         operation,
         grid,
         rule,
@@ -284,7 +255,7 @@ def _participant(
 
 def copy_local(
     partitioner: Partitioner,
-    spread: SpreadOperation,
+    spread: OpSharding,
     operands: list[SSAValue],
     properties: Mapping[str, Attribute] | None = None,
     known: Mapping[SSAValue, SSAValue] | None = None,
@@ -381,7 +352,7 @@ def run_whole(partitioner: Partitioner, operation: Operation) -> None:
         partitioner.set_value(old, new, None)
 
 
-def record_sizes(partitioner: Partitioner, spread: SpreadOperation) -> None:
+def record_sizes(partitioner: Partitioner, spread: OpSharding) -> None:
     """Note which dynamic dimensions of results are as large as one of an operand."""
     operation, rule = spread.operation, spread.rule
     known: dict[int, tuple[SSAValue, int]] = {}

@@ -13,9 +13,9 @@ from ....ir.attribute_access import block_of
 from ....sharding.factor_placement import placement
 from ....sharding.local_shape import borders
 from ..rules.captured_reads import Along, reads_along_loops
-from .by_rule import SpreadOperation
 from .emitter import Size
 from .gather_partition import Lookup, where_split
+from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .slice_exchange import Interval, Section, fetch_sections
 
@@ -57,7 +57,7 @@ class LocalRead:
 
 
 def captured_parts(
-    partitioner: Partitioner, spread: SpreadOperation, except_for: SSAValue | None
+    partitioner: Partitioner, spread: OpSharding, except_for: SSAValue | None
 ) -> dict[SSAValue, Part]:
     """The local parts of the tensors of which this process's loops read only a part."""
     parts: dict[SSAValue, Part] = {}
@@ -92,14 +92,14 @@ def captured_parts(
     return parts
 
 
-def _is_followed(place: Along | None, spread: SpreadOperation) -> bool:
+def _is_followed(place: Along | None, spread: OpSharding) -> bool:
     """Whether a process needs only the part of a dimension that belongs to its part of a loop."""
     if place is None or not spread.axes(place.loop):
         return False
     return place.is_exact or spread.grid.is_static
 
 
-def _intervals(spread: SpreadOperation, place: Along, extent: int) -> list[Interval]:
+def _intervals(spread: OpSharding, place: Along, extent: int) -> list[Interval]:
     """What the parts of a loop read of a dimension."""
     size = spread.rule.factors[place.loop].size
     assert size is not None

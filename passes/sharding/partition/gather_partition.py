@@ -26,10 +26,11 @@ from ....sharding.reshard_steps import (
 from ....sharding.sharding import Axes, Sharding
 from ..annotations.access import SHARD
 from ..rules.captured_reads import reads_along_loops
-from .by_rule import SpreadOperation, captured
+from .by_rule import captured
 from .emit_reshard import shard_interval
 from .emitter import Size
 from .local_types import tensor_type_of
+from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape, total_bytes
 from .reductions import scalar_attribute
 
@@ -61,7 +62,7 @@ class Lookup:
         """Whether each process needs only the part of a dimension that belongs to its loops."""
         return bool(self.loops) and self.loops[dimension] is not None
 
-    def along(self, spread: SpreadOperation) -> Lookup:
+    def along(self, spread: OpSharding) -> Lookup:
         """The same table, split as the loops are along which it is read."""
         found = reads_along_loops(spread.operation, spread.rule).get(self.table)
         if found is None or self.sharding.offsets:

@@ -15,10 +15,11 @@ from ....sharding.factors import FactorKind
 from ....sharding.local_shape import borders
 from ..rules.builder import integer, integers
 from ..rules.tensor import fetched_part, kept_dimensions
-from .by_rule import SpreadOperation, choose, copy_with, record_sizes, run_whole, spread_by_rule
+from .by_rule import choose, copy_with, record_sizes, run_whole, spread_by_rule
 from .emit_reshard import shard_interval
 from .emitter import Emitter, Size
 from .local_types import local_type, with_shape
+from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .reductions import finish_result
 from .registry import partition
@@ -53,7 +54,7 @@ def _join(partitioner: Partitioner, operation: Operation, joined: int | None) ->
 
 
 def _join_whole(
-    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue], dimension: int
+    partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue], dimension: int
 ) -> Operation:
     """Join local operands that have all of the joined dimension."""
     whole = ranked(spread.operation.results[0])
@@ -61,7 +62,7 @@ def _join_whole(
     return ConcatOp(operands, dimension, local_type(whole, spread.result_shardings[0]))
 
 
-def _joined_parts(partitioner: Partitioner, spread: SpreadOperation, split: Shift) -> SSAValue:
+def _joined_parts(partitioner: Partitioner, spread: OpSharding, split: Shift) -> SSAValue:
     emitter, operation, dimension = partitioner.emitter, spread.operation, split.dimension
     parts: list[SSAValue] = []
     for index, (value, sharding) in enumerate(
@@ -123,7 +124,7 @@ class _Write:
     """Where each puts that in its shard."""
 
 
-def _known_writes(spread: SpreadOperation) -> dict[int, _Write]:
+def _known_writes(spread: OpSharding) -> dict[int, _Write]:
     """By dimension of the destination, what is written where that is known beforehand."""
     operation = spread.operation
     kept = kept_dimensions(integers(operation, "static_sizes") or (), shape(operation.operands[0]))
@@ -155,7 +156,7 @@ def _known_writes(spread: SpreadOperation) -> dict[int, _Write]:
 
 def _insert_local(
     partitioner: Partitioner,
-    spread: SpreadOperation,
+    spread: OpSharding,
     operands: list[SSAValue],
     written: dict[int, _Write],
 ) -> Operation:

@@ -12,7 +12,6 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import FixedBitwidthType, IntegerAttr, TensorType, i64
@@ -29,12 +28,10 @@ from ..annotations.access import GET_SHARDING, SHARD, SHARDING
 from .emit_reshard import emit_reshard, shard_interval
 from .emitter import INDEX, Emitter, Size
 from .local_types import tensor_type_of
+from .op_sharding import OpSharding
 from .registry import Handler, find_handler
 from .rematerializable import Creation, emit_creation
 from .signatures import Signature, Signatures
-
-if TYPE_CHECKING:
-    from .by_rule import SpreadOperation
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +61,7 @@ class Partitioner:
         self._scalars: dict[SSAValue, SSAValue] = {}
         self._same_size: dict[Dimension, Dimension | SSAValue] = {}
         self._local_extents: dict[object, tuple[Emitter, SSAValue, int]] = {}
-        self.decisions: dict[object, SpreadOperation | None] = {}
+        self.decisions: dict[object, OpSharding | None] = {}
         """How operations are spread, by what they are and where their operands are."""
         self.blocks: dict[Block, Block] = {}
         """Blocks of the source program that may be branched to, and the emitted ones."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
@@ -36,11 +36,9 @@ from ....sharding.sharding import Axes, ReductionKind, Sharding
 from ..rules.combiners import Combiner
 from .emitter import Emitter
 from .local_types import tensor_type_of, with_shape
+from .op_sharding import OpSharding
+from .partitioner import Partitioner
 from .rematerializable import splat_of
-
-if TYPE_CHECKING:
-    from .by_rule import SpreadOperation
-    from .partitioner import Partitioner
 
 _UNSIGNED = {"arith.maxui": ReductionKind.MAX, "arith.minui": ReductionKind.MIN}
 
@@ -95,7 +93,7 @@ def with_kinds(
 
 
 def finish_result(
-    partitioner: Partitioner, spread: SpreadOperation, index: int, value: SSAValue
+    partitioner: Partitioner, spread: OpSharding, index: int, value: SSAValue
 ) -> None:
     """Record a result of a spread operation, its pending reductions done as they are wanted."""
     operation = spread.operation

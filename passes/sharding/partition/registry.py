@@ -11,33 +11,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any
 
 from xdsl.ir import Operation
 
 from ....dialects.linalg.structured_view import STRUCTURED_OPERATIONS
 
-if TYPE_CHECKING:
-    from .partitioner import Partitioner
+Handler = Callable[[Any, Operation], None]
+"""Emits an operation with the help of a `Partitioner`."""
 
-Handler: TypeAlias = "Callable[[Partitioner, Operation], None]"
+ANY = "any operation"
+ANY_STRUCTURED = "any structured operation"
+"""Under which names the handlers of operations without an entry are registered."""
 
 _HANDLERS: dict[str, Handler] = {}
 
 _MODULES = (
+    "by_rule",
     "control_flow",
-    "control_flow",
-    "control_flow",
-    "shapes",
-    "joins",
     "joins",
     "shapes",
-    "control_flow",
     "slices",
-    "tosa",
+    "structured",
     "tosa",
 )
-_defaults: list[Handler] = []
+"""The files of this folder that register handlers."""
 
 
 def partition(*names: str) -> Callable[[Handler], Handler]:
@@ -53,14 +51,8 @@ def partition(*names: str) -> Callable[[Handler], Handler]:
 
 def find_handler(operation: Operation) -> Handler:
     """The function that emits an operation."""
-    if not _defaults:
-        from .by_rule import by_rule
-        from .structured import structured
-
-        _defaults.extend((by_rule, structured))
+    if ANY not in _HANDLERS:
         for module in _MODULES:
             import_module(f".{module}", __package__)
-    found = _HANDLERS.get(operation.name)
-    if found is not None:
-        return found
-    return _defaults[operation.name in STRUCTURED_OPERATIONS]
+    default = ANY_STRUCTURED if operation.name in STRUCTURED_OPERATIONS else ANY
+    return _HANDLERS.get(operation.name) or _HANDLERS[default]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
@@ -28,8 +28,27 @@ from .emit_reshard import emit_reshard
 from .emitter import Emitter, Size
 from .local_types import local_type, tensor_type_of
 
-if TYPE_CHECKING:
-    from .partitioner import Partitioner
+
+class LocalValues(Protocol):
+    """What a creation asks of the function that is being partitioned."""
+
+    def scalar(self, original: SSAValue) -> SSAValue:
+        """A scalar of the original program in the local one."""
+        ...
+
+    def local_size(
+        self,
+        original: SSAValue,
+        dimension: int,
+        sharding: Sharding | None,
+        emitter: Emitter | None = None,
+    ) -> Size:
+        """The size of a dimension of the local shard."""
+        ...
+
+    def global_size(self, original: SSAValue, dimension: int) -> Size:
+        """The size of a dimension of the whole tensor."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,39 +65,37 @@ class Creation:
         return Creation(self.result, self.operation, self.emitter, sharding)
 
 
-def emit_creation(
-    partitioner: Partitioner, creation: Creation, target: Sharding | None
-) -> SSAValue:
+def emit_creation(local: LocalValues, creation: Creation, target: Sharding | None) -> SSAValue:
     """The shard of a creation under a sharding; made once in the block of the creation."""
     if target is not None:
         target = target.without_partials()
     emitter = creation.emitter
     return emitter.once(
-        ("creation", creation.result, target), lambda: _make(partitioner, creation, target)
+        ("creation", creation.result, target), lambda: _make(local, creation, target)
     )
 
 
-def _make(partitioner: Partitioner, creation: Creation, target: Sharding | None) -> SSAValue:
+def _make(local: LocalValues, creation: Creation, target: Sharding | None) -> SSAValue:
     emitter, operation = creation.emitter, creation.operation
     whole = tensor_type_of(creation.result)
     found = local_type(whole, target)
     match operation.name:
         case "tensor.empty":
-            sizes = _sizes(partitioner, creation, target)
+            sizes = _sizes(local, creation, target)
             return emitter.empty(found, sizes)
         case "bufferization.alloc_tensor":
-            sizes = _dynamic(emitter, found, _sizes(partitioner, creation, target))
+            sizes = _dynamic(emitter, found, _sizes(local, creation, target))
             return _again(emitter, operation, sizes, found)
         case "linalg.fill":
-            scalar = partitioner.scalar(operation.operands[0])
-            empty = emitter.empty(found, _sizes(partitioner, creation, target))
+            scalar = local.scalar(operation.operands[0])
+            empty = emitter.empty(found, _sizes(local, creation, target))
             return _again(emitter, operation, [scalar, empty], found)
         case "tensor.splat":
-            scalar = partitioner.scalar(operation.operands[0])
-            sizes = _dynamic(emitter, found, _sizes(partitioner, creation, target))
+            scalar = local.scalar(operation.operands[0])
+            sizes = _dynamic(emitter, found, _sizes(local, creation, target))
             return _again(emitter, operation, [scalar, *sizes], found)
         case _:
-            return _constant(partitioner, creation, target, found)
+            return _constant(local, creation, target, found)
 
 
 def _again(
@@ -100,13 +117,13 @@ def _again(
     return emitter.help(made)
 
 
-def _sizes(partitioner: Partitioner, creation: Creation, target: Sharding | None) -> list[Size]:
+def _sizes(local: LocalValues, creation: Creation, target: Sharding | None) -> list[Size]:
     """The local sizes of a creation, with halos."""
     emitter = creation.emitter
     whole = tensor_type_of(creation.result)
     sizes: list[Size] = []
     for dimension in range(whole.get_num_dims()):
-        size = partitioner.local_size(creation.result, dimension, target, emitter)
+        size = local.local_size(creation.result, dimension, target, emitter)
         border = 0 if target is None else sum(halo(target, dimension))
         sizes.append(emitter.sum(size, border))
     return sizes
@@ -138,7 +155,7 @@ def splat_of(operation: Operation) -> DenseIntOrFPElementsAttr[AnyDenseElement] 
 
 
 def _constant(
-    partitioner: Partitioner,
+    local: LocalValues,
     creation: Creation,
     target: Sharding | None,
     found: TensorType[Attribute],
@@ -160,17 +177,17 @@ def _constant(
         return emitter.help(made)
     if target is not None and splat is not None:
         scalar = emitter.help(arith.ConstantOp(splat.get_attrs()[0]))
-        sizes = _dynamic(emitter, found, _sizes(partitioner, creation, target))
+        sizes = _dynamic(emitter, found, _sizes(local, creation, target))
         return emitter.help(tensor.SplatOp(scalar, sizes, found))
     if target is None:
         made = emitter.help(operation.clone())
         return made
-    value = emit_creation(partitioner, creation, None)
+    value = emit_creation(local, creation, None)
     return emit_reshard(
         emitter,
         value,
         whole,
-        lambda dimension: partitioner.global_size(creation.result, dimension),
+        lambda dimension: local.global_size(creation.result, dimension),
         Sharding.replicated(target.grid, target.rank),
         target,
     )

@@ -19,7 +19,6 @@ from xdsl.ir import Operation, SSAValue
 from ....ir.tensor_types import ranked, tensor_shape
 from ..rules.tensor import reassociation
 from .by_rule import (
-    SpreadOperation,
     by_rule,
     can_split,
     can_split_evenly,
@@ -29,6 +28,7 @@ from .by_rule import (
     spread_by_rule,
 )
 from .local_types import local_type, tensor_type_of
+from .op_sharding import OpSharding
 from .partitioner import Partitioner, constant_index
 from .registry import partition
 from .rematerializable import Creation
@@ -97,9 +97,7 @@ def expand_shape(partitioner: Partitioner, operation: Operation) -> None:
     spread_by_rule(partitioner, operation, can_split, _expand)
 
 
-def _expand(
-    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
-) -> Operation:
+def _expand(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> Operation:
     operation, emitter = spread.operation, partitioner.emitter
     whole, groups = tensor_type_of(operation.results[0]), reassociation(operation)
     assert groups is not None
@@ -137,9 +135,7 @@ def reshape(partitioner: Partitioner, operation: Operation) -> None:
     spread_by_rule(partitioner, operation, can_split_evenly, _reshape)
 
 
-def _reshape(
-    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
-) -> Operation:
+def _reshape(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> Operation:
     whole, shape_type = map(tensor_type_of, (spread.operation.results[0], operands[1]))
     extents = local_type(whole, spread.result_shardings[0]).get_shape()
     held = TensorType(cast(IntegerType | IndexType, shape_type.element_type), [len(extents)])
@@ -160,7 +156,7 @@ def tosa_reshape(partitioner: Partitioner, operation: Operation) -> None:
 
 
 def _with_shape_operand(
-    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+    partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
 ) -> Operation:
     """A copy whose `!tosa.shape` operand is the local shape of the result."""
     whole, maker = tensor_type_of(spread.operation.results[0]), operands[1].owner

@@ -12,15 +12,8 @@ from xdsl.ir import Operation, SSAValue
 from ....sharding.factors import Factor, FactorKind, Window
 from ....sharding.local_shape import borders
 from ....sharding.sharding import Axes
-from .by_rule import (
-    Allowed,
-    ShardSplit,
-    SpreadOperation,
-    can_split,
-    choose,
-    record_sizes,
-    run_whole,
-)
+from .by_rule import Allowed, ShardSplit, can_split, choose, record_sizes, run_whole
+from .op_sharding import OpSharding
 from .partitioner import Partitioner
 from .reductions import finish_result
 from .slice_exchange import Interval, Padding, Section, fetch_sections
@@ -28,7 +21,7 @@ from .slice_exchange import Interval, Padding, Section, fetch_sections
 Read = Callable[[int, int, int], Interval]
 """`read(dimension, start, end)`: what an interval of the result is made from, in the operand."""
 
-EmitShifted = Callable[[Partitioner, SpreadOperation, list[SSAValue]], SSAValue]
+EmitShifted = Callable[[Partitioner, OpSharding, list[SSAValue]], SSAValue]
 """Emits what gives a process's part of the result from its sections and other operands."""
 
 
@@ -37,7 +30,7 @@ def shifted(factor: Factor, cut: ShardSplit) -> bool:
     return can_split(factor, cut) or (factor.kind is FactorKind.PERMUTATION and cut.filled)
 
 
-def windows_by_dimension(spread: SpreadOperation, operand: int = 0) -> dict[int, Window]:
+def windows_by_dimension(spread: OpSharding, operand: int = 0) -> dict[int, Window]:
     """What is read of the dimensions of an operand, where its rule says so."""
     return {each.dimension: each for each in spread.rule.windows if each.operand == operand}
 
@@ -52,7 +45,7 @@ class Shift:
     """What the processes along the axes make of the result."""
 
 
-def shifts(spread: SpreadOperation) -> list[Shift]:
+def shifts(spread: OpSharding) -> list[Shift]:
     """The split dimensions of the first operand that are shifted against the result."""
     found: list[Shift] = []
     for dimension, factors in enumerate(spread.rule.operands[0]):
@@ -100,7 +93,7 @@ def with_sections(
     finish_result(partitioner, spread, 0, made)
 
 
-def paddings_of(spread: SpreadOperation) -> list[Padding]:
+def paddings_of(spread: OpSharding) -> list[Padding]:
     """What processes add to their sections where windows reach beyond the operand."""
     windows = windows_by_dimension(spread)
     paddings: list[Padding] = []

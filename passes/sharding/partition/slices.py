@@ -20,10 +20,11 @@ from ....sharding.factors import Factor, FactorKind
 from ....sharding.local_shape import borders
 from ....sharding.sharding import Axes
 from ..rules.builder import integers
-from .by_rule import ShardSplit, SpreadOperation, can_split, copy_local, copy_with, spread_by_rule
+from .by_rule import ShardSplit, can_split, copy_local, copy_with, spread_by_rule
 from .emit_reshard import shard_interval
 from .emitter import Size
 from .local_types import local_type, tensor_type_of
+from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .registry import partition
 from .shifted import paddings_of, shifted, shifts, with_sections
@@ -40,7 +41,7 @@ def _slices(factor: Factor, cut: ShardSplit) -> bool:
 
 
 def _extract_local(
-    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+    partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
 ) -> SSAValue:
     offsets: dict[int, Size] = {}
     sizes: dict[int, Size] = {}
@@ -74,7 +75,7 @@ def _extract_local(
     return value
 
 
-def _selected(spread: SpreadOperation) -> dict[int, tuple[int, int]]:
+def _selected(spread: OpSharding) -> dict[int, tuple[int, int]]:
     """Split dimensions of which one element is taken: by what factor, and which."""
     offsets = integers(spread.operation, "static_offsets") or ()
     return {
@@ -137,9 +138,7 @@ def pad(partitioner: Partitioner, operation: Operation) -> None:
 _PADDING = ("static_low", "static_high")
 
 
-def _pad_local(
-    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
-) -> SSAValue:
+def _pad_local(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
     emitter, operation = partitioner.emitter, spread.operation
     low, high = slice_lists(operation, operands[1:], _PADDING)
     for padding in paddings_of(spread):
@@ -175,7 +174,7 @@ def generate(partitioner: Partitioner, operation: Operation) -> None:
 
 
 def _generate_local(
-    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+    partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
 ) -> Operation:
     result = spread.operation.results[0]
     whole = tensor_type_of(result)

@@ -14,13 +14,15 @@ from ....ir.tensor_types import ranked
 from ....sharding.factors import Factor, FactorKind
 from ....sharding.sharding import Partial, ReductionKind
 from ..rules.combiners import Combiner
-from .by_rule import ShardSplit, SpreadOperation, choose, copy_local, record_sizes, run_whole
+from .by_rule import ShardSplit, choose, copy_local, record_sizes, run_whole
 from .captured_slices import captured_parts, followed_part, local_reads
 from .emitter import Size
 from .gather_partition import Lookup, find_lookup, mask_reads, pays
 from .local_types import local_type, tensor_type_of
+from .op_sharding import OpSharding
 from .partitioner import Partitioner
 from .reductions import combine, counts_initial_value, finish_result, splat_like
+from .registry import ANY_STRUCTURED, partition
 from .variadic_reductions import combines_jointly, finish_jointly
 from .windows import fetch_windows, local_maps, loop_start, windows_of
 
@@ -30,6 +32,7 @@ def _any_loop(factor: Factor, cut: ShardSplit) -> bool:
     return factor.kind is not FactorKind.NEED_REPLICATION and (cut.even or not cut.backward)
 
 
+@partition(ANY_STRUCTURED)
 def structured(partitioner: Partitioner, operation: Operation) -> None:
     """Each process runs its part of the loops."""
     view = structured_view(operation)
@@ -80,7 +83,7 @@ def structured(partitioner: Partitioner, operation: Operation) -> None:
         _add_initial_value(partitioner, operation, index, view.outputs[index], combiner)
 
 
-def _sums_rows(spread: SpreadOperation, lookup: Lookup | None) -> bool:
+def _sums_rows(spread: OpSharding, lookup: Lookup | None) -> bool:
     """Whether a table is read where it is: no loop is split as it is, and it sends less."""
     if (
         lookup is None
@@ -105,9 +108,7 @@ def _record_output_sizes(partitioner: Partitioner, operation: Operation, inputs:
             partitioner.same_size((result, dimension), (output, dimension))
 
 
-def _input(
-    partitioner: Partitioner, spread: SpreadOperation, index: int, value: SSAValue
-) -> SSAValue:
+def _input(partitioner: Partitioner, spread: OpSharding, index: int, value: SSAValue) -> SSAValue:
     """An input as this process reads it, with what it needs of its neighbours."""
     if ranked(value) is None:
         return partitioner.scalar(value)
@@ -121,7 +122,7 @@ def _input(
 def _neutral(
     partitioner: Partitioner,
     value: SSAValue,
-    spread: SpreadOperation,
+    spread: OpSharding,
     index: int,
     combiner: Combiner,
 ) -> SSAValue:
@@ -156,7 +157,7 @@ def _add_initial_value(
     partitioner.place(result, combine(partitioner.emitter, combiner, start, value), finished)
 
 
-def _shift_indices(partitioner: Partitioner, spread: SpreadOperation, made: Operation) -> None:
+def _shift_indices(partitioner: Partitioner, spread: OpSharding, made: Operation) -> None:
     """`linalg.index` counts the whole loop: add where this process's part begins."""
     for region in made.regions:
         for inner in list(region.walk()):

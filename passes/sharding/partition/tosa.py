@@ -15,9 +15,10 @@ from ....sharding.factors import Factor, FactorKind
 from ..rules.builder import integers
 from ..rules.tosa import constant_shape
 from ..rules.tosa_windows import Sliding, sliding
-from .by_rule import ShardSplit, SpreadOperation, copy_local, copy_with
+from .by_rule import ShardSplit, copy_local, copy_with
 from .emitter import Emitter, Size
 from .local_types import local_type, tensor_type_of, with_shape
+from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .reductions import bits, is_splat_of, scalar_constant, splat_like
 from .registry import partition
@@ -32,7 +33,7 @@ def slice_(partitioner: Partitioner, operation: Operation) -> None:
 
 
 def _slice_local(
-    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+    partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
 ) -> SSAValue:
     emitter, operation = partitioner.emitter, spread.operation
     whole = ranked(operation.results[0])
@@ -59,9 +60,7 @@ def pad(partitioner: Partitioner, operation: Operation) -> None:
     with_sections(partitioner, operation, _pad_local)
 
 
-def _pad_local(
-    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
-) -> SSAValue:
+def _pad_local(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
     emitter, operation = partitioner.emitter, spread.operation
     widths = constant_shape(operation, 1)
     whole = ranked(operation.results[0])
@@ -96,7 +95,7 @@ def reverse(partitioner: Partitioner, operation: Operation) -> None:
 
 
 def _reverse_local(
-    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+    partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
 ) -> SSAValue:
     made = copy_local(partitioner, spread, operands)
     return partitioner.emitter.add(made).results[0]
@@ -114,7 +113,7 @@ def window(partitioner: Partitioner, operation: Operation) -> None:
 
 
 def _emit_window(
-    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+    partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
 ) -> SSAValue:
     operation = spread.operation
     paddings = paddings_of(spread)
@@ -143,9 +142,7 @@ def _filler(emitter: Emitter, operation: Operation, operands: Sequence[SSAValue]
     return emitter.help(tensor.ExtractOp(operands[3], [emitter.index(0)], element))
 
 
-def _add_bias_once(
-    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
-) -> None:
+def _add_bias_once(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> None:
     """Of the processes that each sum over some input channels, the first has the bias."""
     combiner = spread.combiners[0]
     if not spread.reduces or combiner is None:
@@ -197,9 +194,7 @@ def average(partitioner: Partitioner, operation: Operation) -> None:
         assert total is not None
         return _average(windows[dimension], total, start, end)
 
-    def emit(
-        partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
-    ) -> SSAValue:
+    def emit(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
         made = {
             shift.dimension: [surplus(shift.dimension, *part).made for part in shift.parts]
             for shift in shifts(spread)
@@ -211,7 +206,7 @@ def average(partitioner: Partitioner, operation: Operation) -> None:
 
 def _cut_from(
     partitioner: Partitioner,
-    spread: SpreadOperation,
+    spread: OpSharding,
     operands: list[SSAValue],
     made: Mapping[int, Sequence[Interval]],
     properties: Mapping[str, DenseArrayBase],
@@ -268,7 +263,7 @@ def _added(window: Sliding, extent: int, start: int, end: int) -> Interval:
 
 
 def _emit_transposed(
-    partitioner: Partitioner, spread: SpreadOperation, operands: list[SSAValue]
+    partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
 ) -> SSAValue:
     operation = spread.operation
     windows, extents = _slidings(operation), shape(operation.operands[0])

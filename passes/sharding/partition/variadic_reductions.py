@@ -12,18 +12,18 @@ from ....dialects.linalg.structured_view import structured_view
 from ....sharding.factors import FactorKind
 from ..rules.combiners import JOINT
 from ..rules.variadic_reductions import JointCombiner, joint_combiner
-from .by_rule import SpreadOperation
+from .op_sharding import OpSharding
 from .partitioner import Partitioner
 from .reductions import gather_partials
 
 
-def combines_jointly(spread: SpreadOperation) -> bool:
+def combines_jointly(spread: OpSharding) -> bool:
     """Whether a reduction is split whose results combine together."""
     return spread.reduces and JOINT in spread.combiners
 
 
 def finish_jointly(
-    partitioner: Partitioner, spread: SpreadOperation, made: Operation, outputs: Sequence[SSAValue]
+    partitioner: Partitioner, spread: OpSharding, made: Operation, outputs: Sequence[SSAValue]
 ) -> None:
     """Record the results of an operation that has reduced this process's part.
 

@@ -18,9 +18,9 @@ from ....sharding.factors import Window
 from ....sharding.local_shape import borders, core_size
 from ....sharding.sharding import Sharding
 from ..rules.linalg import linear_terms
-from .by_rule import SpreadOperation
 from .emit_reshard import shard_interval
 from .emitter import Size
+from .op_sharding import OpSharding
 from .partitioner import Partitioner
 from .shifted import windows_by_dimension
 from .slice_exchange import Interval, Section, fetch_sections
@@ -39,7 +39,7 @@ class SummedLoops:
     """What the rule says is read, as far as sizes are known."""
 
 
-def windows_of(spread: SpreadOperation, index: int) -> list[SummedLoops]:
+def windows_of(spread: OpSharding, index: int) -> list[SummedLoops]:
     """The dimensions of an input that a split loop and other loops read together."""
     view = structured_view(spread.operation)
     if view is None:
@@ -60,7 +60,7 @@ def windows_of(spread: SpreadOperation, index: int) -> list[SummedLoops]:
     return found
 
 
-def local_maps(spread: SpreadOperation) -> dict[str, Attribute]:
+def local_maps(spread: OpSharding) -> dict[str, Attribute]:
     """The properties of the local copy, whose windows are read from where its sections begin."""
     properties = dict(spread.operation.properties)
     view = structured_view(spread.operation)
@@ -77,7 +77,7 @@ def local_maps(spread: SpreadOperation) -> dict[str, Attribute]:
     return properties
 
 
-def _from_section(spread: SpreadOperation, window: SummedLoops) -> AffineExpr:
+def _from_section(spread: OpSharding, window: SummedLoops) -> AffineExpr:
     """What a window is read at, counted from the least that it reaches: without its constant."""
     expression: AffineExpr | None = None
     constant = 0
@@ -94,14 +94,12 @@ def _from_section(spread: SpreadOperation, window: SummedLoops) -> AffineExpr:
     return expression + constant if constant else expression
 
 
-def loop_start(partitioner: Partitioner, spread: SpreadOperation, loop: int) -> Size:
+def loop_start(partitioner: Partitioner, spread: OpSharding, loop: int) -> Size:
     """Where this process's part of a loop begins."""
     return _loop_interval(partitioner, spread, loop)[0]
 
 
-def _loop_interval(
-    partitioner: Partitioner, spread: SpreadOperation, loop: int
-) -> tuple[Size, Size]:
+def _loop_interval(partitioner: Partitioner, spread: OpSharding, loop: int) -> tuple[Size, Size]:
     """Where this process's part of a loop begins, and how many turns it has."""
     if not spread.axes(loop):
         return 0, loop_size(partitioner, spread, loop)
@@ -109,7 +107,7 @@ def _loop_interval(
     return shard_interval(partitioner.emitter, size, spread.loop_sharding(loop), 0)
 
 
-def loop_size(partitioner: Partitioner, spread: SpreadOperation, loop: int) -> Size:
+def loop_size(partitioner: Partitioner, spread: OpSharding, loop: int) -> Size:
     """The number of turns of a whole loop."""
     known = spread.rule.factors[loop].size
     if known is not None:
@@ -126,7 +124,7 @@ def loop_size(partitioner: Partitioner, spread: SpreadOperation, loop: int) -> S
 
 def fetch_windows(
     partitioner: Partitioner,
-    spread: SpreadOperation,
+    spread: OpSharding,
     original: SSAValue,
     sharding: Sharding,
     windows: list[SummedLoops],
@@ -144,7 +142,7 @@ def fetch_windows(
     return fetch_sections(partitioner, original, sharding, sections)
 
 
-def _known_windows(spread: SpreadOperation, window: SummedLoops) -> list[Interval] | None:
+def _known_windows(spread: OpSharding, window: SummedLoops) -> list[Interval] | None:
     """What each part of the leading loop reads; `None` if not known now."""
     turns = spread.rule.factors[window.leading].size
     if window.known is None or turns is None or not spread.grid.is_static:
@@ -154,7 +152,7 @@ def _known_windows(spread: SpreadOperation, window: SummedLoops) -> list[Interva
 
 
 def _dynamic_window(
-    partitioner: Partitioner, spread: SpreadOperation, value: SSAValue, window: SummedLoops
+    partitioner: Partitioner, spread: OpSharding, value: SSAValue, window: SummedLoops
 ) -> tuple[Size, Size]:
     """Where the window begins in a whole dimension, and its length, computed at run time."""
     emitter = partitioner.emitter

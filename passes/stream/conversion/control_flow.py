@@ -7,19 +7,41 @@ sizes of its dynamic dimensions instead: each may be another in every iteration.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import DenseArrayBase, FunctionType, TensorType, i32
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from ....dialects.iree_encoding.interfaces import Tensor
 from ....ir.syntax.resource_directives import UNTIED, tied_operands
 from ....ir.tensor_types import ranked
-from .stored_tensors import carried_types, stored_from
+from .stored_tensors import StoredTensor, carried_types, stored_from
 
-if TYPE_CHECKING:
-    from ..convert_to_stream import HostProgram
+
+class TensorStorage(Protocol):
+    """The part of a host program's conversion that control flow needs."""
+
+    def convert_region(self, region: Region) -> None:
+        """Convert all operations of a region, and give its blocks arguments for resources."""
+        ...
+
+    def stored(self, value: SSAValue, reader: Operation) -> StoredTensor:
+        """What stands for a tensor."""
+        ...
+
+    def store(self, value: SSAValue, stored: StoredTensor) -> None:
+        """Note what stands for a tensor."""
+        ...
+
+    def done(self, operation: Operation) -> None:
+        """Note that an operation has been replaced, and goes once all are."""
+        ...
+
+    def outdated(self, argument: BlockArgument) -> None:
+        """Note that a block's argument has been replaced, and goes once all are."""
+        ...
+
 
 TIED = "tied_operands"
 
@@ -44,7 +66,7 @@ CONTROL_FLOW = BRANCHES | frozenset(
 """Operations that carry values around, whatever these are."""
 
 
-def convert_control_flow(host: HostProgram, operation: Operation, builder: Builder) -> None:
+def convert_control_flow(host: TensorStorage, operation: Operation, builder: Builder) -> None:
     """Replace an operation by one that carries resources; convert what is inside of it."""
     regions: list[Region] = []
     for region in tuple(operation.regions):
@@ -74,7 +96,7 @@ def convert_control_flow(host: HostProgram, operation: Operation, builder: Build
     host.done(operation)
 
 
-def expand_arguments(host: HostProgram, block: Block) -> None:
+def expand_arguments(host: TensorStorage, block: Block) -> None:
     """Give a block arguments for resources and sizes in the place of tensors.
 
     The old ones stay until nothing reads them any more.
@@ -102,7 +124,7 @@ def expand_types(types: Sequence[Attribute]) -> list[Attribute]:
 
 
 def expand_values(
-    host: HostProgram, values: Sequence[SSAValue], operation: Operation
+    host: TensorStorage, values: Sequence[SSAValue], operation: Operation
 ) -> list[SSAValue]:
     """The values that are carried for some values."""
     expanded: list[SSAValue] = []
