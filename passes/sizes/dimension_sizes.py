@@ -9,6 +9,8 @@ that the size can be used wherever the tensor can.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
 from typing import cast
 
 from xdsl.builder import Builder
@@ -109,7 +111,7 @@ class DimensionSizes:
         if tensor is not None and (size := tensor.get_shape()[index]) != DYNAMIC_INDEX:
             return size
         if isinstance(value, OpResult):
-            rule = RULES.get(value.op.name)
+            rule = _rules().get(value.op.name)
             if rule is None and value.op.name.startswith("linalg."):
                 rule = _written_into
             elif rule is None and value.op.name.startswith(ELEMENTWISE):
@@ -317,3 +319,13 @@ RULES: dict[str, Rule] = {
     "tensor.splat": _listed("dynamicSizes"),
 }
 """Where the sizes of a result are, by operation."""
+
+_MODULES = ("collective_sizes", "tosa_sizes")
+"""The files of this folder that add rules."""
+
+
+@cache
+def _rules() -> dict[str, Rule]:
+    for module in _MODULES:
+        import_module(f".{module}", __package__)
+    return RULES

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mesh_opt.dialects.iree_encoding.interfaces import (
+from mesh_opt.extend import (
+    IDENTITY,
     ContractionEncoding,
     EncodingSolverInterface,
     LayoutAttribute,
+    PackedLayout,
     Tensor,
+    Tile,
+    encoding_info,
+    packed_layout_of,
+    tiled_layout,
 )
-from mesh_opt.dialects.iree_encoding.packed_layout_dict import encoding_info, packed_layout_of
-from mesh_opt.tiling.packed_layouts import IDENTITY, PackedLayout
-from mesh_opt.tiling.tiled_layouts import tiled_layout
-from mesh_opt.tiling.tiles import Tile
 from xdsl.dialects.builtin import DictionaryAttr, IntAttr
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition

@@ -9,6 +9,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+from mesh_opt import extend
 from mesh_opt.passes.registry import OWN_PASSES
 from mesh_opt.tools.remarks import REMARKS
 from mesh_opt.tools.run_lines import TOOLS
@@ -108,3 +109,13 @@ def test_an_operation_of_your_own() -> None:
     scope: dict[str, object] = {"__name__": "extending"}
     exec(code, scope)
     assert "acme.double %x : tensor<2x3xf32>" in str(scope["module"])
+
+
+def test_packages_import_stable_names_alone() -> None:
+    """What the pages and the examples import is `mesh_opt.api` or a name of `mesh_opt.extend`."""
+    pages = [ROOT / "README.md", *PAGES, *(ROOT / "examples").rglob("*.py")]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    modules = set(re.findall(r"^from (mesh_opt[\w.]*) import", text, re.MULTILINE))
+    assert modules <= {"mesh_opt.api", "mesh_opt.extend"}
+    for name in extend.__all__:
+        assert getattr(extend, name) is not None

@@ -1,0 +1,125 @@
+"""Everything that another package needs to add operations, targets and passes to mesh-opt.
+
+    from mesh_opt.extend import impl, sharding_rule
+
+The names of this module are stable; where they are defined is not. Each is imported when it is
+first asked for, so a dialect that takes only what verification needs does not load NumPy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .dialects.iree_encoding.interfaces import (
+        ContractionEncoding,
+        EncodingSolverInterface,
+        LayoutAttribute,
+        Tensor,
+    )
+    from .dialects.iree_encoding.packed_layout_dict import encoding_info, packed_layout_of
+    from .dialects.registry import register_dialects
+    from .interpreter.machine import Frame
+    from .interpreter.registry import impl, impl_branch, impl_with_regions
+    from .interpreter.run import run, run_partitioned, run_spmd
+    from .ir.diagnostics import Note, OperationError, remark
+    from .ir.verification import add_checks
+    from .passes.compile import CompilePass
+    from .passes.data_tile import DataTilePass
+    from .passes.registry import OWN_PASSES
+    from .passes.sharding.partition.by_rule import run_whole, spread_by_rule
+    from .passes.sharding.partition.op_sharding import OpSharding
+    from .passes.sharding.partition.partitioner import Partitioner
+    from .passes.sharding.partition.registry import partition
+    from .passes.sharding.rules.builder import RuleBuilder, elementwise_rule
+    from .passes.sharding.rules.registry import dialect_rule, sharding_rule
+    from .passes.sharding.spmd import SpmdPass
+    from .sharding.factors import FactorKind, FactorRule
+    from .sharding.sharding import ReductionKind
+    from .tiling.packed_layouts import IDENTITY, PackedLayout
+    from .tiling.tiled_layouts import tiled_layout
+    from .tiling.tiles import Tile
+
+_HOMES = {
+    "dialects.iree_encoding.interfaces": (
+        "ContractionEncoding",
+        "EncodingSolverInterface",
+        "LayoutAttribute",
+        "Tensor",
+    ),
+    "dialects.iree_encoding.packed_layout_dict": ("encoding_info", "packed_layout_of"),
+    "dialects.registry": ("register_dialects",),
+    "interpreter.machine": ("Frame",),
+    "interpreter.registry": ("impl", "impl_branch", "impl_with_regions"),
+    "interpreter.run": ("run", "run_partitioned", "run_spmd"),
+    "ir.diagnostics": ("Note", "OperationError", "remark"),
+    "ir.verification": ("add_checks",),
+    "passes.compile": ("CompilePass",),
+    "passes.data_tile": ("DataTilePass",),
+    "passes.registry": ("OWN_PASSES",),
+    "passes.sharding.partition.by_rule": ("run_whole", "spread_by_rule"),
+    "passes.sharding.partition.op_sharding": ("OpSharding",),
+    "passes.sharding.partition.partitioner": ("Partitioner",),
+    "passes.sharding.partition.registry": ("partition",),
+    "passes.sharding.rules.builder": ("RuleBuilder", "elementwise_rule"),
+    "passes.sharding.rules.registry": ("dialect_rule", "sharding_rule"),
+    "passes.sharding.spmd": ("SpmdPass",),
+    "sharding.factors": ("FactorKind", "FactorRule"),
+    "sharding.sharding": ("ReductionKind",),
+    "tiling.packed_layouts": ("IDENTITY", "PackedLayout"),
+    "tiling.tiled_layouts": ("tiled_layout",),
+    "tiling.tiles": ("Tile",),
+}
+"""Where each name is defined."""
+
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "IDENTITY",
+    "OWN_PASSES",
+    "CompilePass",
+    "ContractionEncoding",
+    "DataTilePass",
+    "EncodingSolverInterface",
+    "FactorKind",
+    "FactorRule",
+    "Frame",
+    "LayoutAttribute",
+    "Note",
+    "OpSharding",
+    "OperationError",
+    "PackedLayout",
+    "Partitioner",
+    "ReductionKind",
+    "RuleBuilder",
+    "SpmdPass",
+    "Tensor",
+    "Tile",
+    "add_checks",
+    "dialect_rule",
+    "elementwise_rule",
+    "encoding_info",
+    "impl",
+    "impl_branch",
+    "impl_with_regions",
+    "packed_layout_of",
+    "partition",
+    "register_dialects",
+    "remark",
+    "run",
+    "run_partitioned",
+    "run_spmd",
+    "run_whole",
+    "sharding_rule",
+    "spread_by_rule",
+    "tiled_layout",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name of `__all__`. Raises AttributeError for any other."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f".{_HOME_OF[name]}", __package__), name)
+    return value
