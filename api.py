@@ -107,7 +107,7 @@ def _run_with_numba(program: Program, function: str, inputs: Sequence[Array]) ->
 
 
 def _run_with_mpi(program: Program, function: str, inputs: Sequence[Array]) -> list[Array]:
-    from .backend.ranks import RankError, run_on_ranks
+    from .codegen.recording.ranks import RankError, run_on_ranks
 
     try:
         return run_on_ranks(

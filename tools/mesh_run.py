@@ -120,7 +120,7 @@ def _run_source(options: RunOptions, source: Source, stdout: TextIO, is_heard: b
             )
         program.devices = options.devices
     if options.backend != "interpreter" and wants(options.remarks, "backend"):
-        from ..backend.explain import explain_kernels
+        from ..codegen.recording.explain import explain_kernels
 
         explain_kernels(program.module)
     program.inputs_per_rank = options.inputs_per_rank

@@ -13,12 +13,12 @@ import numpy as np
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, AffineMap
 
-from ...backend.intervals import Interval, affine_interval
 from ...dialects.linalg.structured_view import StructuredView
 from ...interpreter.loops import Extents, check_linear, evaluate, linear, loop_extents
 from ...interpreter.structured import check_output_map
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import index_message
+from .intervals import Interval, affine_interval
 
 Shape = tuple[int, ...]
 

@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import AnyFloat, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from ...backend.index_ranges import unproven
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.attribute_access import integers, operand_groups
 from ...ir.diagnostics import OperationError
@@ -31,6 +30,7 @@ from .expressions import (
     unit_reshape,
     written_loops,
 )
+from .index_ranges import unproven
 from .static_values import CONSTANTS, constant_attribute, has_fixed_shapes, shape_of, splat_value
 from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_pointwise_tosa, is_read
 from .tosa_kernels import TOSA_KERNELS, has_tosa_kernel

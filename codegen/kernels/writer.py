@@ -27,14 +27,14 @@ from xdsl.ir.affine import (
     AffineMap,
 )
 
-from ...backend.failures import search_failure
-from ...backend.index_ranges import unproven
 from ...ir.diagnostics import OperationError
 from ...ir.index_lists import mixed_list
 from ...runtime.abi.elements import Element, element_of
 from ...runtime.abi.values import element_type, index_message
 from ..scalar_ops.scalars import is_scalar_operation, write_constant, write_scalar_operation
 from .ast_builder import AstBuilder, Term
+from .failures import search_failure
+from .index_ranges import unproven
 from .kernel_text import (
     Bound,
     Constant,

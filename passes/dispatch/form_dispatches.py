@@ -33,7 +33,7 @@ from ...ir.effects import only_computes
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
 from ...ir.locations import builder_before, replace_by
 from ...ir.tensor_types import ranked
-from ..sharding.import_annotations import import_mesh
+from ..imports.import_annotations import import_mesh
 from ..sizes.dimension_sizes import DimensionSizes
 from ..stream.analysis.device_placement import (
     CARRIERS,

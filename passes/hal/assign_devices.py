@@ -32,7 +32,7 @@ from ...dialects.stream.affinity import DEFAULT_AFFINITY
 from ...dialects.util.dialect import GlobalOp
 from ...ir.locations import located_builder
 from ...ir.symbols import fresh_name, names_in
-from ..sharding.import_annotations import import_mesh
+from ..imports.import_annotations import import_mesh
 from .placement.process_devices import place_processes
 
 HOST = "host"

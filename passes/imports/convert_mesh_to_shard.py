@@ -36,7 +36,7 @@ from ...dialects.shard.attributes import (
     ShardShardingType,
 )
 from ...ir.diagnostics import Note, OperationError
-from ..sharding.index_arithmetic import IndexArithmetic
+from ..sharding.partition.index_arithmetic import IndexArithmetic
 
 SHARD_OPERATIONS: dict[str, type[Operation]] = {
     "mesh.all_gather": shard.AllGatherOp,

@@ -42,9 +42,9 @@ from ...ir.host_programs import CALLS, EXECUTABLES, FUNCTIONS
 from ...ir.symbols import symbol
 from ...ir.tensor_types import ranked
 from ...sharding.reshard_steps import all_reduce_fraction, exchange_fraction, gather_fraction
+from ..imports.import_annotations import import_mesh
+from ..sizes.local_sizes import LocalSizes
 from ..stream.kernels.exports import entry_points
-from .import_annotations import import_mesh
-from .local_sizes import LocalSizes
 from .partition.partitioner import constant_index
 from .simplify.collectives import PURE_COLLECTIVES, SEND, axes_of, grid_name
 

@@ -12,9 +12,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from ..imports.import_annotations import import_annotations
 from .annotations.writer import AnnotationWriter
-from .import_annotations import import_annotations
-from .known_offsets import settle_offsets
+from .partition.known_offsets import settle_offsets
 from .propagation.graph import build_graph
 from .propagation.placement import Placer
 

@@ -14,9 +14,9 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.shard.dialect import ProcessMultiIndexOp
 from ...ir.diagnostics import OperationError
+from ..imports.import_annotations import import_mesh
 from .annotations.access import grid_of
-from .import_annotations import import_mesh
-from .index_arithmetic import Index, IndexArithmetic, listed_axes
+from .partition.index_arithmetic import Index, IndexArithmetic, listed_axes
 
 NOT_DIVISIBLE = (
     "Slicing a tensor with axis size that is not exactly divisible by the grid process group size "

@@ -12,9 +12,9 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.shard.dialect import ProcessLinearIndexOp
+from ..imports.import_annotations import import_mesh
 from .annotations.access import grid_of
-from .import_annotations import import_mesh
-from .index_arithmetic import IndexArithmetic, listed_axes
+from .partition.index_arithmetic import IndexArithmetic, listed_axes
 
 
 @dataclass(frozen=True)

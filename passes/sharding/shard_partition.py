@@ -22,10 +22,10 @@ from ...dialects.shard.boundary import Boundary, set_argument_boundary, set_resu
 from ...ir.garbage_collection import without_garbage_collection
 from ...ir.tensor_types import ranked
 from ...sharding.sharding import Sharding
-from .import_annotations import import_annotations
-from .known_offsets import settle_offsets
+from ..imports.import_annotations import import_annotations
 from .partition.control_flow import local_of
 from .partition.emitter import Emitter
+from .partition.known_offsets import settle_offsets
 from .partition.local_types import local_type
 from .partition.partitioner import Partitioner, normal
 from .partition.signatures import Placements, Signatures

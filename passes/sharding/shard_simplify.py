@@ -23,7 +23,7 @@ from ...dialects.shard.dialect import AllReduceOp, ReduceScatterOp
 from ...ir.attribute_access import block_of
 from ...ir.tensor_types import tensor_shape
 from ...sharding.sharding import ReductionKind
-from .import_annotations import import_mesh
+from ..imports.import_annotations import import_mesh
 from .simplify.collectives import (
     ALL_GATHER,
     ALL_REDUCE,

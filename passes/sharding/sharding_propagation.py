@@ -20,9 +20,9 @@ from ...sharding.factor_propagation import Direction
 from ...sharding.grid import Grid
 from ...sharding.propagation import OperationNode, Propagation
 from ...sharding.refinement import Refinement
+from ..imports.import_annotations import import_annotations
 from .annotations.writer import AnnotationWriter
-from .import_annotations import import_annotations
-from .known_offsets import settle_offsets
+from .partition.known_offsets import settle_offsets
 from .propagation.explain import explain_resharding, explain_shardings
 from .propagation.graph import ShardingGraph, build_graph
 from .propagation.improvement import TableState, best_placement

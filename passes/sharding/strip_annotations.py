@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from .import_annotations import import_annotations
+from ..imports.import_annotations import import_annotations
 
 ANNOTATION, SHARDING = "shard.shard", "shard.sharding"
 

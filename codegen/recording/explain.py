@@ -10,27 +10,22 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..codegen.kernels.expressions import RULES
-from ..codegen.kernels.fusion import captured, plan_block
-from ..codegen.kernels.tosa_expressions import ELEMENTWISE, MOVEMENTS
-from ..codegen.kernels.tosa_kernels import TOSA_KERNELS
-from ..codegen.kernels.writer import BODY_OPERATIONS
-from ..codegen.recording.block_recorder import CONTROL_FLOW
-from ..codegen.recording.host_rules import HOST_RULES
-from ..codegen.recording.stream_rules import DISPATCHES
-from ..codegen.scalar_ops.scalars import is_scalar_operation
-from ..dialects.linalg.structured_view import structured_view
-from ..interpreter.registry import (
-    find_brancher,
-    find_entry,
-    is_terminator,
-    load_own_dialects,
-)
-from ..ir.attribute_access import operation_name
-from ..ir.diagnostics import OperationError, remark
-from ..ir.tensor_types import tensor_shape
-from ..runtime.abi.elements import element_of
-from ..runtime.abi.values import element_type
+from ...dialects.linalg.structured_view import structured_view
+from ...interpreter.registry import find_brancher, find_entry, is_terminator, load_own_dialects
+from ...ir.attribute_access import operation_name
+from ...ir.diagnostics import OperationError, remark
+from ...ir.tensor_types import tensor_shape
+from ...runtime.abi.elements import element_of
+from ...runtime.abi.values import element_type
+from ..kernels.expressions import RULES
+from ..kernels.fusion import captured, plan_block
+from ..kernels.tosa_expressions import ELEMENTWISE, MOVEMENTS
+from ..kernels.tosa_kernels import TOSA_KERNELS
+from ..kernels.writer import BODY_OPERATIONS
+from ..scalar_ops.scalars import is_scalar_operation
+from .block_recorder import CONTROL_FLOW
+from .host_rules import HOST_RULES
+from .stream_rules import DISPATCHES
 
 CATEGORY = "backend"
 """The category of remarks about native code."""

@@ -21,8 +21,8 @@ from ...ir.attribute_access import attribute
 from ...ir.tensor_types import ranked
 from ...sharding.grid import Grid
 from ...sharding.local_shape import halo, shard_intervals
-from ..sizes.dimension_sizes import DimensionSizes
-from .simplify.collectives import axes_of, grid_name
+from ..sharding.simplify.collectives import axes_of, grid_name
+from .dimension_sizes import DimensionSizes
 
 Shape = tuple[int, ...]
 

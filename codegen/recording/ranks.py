@@ -14,10 +14,8 @@ from zlib import crc32
 import numpy as np
 from xdsl.ir import Operation
 
-from ..codegen.recording.compile import CompiledProgram
-from ..codegen.recording.tensors import Array
-from ..interpreter.entry_points import argument_types
-from ..interpreter.run import (
+from ...interpreter.entry_points import argument_types
+from ...interpreter.run import (
     InputError,
     boundaries,
     checked_inputs,
@@ -27,19 +25,21 @@ from ..interpreter.run import (
     grid_of,
     scattered,
 )
-from ..interpreter.signatures import mismatch_error
-from ..ir.attribute_access import symbol_name
-from ..ir.diagnostics import Note, OperationError
-from ..runtime.abi.elements import integer_element
-from ..runtime.abi.values import shape_phrase
-from ..runtime.collectives import Collective
-from ..runtime.communicator import Communicator, RankError, as_bytes
-from ..sharding.collective_matching import ENDED, CollectiveSignature, DeviceState
-from ..sharding.grid import Grid
+from ...interpreter.signatures import mismatch_error
+from ...ir.attribute_access import symbol_name
+from ...ir.diagnostics import Note, OperationError
+from ...runtime.abi.elements import integer_element
+from ...runtime.abi.values import shape_phrase
+from ...runtime.collectives import Collective
+from ...runtime.communicator import Communicator, RankError, as_bytes
+from ...sharding.collective_matching import ENDED, CollectiveSignature, DeviceState
+from ...sharding.grid import Grid
+from .compile import CompiledProgram
+from .tensors import Array
 
 if TYPE_CHECKING:
-    from ..runtime.mpi import MpiCommunicator
-    from ..runtime.mpi_supervisor import Failure
+    from ...runtime.mpi import MpiCommunicator
+    from ...runtime.mpi_supervisor import Failure
 
 
 def run_on_ranks(
@@ -57,7 +57,7 @@ def run_on_ranks(
     rank fails for a reason that is not in the program.
     """
     try:
-        from ..runtime.mpi import world_communicator
+        from ...runtime.mpi import world_communicator
     except (ImportError, RuntimeError) as error:
         message = "running on MPI ranks needs mpi4py and MPI: pip install 'mesh-opt[mpi]'"
         raise InputError(message) from error
@@ -84,7 +84,7 @@ class _RankRun:
 
     def run(self, inputs: Sequence[Array], grid: Grid | None, inputs_per_rank: bool) -> list[Array]:
         """Run it; where one rank fails, all of them raise."""
-        from ..runtime.mpi_supervisor import RanksFailed
+        from ...runtime.mpi_supervisor import RanksFailed
 
         self._communicator.begin()
         try:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from ..codegen.kernels.ast_builder import Term, term_expression
-from ..codegen.kernels.kernel_text import FIRST_FAILURE
+from .ast_builder import Term, term_expression
+from .kernel_text import FIRST_FAILURE
 
 Checks = Mapping[ast.stmt, tuple[int, Term]]
 """Statements that note a failure: the number of the check, and the number that is wrong."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Operation
 
-from .annotations.access import SDY_SHARDING
+from ..sharding.annotations.access import SDY_SHARDING
 
 
 def import_annotations(module: ModuleOp) -> None:
@@ -21,7 +21,7 @@ def import_annotations(module: ModuleOp) -> None:
     """
     import_mesh(module)
     if any(_is_sdy(operation) for operation in module.walk()):
-        from ..imports.convert_sdy_to_shard import convert_sdy_to_shard
+        from .convert_sdy_to_shard import convert_sdy_to_shard
 
         convert_sdy_to_shard(module)
 
@@ -29,7 +29,7 @@ def import_annotations(module: ModuleOp) -> None:
 def import_mesh(module: ModuleOp) -> None:
     """Write all of `mesh` in a module as `shard`: its collectives, too. Raises OperationError."""
     if any(operation.name.startswith("mesh.") for operation in module.walk()):
-        from ..imports.convert_mesh_to_shard import convert_mesh_to_shard
+        from .convert_mesh_to_shard import convert_mesh_to_shard
 
         convert_mesh_to_shard(module)
 

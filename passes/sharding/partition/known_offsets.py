@@ -25,9 +25,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from ...ir.attribute_access import attribute, number_list
-from ...ir.index_lists import mixed_list
-from ...ir.tensor_types import tensor_shape
+from ....ir.attribute_access import attribute, number_list
+from ....ir.index_lists import mixed_list
+from ....ir.tensor_types import tensor_shape
 
 Range: TypeAlias = tuple[int, int]
 """The least and the largest number that a value may be, read with a sign."""

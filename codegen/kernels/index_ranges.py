@@ -11,12 +11,12 @@ from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from ..codegen.kernels.static_values import constant_attribute, shape_of
-from ..dialects.linalg.structured_view import structured_view
-from ..ir.attribute_access import integer
-from ..runtime.abi.values import integer_width
+from ...dialects.linalg.structured_view import structured_view
+from ...ir.attribute_access import integer
+from ...runtime.abi.values import integer_width
 from . import intervals
 from .intervals import Interval, affine_interval
+from .static_values import constant_attribute, shape_of
 
 Rule = Callable[[Sequence[Interval]], Interval | None]
 

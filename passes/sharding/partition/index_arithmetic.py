@@ -10,11 +10,11 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.shard.attributes import AxesAttr
-from ...dialects.shard.dialect import GridShapeOp
-from ...dialects.shard.syntax import INDEX
-from ...sharding.grid import Grid
-from ...sharding.sharding import Axes
+from ....dialects.shard.attributes import AxesAttr
+from ....dialects.shard.dialect import GridShapeOp
+from ....dialects.shard.syntax import INDEX
+from ....sharding.grid import Grid
+from ....sharding.sharding import Axes
 
 Index: TypeAlias = int | SSAValue
 """A non-negative number, known now or as an `index` value."""

@@ -1,1 +1,0 @@
-"""Executables to Numba kernels."""
