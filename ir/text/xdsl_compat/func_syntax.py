@@ -154,7 +154,7 @@ def _parse_exact(parser: Parser, name: str) -> Operation:
     )
 
 
-_LOOPS = ".mended_loops"
+_LOOPS = ".scf_syntax"
 
 _EXACT = ("arith.divsi", "arith.divui", "arith.shrsi", "arith.shrui")
 

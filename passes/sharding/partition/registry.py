@@ -10,6 +10,7 @@ each process.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -49,10 +50,14 @@ def partition(*names: str) -> Callable[[Handler], Handler]:
     return register
 
 
+@cache
+def _load() -> None:
+    for module in _MODULES:
+        import_module(f".{module}", __package__)
+
+
 def find_handler(operation: Operation) -> Handler:
     """The function that emits an operation."""
-    if ANY not in _HANDLERS:
-        for module in _MODULES:
-            import_module(f".{module}", __package__)
+    _load()
     default = ANY_STRUCTURED if operation.name in STRUCTURED_OPERATIONS else ANY
     return _HANDLERS.get(operation.name) or _HANDLERS[default]
