@@ -56,7 +56,7 @@ def test_another_process_finds_the_code(folder: Path) -> None:
     before = file.stat().st_mtime_ns
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from mesh_opt.backend import kernel_cache\n"
+        "from mesh_opt.codegen import cache as kernel_cache\n"
         "import test_kernel_cache as t\n"
         "kernel_cache._compile = None\n"
         "print(t.call())"

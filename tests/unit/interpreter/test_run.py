@@ -116,7 +116,9 @@ def test_inputs_wider_than_their_type(element: str, dtype: Any, number: int) -> 
     """Stored in four bits they would be other numbers."""
     module = _module(f"func.func @f(%x: tensor<2x{element}>) {{ return }}")
     run(module, "f", [np.asarray([1, 0], dtype)])
-    with pytest.raises(InputError, match=f"input 0 holds {number}, which does not fit tensor<2x"):
+    with pytest.raises(
+        InputError, match=rf"input 0 holds {number} at \[1\], which does not fit tensor<2x"
+    ):
         run(module, "f", [np.asarray([1, number], dtype)])
 
 

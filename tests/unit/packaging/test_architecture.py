@@ -18,7 +18,7 @@ ALLOWED: dict[str, set[str]] = {
     "ir": {"sharding", "tiling"},
     "dialects": {"ir", "sharding", "tiling"},
     "passes": {"dialects", "ir", "sharding", "tiling"},
-    "runtime": {"codegen", "ir", "sharding"},
+    "runtime": {"codegen", "ir", "sharding", "tiling"},
     "interpreter": {"dialects", "ir", "runtime", "sharding", "tiling"},
     "codegen": {"dialects", "interpreter", "ir", "runtime", "sharding", "tiling"},
 }

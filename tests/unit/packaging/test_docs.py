@@ -17,7 +17,17 @@ from mesh_opt.tools.run_lines import TOOLS
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
-OURS = ("api.py", "benchmarks", "codegen", "dialects", "docs", "examples", "interpreter", "ir")
+OURS = (
+    "api.py",
+    "extend.py",
+    "benchmarks",
+    "codegen",
+    "dialects",
+    "docs",
+    "examples",
+    "interpreter",
+    "ir",
+)
 OURS += ("passes", "runtime", "sharding", "tests", "tiling", "tools", ".ci", "Makefile")
 FILES = [
     path.relative_to(ROOT).as_posix()
