@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -304,8 +303,6 @@ class Program:
             raise ValueError(
                 f"there is no backend '{name or self._backend}'; there are {', '.join(BACKENDS)}"
             )
-        if found is _run_with_mpi:
-            return partial(_run_with_mpi, inputs_per_rank=self.inputs_per_rank)
         return found
 
     def statistics(self) -> list[DeviceStatistics]:

@@ -75,12 +75,22 @@ AnyCommand = Command | HostCommand
 
 
 class CommandFailed(Exception):
-    """A command of a device returned a status; `constants` are its constants afterwards."""
+    """A command of a device returned a status.
 
-    def __init__(self, command: AnyCommand, status: int, constants: Sequence[int] = ()) -> None:
+    `source` is what to name, `failures` what its checks are about, and `constants` are the
+    command's afterwards.
+    """
+
+    def __init__(
+        self,
+        source: object,
+        status: int,
+        failures: tuple[Any, ...] = (),
+        constants: Sequence[int] = (),
+    ) -> None:
         super().__init__(f"a command returned status {status}")
-        self.source = command.source
-        self.failures = command.failures if isinstance(command, Command) else ()
+        self.source = source
+        self.failures = failures
         self.status = status
         self.constants = tuple(constants)
 
@@ -337,7 +347,7 @@ class CommandBuffer:
                     memory, inputs[buffer.position]
                 )
                 if is_changed or not guards.is_intact(buffer, memory):
-                    raise CommandFailed(command, OVERWRITTEN)
+                    raise CommandFailed(command.source, OVERWRITTEN)
         guards.forget([*given, *outputs])
         return outputs
 
@@ -370,7 +380,8 @@ class CommandBuffer:
                 command = self._commands[number]
                 if status in (RELEASED, MISMATCHED):
                     raise DeviceFailed(command.state if isinstance(command, Command) else None)
-                raise CommandFailed(command, status, self._constants_of(number))
+                failures = command.failures if isinstance(command, Command) else ()
+                raise CommandFailed(command.source, status, failures, self._constants_of(number))
 
     def _constants_of(self, number: int) -> list[int]:
         """The constants of a command as they are now."""
