@@ -22,11 +22,12 @@ from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.printer import print_operation
 from mesh_opt.ir.text.source import Source
 from mesh_opt.ir.verification import verify
-from mesh_opt.programs import arithmetic, structured
 from mesh_opt.tools.driver import new_context
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 from xdsl.parser import Parser
+
+from .programs import arithmetic, structured
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

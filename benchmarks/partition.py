@@ -23,11 +23,12 @@ from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.registry import all_passes
 from mesh_opt.passes.sharding.shard_partition import ShardPartitionPass
 from mesh_opt.passes.sharding.shard_simplify import ShardSimplifyPass
-from mesh_opt.programs import mlp_chain
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.reshard import plan_reshard
 from mesh_opt.sharding.sharding import Sharding
 from mesh_opt.tools.driver import new_context
+
+from .programs import mlp_chain
 
 RATIO_TARGET = 0.7
 LINEAR_TARGET = 1.3

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.sharding.sharding_propagation import ShardingPropagationPass
-from mesh_opt.programs import mlp_chain
 from mesh_opt.tools.driver import new_context
+
+from .programs import mlp_chain
 
 RATIO_TARGET = 0.5
 LINEAR_TARGET = 1.3

@@ -16,8 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mesh_opt.collective_bytes import collective_bytes
-from mesh_opt.contraction_work import contraction_work
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.imports.convert_sdy_to_shard import ConvertSdyToShardPass
@@ -26,6 +24,9 @@ from mesh_opt.passes.sharding.shard_partition import ShardPartitionPass
 from mesh_opt.passes.sharding.shard_simplify import ShardSimplifyPass
 from mesh_opt.passes.sharding.sharding_propagation import ShardingPropagationPass
 from mesh_opt.tools.driver import new_context
+
+from .collective_bytes import collective_bytes
+from .contraction_work import contraction_work
 
 TOKENS = (64, 4096)
 HEAD = """# What the choices of shardings cost
