@@ -10,6 +10,7 @@ import pytest
 from mesh_opt import api
 from mesh_opt.codegen.microkernels.mmt4d import PackedTile, blocks
 from mesh_opt.codegen.recording.compile import compile_program
+from mesh_opt.codegen.recording.explain import explain_kernels
 from mesh_opt.ir.diagnostics import remarks_to
 from mesh_opt.runtime.abi.elements import element_by_name
 
@@ -36,7 +37,8 @@ def check(text: str, dtypes: list[str]) -> None:
         inputs.append(rng.integers(-3, 4, shape).astype(DTYPES[name]))
     remarks = []
     with remarks_to(remarks.append):
-        (found,) = compile_program(main.program.module).run("main", inputs)
+        explain_kernels(main.program.module)
+    (found,) = compile_program(main.program.module).run("main", inputs)
     (wanted,) = main.reference(inputs)
     np.testing.assert_array_equal(found, wanted)
     assert not [each for each in remarks if each.category == "backend"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from mesh_opt import api
 from mesh_opt.codegen.recording.compile import compile_program
+from mesh_opt.codegen.recording.explain import explain_kernels
 from mesh_opt.ir.diagnostics import remarks_to
 from mesh_opt.runtime.abi.compare import compare
 from mesh_opt.runtime.abi.values import dtype_of, is_float_dtype, static_shape
@@ -37,7 +38,8 @@ def check(text: str, inputs: list[np.ndarray] | None = None, *, interpreted: boo
     compiled = compile_program(program.module)
     remarks = []
     with remarks_to(remarks.append):
-        first = compiled.run("main", inputs)
+        explain_kernels(program.module)
+    first = compiled.run("main", inputs)
     second = compiled.run("main", inputs)
     for actual in (first, second):
         for got, want in zip(actual, expected, strict=True):
