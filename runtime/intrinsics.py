@@ -11,8 +11,12 @@ from typing import Any
 from llvmlite import ir
 from numba import extending, types
 
+from ..codegen.cache import source_of
+
 intrinsic: Any = extending.intrinsic
 """Untyped: a declaration has the typing context as its first parameter, a call has not."""
+
+SOURCE = source_of(__file__)
 
 _I64 = ir.IntType(64)
 _I8 = ir.IntType(8)
