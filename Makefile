@@ -62,6 +62,7 @@ nightly: .venv/test ## the tests that take too long for every change
 	MESH_OPT_RESHARDS=2000 $(BIN)/python -m pytest tests/executable/test_reshard.py
 	MESH_OPT_RANDOM_PROGRAMS=1000 MESH_OPT_FAILING_PROGRAM=failing_program.mlir \
 	  $(BIN)/python -m pytest tests/executable/test_random_programs.py
+	MESH_OPT_RANDOM_HOST_PROGRAMS=2000 $(BIN)/python -m pytest tests/executable/test_host_code.py
 	MESH_OPT_RANDOM_CHAINS=500 $(BIN)/python -m pytest tests/executable/test_random_chains.py
 	MESH_OPT_RANDOM_WIDTHS=500 $(BIN)/python -m pytest tests/executable/test_random_widths.py
 	MESH_OPT_ALL_MISMATCHES=1 $(BIN)/python -m pytest tests/unit/runtime/test_communicators.py \

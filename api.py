@@ -319,6 +319,14 @@ class Program:
             self._native[key] = compile_program(self.module, devices=self.devices, guard=self.guard)
         return self._native[key]
 
+    @property
+    def host_code(self) -> str:
+        """The instructions that run the functions on a device, as text."""
+        from .codegen.host_code.lowering import host_code_text
+
+        with self.located():
+            return host_code_text(self.module)
+
     def located(self) -> _Located:
         """A `with` block in which errors of operations become ExecutionErrors."""
         return _Located(self._texts)

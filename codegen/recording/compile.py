@@ -51,6 +51,8 @@ from ...runtime.threads import ThreadGroup
 from ...runtime.workers import Team
 from ...sharding.collective_matching import CollectiveMismatch
 from ...sharding.grid import Grid
+from ..host_code.entry_cache import HostCode
+from ..host_code.lowering import HostEntry
 from ..kernels.kernel_text import FIRST_FAILURE, Failure
 from .block_recorder import BlockRecorder
 from .recorder import RecordedProgram, Recorder
@@ -147,6 +149,7 @@ class CompiledProgram:
     ) -> None:
         self._devices = devices
         self._program = RecordedProgram(module)
+        self._host_code = HostCode(self._program)
         self._module = module
         self._workers = workers
         self._teams: dict[int, Team] = {}
@@ -154,6 +157,7 @@ class CompiledProgram:
         self._recordings: dict[int, dict[object, _Recording]] = {}
         self._groups: dict[int, ThreadGroup] = {}
         self._grids: dict[Operation, Grid | None] = {}
+        self._targets: dict[str, Operation] = {}
         self._lock = threading.Lock()
         self._recording_lock = threading.Lock()
         self._last: list[Statistics] = []
@@ -163,9 +167,14 @@ class CompiledProgram:
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
         """Run a function on one device; `shard` annotations are identities."""
         with self._lock:
-            target = find_function(self._program, function)
-            arguments = checked_inputs(argument_types(target), inputs)
+            target = self._targets.get(function)
+            if target is None:
+                target = self._targets[function] = find_function(self._program, function)
             self._last, self._last_devices = [], {}
+            entry = self._host_entry(target, None)
+            if entry is not None and entry.accepts(inputs):
+                return self._run_host_code(entry, inputs, None)
+            arguments = checked_inputs(argument_types(target), inputs)
             return self._run_on_device(target, arguments, None, None)
 
     def run_partitioned(
@@ -204,6 +213,8 @@ class CompiledProgram:
             if group is None:
                 group = self._groups[count] = ThreadGroup(count)
             self._last, self._last_devices = [], {}
+            # Lowered here, as the devices' threads must not do so at the same time.
+            self._host_entry(target, grid)
             # What others bring decides the shapes of what a device gets from them.
             key = tuple(_input_key(array) for each in local for array in each)
             try:
@@ -288,6 +299,9 @@ class CompiledProgram:
     ) -> list[Array]:
         arrays = [np.asarray(array, order="C") for array in inputs]
         process = communicator.process if communicator else 0
+        entry = self._host_entry(target, grid)
+        if entry is not None:
+            return self._run_host_code(entry, arrays, communicator)
         key = (target, grid, shared_key or tuple(map(_input_key, arrays)))
         recordings = self._recordings.setdefault(process, {})
         recording = recordings.get(key)
@@ -310,6 +324,27 @@ class CompiledProgram:
             raise _located(failure, target, communicator) from failure
         except OperationError as error:
             raise _on_device(error, communicator) from error
+
+    def _host_entry(self, target: Operation, grid: Grid | None) -> HostEntry | None:
+        """A function as host code, if all of it is lowered, and nothing asks for a recording."""
+        if self._guards:
+            return None
+        return self._host_code.entry(target, grid)
+
+    def _run_host_code(
+        self, entry: HostEntry, arrays: Sequence[Array], communicator: Communicator | None
+    ) -> list[Array]:
+        process = communicator.process if communicator else 0
+        try:
+            results = self._host_code.run(entry, arrays, communicator, self._team(process))
+        except CommandFailed as failure:
+            raise _located(failure, entry.target, communicator) from failure
+        except OperationError as error:
+            raise _on_device(error, communicator) from error
+        machine = self._host_code.machine(entry, communicator)
+        peak = machine.pool.peak_bytes
+        self._last.append(Statistics(machine.runs, peak, peak))
+        return results
 
     def _record(
         self,
