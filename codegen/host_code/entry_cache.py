@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 
 from ...interpreter import func
-from ...interpreter.devices import device_globals
+from ...interpreter.devices import grid_with_devices
 from ...interpreter.machine import Program
 from ...ir.diagnostics import OperationError
 from ...runtime.communicator import Communicator
@@ -15,32 +15,40 @@ from ...runtime.host.machine import Machine, MachineError
 from ...runtime.workers import Team
 from ...sharding.grid import Grid
 from .lowering import Array, HostEntry
-from .values import NotLowered
-
-RUNS_STREAM_PROGRAMS = False
-"""Whether programs with devices of their own run as host code. They are lowered, but what a device
-holds at its peak is not counted by device yet, and products of unpacked operands need more."""
 
 
 class HostCode:
     """The host code of a module's functions."""
 
-    def __init__(self, symbols: Program) -> None:
+    def __init__(self, symbols: Program, devices: Sequence[str] | None = None) -> None:
+        """`devices` are the kinds of those at hand, `None` if there is whatever is asked for."""
         self._symbols = symbols
-        self._entries: dict[tuple[Operation, Grid | None], HostEntry | None] = {}
+        self._devices = devices
+        self._entries: dict[tuple[Operation, Grid | None], list[HostEntry] | None] = {}
         self._machines: dict[tuple[HostEntry, Communicator | None], Machine] = {}
 
-    def entry(self, target: Operation, grid: Grid | None = None) -> HostEntry | None:
-        """A function as host code, `None` if something in it is not lowered yet."""
+    def entry(
+        self, target: Operation, grid: Grid | None = None, process: int = 0
+    ) -> HostEntry | None:
+        """A function as a process runs it, `None` if for some process it is not lowered yet."""
         key = target, grid
         if key not in self._entries:
-            try:
-                if not RUNS_STREAM_PROGRAMS and device_globals(self._symbols.module):
-                    raise NotLowered(target, "is a program with devices of its own")
-                self._entries[key] = HostEntry(self._symbols, target, grid)
-            except OperationError:
-                self._entries[key] = None
-        return self._entries[key]
+            self._entries[key] = self._lowered(target, grid)
+        found = self._entries[key]
+        return None if found is None else found[process % len(found)]
+
+    def _lowered(self, target: Operation, grid: Grid | None) -> list[HostEntry] | None:
+        """One entry for all processes, or for each of a grid that names their devices."""
+        count = 1
+        if grid is not None and grid_with_devices(self._symbols.module, grid) is not None:
+            count = grid.device_count()
+        try:
+            return [
+                HostEntry(self._symbols, target, grid, process, self._devices)
+                for process in range(count)
+            ]
+        except OperationError:
+            return None
 
     def machine(
         self,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -16,8 +17,17 @@ from ...interpreter.machine import Program
 from ...interpreter.run import functions, grid_of, public_functions
 from ...ir.attribute_access import symbol_name
 from ...runtime.abi.values import shape_fits
+from ...runtime.commands import DeviceMemory, Statistics
 from ...runtime.host.machine import Machine, view
-from ...runtime.host.pool import HEADER
+from ...runtime.host.pool import (
+    ALLOCATED,
+    DISPATCHES,
+    HEADER,
+    INPUTS,
+    MOST,
+    RECEIVED,
+    RESULTS,
+)
 from ...runtime.host.printer import print_program
 from ...runtime.host.program import HostFunction, LinkedProgram
 from ...sharding.grid import Grid
@@ -83,6 +93,28 @@ class HostEntry:
             and shape_fits(array.shape, static or ())
             for array, dtype, static in zip(inputs, self._given, self._shapes, strict=True)
         )
+
+    def statistics(self, machine: Machine, results: Sequence[Array]) -> Statistics:
+        """What the last call, with these results, has run and held."""
+        pool = machine.pool
+        own = sum(each.nbytes for each in results)
+        allocated = sum(pool.count(each, ALLOCATED) for each in range(len(self.lowering.devices)))
+        return Statistics(machine.runs, max(pool.peak_bytes - own, 0), max(allocated - own, 0))
+
+    def device_statistics(self, machine: Machine) -> Iterator[tuple[DeviceMemory, int, int]]:
+        """Of each device of the program: its memory, dispatches and what it was sent."""
+        devices = [(name, number) for number, name in enumerate(self.lowering.devices) if name]
+        for name, number in sorted(devices):
+            count = partial(machine.pool.count, number)
+            results = count(RESULTS)
+            memory = DeviceMemory(
+                name,
+                max(count(MOST) - results, 0),
+                max(count(ALLOCATED) - results, 0),
+                self.lowering.constants[number],
+                count(INPUTS) + results,
+            )
+            yield memory, count(DISPATCHES), count(RECEIVED)
 
     def call(self, machine: Machine, inputs: Sequence[Array]) -> list[Array]:
         """Run the function on arrays that are checked already; returns new arrays."""

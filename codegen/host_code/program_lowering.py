@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from ...interpreter.storage import Resource
 from ...ir.attribute_access import operation_name
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import Value
-from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import (
     ArrayAddress,
     HostFunction,
@@ -37,7 +35,7 @@ from ..kernels.static_values import constant_attribute
 from ..native_kernel import compile_kernel
 from ..recording.tensors import Array
 from .scalars import has_instructions
-from .values import HostResource, HostTensor, NotLowered
+from .values import NotLowered
 
 ON_HOST = frozenset(("tensor.insert",))
 """Operations with kernels that take only a few instructions."""
@@ -61,10 +59,8 @@ class ProgramLowering:
         self.devices: list[str | None] = [None]
         """The devices that the program names, by the numbers that resources have."""
         self.current_device = 0
-        self.dispatches: Counter[int] = Counter()
-        self.received: Counter[int] = Counter()
-        self.boundary: Counter[int] = Counter()
         self.constants: Counter[int] = Counter()
+        """The bytes of constants by device."""
         self._resources: dict[int, tuple[Resource, ArrayAddress]] = {}
         self.symbols = symbols
         self.grid = grid
@@ -88,6 +84,7 @@ class ProgramLowering:
 
     def link(self) -> LinkedProgram:
         """The program as it can be run."""
+        self.program.devices = len(self.devices)
         return LinkedProgram(self.program)
 
     def schedule(self, block: Block) -> Schedule:
@@ -167,21 +164,6 @@ class ProgramLowering:
         routine = entry.drive(op, (), self.frame)
         ((value,),) = run_lockstep([self.frame.device.run(routine)], op)
         return value
-
-    def count_dispatch(self, device: int) -> None:
-        """Note that a device runs an executable's function."""
-        self.dispatches[device] += 1
-
-    def count_transfer(self, op: Operation, result: HostResource) -> None:
-        """Note that a device is sent bytes."""
-        if isinstance(result.owner, int) and isinstance(result.size, int):
-            self.received[result.owner] += result.size
-
-    def count_boundary(self, owner: IndexOrInt, tensor: HostTensor) -> None:
-        """Note an input or a result of a device."""
-        if isinstance(owner, int):
-            sizes = [size for size in tensor.shape if isinstance(size, int)]
-            self.boundary[owner] += prod(sizes) * tensor.dtype.itemsize
 
     # Tables -----------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ from ...runtime.abi.values import (
     static_shape,
 )
 from ...runtime.host.builder import IndexOrInt
+from ...runtime.host.pool import DISPATCHES, INPUTS, RECEIVED, RESULTS, account
 from ...runtime.host.program import Numbers, Register
 from ...tiling.packed_arrays import to_bytes
 from ..kernels.packing import write_fill
@@ -92,6 +93,13 @@ def allocate(lowering: FunctionLowering, size: IndexOrInt, owner: int) -> HostRe
     if owner != lowering.program.current_device:
         builder.emit("device", lowering.program.current_device)
     return HostResource(block, block, size, owner)
+
+
+def count(lowering: FunctionLowering, device: IndexOrInt, word: int, amount: IndexOrInt) -> None:
+    """Add to one of a device's words, if it is known which device that is."""
+    if isinstance(device, int) and device:
+        builder = lowering.builder
+        builder.emit("count", account(device, word), builder.hold(amount))
 
 
 def part_of(
@@ -298,7 +306,7 @@ def _transfer(lowering: FunctionLowering, op: Operation) -> None:
         return
     result = allocate(lowering, source.size, owner)
     builder.emit("copy", result.address, source.address, builder.hold(source.size))
-    lowering.program.count_transfer(op, result)
+    count(lowering, result.owner, RECEIVED, source.size)
     lowering.bind(op.results[0], result)
 
 
@@ -406,8 +414,8 @@ def _import(lowering: FunctionLowering, op: Operation) -> None:
     lowering.check(op, [*given.shape, *shape], check)
     contents = HostResource(given.address, given.block, size, owner)
     bound = bind_tensor(lowering, op, contents, tensor, shape)
-    lowering.program.count_boundary(owner, given)
     if in_place(op, bound) is not None:
+        count(lowering, owner, INPUTS, given.bytes(lowering.builder))
         lowering.bind(op.results[0], contents)
         return
     contents = allocate(lowering, size, owner)
@@ -432,7 +440,7 @@ def _export(lowering: FunctionLowering, op: Operation) -> None:
     if found.block is not None and found.block == source.block:
         # The result lies in the resource.
         lowering.take(op.operands[0])
-    lowering.program.count_boundary(source.owner, found)
+        count(lowering, source.owner, RESULTS, found.bytes(lowering.builder))
     lowering.bind(op.results[0], HostView(found, tensor.element_type))
 
 
@@ -471,7 +479,7 @@ def _dispatch(lowering: FunctionLowering, op: Operation) -> None:
         raise NotLowered(op, "runs a kernel for each workgroup, which has no host code")
     if len(entry.args) != len(given) or len(function.regions[0].blocks) > 1:
         raise NotLowered(op, f"gives its kernel {len(given)} values")
-    lowering.program.count_dispatch(here)
+    count(lowering, here, DISPATCHES, 1)
     outer = lowering.fresh, lowering.tied, lowering.program.current_device
     lowering.fresh = frozenset(entry.args[position] for position in written)
     lowering.tied = frozenset(entry.args[position] for position in taken)

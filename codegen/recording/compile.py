@@ -149,7 +149,7 @@ class CompiledProgram:
     ) -> None:
         self._devices = devices
         self._program = RecordedProgram(module)
-        self._host_code = HostCode(self._program)
+        self._host_code = HostCode(self._program, devices)
         self._module = module
         self._workers = workers
         self._teams: dict[int, Team] = {}
@@ -299,7 +299,7 @@ class CompiledProgram:
     ) -> list[Array]:
         arrays = [np.asarray(array, order="C") for array in inputs]
         process = communicator.process if communicator else 0
-        entry = self._host_entry(target, grid)
+        entry = self._host_entry(target, grid, process)
         if entry is not None:
             return self._run_host_code(entry, arrays, communicator)
         key = (target, grid, shared_key or tuple(map(_input_key, arrays)))
@@ -325,11 +325,13 @@ class CompiledProgram:
         except OperationError as error:
             raise _on_device(error, communicator) from error
 
-    def _host_entry(self, target: Operation, grid: Grid | None) -> HostEntry | None:
+    def _host_entry(
+        self, target: Operation, grid: Grid | None, process: int = 0
+    ) -> HostEntry | None:
         """A function as host code, if all of it is lowered, and nothing asks for a recording."""
         if self._guards:
             return None
-        return self._host_code.entry(target, grid)
+        return self._host_code.entry(target, grid, process)
 
     def _run_host_code(
         self, entry: HostEntry, arrays: Sequence[Array], communicator: Communicator | None
@@ -342,8 +344,12 @@ class CompiledProgram:
         except OperationError as error:
             raise _on_device(error, communicator) from error
         machine = self._host_code.machine(entry, communicator)
-        peak = machine.pool.peak_bytes
-        self._last.append(Statistics(machine.runs, peak, peak))
+        self._last.append(entry.statistics(machine, results))
+        own = communicator.process if communicator else None
+        self._last_devices[process] = [
+            DeviceStatistics(memory.owner or "", memory, dispatches, received, own)
+            for memory, dispatches, received in entry.device_statistics(machine)
+        ]
         return results
 
     def _record(

@@ -192,6 +192,11 @@ _CONTROL = (
         "New blocks are of this device from now on.",
     ),
     (
+        "count",
+        "number:number amount:read",
+        "Add to a word of the pool.",
+    ),
+    (
         "fail",
         "number:number values:reads",
         "End the run with an error.",

@@ -102,7 +102,7 @@ STORE_8, STORE_16, STORE_32, STORE_64 = (
     CONTROL[f"store_{bits}"].opcode for bits in (8, 16, 32, 64)
 )
 RUN, CHECK_SIZES = CONTROL["run"].opcode, CONTROL["check"].opcode
-EXCHANGE, DEVICE = CONTROL["exchange"].opcode, CONTROL["device"].opcode
+EXCHANGE, DEVICE, COUNT = (CONTROL[name].opcode for name in ("exchange", "device", "count"))
 
 
 @njit
@@ -399,6 +399,10 @@ def run(state: int) -> int:
         elif opcode == DEVICE:
             store_word(load_word(state + 8 * POOL) + 8 * CURRENT, load_word(code + 8))
             code += 16
+        elif opcode == COUNT:
+            word = load_word(state + 8 * POOL) + 8 * load_word(code + 8)
+            store_word(word, load_word(word) + operand(code, frame, 2))
+            code += 24
         elif opcode == ADDRESS:
             store_word(frame + load_word(code + 8), frame + load_word(code + 16))
             code += 24

@@ -18,7 +18,20 @@ from ..communicator import Communicator
 from ..native import MISMATCHED, RELEASED
 from ..workers import Team
 from . import loop
-from .pool import ACCOUNTS, BLOCKS, CURRENT, PEAK, POOL_WORDS, USED, free_blocks, native_pool
+from .pool import (
+    ACCOUNT_WORDS,
+    ACCOUNTS,
+    BLOCKS,
+    CURRENT,
+    IN_USE,
+    MOST,
+    PEAK,
+    USED,
+    account,
+    free_blocks,
+    native_pool,
+    pool_words,
+)
 from .program import Instruction, LinkedProgram, Words
 from .team import JOBS, WORKERS, end_work, native_serve, team_words
 
@@ -77,8 +90,8 @@ class MachineError(Exception):
 class Pool:
     """Blocks of memory, which live as long as anybody knows the pool."""
 
-    def __init__(self) -> None:
-        self.words: Words = np.zeros(POOL_WORDS, np.int64)
+    def __init__(self, devices: int = 1) -> None:
+        self.words: Words = np.zeros(pool_words(devices), np.int64)
         self._returned: deque[int] = deque()
         # At exit the system takes the memory back; threads may still be using it.
         weakref.finalize(self, free_blocks, self.words).atexit = False
@@ -107,12 +120,14 @@ class Pool:
         """Count the most bytes of a run from now on."""
         words = self.words
         words[PEAK] = words[USED]
-        words[ACCOUNTS + 1 :: 2] = words[ACCOUNTS::2]
+        accounts = words[ACCOUNTS:].reshape(-1, ACCOUNT_WORDS)
+        accounts[:, IN_USE + 1 :] = 0
+        accounts[:, MOST] = accounts[:, IN_USE]
         words[CURRENT] = 0
 
-    def device_peak(self, device: int) -> int:
-        """The most bytes of a device that were in use at a time."""
-        return int(self.words[ACCOUNTS + 2 * device + 1])
+    def count(self, device: int, word: int) -> int:
+        """What is counted for a device."""
+        return int(self.words[account(device, word)])
 
     @property
     def used_bytes(self) -> int:
@@ -182,7 +197,7 @@ class Machine:
         self.linked = linked
         self.process = process
         self.communicator = communicator
-        self.pool = Pool()
+        self.pool = Pool(linked.program.devices)
         self._abandoned: Pool | None = None
         self._native: Any = _run()
         self._cancel: Words = np.zeros(1, np.int64) if cancel is None else cancel
@@ -256,7 +271,7 @@ class Machine:
     def _abandon_blocks(self) -> None:
         """Forget the blocks of a run that has failed; other devices may still be reading them."""
         self._abandoned = self.pool
-        self.pool = Pool()
+        self.pool = Pool(self.linked.program.devices)
         self._state[loop.POOL] = self.pool.words.ctypes.data
 
     @property

@@ -45,10 +45,24 @@ CURRENT = CLASSES + 4
 """The word with the number of the device that new blocks are of."""
 
 ACCOUNTS = CLASSES + 8
-"""Where two words of each device begin: its bytes in use, and the most that were."""
+"""Where the words of each device begin."""
 
-MOST_DEVICES = 64
-POOL_WORDS = ACCOUNTS + 2 * MOST_DEVICES
+ACCOUNT_WORDS = 8
+IN_USE, MOST, ALLOCATED, DISPATCHES, RECEIVED, INPUTS, RESULTS = range(7)
+"""Of a device: its bytes in use and the most that were, those of all blocks, how many dispatches it
+has run, the bytes that others sent it, and those of inputs and results that lie in its memory."""
+
+
+def pool_words(devices: int) -> int:
+    """The size of a pool for some devices, nobody counted in."""
+    return ACCOUNTS + ACCOUNT_WORDS * devices
+
+
+def account(device: int, word: int) -> int:
+    """The number of one of a device's words."""
+    return ACCOUNTS + ACCOUNT_WORDS * device + word
+
+
 HEADER = 64
 LARGEST = 1 << 62
 """Bytes that nobody has, and that can still be counted in a word."""
@@ -96,11 +110,12 @@ def allocate(pool: int, size: int) -> int:
         store_word(pool + 8 * PEAK, used)
     device = load_word(pool + 8 * CURRENT)
     store_word(block - HEADER + 48, device)
-    account = pool + 8 * ACCOUNTS + 16 * device
-    used = load_word(account) + size
-    store_word(account, used)
-    if used > load_word(account + 8):
-        store_word(account + 8, used)
+    own = pool + 8 * (ACCOUNTS + ACCOUNT_WORDS * device)
+    used = load_word(own) + size
+    store_word(own, used)
+    if used > load_word(own + 8 * MOST):
+        store_word(own + 8 * MOST, used)
+    store_word(own + 8 * ALLOCATED, load_word(own + 8 * ALLOCATED) + size)
     return block
 
 
@@ -124,8 +139,8 @@ def release(pool: int, block: int) -> None:
         store_word(pool + 8 * number, block)
         used = load_word(pool + 8 * USED) - load_word(block - HEADER + 32)
         store_word(pool + 8 * USED, used)
-        account = pool + 8 * ACCOUNTS + 16 * load_word(block - HEADER + 48)
-        store_word(account, load_word(account) - load_word(block - HEADER + 32))
+        own = pool + 8 * (ACCOUNTS + ACCOUNT_WORDS * load_word(block - HEADER + 48))
+        store_word(own, load_word(own) - load_word(block - HEADER + 32))
 
 
 @njit

@@ -103,7 +103,8 @@ class HostProgram:
 
     - `failures`: from the values of registers to the exception to raise;
     - `checks`: raise an exception if the values of registers do not fit together;
-    - `arrays`: constants, which must not change.
+    - `arrays`: constants, which must not change;
+    - `devices`: how many devices blocks may be of, nobody counted in.
     """
 
     functions: list[HostFunction] = field(default_factory=list[HostFunction])
@@ -114,6 +115,7 @@ class HostProgram:
     checks: list[Callable[[Numbers], None]] = field(default_factory=list[Callable[[Numbers], None]])
     python: list[PythonCall] = field(default_factory=list[PythonCall])
     arrays: list[npt.NDArray[Any]] = field(default_factory=list[npt.NDArray[Any]])
+    devices: int = 1
 
 
 class LinkedProgram:
