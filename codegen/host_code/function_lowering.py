@@ -8,7 +8,7 @@ only borrowed, as the region may run again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -61,6 +61,8 @@ class FunctionLowering:
         """Arguments of an executable's function that are bytes which nothing else touches."""
         self.tied: frozenset[SSAValue] = frozenset()
         """Those that are bytes to read and then to write."""
+        self.workgroup: Mapping[str, Sequence[IndexOrInt]] | None = None
+        """Of a kernel that is run for each workgroup: its `id`, and the `count` and `size`."""
         self.dying: frozenset[SSAValue] = frozenset()
         """What nothing reads after the step that is being lowered."""
         self.shapes = HostShapes(self.builder, self._known_shape, self.number, self._ask)
@@ -152,6 +154,17 @@ class FunctionLowering:
         size = self.builder.hold(old.bytes(self.builder))
         block = self.builder.compute("own", old.block, old.address, size)
         return HostTensor(block, block, old.shape, old.dtype)
+
+    def move_into(self, value: SSAValue, block: Register) -> bool:
+        """Let a value that ends here lie in a block that nothing has touched yet, if it can."""
+        found = self.values.get(value)
+        if not isinstance(found, HostTensor) or found.block is None:
+            return False
+        if not self.builder.merge(found.block, block):
+            return False
+        self.owned.discard(value)
+        self.values[value] = HostTensor(block, None, found.shape, found.dtype)
+        return True
 
     def copy(self, old: HostTensor) -> HostTensor:
         """A new tensor with the contents of another."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+import numpy as np
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
@@ -15,7 +17,7 @@ from ..kernels.schedule import Step
 from .function_lowering import FunctionLowering
 from .products import run_product
 from .rules import lowers
-from .values import HostTensor, element_dtype, type_shape
+from .values import HostTensor, Shape, element_dtype, type_shape
 
 Memory = HostTensor | Register
 """What a kernel is bound to: a tensor, or a number in a register."""
@@ -52,20 +54,31 @@ def _result(lowering: FunctionLowering, step: Step, value: SSAValue) -> Memory:
     if lowering.fresh or lowering.tied:
         stored = lowering.destination(lowering, value, shape, step)
         if stored is not None:
+            for operand, old in _alike(lowering, step, shape, dtype):
+                if old.is_whole and lowering.move_into(operand, stored.address):
+                    break
             return stored
-    for operand in step.aligned:
-        old = lowering.values.get(operand)
-        if (
-            isinstance(old, HostTensor)
-            and old.block is not None
-            and old.shape == shape
-            and old.dtype.itemsize == dtype.itemsize
-            and lowering.may_overwrite(operand)
-        ):
+    for _, old in _alike(lowering, step, shape, dtype):
+        if old.block is not None:
             size = builder.hold(old.bytes(builder))
             block = builder.compute("reuse", old.block, old.address, size)
             return HostTensor(block, block, shape, dtype)
     return lowering.new_tensor(op, shape, value)
+
+
+def _alike(
+    lowering: FunctionLowering, step: Step, shape: Shape, dtype: np.dtype[Any]
+) -> Iterator[tuple[SSAValue, HostTensor]]:
+    """The operands in whose place a result may lie."""
+    for operand in step.aligned:
+        old = lowering.values.get(operand)
+        if (
+            isinstance(old, HostTensor)
+            and old.shape == shape
+            and old.dtype.itemsize == dtype.itemsize
+            and lowering.may_overwrite(operand)
+        ):
+            yield operand, old
 
 
 def _product(

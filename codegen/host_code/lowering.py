@@ -34,6 +34,8 @@ from ...sharding.grid import Grid
 from . import (
     collective_steps,
     control_flow,
+    executable_steps,
+    global_steps,
     kernel_steps,
     python_steps,
     resources,
@@ -50,6 +52,8 @@ Array = npt.NDArray[Any]
 RULE_FILES = (
     collective_steps,
     control_flow,
+    executable_steps,
+    global_steps,
     kernel_steps,
     python_steps,
     scalar_steps,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,12 @@ from ...interpreter.machine import Device, Frame, Program
 from ...interpreter.registry import find_brancher, find_entry, is_terminator
 from ...interpreter.spmd import run_lockstep
 from ...interpreter.storage import Resource
-from ...ir.attribute_access import operation_name
+from ...ir.attribute_access import operation_name, symbol
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import Value
 from ...runtime.host.program import (
     ArrayAddress,
+    Constant,
     HostFunction,
     HostKernel,
     HostProgram,
@@ -70,6 +72,7 @@ class ProgramLowering:
         self._kernels: dict[Hashable, int] = {}
         self._texts: dict[Hashable, KernelText] = {}
         self._arrays: dict[Operation, tuple[Array, ArrayAddress]] = {}
+        self._globals: dict[Operation | None, int] = {}
         self._schedules: dict[Block, Schedule] = {}
 
     def function(self, target: Operation, name: str) -> int:
@@ -150,20 +153,39 @@ class ProgramLowering:
         return found[1]
 
     def global_value(self, op: Operation) -> Value:
-        """What a global holds that only initializers store to."""
-        for each in self.symbols.module.walk():
-            if operation_name(each).startswith("util.global.store"):
-                scope = each.parent_op()
-                while scope is not None and operation_name(scope) != "util.initializer":
-                    scope = scope.parent_op()
-                if scope is None:
-                    raise NotLowered(each, "stores to a global, which has no host code")
+        """What a global holds when a run begins: what initializers have stored to it."""
         entry = find_entry("util.global.load")
         if entry is None or entry.drive is None:
             raise NotLowered(op, "loads a global, which has no host code")
         routine = entry.drive(op, (), self.frame)
         ((value,),) = run_lockstep([self.frame.device.run(routine)], op)
         return value
+
+    def place_global(self, op: Operation, words: Callable[[], Sequence[Constant]]) -> int | None:
+        """Where among the words of globals one begins, `None` if no function stores to it.
+
+        `words` gives those that it has when a run begins.
+        """
+        definition = self._global(op)
+        if definition not in self.stored_globals:
+            return None
+        found = self._globals.get(definition)
+        if found is None:
+            found = self._globals[definition] = len(self.program.globals)
+            self.program.globals += words()
+        return found
+
+    @cached_property
+    def stored_globals(self) -> frozenset[Operation | None]:
+        """The globals that functions store to."""
+        return frozenset(
+            self._global(op)
+            for op in self.symbols.module.walk()
+            if operation_name(op) == "util.global.store" and not _is_initializing(op)
+        )
+
+    def _global(self, op: Operation) -> Operation | None:
+        return self.symbols.lookup(op, symbol(op, "global"))
 
     # Tables -----------------------------------------------------------------------------------
 
@@ -181,6 +203,14 @@ class ProgramLowering:
         """The number of a Python function."""
         self.program.python.append(PythonCall(name, function))
         return len(self.program.python) - 1
+
+
+def _is_initializing(op: Operation) -> bool:
+    """Whether an operation is in an initializer."""
+    scope = op.parent_op()
+    while scope is not None and operation_name(scope) != "util.initializer":
+        scope = scope.parent_op()
+    return scope is not None
 
 
 def _is_end(name: str) -> bool:

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...interpreter.storage import Resource, settled_layout, stored_bytes
+from ...interpreter.storage import (
+    Resource,
+    check_contents,
+    check_room,
+    settled_layout,
+    stored_bytes,
+)
 from ...interpreter.storage import read_tensor as read_stored
 from ...interpreter.storage import write_tensor as write_stored
+from ...interpreter.tensor import slice_of
 from ...ir.attribute_access import operation_name
-from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import dtype_of, integer_width
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.machine import Machine, view
-from ...runtime.host.program import Numbers
+from ...runtime.host.program import Numbers, Register
 from ...tiling.packed_arrays import packed_extents, settled_tiles
 from ...tiling.packed_layouts import PackedLayout
 from ..kernels.packing import write_relayout
@@ -35,17 +43,25 @@ def bind_tensor(
     tensor: TensorType[Attribute],
     shape: Sequence[IndexOrInt],
 ) -> BoundTensor:
-    """A tensor in bytes; the run ends if it does not fit."""
+    """A tensor in bytes."""
     if settled_layout(op, tensor) is None:
         raise NotLowered(op, f"binds {tensor}, whose layout is not settled")
+    return BoundTensor(contents, tensor, tuple(shape))
+
+
+def _expect(
+    lowering: FunctionLowering,
+    op: Operation,
+    bound: BoundTensor,
+    check_bytes: Callable[[Operation, int, int, TensorType[Attribute]], None],
+) -> None:
+    """Let the run end if a tensor does not fit into its bytes."""
 
     def check(numbers: Numbers) -> None:
-        needed = stored_bytes(op, tensor, numbers[:-1])
-        if needed > numbers[-1]:
-            raise OperationError(op, f"needs {needed} bytes of {numbers[-1]} for {tensor}")
+        needed = stored_bytes(op, bound.type, numbers[:-1])
+        check_bytes(op, needed, numbers[-1], bound.type)
 
-    lowering.check(op, [*shape, contents.size], check)
-    return BoundTensor(contents, tensor, tuple(shape))
+    lowering.check(op, [*bound.shape, bound.contents.size], check)
 
 
 def _layout(op: Operation, bound: BoundTensor) -> PackedLayout | None:
@@ -86,20 +102,19 @@ def in_place(op: Operation, bound: BoundTensor) -> HostTensor | None:
 
 def read_tensor(lowering: FunctionLowering, op: Operation, bound: BoundTensor) -> HostTensor:
     """The tensor in rows, as kernels compute with it: itself, or a copy."""
+    _expect(lowering, op, bound, check_contents)
     spare = has_spare_bits(bound.type)
     found = None if spare else in_place(op, bound)
     if found is not None:
         return found
     result = lowering.allocate(bound.shape, dtype_of(bound.type))
     if spare or not _relay(lowering, op, bound, result, is_pack=False):
-        shape = _known(op, bound.shape)
-        dims = [s for s, known in zip(shape, bound.type.get_shape(), strict=True) if known < 0]
-        needed = stored_bytes(op, bound.type, shape)
 
         def decode(machine: Machine, numbers: Numbers) -> Numbers:
-            source, target = numbers
-            resource = Resource(view(source, needed))
-            array = np.ascontiguousarray(read_stored(op, resource, bound.type, dims))
+            source, target, *sizes = numbers
+            shape = filled(bound.shape, sizes)
+            resource = Resource(view(source, stored_bytes(op, bound.type, shape)))
+            array = np.ascontiguousarray(read_stored(op, resource, bound.type, _open(bound, shape)))
             view(target, array.nbytes)[:] = array.reshape(-1).view(np.uint8)
             return ()
 
@@ -111,6 +126,7 @@ def write_tensor(
     lowering: FunctionLowering, op: Operation, bound: BoundTensor, value: HostTensor
 ) -> None:
     """Replace the tensor."""
+    _expect(lowering, op, bound, check_room)
     builder = lowering.builder
     target = in_place(op, bound)
     if target is not None:
@@ -120,39 +136,103 @@ def write_tensor(
         return
     if _relay(lowering, op, bound, value, is_pack=True):
         return
-    shape = _known(op, bound.shape)
-    needed = stored_bytes(op, bound.type, shape)
 
     def encode(machine: Machine, numbers: Numbers) -> Numbers:
-        target, source = numbers
+        target, source, *sizes = numbers
+        shape = filled(bound.shape, sizes)
         array = view(source, prod(shape) * value.dtype.itemsize).view(value.dtype)
+        needed = stored_bytes(op, bound.type, shape)
         stored = write_stored(op, array.reshape(shape), bound.type, needed, None)
         view(target, needed)[:] = stored.contents
         return ()
 
-    _python(lowering, "encode", encode, bound, value, is_write=True)
+    _python(lowering, "encode", encode, bound, value)
+
+
+def filled(shape: Shape, sizes: Sequence[int]) -> tuple[int, ...]:
+    """A shape with the numbers of its registers."""
+    rest = iter(sizes)
+    return tuple(size if isinstance(size, int) else next(rest) for size in shape)
+
+
+def _open(bound: BoundTensor, shape: Sequence[int]) -> list[int]:
+    return [s for s, known in zip(shape, bound.type.get_shape(), strict=True) if known < 0]
 
 
 def _python(
     lowering: FunctionLowering,
     name: str,
-    function: object,
+    function: Callable[[Machine, Numbers], Numbers],
     bound: BoundTensor,
     tensor: HostTensor,
-    *,
-    is_write: bool = False,
 ) -> None:
-    number = lowering.program.python(name, function)  # pyright: ignore[reportArgumentType]
-    addresses = (bound.contents.address, tensor.address)
-    del is_write
-    lowering.builder.emit("python", number, (), addresses)
+    sizes = [size for size in bound.shape if isinstance(size, Register)]
+    number = lowering.program.python(name, function)
+    words = (bound.contents.address, tensor.address, *sizes)
+    lowering.builder.emit("python", number, (), words)
 
 
-def _known(op: Operation, shape: Shape) -> tuple[int, ...]:
-    known = tuple(size for size in shape if isinstance(size, int))
-    if len(known) < len(shape):
-        raise NotLowered(op, "lays out a tensor of open sizes in a way that has no host code")
-    return known
+# Parts of tensors -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Offsets, sizes and strides of a part of a tensor."""
+
+    offsets: Shape
+    sizes: Shape
+    strides: Shape
+
+    @property
+    def words(self) -> Shape:
+        """All numbers, one list after the other."""
+        return (*self.offsets, *self.sizes, *self.strides)
+
+    def slices(self, op: Operation, whole: Sequence[int], words: Sequence[int]) -> tuple[Any, ...]:
+        """The part of an array. Raises OperationError if it does not lie inside."""
+        numbers, rank = filled(self.words, words), len(whole)
+        lists = (numbers[first : first + rank] for first in (0, rank, 2 * rank))
+        return slice_of(op, whole, *lists)
+
+
+def check_part(lowering: FunctionLowering, op: Operation, bound: BoundTensor, part: Part) -> None:
+    """Let the run end if a part does not lie inside of its tensor."""
+    rank = len(bound.shape)
+
+    def check(numbers: Numbers) -> None:
+        lists = (numbers[first : first + rank] for first in (rank, 2 * rank, 3 * rank))
+        slice_of(op, numbers[:rank], *lists)
+
+    lowering.check(op, [*bound.shape, *part.words], check)
+
+
+def copy_part(
+    lowering: FunctionLowering,
+    op: Operation,
+    whole: HostTensor,
+    part: Part,
+    value: HostTensor,
+    *,
+    is_store: bool,
+) -> None:
+    """Copy a part of a tensor in rows from or to a tensor of its size."""
+
+    def copy(machine: Machine, numbers: Numbers) -> Numbers:
+        address, other, *words = numbers
+        shape = filled(whole.shape, words)
+        slices = part.slices(op, shape, words[sum(isinstance(s, Register) for s in whole.shape) :])
+        array = view(address, prod(shape) * whole.dtype.itemsize).view(whole.dtype).reshape(shape)
+        own = array[slices]
+        data = view(other, own.nbytes).view(whole.dtype).reshape(own.shape)
+        if is_store:
+            own[...] = data
+        else:
+            data[...] = own
+        return ()
+
+    words = [each for each in (*whole.shape, *part.words) if isinstance(each, Register)]
+    number = lowering.program.python("part", copy)
+    lowering.builder.emit("python", number, (), (whole.address, value.address, *words))
 
 
 def _relay(
@@ -169,7 +249,9 @@ def _relay(
         return False
     layout = settled_tiles(layout)
     element = element_of(bound.type.element_type, op)
-    shape = _known(op, bound.shape)
+    shape = tuple(size for size in bound.shape if isinstance(size, int))
+    if len(shape) < len(bound.shape):
+        return False
     rank = len(shape)
     text = lowering.program.text(
         (op, is_pack), lambda: write_relayout(op, layout, rank, element, is_pack=is_pack)
@@ -209,6 +291,7 @@ def destination(
                 )
             )
         ):
+            _expect(lowering, store, bound, check_room)
             return in_place(store, bound)
     return None
 

@@ -12,23 +12,20 @@ import numpy as np
 from xdsl.ir import Operation
 
 from ...interpreter.hal_buffers import BufferView
-from ...interpreter.kernels import asks_for_workgroup, dispatched_kernel, tied_argument
 from ...interpreter.registry import find_entry
 from ...interpreter.storage import Resource, ranked
-from ...ir.attribute_access import attribute, operand_groups, operation_name, required
+from ...ir.attribute_access import attribute, operation_name, required
 from ...ir.diagnostics import OperationError
 from ...ir.tensor_types import element_named
 from ...runtime.abi.elements import integer_element
 from ...runtime.abi.values import (
-    Array,
     integer_width,
-    is_number,
     scalar_dtype,
     shape_text,
     static_shape,
 )
 from ...runtime.host.builder import IndexOrInt
-from ...runtime.host.pool import DISPATCHES, INPUTS, RECEIVED, RESULTS, account
+from ...runtime.host.pool import INPUTS, RECEIVED, RESULTS, account
 from ...runtime.host.program import Numbers, Register
 from ...tiling.packed_arrays import to_bytes
 from ..kernels.packing import write_fill
@@ -38,16 +35,11 @@ from .kernel_steps import run_kernel
 from .resources import bind_tensor, has_spare_bits, in_place, read_tensor, write_tensor
 from .rules import lowers
 from .values import (
-    BoundTensor,
-    HostObject,
     HostResource,
-    HostTensor,
-    HostValue,
     HostView,
     NotLowered,
     element_dtype,
     scalar_of,
-    type_shape,
     word_of,
 )
 
@@ -400,7 +392,7 @@ def _import(lowering: FunctionLowering, op: Operation) -> None:
     given = _view(lowering, op).tensor
     dims = [lowering.number(each) for each in op.operands[1:-1]]
     size, owner = lowering.number(op.operands[-1]), device_number(lowering, op)
-    shape = filled(static_shape(tensor) or (), dims)
+    shape = with_dims(static_shape(tensor) or (), dims)
 
     def check(numbers: Numbers) -> None:
         rank = len(given.shape)
@@ -414,8 +406,14 @@ def _import(lowering: FunctionLowering, op: Operation) -> None:
     lowering.check(op, [*given.shape, *shape], check)
     contents = HostResource(given.address, given.block, size, owner)
     bound = bind_tensor(lowering, op, contents, tensor, shape)
-    if in_place(op, bound) is not None:
-        count(lowering, owner, INPUTS, given.bytes(lowering.builder))
+    there = given.bytes(lowering.builder)
+    is_larger = isinstance(size, int) and isinstance(there, int) and size > there
+    if in_place(op, bound) is not None and not is_larger:
+        lowering.take(op.operands[0])
+        count(lowering, owner, INPUTS, there)
+        if size != there:
+            contents = _grown(lowering, contents, there)
+        write_tensor(lowering, op, bind_tensor(lowering, op, contents, tensor, shape), given)
         lowering.bind(op.results[0], contents)
         return
     contents = allocate(lowering, size, owner)
@@ -423,7 +421,25 @@ def _import(lowering: FunctionLowering, op: Operation) -> None:
     lowering.bind(op.results[0], contents)
 
 
-def filled(static: Sequence[int], dims: Sequence[IndexOrInt]) -> tuple[IndexOrInt, ...]:
+def _grown(lowering: FunctionLowering, contents: HostResource, there: IndexOrInt) -> HostResource:
+    """The same bytes, or a larger copy if there are not as many as the resource should have."""
+    builder = lowering.builder
+    address, block = builder.register(), builder.register()
+    builder.move(address, contents.address)
+    builder.move(block, 0 if contents.block is None else contents.block)
+    end = builder.label()
+    builder.emit("jump_if", builder.hold(builder.compare("sle", contents.size, there)), end)
+    with builder.scope():
+        copied = builder.compute("allocate", builder.hold(contents.size))
+        builder.emit("copy", copied, address, builder.hold(there))
+        builder.emit("release", block)
+        builder.move(address, copied)
+        builder.move(block, copied)
+    builder.place(end)
+    return HostResource(address, block, contents.size, contents.owner)
+
+
+def with_dims(static: Sequence[int], dims: Sequence[IndexOrInt]) -> tuple[IndexOrInt, ...]:
     """A shape whose open sizes are given."""
     rest = iter(dims)
     return tuple(size if size >= 0 else next(rest) for size in static)
@@ -434,7 +450,7 @@ def _export(lowering: FunctionLowering, op: Operation) -> None:
     source = resource_of(lowering, op, 0)
     reach(lowering, op, source, device_number(lowering, op))
     tensor = ranked(op, required(op, "source_encoding"))
-    shape = filled(static_shape(tensor) or (), [lowering.number(e) for e in op.operands[1:-1]])
+    shape = with_dims(static_shape(tensor) or (), [lowering.number(e) for e in op.operands[1:-1]])
     bound = bind_tensor(lowering, op, source, tensor, shape)
     found = read_tensor(lowering, op, bound)
     if found.block is not None and found.block == source.block:
@@ -442,122 +458,6 @@ def _export(lowering: FunctionLowering, op: Operation) -> None:
         lowering.take(op.operands[0])
         count(lowering, source.owner, RESULTS, found.bytes(lowering.builder))
     lowering.bind(op.results[0], HostView(found, tensor.element_type))
-
-
-# Kernels --------------------------------------------------------------------------------------
-
-
-@lowers("stream.async.dispatch")
-def _dispatch(lowering: FunctionLowering, op: Operation) -> None:
-    workload, values, _, starts, ends, _, sizes = operand_groups(op, op.operands)
-    here = device_number(lowering, op)
-    ranges = iter(zip(starts, ends, strict=True))
-    given: list[HostValue] = []
-    for value in values:
-        content = lowering.value(value)
-        if isinstance(content, HostResource):
-            reach(lowering, op, content, here)
-            start, end = (lowering.number(each) for each in next(ranges))
-            content = part_of(lowering, op, content, start, end)
-        given.append(content)
-    results: list[HostResource] = []
-    written: set[int] = set()
-    taken: set[int] = set()
-    for index, size in enumerate(sizes):
-        tied = tied_argument(op, index)
-        if tied is None:
-            results.append(allocate(lowering, lowering.number(size), here))
-            written.add(len(given))
-            given.append(results[-1])
-            continue
-        results.append(take_over(lowering, op, len(workload) + tied))
-        given[tied] = results[-1]
-        taken.add(tied)
-    function, _ = dispatched_kernel(op, lowering.program.frame)
-    entry = function.regions[0].blocks[0]
-    if asks_for_workgroup(function.regions[0]):
-        raise NotLowered(op, "runs a kernel for each workgroup, which has no host code")
-    if len(entry.args) != len(given) or len(function.regions[0].blocks) > 1:
-        raise NotLowered(op, f"gives its kernel {len(given)} values")
-    count(lowering, here, DISPATCHES, 1)
-    outer = lowering.fresh, lowering.tied, lowering.program.current_device
-    lowering.fresh = frozenset(entry.args[position] for position in written)
-    lowering.tied = frozenset(entry.args[position] for position in taken)
-    lowering.program.current_device = here
-    lowering.builder.emit("device", here)
-    borrowed = [_borrowed(each) for each in given]
-    lowering.lower_region(function.regions[0], borrowed, lambda end, contents: None)
-    lowering.fresh, lowering.tied, lowering.program.current_device = outer
-    lowering.builder.emit("device", lowering.program.current_device)
-    for result, content in zip(op.results, results, strict=True):
-        owned = HostResource(content.address, content.block, content.size, here or content.owner)
-        lowering.bind(result, owned)
-
-
-def _borrowed(content: HostValue) -> HostValue:
-    """The same without a reference; numbers as objects would be, so that all are bound alike."""
-    if isinstance(content, HostResource):
-        return HostResource(content.address, None, content.size, content.owner)
-    return content
-
-
-@lowers(
-    "flow.dispatch.tie_shape",
-    "flow.dispatch.workload.ordinal",
-    "iree_tensor_ext.dispatch.workload.ordinal",
-)
-def _same(lowering: FunctionLowering, op: Operation) -> None:
-    lowering.values[op.results[0]] = lowering.value(op.operands[0])
-
-
-@lowers("stream.binding.subspan")
-def _subspan(lowering: FunctionLowering, op: Operation) -> None:
-    binding = resource_of(lowering, op, 0)
-    offset, *dims = (lowering.number(each) for each in op.operands[1:])
-    kind = op.results[0].type
-    tensor = getattr(kind, "encoded_tensor", lambda: None)()
-    if tensor is None:
-        raise NotLowered(op, f"binds {kind}: only tensors can be run")
-    part = part_of(lowering, op, binding, offset, binding.size)
-    shape = filled(tensor.get_shape(), dims)
-    lowering.values[op.results[0]] = bind_tensor(lowering, op, part, tensor, shape)
-
-
-def _bound(lowering: FunctionLowering, op: Operation, position: int) -> BoundTensor:
-    found = lowering.value(op.operands[position])
-    if isinstance(found, BoundTensor):
-        return found
-    raise NotLowered(op, "accesses what is no dispatch tensor")
-
-
-def _is_whole(lowering: FunctionLowering, op: Operation, bound: BoundTensor, first: int) -> bool:
-    """Whether an access is of all elements."""
-    groups = operand_groups(op, op.operands)[first:]
-    lists = [
-        lowering.shapes.mixed(op, f"static_{name}", values)
-        for name, values in zip(("offsets", "sizes", "strides"), groups, strict=True)
-    ]
-    ones = (1,) * len(bound.shape)
-    return lists == [(0,) * len(bound.shape), bound.shape, ones]
-
-
-@lowers("flow.dispatch.tensor.load", "iree_tensor_ext.dispatch.tensor.load")
-def _tensor_load(lowering: FunctionLowering, op: Operation) -> None:
-    bound = _bound(lowering, op, 0)
-    if not _is_whole(lowering, op, bound, 2):
-        raise NotLowered(op, "loads a part of a binding, which has no host code")
-    lowering.bind(op.results[0], read_tensor(lowering, op, bound))
-
-
-STORES = ("flow.dispatch.tensor.store", "iree_tensor_ext.dispatch.tensor.store")
-
-
-@lowers(*STORES)
-def _tensor_store(lowering: FunctionLowering, op: Operation) -> None:
-    bound = _bound(lowering, op, 1)
-    if not _is_whole(lowering, op, bound, 3):
-        raise NotLowered(op, "stores a part of a binding, which has no host code")
-    write_tensor(lowering, op, bound, lowering.tensor(op.operands[0]))
 
 
 # What is known before the run -----------------------------------------------------------------
@@ -575,21 +475,3 @@ def _type_number(lowering: FunctionLowering, op: Operation) -> None:
 @lowers("stream.resource.size")
 def _size(lowering: FunctionLowering, op: Operation) -> None:
     lowering.bind(op.results[0], resource_of(lowering, op, 0).size)
-
-
-@lowers("util.global.load")
-def _global(lowering: FunctionLowering, op: Operation) -> None:
-    """The value that initializers have given a global that nothing else stores to."""
-    value = lowering.program.global_value(op)
-    result = op.results[0]
-    if isinstance(value, Resource):
-        lowering.bind(result, resident(lowering, op, value))
-    elif is_number(value):
-        array: Array = np.asarray(value)
-        if type_shape(result.type, op) is None:
-            lowering.bind(result, word_of(array))
-            return
-        address = lowering.builder.constant(lowering.program.keep(array))
-        lowering.bind(result, HostTensor(address, None, array.shape, array.dtype))
-    else:
-        lowering.bind(result, HostObject(value))

@@ -130,6 +130,33 @@ class Builder:
         finally:
             self._scope = outer
 
+    def merge(self, block: Register, target: Register) -> bool:
+        """Leave out the allocation of a block and use another in its place, if all of its uses are
+        kernels in the scope of the allocation, and the other is not used from there on."""
+        instructions = self.function.instructions
+        places = [at for at, each in enumerate(instructions) if block in _registers(each)]
+        first = places[0] if places else 0
+        if not places or not all(
+            each.scope == self._scope
+            and each.kind.name == ("allocate" if at == first else "run")
+            and target not in _registers(each)
+            for at, each in enumerate(instructions[first:], first)
+            if at in places or target in _registers(each)
+        ):
+            return False
+        for at in places[1:]:
+            instructions[at].operands = tuple(
+                tuple(target if each == block else each for each in operand)
+                if isinstance(operand, tuple)
+                else operand
+                for operand in instructions[at].operands
+            )
+        del instructions[first]
+        for label in self.function.labels:
+            if label.position > first:
+                label.position -= 1
+        return True
+
     def jump(self, label: Label) -> None:
         """Go on at a label."""
         self.emit("jump", label)
@@ -235,6 +262,16 @@ class Builder:
 
     def _index(self, name: str, left: IndexOrInt, right: IndexOrInt) -> Register:
         return self.compute(name, self.hold(left), self.hold(right))
+
+
+def _registers(instruction: Instruction) -> set[AnyRegister]:
+    found: set[AnyRegister] = set()
+    for operand in instruction.operands:
+        if isinstance(operand, tuple):
+            found |= set(operand)
+        elif isinstance(operand, Register):
+            found.add(operand)
+    return found
 
 
 _COMPARISONS: dict[str, Callable[[int, int], bool]] = {

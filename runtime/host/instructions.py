@@ -197,6 +197,11 @@ _CONTROL = (
         "Add to a word of the pool.",
     ),
     (
+        "globals",
+        "result:write",
+        "The address of the words of the program's globals.",
+    ),
+    (
         "fail",
         "number:number values:reads",
         "End the run with an error.",

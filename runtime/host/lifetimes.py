@@ -1,7 +1,8 @@
 """Shorter lives of blocks: each is allocated at its first use and released after its last one.
 
 Instructions of one scope are carried out together, each once and in their order, so within a scope
-an `allocate` may move down to the first use of its block, and a `release` up to the last one.
+an `allocate` may move down to the first use of its block, and a `release` up to the last one. A
+block that is first used in an inner scope, such as a loop, is allocated before that begins.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ def shorten_lifetimes(function: HostFunction) -> None:
     moved: set[int] = set()
     for block, places in uses.items():
         first, last = places[0], places[-1]
-        if len(places) > 1 and _may_sink(instructions, devices, first, places[1]):
-            before.setdefault(places[1], []).append(first)
+        to = _sunk(instructions, devices, first, places[1]) if len(places) > 1 else first
+        if to > first:
+            before.setdefault(to, []).append(first)
             moved.add(first)
         if (
             len(places) > 2
@@ -87,14 +89,16 @@ def _devices(instructions: Sequence[Instruction]) -> list[int]:
     return found
 
 
-def _may_sink(
-    instructions: Sequence[Instruction], devices: Sequence[int], start: int, to: int
-) -> bool:
-    return (
-        instructions[start].kind.name == "allocate"
-        and instructions[start].scope == instructions[to].scope
-        and devices[start] == devices[to]
-    )
+def _sunk(instructions: Sequence[Instruction], devices: Sequence[int], start: int, use: int) -> int:
+    """The instruction before which a block may be allocated that is used first at another."""
+    scope = instructions[start].scope
+    if instructions[start].kind.name != "allocate":
+        return start
+    while instructions[use].scope != scope:
+        use -= 1
+    while devices[use] != devices[start]:
+        use -= 1
+    return use
 
 
 def _rearrange(

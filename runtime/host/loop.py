@@ -48,7 +48,7 @@ SOURCE = source_of(__file__)
 CODE, FRAME, STACK_END, CALLS, DEPTH, MOST_CALLS = 0, 1, 2, 3, 4, 5
 CANCEL, DEADLINE, POOL, FUNCTIONS, KERNELS, CHECKS = 6, 7, 8, 9, 10, 11
 PROCESS, STATUS, TILE, GUARDED, RUNS, MEETINGS, ROW = 12, 13, 14, 15, 16, 17, 18
-TEAM = 19
+TEAM, GLOBALS = 19, 20
 STATE_WORDS = 32
 """`CODE` is the next instruction, `CALLS` where return addresses lie, `CANCEL` the address of a
 word that is not 0 when all is to end, `TILE` how far a kernel has got, `RUNS` how many kernels
@@ -102,7 +102,9 @@ STORE_8, STORE_16, STORE_32, STORE_64 = (
     CONTROL[f"store_{bits}"].opcode for bits in (8, 16, 32, 64)
 )
 RUN, CHECK_SIZES = CONTROL["run"].opcode, CONTROL["check"].opcode
-EXCHANGE, DEVICE, COUNT = (CONTROL[name].opcode for name in ("exchange", "device", "count"))
+EXCHANGE, DEVICE, COUNT, GLOBAL_WORDS = (
+    CONTROL[name].opcode for name in ("exchange", "device", "count", "globals")
+)
 
 
 @njit
@@ -403,6 +405,9 @@ def run(state: int) -> int:
             word = load_word(state + 8 * POOL) + 8 * load_word(code + 8)
             store_word(word, load_word(word) + operand(code, frame, 2))
             code += 24
+        elif opcode == GLOBAL_WORDS:
+            store_word(frame + load_word(code + 8), load_word(state + 8 * GLOBALS))
+            code += 16
         elif opcode == ADDRESS:
             store_word(frame + load_word(code + 8), frame + load_word(code + 16))
             code += 24

@@ -217,6 +217,8 @@ class Machine:
         self._state[loop.KERNELS] = linked.kernels.ctypes.data
         self._state[loop.CHECKS] = self._checks.ctypes.data
         self._state[loop.PROCESS] = process
+        self._globals: Words = linked.globals.copy()
+        self._state[loop.GLOBALS] = self._globals.ctypes.data
         self._team = team
         self._team_words: Words = np.zeros(team_words(team.workers if team else 1), np.int64)
         self._helpers: Callable[[], None] | None = None
@@ -242,6 +244,7 @@ class Machine:
         state[loop.FRAME] = self._stack.ctypes.data
         state[loop.DEPTH] = state[loop.TILE] = state[loop.RUNS] = 0
         self.pool.begin()
+        self._globals[:] = linked.globals
         try:
             while reason := self._native(self._address):
                 self._handle(reason)
@@ -250,6 +253,8 @@ class Machine:
             raise
         finally:
             self._dismiss_helpers()
+        for position in linked.program.global_blocks:
+            self.pool.release(int(self._globals[position]))
         return self._stack[: frame.result_count].tolist()
 
     def _call_helpers(self) -> None:

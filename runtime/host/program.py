@@ -104,6 +104,7 @@ class HostProgram:
     - `failures`: from the values of registers to the exception to raise;
     - `checks`: raise an exception if the values of registers do not fit together;
     - `arrays`: constants, which must not change;
+    - `globals`: the words of globals when a run begins, and where among them blocks are;
     - `devices`: how many devices blocks may be of, nobody counted in.
     """
 
@@ -115,6 +116,8 @@ class HostProgram:
     checks: list[Callable[[Numbers], None]] = field(default_factory=list[Callable[[Numbers], None]])
     python: list[PythonCall] = field(default_factory=list[PythonCall])
     arrays: list[npt.NDArray[Any]] = field(default_factory=list[npt.NDArray[Any]])
+    globals: list[Constant] = field(default_factory=list[Constant])
+    global_blocks: list[int] = field(default_factory=list[int])
     devices: int = 1
 
 
@@ -135,6 +138,7 @@ class LinkedProgram:
             self.frames.append(frame)
             entries.append(len(code))
             self._assemble(function, frame, code)
+        self.globals: Words = np.array([self._address(each) for each in program.globals], np.int64)
         self.code: Words = np.array(code or [0], np.int64)
         self.functions: Words = np.zeros((max(1, len(entries)), FUNCTION_WORDS), np.int64)
         for row, entry, frame in zip(self.functions, entries, self.frames, strict=False):

@@ -41,13 +41,10 @@ def check(module: ModuleOp, original: ModuleOp, name: str, inputs: list[np.ndarr
 
 
 BEFORE = "iree-stream-encode-device-tensors"
-OPEN_SIZES = ("seed_demo_2024_spelling", BEFORE)
-"""Tensors of open sizes are laid out on the way in and out, which has no host code yet."""
-
 CASES = [(case, last) for case in streams.SOME for last in (None, BEFORE)]
 
 
-@pytest.mark.parametrize(("case", "last"), [each for each in CASES if each != OPEN_SIZES])
+@pytest.mark.parametrize(("case", "last"), CASES)
 def test_case(case: str, last: str | None) -> None:
     context, module = streams.parse(streams.CASES / f"{case}.mlir")
     original = module.clone()
@@ -78,3 +75,72 @@ def test_the_transformer_block_needs_what_lives_at_a_time() -> None:
     (result,) = entry.call(machine, inputs)
     assert np.abs(result - stored["out0"]).max() <= 1e-5 * np.abs(stored["out0"]).max()
     assert sum(each.nbytes for each in inputs) + machine.pool.peak_bytes == 379_136
+
+
+GLOBAL = """
+util.global private mutable @state = dense<1> : tensor<2xi32>
+util.global private mutable @count : index
+func.func private @step(%x: tensor<2xi32>) {
+  %one = arith.constant 1 : index
+  %old = util.global.load @state : tensor<2xi32>
+  %new = arith.addi %old, %x : tensor<2xi32>
+  util.global.store %new, @state : tensor<2xi32>
+  %n = util.global.load @count : index
+  %m = arith.addi %n, %one : index
+  util.global.store %m, @count : index
+  func.return
+}
+func.func @f(%x: tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>, index) {
+  %before = util.global.load @state : tensor<2xi32>
+  func.call @step(%x) : (tensor<2xi32>) -> ()
+  func.call @step(%x) : (tensor<2xi32>) -> ()
+  %after = util.global.load @state : tensor<2xi32>
+  %n = util.global.load @count : index
+  func.return %before, %after, %n : tensor<2xi32>, tensor<2xi32>, index
+}"""
+
+
+def test_globals_begin_anew_with_each_run() -> None:
+    module = api.compile(GLOBAL, stages=False).module
+    for inputs in ([np.array([3, 4], np.int32)], [np.array([5, 6], np.int32)]):
+        check(module, module, "f", inputs)
+
+
+WORKGROUPS = """
+stream.executable private @ex {
+  stream.executable.export public @entry workgroups(%n: index) -> (index, index, index) {
+    %c1 = arith.constant 1 : index
+    stream.return %n, %c1, %c1 : index, index, index
+  }
+  builtin.module {
+    func.func @entry(%in: !stream.binding, %out: !stream.binding) {
+      %c0 = arith.constant 0 : index
+      %id = stream.dispatch.workgroup.id[0] : index
+      %a = stream.binding.subspan %in[%c0]
+        : !stream.binding -> !flow.dispatch.tensor<readonly:tensor<4x3xf32>>
+      %b = stream.binding.subspan %out[%c0]
+        : !stream.binding -> !flow.dispatch.tensor<writeonly:tensor<3x4xf32>>
+      %row = flow.dispatch.tensor.load %a, offsets = [%id, 0], sizes = [1, 3], strides = [1, 1]
+        : !flow.dispatch.tensor<readonly:tensor<4x3xf32>> -> tensor<3xf32>
+      %twice = arith.addf %row, %row : tensor<3xf32>
+      flow.dispatch.tensor.store %twice, %b, offsets = [0, %id], sizes = [3, 1], strides = [1, 1]
+        : tensor<3xf32> -> !flow.dispatch.tensor<writeonly:tensor<3x4xf32>>
+      func.return
+    }
+  }
+}
+util.func public @f(%x: !hal.buffer_view) -> !hal.buffer_view {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c48 = arith.constant 48 : index
+  %r = stream.tensor.import %x : !hal.buffer_view -> tensor<4x3xf32> in !stream.resource<*>{%c48}
+  %s = stream.async.dispatch @ex::@entry[%c4](%r[%c0 to %c48 for %c48])
+    : (!stream.resource<*>{%c48}) -> !stream.resource<*>{%c48}
+  %y = stream.tensor.export %s : tensor<3x4xf32> in !stream.resource<*>{%c48} -> !hal.buffer_view
+  util.return %y : !hal.buffer_view
+}"""
+
+
+def test_kernels_run_once_for_each_workgroup() -> None:
+    module = api.compile(WORKGROUPS, stages=False).module
+    check(module, module, "f", [np.arange(12, dtype=np.float32).reshape(4, 3)])
