@@ -16,6 +16,8 @@ from ...runtime.workers import Team
 from ...sharding.grid import Grid
 from .lowering import Array, HostEntry
 
+REQUIRED = "native code is required"
+
 
 class HostCode:
     """The host code of a module's functions."""
@@ -25,6 +27,7 @@ class HostCode:
         self._symbols = symbols
         self._devices = devices
         self._entries: dict[tuple[Operation, Grid | None], list[HostEntry] | None] = {}
+        self._errors: dict[tuple[Operation, Grid | None], OperationError] = {}
         self._machines: dict[tuple[HostEntry, Communicator | None], Machine] = {}
 
     def entry(
@@ -37,6 +40,18 @@ class HostCode:
         found = self._entries[key]
         return None if found is None else found[process % len(found)]
 
+    def require(self, target: Operation, grid: Grid | None) -> None:
+        """Raise OperationError for what a function leaves to the interpreter."""
+        self.entry(target, grid)
+        error = self._errors.get((target, grid))
+        if error is not None:
+            raise OperationError(error.operation, f"{error.message} ({REQUIRED})", error.notes)
+        for entry in self._entries[target, grid] or ():
+            for operation in entry.interpreted:
+                raise OperationError(
+                    operation, f"has no kernel and runs in the interpreter ({REQUIRED})"
+                )
+
     def _lowered(self, target: Operation, grid: Grid | None) -> list[HostEntry] | None:
         """One entry for all processes, or for each of a grid that names their devices."""
         count = 1
@@ -47,7 +62,8 @@ class HostCode:
                 HostEntry(self._symbols, target, grid, process, self._devices)
                 for process in range(count)
             ]
-        except OperationError:
+        except OperationError as error:
+            self._errors[target, grid] = error
             return None
 
     def machine(

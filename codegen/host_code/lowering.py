@@ -16,6 +16,7 @@ from ...interpreter.entry_points import argument_types, result_types
 from ...interpreter.machine import Program
 from ...interpreter.run import functions, grid_of, public_functions
 from ...ir.attribute_access import symbol_name
+from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import shape_fits
 from ...runtime.commands import DeviceMemory, Statistics
 from ...runtime.host.machine import Machine, view
@@ -98,6 +99,11 @@ class HostEntry:
             for array, dtype, static in zip(inputs, self._given, self._shapes, strict=True)
         )
 
+    @property
+    def interpreted(self) -> Sequence[Operation]:
+        """Operations that the interpreter carries out at each run."""
+        return self.lowering.interpreted
+
     def statistics(self, machine: Machine, results: Sequence[Array]) -> Statistics:
         """What the last call, with these results, has run and held."""
         pool = machine.pool
@@ -163,6 +169,18 @@ def _lower(program: ProgramLowering, target: Operation, function: HostFunction) 
     lowering = FunctionLowering(program, function)
     lowering.destination = resources.destination
     lowering.lower_function(target, arguments, results)
+
+
+def unlowered(module: ModuleOp) -> Iterator[tuple[Operation, OperationError]]:
+    """The public functions that have no host code, and why."""
+    symbols, public = Program(module), set(public_functions(module))
+    for target in functions(module):
+        if symbol_name(target) not in public:
+            continue
+        try:
+            HostEntry(symbols, target, grid_of(module, target))
+        except OperationError as error:
+            yield target, error
 
 
 def host_code_text(module: ModuleOp) -> str:

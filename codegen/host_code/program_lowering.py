@@ -64,6 +64,8 @@ class ProgramLowering:
         self.constants: Counter[int] = Counter()
         """The bytes of constants by device."""
         self._resources: dict[int, tuple[Resource, ArrayAddress]] = {}
+        self.interpreted: list[Operation] = []
+        """Operations that the interpreter carries out at each run."""
         self.symbols = symbols
         self.grid = grid
         self.program = HostProgram()

@@ -52,6 +52,7 @@ def _python(lowering: FunctionLowering, op: Operation) -> None:
     if not any(holds_numbers(result.type) for result in op.results):
         _known_objects(lowering, op, values, contents)
         return
+    lowering.program.interpreted.append(op)
     number = lowering.program.python(name, _interpreted(lowering, op, values, contents))
     registers = [
         lowering.builder.register()

@@ -121,14 +121,16 @@ def compile_program(
     workers: int = 1,
     devices: Sequence[str] | None = None,
     guard: bool | None = None,
+    require_native: bool = False,
 ) -> CompiledProgram:
     """Prepare a verified module. `workers` threads share the dispatches of each device.
 
     `devices` are the kinds of the devices at hand (`local-task`), for programs that name devices;
     by default there is whatever the program names. `guard` runs it slowly and catches commands
     that write outside of their buffers (`runtime/guards.py`); by default if MESH_OPT_GUARD is set.
+    With `require_native` it is an error if the interpreter has to carry out an operation.
     """
-    return CompiledProgram(module, workers, devices, guard)
+    return CompiledProgram(module, workers, devices, guard, require_native)
 
 
 class CompiledProgram:
@@ -146,7 +148,9 @@ class CompiledProgram:
         workers: int = 1,
         devices: Sequence[str] | None = None,
         guard: bool | None = None,
+        require_native: bool = False,
     ) -> None:
+        self._requires_native = require_native
         self._devices = devices
         self._program = RecordedProgram(module)
         self._host_code = HostCode(self._program, devices)
@@ -329,6 +333,8 @@ class CompiledProgram:
         self, target: Operation, grid: Grid | None, process: int = 0
     ) -> HostEntry | None:
         """A function as host code, if all of it is lowered, and nothing asks for a recording."""
+        if self._requires_native:
+            self._host_code.require(target, grid)
         if self._guards:
             return None
         return self._host_code.entry(target, grid, process)
