@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from xdsl.ir import Operation, Region, SSAValue
@@ -333,17 +333,39 @@ def _assert(lowering: FunctionLowering, op: Operation) -> None:
 
 @lowers("func.call", "util.call")
 def _call(lowering: FunctionLowering, op: Operation) -> None:
-    builder = lowering.builder
     name = symbol(op, "callee")
     callee = callee_of(lowering.program, op, name)
-    entry = callee.regions[0].blocks[0]
-    if len(entry.args) != len(op.operands):
+    if len(callee.regions[0].blocks[0].args) != len(op.operands):
         raise NotLowered(op, f"passes {len(op.operands)} arguments to @{name}")
-    words = taken_words(lowering, op, op.operands)
+    number = lowering.program.function(callee, name)
+    _emit_call(lowering, op, op.operands, lambda: lowering.builder.emit("call", number, 0))
+
+
+@lowers("func.constant")
+def _function(lowering: FunctionLowering, op: Operation) -> None:
+    """A function is its number; that of one without a body is no value."""
+    name = symbol(op, "value")
+    callee = callee_of(lowering.program, op, name)
+    lowering.bind(op.results[0], lowering.program.function(callee, name))
+
+
+@lowers("func.call_indirect")
+def _call_indirect(lowering: FunctionLowering, op: Operation) -> None:
+    builder = lowering.builder
+    function = builder.hold(lowering.number(op.operands[0]))
+    arguments = op.operands[1:]
+    _emit_call(lowering, op, arguments, lambda: builder.emit("call_register", function, 0))
+
+
+def _emit_call(
+    lowering: FunctionLowering, op: Operation, arguments: Values, call: Callable[[], None]
+) -> None:
+    builder = lowering.builder
+    words = taken_words(lowering, op, arguments)
     count = sum(register_count(result.type, op) for result in op.results)
     for position, word in enumerate(words):
         builder.move(Outgoing(count + position), word)
-    builder.emit("call", lowering.program.function(callee, name), 0)
+    call()
     results = registers_for(lowering, op, op.results)
     for position, register in enumerate(results):
         builder.move(register, Outgoing(position))

@@ -54,9 +54,10 @@ def _result(lowering: FunctionLowering, step: Step, value: SSAValue) -> Memory:
     if lowering.fresh or lowering.tied:
         stored = lowering.destination(lowering, value, shape, step)
         if stored is not None:
-            for operand, old in _alike(lowering, step, shape, dtype):
-                if old.is_whole and lowering.move_into(operand, stored.address):
-                    break
+            if step.kernel is not None and not _reads(lowering, step.kernel, stored):
+                for operand, old in _alike(lowering, step, shape, dtype):
+                    if old.is_whole and lowering.move_into(operand, stored.address):
+                        break
             return stored
     for _, old in _alike(lowering, step, shape, dtype):
         if old.block is not None:
@@ -64,6 +65,12 @@ def _result(lowering: FunctionLowering, step: Step, value: SSAValue) -> Memory:
             block = builder.compute("reuse", old.block, old.address, size)
             return HostTensor(block, block, shape, dtype)
     return lowering.new_tensor(op, shape, value)
+
+
+def _reads(lowering: FunctionLowering, kernel: KernelText, stored: HostTensor) -> bool:
+    """Whether a kernel reads what is where its result is to be stored."""
+    found = (lowering.values.get(each) for each in kernel.reads if isinstance(each, SSAValue))
+    return any(isinstance(each, HostTensor) and each.address == stored.address for each in found)
 
 
 def _alike(
@@ -147,7 +154,7 @@ def dispatch(
         "run",
         lowering.program.kernel(kernel, op),
         0,
-        builder.hold(_tiles(lowering, kernel, constants)),
+        builder.hold(_needed_tiles(lowering, kernel, bound, constants)),
         builder.hold(_work(lowering, kernel, bound)),
         tuple(bindings),
         builder.hold_all(constants),
@@ -172,6 +179,33 @@ def run_kernel(
         tuple(bindings),
         builder.hold_all(constants),
     )
+
+
+def _needed_tiles(
+    lowering: FunctionLowering,
+    kernel: KernelText,
+    bound: Mapping[Bound, Memory],
+    constants: Sequence[IndexOrInt],
+) -> IndexOrInt:
+    """How many tiles a kernel has; none if all that it writes is empty.
+
+    The other sizes of an empty tensor may be of any length.
+    """
+    builder = lowering.builder
+    written: list[IndexOrInt] = []
+    for each in kernel.writes:
+        found = bound.get(each)
+        written.append(builder.size(found.shape) if isinstance(found, HostTensor) else 1)
+    tiles = _tiles(lowering, kernel, constants)
+    if not any(written):
+        return 0
+    if any(isinstance(size, int) and size > 0 for size in written):
+        return tiles
+    total: IndexOrInt = 0
+    for size in written:
+        total = builder.add(total, size)
+    some = builder.hold(builder.compare("ne", total, 0))
+    return builder.compute("select_i64", some, builder.hold(tiles), builder.constant(0))
 
 
 def _tiles(

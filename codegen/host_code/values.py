@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import FunctionType, TensorType
 from xdsl.ir import Attribute, Operation
 
 from ...ir.diagnostics import OperationError
@@ -135,6 +135,8 @@ def register_count(value_type: Attribute, op: Operation) -> int:
     """How many registers a value of a type takes when it is passed."""
     if is_resource(value_type):
         return RESOURCE_WORDS
+    if isinstance(value_type, FunctionType):
+        return 1
     shape = type_shape(value_type, op)
     element_dtype(value_type, op)
     return 1 if shape is None else 2 + sum(size < 0 for size in shape)
@@ -157,6 +159,8 @@ def unflatten(words: Sequence[Register], value_type: Attribute, op: Operation) -
     """The value that lies in registers."""
     if is_resource(value_type):
         return HostResource(*words)
+    if isinstance(value_type, FunctionType):
+        return words[0]
     shape = type_shape(value_type, op)
     if shape is None:
         return words[0]

@@ -47,6 +47,11 @@ _CONTROL = (
         "Call a function, whose arguments lie where its frame begins.",
     ),
     (
+        "call_register",
+        "function:read frame:frame",
+        "Call the function whose number a register holds.",
+    ),
+    (
         "jump",
         "to:target",
         "Go on elsewhere. Jumps back look whether the run is to end.",

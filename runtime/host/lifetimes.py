@@ -94,9 +94,7 @@ def _sunk(instructions: Sequence[Instruction], devices: Sequence[int], start: in
     scope = instructions[start].scope
     if instructions[start].kind.name != "allocate":
         return start
-    while instructions[use].scope != scope:
-        use -= 1
-    while devices[use] != devices[start]:
+    while instructions[use].scope != scope or devices[use] != devices[start]:
         use -= 1
     return use
 

@@ -86,8 +86,9 @@ CHUNKS = 64
 
 njit: Any = numba.njit(error_model="numpy", boundscheck=False)
 
-RETURN, CALL, JUMP, JUMP_IF, JUMP_UNLESS, LOOP = (
-    CONTROL[name].opcode for name in ("return", "call", "jump", "jump_if", "jump_unless", "loop")
+RETURN, CALL, CALL_REGISTER = (CONTROL[name].opcode for name in ("return", "call", "call_register"))
+JUMP, JUMP_IF, JUMP_UNLESS, LOOP = (
+    CONTROL[name].opcode for name in ("jump", "jump_if", "jump_unless", "loop")
 )
 MOVE, ADDRESS, PROCESS_NUMBER, POSITION, SIZE = (
     CONTROL[name].opcode for name in ("move", "address", "process", "position", "size")
@@ -258,9 +259,18 @@ def meet(state: int, code: int, frame: int) -> int:
 
 
 @njit
+def callee(state: int, code: int, frame: int) -> int:
+    """The row of the function that a `call` is of."""
+    number = load_word(code + 8)
+    if load_word(code) == CALL_REGISTER:
+        number = load_word(frame + number)
+    return load_word(state + 8 * FUNCTIONS) + 8 * FUNCTION_WORDS * number
+
+
+@njit
 def enter(state: int, code: int, frame: int) -> int:
     """Carry out a `call`, as far as to the frame: 0, or why the loop has to return."""
-    function = load_word(state + 8 * FUNCTIONS) + 8 * FUNCTION_WORDS * load_word(code + 8)
+    function = callee(state, code, frame)
     inner = frame + load_word(code + 16)
     if inner + load_word(function + 8) > load_word(state + 8 * STACK_END):
         return STACK
@@ -362,11 +372,10 @@ def run(state: int) -> int:
             else:
                 store_word(frame + load_word(code + 8), block)
                 code += 24 if opcode == ALLOCATE else 40
-        elif opcode == CALL:
+        elif opcode in (CALL, CALL_REGISTER):
             reason = enter(state, code, frame)
             if reason == 0:
-                function = load_word(state + 8 * FUNCTIONS)
-                function += 8 * FUNCTION_WORDS * load_word(code + 8)
+                function = callee(state, code, frame)
                 frame += load_word(code + 16)
                 code = load_word(function)
         elif opcode == RETURN:

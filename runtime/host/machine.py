@@ -302,7 +302,7 @@ class Machine:
             case loop.PYTHON:
                 self._python(at, instruction.kind.name)
             case loop.STACK:
-                callee = self.linked.functions[self._word(at, 1)]
+                callee = self.linked.functions[self._callee(at)]
                 used = int(state[loop.FRAME]) - self._stack.ctypes.data
                 self._make_room(used + self._word(at, 2) + int(callee[1]), instruction.source)
             case loop.FAILED:
@@ -310,7 +310,7 @@ class Machine:
             case loop.CANCELLED:
                 raise DeviceFailed
             case loop.TOO_DEEP:
-                name = self.linked.program.functions[self._word(at, 1)].name
+                name = self.linked.program.functions[self._callee(at)].name
                 raise MachineError(
                     instruction.source,
                     f"is a call {state[loop.MOST_CALLS]} deep: does @{name} recurse without end?",
@@ -321,6 +321,12 @@ class Machine:
                 raise MemoryError("a tensor of more bytes than can be counted")
             case _:
                 raise ValueError(f"the loop returned {reason}")
+
+    def _callee(self, at: int) -> int:
+        """The number of the function that a call is of."""
+        number = self._word(at, 1)
+        is_direct = self.linked.instruction(at).kind.name == "call"
+        return number if is_direct else self._register(number).value
 
     def _failure(self, at: int, instruction: Instruction) -> Exception:
         """Why a kernel, or a command of a collective, has failed."""

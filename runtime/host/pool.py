@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from ...codegen.cache import compile_native, source_of
+from ...codegen.cache import Native, compile_native, source_of
 from ...codegen.scalar_ops.numba_intrinsics import primitive
 from ..intrinsics import SOURCE as INTRINSICS
 from ..intrinsics import allocate_aligned, copy_bytes, load_word, store_word
@@ -198,9 +198,10 @@ def pool_call(function: int, pool: int, argument: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class NativePool:
-    """The native functions of pools for Python."""
+    """The native functions of pools for Python; `code` keeps them in memory."""
 
     call: Any
+    code: Native
 
     def allocate(self, pool: int, size: int) -> int:
         """A block, or 0."""
@@ -221,4 +222,4 @@ def native_pool() -> NativePool:
 
     native = compile_native(SOURCE + INTRINSICS, make, [types.int64] * 3, types.int64)
     words = [ctypes.c_int64] * 4
-    return NativePool(ctypes.CFUNCTYPE(*words)(native.address))
+    return NativePool(ctypes.CFUNCTYPE(*words)(native.address), native)

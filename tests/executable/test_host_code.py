@@ -57,6 +57,30 @@ func.func @main(%n: i64) -> i64 {
 }""",
         [np.int64(12)],
     ),
+    "functions_as_values": (
+        """
+func.func private @twice(%x: tensor<3xi32>) -> tensor<3xi32> {
+  %y = arith.addi %x, %x : tensor<3xi32>
+  return %y : tensor<3xi32>
+}
+func.func private @square(%x: tensor<3xi32>) -> tensor<3xi32> {
+  %y = arith.muli %x, %x : tensor<3xi32>
+  return %y : tensor<3xi32>
+}
+func.func @main(%x: tensor<3xi32>, %c: i1) -> (tensor<3xi32>, tensor<3xi32>) {
+  %f = func.constant @twice : (tensor<3xi32>) -> tensor<3xi32>
+  %g = func.constant @square : (tensor<3xi32>) -> tensor<3xi32>
+  %h = scf.if %c -> ((tensor<3xi32>) -> tensor<3xi32>) {
+    scf.yield %f : (tensor<3xi32>) -> tensor<3xi32>
+  } else {
+    scf.yield %g : (tensor<3xi32>) -> tensor<3xi32>
+  }
+  %y = func.call_indirect %h(%x) : (tensor<3xi32>) -> tensor<3xi32>
+  %z = func.call_indirect %g(%y) : (tensor<3xi32>) -> tensor<3xi32>
+  return %y, %z : tensor<3xi32>, tensor<3xi32>
+}""",
+        [np.arange(3, dtype=np.int32), np.bool_(True)],
+    ),
     "decode": (
         """
 func.func @main(%cache: tensor<6x4xf32>, %row: tensor<1x4xf32>, %at: index)

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mesh_opt.codegen import cache
 from mesh_opt.runtime.commands import DeviceFailed
 from mesh_opt.runtime.host.builder import Builder
 from mesh_opt.runtime.host.instructions import BY_OPCODE, CONTROL, KINDS, SCALARS
 from mesh_opt.runtime.host.machine import MOST_CALLS, STACK_WORDS, Machine, MachineError, Pool, view
-from mesh_opt.runtime.host.pool import TAKEN
+from mesh_opt.runtime.host.pool import TAKEN, native_pool
 from mesh_opt.runtime.host.printer import print_program
 from mesh_opt.runtime.host.program import (
     ArrayAddress,
@@ -337,3 +338,29 @@ def test_a_run_that_fails_keeps_no_memory() -> None:
         with pytest.raises(IndexError):
             machine.call(0, [])
         assert machine.pool.used_bytes == 0
+
+
+def test_the_code_of_pools_stays_in_memory() -> None:
+    """Of functions that nothing uses the code is unloaded when many others have been compiled."""
+    Pool().allocate(64)
+    cache._recent.clear()
+    gc.collect()
+    assert native_pool().code in set(cache._loaded.values())
+
+
+def test_a_block_of_a_loop_is_allocated_before_it() -> None:
+    """Not in it, even if another device is set there."""
+    function = HostFunction("f")
+    builder = Builder(function)
+    builder.emit("device", 1)
+    block = builder.compute("allocate", builder.constant(64))
+    builder.emit("device", 0)
+    builder.move(builder.register(), 5)
+    with builder.scope():
+        builder.emit("device", 1)
+        builder.emit("copy", block, builder.constant(0), builder.constant(0))
+        builder.emit("device", 0)
+    builder.emit("release", block)
+    builder.finish()
+    names = [each.kind.name for each in function.instructions]
+    assert names.index("allocate") < names.index("move") < names.index("copy")
