@@ -1,17 +1,15 @@
 """Programs with loops, branches, calls and run-time offsets: host code does what the interpreter
 does, errors included.
-
-Random programs: 10, or as many as MESH_OPT_RANDOM_HOST_PROGRAMS says.
 """
 
 from __future__ import annotations
 
 import gc
-import os
 import random
 
 import numpy as np
 import pytest
+from breadth import cases
 from mesh_opt import api
 from mesh_opt.codegen.host_code.lowering import HostEntry
 from mesh_opt.codegen.recording.compile import compile_program
@@ -20,8 +18,6 @@ from mesh_opt.interpreter.run import find_function, run
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.runtime.host.machine import Machine, MachineError
 from mesh_opt.runtime.host.pool import TAKEN
-
-COUNT = int(os.environ.get("MESH_OPT_RANDOM_HOST_PROGRAMS", "10"))
 
 PROGRAMS: dict[str, tuple[str, list]] = {
     "swapped": (
@@ -528,7 +524,7 @@ T, P = "tensor<6xf64>", "tensor<3xf64>"
 NUMBERS = ("zero", "one", "two", "three", "four")
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("seed", cases(10, 2000))
 def test_random_program(seed: int) -> None:
     text = Generator(seed).program()
     values = np.random.default_rng(seed).integers(0, 9, (2, 6)).astype(np.float64)
