@@ -40,6 +40,10 @@ class HostCode:
         found = self._entries[key]
         return None if found is None else found[process % len(found)]
 
+    def close(self) -> None:
+        """Forget the machines, with what they keep between calls."""
+        self._machines.clear()
+
     def require(self, target: Operation, grid: Grid | None) -> None:
         """Raise OperationError for what a function leaves to the interpreter."""
         self.entry(target, grid)

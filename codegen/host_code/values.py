@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import FunctionType, TensorType
+from xdsl.dialects.builtin import FunctionType, MemRefType, TensorType, UnrankedMemRefType
 from xdsl.ir import Attribute, Operation
 
 from ...ir.diagnostics import OperationError
@@ -115,7 +115,7 @@ def type_shape(value_type: Attribute, op: Operation) -> tuple[int, ...] | None:
     """The shape of a tensor type, negative where it is open; `None` for a scalar."""
     if isinstance(value_type, TensorType):
         return tuple(cast("TensorType[Attribute]", value_type).get_shape())
-    if static_shape(value_type) != ():
+    if static_shape(value_type) != () or isinstance(value_type, MemRefType | UnrankedMemRefType):
         raise NotLowered(op, f"has a value of type {value_type}, which has no host code")
     return None
 

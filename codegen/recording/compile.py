@@ -281,6 +281,7 @@ class CompiledProgram:
     def close(self) -> None:
         """End the devices' threads and drop what is kept between calls."""
         _release(self._groups, self._teams, self._recordings)
+        self._host_code.close()
 
     @property
     def statistics(self) -> list[Statistics]:
