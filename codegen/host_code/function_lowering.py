@@ -28,7 +28,7 @@ from .elements import load_element
 from .liveness import BlockLiveness, region_liveness
 from .program_lowering import ProgramLowering
 from .rules import BRANCHES, RULES, ExitRule
-from .shape_queries import ShapeQuery, list_length, reads_number
+from .shape_queries import LISTS, ShapeQuery, list_length, reads_number
 from .shapes import HostShapes
 from .values import (
     Counted,
@@ -215,6 +215,8 @@ class FunctionLowering:
         for position, operand in enumerate(op.operands):
             if constant_attribute(operand) is not None:
                 continue
+            if op.name in LISTS and position == 1:
+                raise NotLowered(op, "takes a list of sizes that is not known")
             length = list_length(op, position)
             if length is not None:
                 query.add_list(operand, self._elements(operand, length))

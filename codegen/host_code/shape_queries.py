@@ -96,6 +96,10 @@ def reads_number(value: SSAValue) -> bool:
     return isinstance(value.type, IndexType)
 
 
+LISTS = frozenset(f"tosa.{name}" for name in ("pad", "reshape", "slice", "tile", "transpose"))
+"""Operations whose operands behind the first are lists of sizes."""
+
+
 def list_length(operation: Operation, position: int) -> int | None:
     """How many sizes an operand lists at run time, `None` for an operand that does not."""
     if operation.name != "tensor.reshape" or position != 1:
