@@ -9,6 +9,7 @@ from typing import cast
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ComplexType,
+    FixedBitwidthType,
     IntegerType,
     TensorType,
 )
@@ -58,6 +59,13 @@ def element_named(type_: Attribute) -> ElementType:
 def element_of(tensor: TensorType[Attribute]) -> ElementType:
     """The element type of a tensor. Raises `ValueError` if it has no known size."""
     return element_named(tensor.element_type)
+
+
+def element_bytes(value: SSAValue) -> float:
+    """Bytes per element of a tensor; of a type without a width, those of an index."""
+    tensor = ranked(value)
+    element = None if tensor is None else tensor.element_type
+    return element.bitwidth / 8 if isinstance(element, FixedBitwidthType) else 8.0
 
 
 StaticShape = tuple[int, ...]

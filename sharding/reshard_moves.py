@@ -24,11 +24,8 @@ from .reshard_steps import (
     exchange_fraction,
     gather_fraction,
 )
-from .sharding import Axes, ReductionKind
+from .sharding import Axes, ReductionKind, Split
 
-Borders = tuple[int, ...] | None
-Split = tuple[Axes, Borders]
-"""How one dimension is split: its axes and, where it has them, its explicit borders."""
 Pending = tuple[tuple[ReductionKind, int], ...]
 """Pending reductions as (kind, axis), sorted."""
 Placement = tuple[tuple[Split, ...], Pending]

@@ -10,8 +10,8 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.attribute_access import block_of
-from ....sharding.factor_placement import placement
 from ....sharding.local_shape import borders
+from ....sharding.op_sharding import placement
 from ..rules.captured_reads import Along, reads_along_loops
 from .emitter import Size
 from .gather_partition import Lookup, where_split

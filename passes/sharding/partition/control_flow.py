@@ -8,8 +8,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....ir.diagnostics import OperationError
 from ....ir.tensor_types import ranked
-from ....sharding.factor_placement import without_new_partials
-from ....sharding.sharding import Sharding
+from ....sharding.sharding import Sharding, without_new_partials
 from ..annotations.access import GET_SHARDING, SHARD, SHARDING
 from ..rules.shared_outputs import SharedOutput, seen_through, shared_outputs
 from ..simplify.collectives import PURE_COLLECTIVES, RECV, SEND

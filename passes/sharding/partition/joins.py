@@ -23,7 +23,7 @@ from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .reductions import finish_result
 from .registry import partition
-from .shifted import Shift, shifted, shifts, windows_by_dimension
+from .shifted import Shift, shifts, windows_by_dimension
 from .slice_exchange import Interval, Section, cut_out, fetch_sections
 from .slices import slice_lists, slice_with
 
@@ -41,13 +41,13 @@ def tosa_concat(partitioner: Partitioner, operation: Operation) -> None:
 
 
 def _join(partitioner: Partitioner, operation: Operation, joined: int | None) -> None:
-    spread = choose(partitioner, operation, shifted)
+    spread = choose(partitioner, operation)
     if spread is None or not spread.is_split or joined is None:
         run_whole(partitioner, operation)
         return
     found = next((shift for shift in shifts(spread) if shift.dimension == joined), None)
     if found is None:
-        spread_by_rule(partitioner, operation, shifted, partial(_join_whole, dimension=joined))
+        spread_by_rule(partitioner, operation, partial(_join_whole, dimension=joined))
         return
     local = _joined_parts(partitioner, spread, found)
     finish_result(partitioner, spread, 0, local)
@@ -88,7 +88,7 @@ def _joined_parts(partitioner: Partitioner, spread: OpSharding, split: Shift) ->
 @partition("tensor.insert_slice")
 def insert_slice(partitioner: Partitioner, operation: Operation) -> None:
     """Of a dimension that is written in part, each process writes what lies in its own shard."""
-    spread = choose(partitioner, operation, shifted)
+    spread = choose(partitioner, operation)
     if spread is None or not spread.is_split:
         run_whole(partitioner, operation)
         return

@@ -14,16 +14,16 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import FixedBitwidthType, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects.shard.dialect import AllReduceOp
 from ....ir.diagnostics import Note, OperationError
-from ....ir.tensor_types import ranked, tensor_shape
-from ....sharding.factor_placement import UNKNOWN_SIZE, without_new_partials
+from ....ir.tensor_types import element_bytes, ranked, tensor_shape
+from ....sharding.cost import known_extents
 from ....sharding.grid import Grid
 from ....sharding.local_shape import explicit_borders, halo
-from ....sharding.sharding import Sharding
+from ....sharding.sharding import Sharding, without_new_partials
 from ..annotations.access import GET_SHARDING, SHARD, SHARDING
 from .emit_reshard import emit_reshard, shard_interval
 from .emitter import INDEX, Emitter, Size
@@ -352,10 +352,7 @@ def dimensions(value: SSAValue) -> range:
 
 def total_bytes(value: SSAValue) -> float:
     """The size of a whole tensor of the source program, with a stand-in for dynamic dimensions."""
-    value_type = ranked(value)
-    element = None if value_type is None else value_type.element_type
-    size = element.size if isinstance(element, FixedBitwidthType) else 8
-    return size * prod(UNKNOWN_SIZE if extent is None else extent for extent in shape(value))
+    return element_bytes(value) * prod(known_extents(shape(value)))
 
 
 def constant_index(value: SSAValue) -> int | None:

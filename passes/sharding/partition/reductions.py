@@ -7,7 +7,6 @@ which drops NaNs) is gathered and combined locally.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -29,10 +28,9 @@ from ....dialects.shard.dialect import AllGatherOp
 from ....dialects.tensor.reshapes import ExpandShapeOp
 from ....ir.diagnostics import OperationError
 from ....ir.tensor_types import ranked, shape_of
-from ....sharding.factor_placement import pending_reductions, without_new_partials
-from ....sharding.factors import FactorKind, FactorRule
 from ....sharding.grid import Grid
-from ....sharding.sharding import Axes, ReductionKind, Sharding
+from ....sharding.op_sharding import pending_reductions
+from ....sharding.sharding import Axes, Sharding, without_new_partials
 from ..rules.combiners import Combiner
 from .emitter import Emitter
 from .local_types import tensor_type_of, with_shape
@@ -40,21 +38,7 @@ from .op_sharding import OpSharding
 from .partitioner import Partitioner
 from .rematerializable import splat_of
 
-_UNSIGNED = {"arith.maxui": ReductionKind.MAX, "arith.minui": ReductionKind.MIN}
-
-_ON_BITS = {
-    "arith.addi": ReductionKind.BITWISE_XOR,
-    "arith.muli": ReductionKind.BITWISE_AND,
-    "arith.andi": ReductionKind.BITWISE_AND,
-    "arith.ori": ReductionKind.BITWISE_OR,
-    "arith.xori": ReductionKind.BITWISE_XOR,
-    "arith.maxui": ReductionKind.BITWISE_OR,
-    "arith.minui": ReductionKind.BITWISE_AND,
-    # A set bit is -1 where bits have a sign.
-    "arith.maxsi": ReductionKind.BITWISE_AND,
-    "arith.minsi": ReductionKind.BITWISE_OR,
-}
-"""Reductions of `i1`, whose arithmetic is modulo two."""
+_UNSIGNED = frozenset({"arith.maxui", "arith.minui"})
 
 _COUNTED = frozenset({"arith.addf", "arith.addi", "arith.mulf", "arith.muli", "arith.xori"})
 """Combiners that give another result when an initial value takes part twice."""
@@ -72,26 +56,6 @@ def is_bit(element_type: Attribute) -> bool:
     return bits(element_type) == 1
 
 
-def with_kinds(
-    operation: Operation, rule: FactorRule, combiners: Sequence[Combiner | None]
-) -> FactorRule:
-    """The rule with the collectives that are used for each result's element type."""
-    kinds: list[ReductionKind | None] = []
-    for result, combiner in zip(operation.results, combiners, strict=True):
-        tensor_type = ranked(result)
-        if combiner is None or tensor_type is None:
-            kinds.append(None)
-        elif is_bit(tensor_type.element_type):
-            kinds.append(_ON_BITS.get(combiner.operation, combiner.kind))
-        else:
-            kinds.append(_UNSIGNED.get(combiner.operation, combiner.kind))
-    factors = tuple(
-        replace(factor, reductions=tuple(kinds)) if factor.kind is FactorKind.REDUCTION else factor
-        for factor in rule.factors
-    )
-    return replace(rule, factors=factors)
-
-
 def finish_result(
     partitioner: Partitioner, spread: OpSharding, index: int, value: SSAValue
 ) -> None:
@@ -99,28 +63,24 @@ def finish_result(
     operation = spread.operation
     result = operation.results[index]
     made = spread.result_shardings[index]
-    partials, group = pending_reductions(spread.grid, spread.rule, spread.assignment, index)
+    factor_axes = [axes for axes, _ in spread.assignment]
+    partials, gathered = pending_reductions(spread.rule, factor_axes, index)
     if spread.carried:
         made = replace(made, partials=spread.carried)
-    if not partials and not group:
+    if not partials and not gathered:
         partitioner.place(result, value, made)
         return
     combiner = spread.combiners[index]
-    if combiner is None:
+    if gathered and combiner is None:
         raise OperationError(
             operation, f"is split along a reduction, but partial results #{index} do not combine"
         )
-    if group:
-        axes = tuple(
-            axis
-            for factor, (split, _) in zip(spread.rule.factors, spread.assignment, strict=True)
-            if factor.kind is FactorKind.REDUCTION
-            for axis in split
-        )
-        value = _combine_gathered(partitioner.emitter, value, made, axes, combiner)
+    if gathered and combiner is not None:
+        value = _combine_gathered(partitioner.emitter, value, made, gathered, combiner)
         partitioner.place(result, value, made)
         return
-    flipped = combiner.operation in _UNSIGNED and not is_bit(_element(value))
+    unsigned = combiner is not None and combiner.operation in _UNSIGNED
+    flipped = unsigned and not is_bit(_element(value))
     if flipped:
         value = flip_sign(partitioner.emitter, value)
     pending = Sharding(made.grid, made.dimension_axes, partials, offsets=made.offsets)

@@ -20,8 +20,6 @@ from ....ir.tensor_types import ranked, tensor_shape
 from ..rules.tensor import reassociation
 from .by_rule import (
     by_rule,
-    can_split,
-    can_split_evenly,
     copy_local,
     copy_with,
     run_whole,
@@ -94,7 +92,7 @@ def dimension(partitioner: Partitioner, operation: Operation) -> None:
 @partition("tensor.expand_shape")
 def expand_shape(partitioner: Partitioner, operation: Operation) -> None:
     """Output sizes are those of the shard."""
-    spread_by_rule(partitioner, operation, can_split, _expand)
+    spread_by_rule(partitioner, operation, _expand)
 
 
 def _expand(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> Operation:
@@ -132,7 +130,7 @@ def reshape(partitioner: Partitioner, operation: Operation) -> None:
     if whole is None or not whole.has_static_shape():
         run_whole(partitioner, operation)
         return
-    spread_by_rule(partitioner, operation, can_split_evenly, _reshape)
+    spread_by_rule(partitioner, operation, _reshape)
 
 
 def _reshape(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> Operation:
@@ -147,12 +145,7 @@ def _reshape(partitioner: Partitioner, spread: OpSharding, operands: list[SSAVal
 @partition("tosa.reshape")
 def tosa_reshape(partitioner: Partitioner, operation: Operation) -> None:
     """The shape operand becomes the shape of the shard."""
-    spread_by_rule(
-        partitioner,
-        operation,
-        can_split_evenly,
-        _with_shape_operand,
-    )
+    spread_by_rule(partitioner, operation, _with_shape_operand)
 
 
 def _with_shape_operand(

@@ -16,28 +16,24 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.shard.dialect import BroadcastOp
 from ....ir.index_lists import mixed_list, split_list
-from ....sharding.factors import Factor, FactorKind
+from ....sharding.factors import FactorKind
 from ....sharding.local_shape import borders
 from ....sharding.sharding import Axes
 from ..rules.builder import integers
-from .by_rule import ShardSplit, can_split, copy_local, copy_with, spread_by_rule
+from .by_rule import copy_local, copy_with, spread_by_rule
 from .emit_reshard import shard_interval
 from .emitter import Size
 from .local_types import local_type, tensor_type_of
 from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .registry import partition
-from .shifted import paddings_of, shifted, shifts, with_sections
+from .shifted import paddings_of, shifts, with_sections
 
 
 @partition("tensor.extract_slice")
 def extract_slice(partitioner: Partitioner, operation: Operation) -> None:
     """Dimensions that are taken whole are taken whole of the shard."""
-    with_sections(partitioner, operation, _extract_local, _slices)
-
-
-def _slices(factor: Factor, cut: ShardSplit) -> bool:
-    return shifted(factor, cut) or (factor.kind is FactorKind.SELECTION and cut.filled)
+    with_sections(partitioner, operation, _extract_local)
 
 
 def _extract_local(
@@ -170,7 +166,7 @@ def _pad_local(partitioner: Partitioner, spread: OpSharding, operands: list[SSAV
 @partition("tensor.generate")
 def generate(partitioner: Partitioner, operation: Operation) -> None:
     """The body computes an element from its place in the whole tensor."""
-    spread_by_rule(partitioner, operation, can_split, _generate_local)
+    spread_by_rule(partitioner, operation, _generate_local)
 
 
 def _generate_local(

@@ -11,10 +11,9 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects.linalg.structured_view import structured_view
 from ....ir.attribute_access import block_of
 from ....ir.tensor_types import ranked
-from ....sharding.factors import Factor, FactorKind
 from ....sharding.sharding import Partial, ReductionKind
 from ..rules.combiners import Combiner
-from .by_rule import ShardSplit, choose, copy_local, record_sizes, run_whole
+from .by_rule import choose, copy_local, record_sizes, run_whole
 from .captured_slices import captured_parts, followed_part, local_reads
 from .emitter import Size
 from .gather_partition import Lookup, find_lookup, mask_reads, pays
@@ -27,18 +26,13 @@ from .variadic_reductions import combines_jointly, finish_jointly
 from .windows import fetch_windows, local_maps, loop_start, windows_of
 
 
-def _any_loop(factor: Factor, cut: ShardSplit) -> bool:
-    # What a process reads backward begins where its part ends: in its map that is one number.
-    return factor.kind is not FactorKind.NEED_REPLICATION and (cut.even or not cut.backward)
-
-
 @partition(ANY_STRUCTURED)
 def structured(partitioner: Partitioner, operation: Operation) -> None:
     """Each process runs its part of the loops."""
     view = structured_view(operation)
     lookup = find_lookup(partitioner, operation)
     grid = None if lookup is None else lookup.sharding.grid
-    spread = None if view is None else choose(partitioner, operation, _any_loop, grid)
+    spread = None if view is None else choose(partitioner, operation, grid)
     if spread is not None and lookup is not None:
         lookup = lookup.along(spread)
     if spread is None or not _sums_rows(spread, lookup):

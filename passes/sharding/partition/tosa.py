@@ -11,18 +11,18 @@ from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, i64
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.tensor_types import ranked, shape_of
-from ....sharding.factors import Factor, FactorKind
+from ....sharding.factors import FactorKind
 from ..rules.builder import integers
 from ..rules.tosa import constant_shape
 from ..rules.tosa_windows import Sliding, sliding
-from .by_rule import ShardSplit, copy_local, copy_with
+from .by_rule import copy_local, copy_with
 from .emitter import Emitter, Size
 from .local_types import local_type, tensor_type_of, with_shape
 from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .reductions import bits, is_splat_of, scalar_constant, splat_like
 from .registry import partition
-from .shifted import Shift, paddings_of, shifted, shifts, with_sections
+from .shifted import Shift, paddings_of, shifts, with_sections
 from .slice_exchange import Interval, Padding, cut_out, padded
 
 
@@ -83,15 +83,10 @@ def _pad_local(partitioner: Partitioner, spread: OpSharding, operands: list[SSAV
     return emitter.cast(value, local_type(whole, spread.result_shardings[0]))
 
 
-def _evenly(factor: Factor, cut: ShardSplit) -> bool:
-    """tosa reverses parts of one size: where they are not alike, all of the dimension."""
-    return shifted(factor, cut) and (cut.even or not cut.backward)
-
-
 @partition("tosa.reverse")
 def reverse(partitioner: Partitioner, operation: Operation) -> None:
     """A part of the result is what lies as far from the other end, reversed."""
-    with_sections(partitioner, operation, _reverse_local, _evenly)
+    with_sections(partitioner, operation, _reverse_local)
 
 
 def _reverse_local(

@@ -9,7 +9,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ....dialects.linalg.bodies import YieldOp
 from ....dialects.linalg.region_ops import ReduceOp
 from ....dialects.linalg.structured_view import structured_view
-from ....sharding.factors import FactorKind
+from ....sharding.op_sharding import pending_reductions
 from ..rules.combiners import JOINT
 from ..rules.variadic_reductions import JointCombiner, joint_combiner
 from .op_sharding import OpSharding
@@ -32,12 +32,7 @@ def finish_jointly(
     view = structured_view(spread.operation)
     combiner = None if view is None else joint_combiner(view)
     assert combiner is not None
-    axes = tuple(
-        axis
-        for factor, (split, _) in zip(spread.rule.factors, spread.assignment, strict=True)
-        if factor.kind is FactorKind.REDUCTION
-        for axis in split
-    )
+    _, axes = pending_reductions(spread.rule, [axes for axes, _ in spread.assignment], 0)
     emitter = partitioner.emitter
     gathered = [gather_partials(emitter, value, spread.grid, axes) for value in made.results]
     reduced = ReduceOp(gathered, outputs, [0], Region(_body(combiner)))

@@ -8,7 +8,7 @@ operation too, and its neutral element starts every accumulation but one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, nan
 
 from xdsl.dialects.builtin import (
@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
+    i1,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -32,9 +33,9 @@ class Combiner:
     """What combines two partial results.
 
     - `operation`: the name of the scalar operation `operation(a, b)`;
-    - `kind`: the collective reduction that does the same, or `GENERIC` where none does exactly
-      (unsigned minimum and maximum; `maxnumf` and `minnumf`, which drop NaNs): then gather the
-      partial results and combine them with `operation`;
+    - `kind`: the collective reduction that does the same (for unsigned minimum and maximum, with
+      the sign bit flipped), or `GENERIC` where none does (`maxnumf` and `minnumf`, which drop
+      NaNs): then gather the partial results and combine them with `operation`;
     - `neutral(element_type)`: the value that changes nothing, as a Python number.
     """
 
@@ -72,14 +73,28 @@ _ROWS: tuple[tuple[str, ReductionKind, Neutral], ...] = (
     ("minimumf", ReductionKind.MIN, _always(inf)),
     ("maxsi", ReductionKind.MAX, _lowest),
     ("minsi", ReductionKind.MIN, _highest),
-    ("maxui", ReductionKind.GENERIC, _always(0)),
-    ("minui", ReductionKind.GENERIC, _all_ones_unsigned),
+    ("maxui", ReductionKind.MAX, _always(0)),
+    ("minui", ReductionKind.MIN, _all_ones_unsigned),
     ("maxnumf", ReductionKind.GENERIC, _always(nan)),
     ("minnumf", ReductionKind.GENERIC, _always(nan)),
     ("andi", ReductionKind.BITWISE_AND, _always(-1)),
     ("ori", ReductionKind.BITWISE_OR, _always(0)),
     ("xori", ReductionKind.BITWISE_XOR, _always(0)),
 )
+_ON_BITS = {
+    "arith.addi": ReductionKind.BITWISE_XOR,
+    "arith.muli": ReductionKind.BITWISE_AND,
+    "arith.andi": ReductionKind.BITWISE_AND,
+    "arith.ori": ReductionKind.BITWISE_OR,
+    "arith.xori": ReductionKind.BITWISE_XOR,
+    "arith.maxui": ReductionKind.BITWISE_OR,
+    "arith.minui": ReductionKind.BITWISE_AND,
+    # A set bit is -1 where bits have a sign.
+    "arith.maxsi": ReductionKind.BITWISE_AND,
+    "arith.minsi": ReductionKind.BITWISE_OR,
+}
+"""Reductions of `i1`, whose arithmetic is modulo two."""
+
 JOINT = Combiner("", ReductionKind.GENERIC, _always(0))
 """Stands for what combines this result together with others: see `joint_combiners.py`."""
 
@@ -266,6 +281,15 @@ def combiner_of(operation: Operation, result: int) -> Combiner | None:
     `None` where the operation does not reduce, or where its body is no combination by one
     associative operation (`c * x + x`): then it cannot be split along a reduction.
     """
+    found = _combiner_of(operation, result)
+    if found is None:
+        return None
+    if element_type(operation.results[result].type) == i1:
+        return replace(found, kind=_ON_BITS.get(found.operation, found.kind))
+    return found
+
+
+def _combiner_of(operation: Operation, result: int) -> Combiner | None:
     by_type = _NAMED.get(operation.name)
     if by_type is not None:
         name = by_type(element_type(operation.results[result].type))
