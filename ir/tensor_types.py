@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -16,6 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ..sharding.cost import known_extents
 from ..tiling.element_types import ElementType, element_type
 from .diagnostics import OperationError
 
@@ -61,11 +63,16 @@ def element_of(tensor: TensorType[Attribute]) -> ElementType:
     return element_named(tensor.element_type)
 
 
-def element_bytes(value: SSAValue) -> float:
-    """Bytes per element of a tensor; of a type without a width, those of an index."""
+def element_bytes(value: SSAValue) -> int:
+    """Bytes per element of a tensor in memory; of a type without a width, those of an index."""
     tensor = ranked(value)
     element = None if tensor is None else tensor.element_type
-    return element.bitwidth / 8 if isinstance(element, FixedBitwidthType) else 8.0
+    return element.size if isinstance(element, FixedBitwidthType) else 8
+
+
+def tensor_bytes(value: SSAValue) -> int:
+    """The size of a whole tensor, with a stand-in for dynamic dimensions."""
+    return element_bytes(value) * prod(known_extents(tensor_shape(value) or ()))
 
 
 StaticShape = tuple[int, ...]

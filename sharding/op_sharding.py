@@ -16,22 +16,19 @@ from functools import lru_cache
 from itertools import pairwise
 from math import prod
 
+from .collectives import ALL_GATHER, ALL_REDUCE, BROADCAST, REDUCE_SCATTER
 from .cost import (
     BYTES_PER_POINT,
-    all_gather_bytes,
-    all_reduce_bytes,
-    broadcast_bytes,
     known_extents,
     local_size,
-    reduce_scatter_bytes,
     reshard_bytes,
 )
 from .factors import FactorKind, FactorRule, Shards, TensorFactors
 from .grid import Grid
 from .local_shape import divides
-from .projection import DimensionAxes, back, project
+from .projection import back, project
 from .sections import window_bytes
-from .sharding import Axes, Borders, Partial, ReductionKind, Sharding, Split
+from .sharding import Axes, Borders, DimensionAxes, Partial, ReductionKind, Sharding, Split
 
 PLAN_LIMIT = 4096
 """Assignments that are compared at one operation; beyond, some proposals are left out."""
@@ -383,7 +380,7 @@ def _sharding(
         for row, split in zip(rule.factors, assignment, strict=True):
             if row.kind is FactorKind.SELECTION:
                 parts = prod(extents[axis] for axis in split)
-                sent += broadcast_bytes(local_size(size, axes, extents), parts)
+                sent += local_size(size, axes, extents) * BROADCAST.sent(parts)
     borders = tuple(splits.borders(factor, axes) for factor, axes in enumerate(assignment))
     return FactorSharding(assignment, needed, made, reduced, borders, sent, before, fetched)
 
@@ -455,12 +452,12 @@ def finishing_bytes(
             n = extents[axis]
             if factor.reductions[index] in (ReductionKind.GENERIC, None):
                 # No collective combines so: all partial results are gathered.
-                sent += all_gather_bytes(held * n, n)
+                sent += held * ALL_GATHER.sent(n)
             elif axis in scattered:
-                sent += reduce_scatter_bytes(held, n)
+                sent += held * REDUCE_SCATTER.sent(n)
                 held /= n
             else:
-                sent += all_reduce_bytes(held, n)
+                sent += held * ALL_REDUCE.sent(n)
     return sent
 
 

@@ -16,6 +16,9 @@ from .grid import Grid
 Axes = tuple[int, ...]
 """Grid axes along which one dimension is split, slowest first."""
 
+DimensionAxes = tuple[Axes, ...]
+"""The axes of every dimension."""
+
 Borders = tuple[int, ...] | None
 """Explicit borders of the shards of a dimension, from 0 to its size; `None` for default ones."""
 

@@ -14,6 +14,7 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.shard.dialect import ProcessMultiIndexOp
 from ...ir.diagnostics import OperationError
+from ...sharding.collectives import ALL_SLICE
 from ..imports.import_annotations import import_mesh
 from .annotations.access import grid_of
 from .partition.index_arithmetic import Index, IndexArithmetic, listed_axes
@@ -37,7 +38,7 @@ class ShardLowerAllSlicePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         import_mesh(op)
         for operation in list(op.walk()):
-            if operation.name == "shard.all_slice":
+            if operation.name == ALL_SLICE.operation:
                 lower_all_slice(operation)
 
 

@@ -14,6 +14,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from ...dialects.shard.dialect import AllReduceOp, GridShapeOp, ProcessMultiIndexOp
 from ...ir.locations import builder_before
+from ...sharding.collectives import COLLECTIVES, CollectiveRow
 from ...sharding.sharding import ReductionKind
 from ..sharding.simplify.collectives import axes_of, dimension_of, grid_name
 from .dimension_sizes import RULES, DimensionSizes, Rule, Size
@@ -21,43 +22,21 @@ from .dimension_sizes import RULES, DimensionSizes, Rule, Size
 INDEX = IndexType()
 
 
-def _same(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """Everybody gets as much as they bring."""
-    return sizes.size(value.op.operands[0], index)
-
-
-def _joined(axis_name: str) -> Rule:
-    """All pieces of the group together along one dimension."""
+def _rule(row: CollectiveRow) -> Rule:
+    """A dimension is as long as before, one piece of it, or the pieces of all."""
 
     def rule(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-        if index != dimension_of(value.op, axis_name):
-            return sizes.size(value.op.operands[0], index)
-        return _SizeArithmetic(sizes, value).total(index)
-
-    return rule
-
-
-def _divided(axis_name: str) -> Rule:
-    """One piece of as many as the group has processes."""
-
-    def rule(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-        if index != dimension_of(value.op, axis_name):
-            return sizes.size(value.op.operands[0], index)
-        return _SizeArithmetic(sizes, value).share(index)
-
-    return rule
-
-
-def _exchanged(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """Everybody's piece along one dimension, joined along the other."""
-    split = dimension_of(value.op, "split_axis")
-    joined = dimension_of(value.op, "concat_axis")
-    if index not in (split, joined):
+        divided = bool(row.divides) and dimension_of(value.op, row.divides) == index
+        joined = bool(row.joins) and dimension_of(value.op, row.joins) == index
+        if divided and joined:
+            return _stated(value, index)
+        if divided:
+            return _SizeArithmetic(sizes, value).share(index)
+        if joined:
+            return _SizeArithmetic(sizes, value).total(index)
         return sizes.size(value.op.operands[0], index)
-    if split == joined:
-        return _stated(value, index)
-    arithmetic = _SizeArithmetic(sizes, value)
-    return arithmetic.share(index) if index == split else arithmetic.total(index)
+
+    return rule
 
 
 def _stated(value: SSAValue, index: int) -> int | None:
@@ -134,20 +113,4 @@ class _SizeArithmetic:
         return self._builder.insert(operation).results[0]
 
 
-RULES.update(
-    {
-        "shard.all_gather": _joined("gather_axis"),
-        "shard.all_reduce": _same,
-        "shard.all_slice": _divided("slice_axis"),
-        "shard.all_to_all": _exchanged,
-        "shard.broadcast": _same,
-        "shard.gather": _joined("gather_axis"),
-        "shard.recv": _same,
-        "shard.reduce": _same,
-        "shard.reduce_scatter": _divided("scatter_axis"),
-        "shard.scatter": _divided("scatter_axis"),
-        "shard.send": _same,
-        "shard.shift": _same,
-        "shard.update_halo": _same,
-    }
-)
+RULES.update({name: _rule(row) for name, row in COLLECTIVES.items()})

@@ -8,10 +8,10 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....ir.diagnostics import OperationError
 from ....ir.tensor_types import ranked
+from ....sharding.collectives import COLLECTIVES, PURE_COLLECTIVES
 from ....sharding.sharding import Sharding, without_new_partials
 from ..annotations.access import GET_SHARDING, SHARD, SHARDING
 from ..rules.shared_outputs import SharedOutput, seen_through, shared_outputs
-from ..simplify.collectives import PURE_COLLECTIVES, RECV, SEND
 from .by_rule import copy_with, run_whole
 from .emitter import Size
 from .local_types import local_type
@@ -46,7 +46,7 @@ def shard(partitioner: Partitioner, operation: Operation) -> None:
     partitioner.move(result, target)
 
 
-@partition(*PURE_COLLECTIVES, SEND, RECV, "shard.process_linear_index", "shard.process_multi_index")
+@partition(*COLLECTIVES, "shard.process_linear_index", "shard.process_multi_index")
 def of_one_device(partitioner: Partitioner, operation: Operation) -> None:
     """What speaks of one device has no meaning in the program of all of them."""
     raise OperationError(

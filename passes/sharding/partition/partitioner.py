@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from math import prod
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
@@ -19,8 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects.shard.dialect import AllReduceOp
 from ....ir.diagnostics import Note, OperationError
-from ....ir.tensor_types import element_bytes, ranked, tensor_shape
-from ....sharding.cost import known_extents
+from ....ir.tensor_types import ranked, tensor_shape
 from ....sharding.grid import Grid
 from ....sharding.local_shape import explicit_borders, halo
 from ....sharding.sharding import Sharding, without_new_partials
@@ -348,11 +346,6 @@ def shape(value: SSAValue) -> tuple[int | None, ...]:
 def dimensions(value: SSAValue) -> range:
     """The numbers of the dimensions of a tensor of the source program."""
     return range(len(shape(value)))
-
-
-def total_bytes(value: SSAValue) -> float:
-    """The size of a whole tensor of the source program, with a stand-in for dynamic dimensions."""
-    return element_bytes(value) * prod(known_extents(shape(value)))
 
 
 def constant_index(value: SSAValue) -> int | None:

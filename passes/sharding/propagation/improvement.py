@@ -14,14 +14,13 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from ....ir.tensor_types import element_bytes, tensor_shape
+from ....ir.tensor_types import tensor_bytes
 from ....sharding.cost import BYTES_PER_POINT, known_extents, local_size, reshard_bytes
 from ....sharding.factors import FactorRule
 from ....sharding.grid import Grid
 from ....sharding.op_sharding import Preference, extends, finishing_bytes
-from ....sharding.projection import DimensionAxes
 from ....sharding.propagation import Origin, RuleClass, classify
-from ....sharding.sharding import Sharding
+from ....sharding.sharding import DimensionAxes, Sharding
 from .graph import ShardingGraph
 from .placement import PlacedUse, Placement, Placer, PlannedOperation
 
@@ -175,13 +174,9 @@ def _resharding(value: SSAValue, held: Sharding, uses: Sequence[PlacedUse]) -> f
         use.sharding.dimension_axes if use.sharding.grid == held.grid else whole for use in uses
     }
     return sum(
-        reshard_bytes(held.dimension_axes, wanted, _size(value), extents)
+        reshard_bytes(held.dimension_axes, wanted, tensor_bytes(value), extents)
         for wanted in sorted(all_wanted)
     )
-
-
-def _size(value: SSAValue) -> float:
-    return element_bytes(value) * prod(known_extents(tensor_shape(value) or ()))
 
 
 def _work(planned: PlannedOperation) -> float:
@@ -212,7 +207,7 @@ def _finishing(planned: PlannedOperation, placement: Placement) -> float:
         scattered = set[int]()
         if split_by_all:
             scattered = set(chosen.reduced).intersection(*split_by_all)
-        held = local_size(_size(value), chosen.results[index], extents)
+        held = local_size(tensor_bytes(value), chosen.results[index], extents)
         sent += finishing_bytes(
             _rule(planned), chosen.factor_axes, index, held, frozenset(scattered), extents
         )

@@ -24,8 +24,8 @@ from ....sharding.op_sharding import (
     choose_op_sharding,
     placement,
 )
-from ....sharding.projection import DimensionAxes, back, project
-from ....sharding.sharding import Sharding
+from ....sharding.projection import back, project
+from ....sharding.sharding import DimensionAxes, Sharding
 from ..rules.shared_outputs import INSERTION, seen_through
 from .graph import Entry, EntryKind, ShardingGraph, is_tensor
 

@@ -8,32 +8,6 @@ from xdsl.ir import Operation
 from ....dialects.shard.attributes import ReductionKindAttr
 from ....sharding.sharding import Axes, ReductionKind
 
-ALL_REDUCE = "shard.all_reduce"
-REDUCE_SCATTER = "shard.reduce_scatter"
-ALL_GATHER = "shard.all_gather"
-ALL_SLICE = "shard.all_slice"
-ALL_TO_ALL = "shard.all_to_all"
-SEND = "shard.send"
-RECV = "shard.recv"
-UPDATE_HALO = "shard.update_halo"
-
-PURE_COLLECTIVES = frozenset(
-    {
-        ALL_REDUCE,
-        REDUCE_SCATTER,
-        ALL_GATHER,
-        ALL_SLICE,
-        ALL_TO_ALL,
-        UPDATE_HALO,
-        "shard.broadcast",
-        "shard.gather",
-        "shard.reduce",
-        "shard.scatter",
-        "shard.shift",
-    }
-)
-"""Collectives whose result depends on their operands only, on all devices alike."""
-
 PURE_QUERIES = frozenset(
     {
         "shard.grid_shape",

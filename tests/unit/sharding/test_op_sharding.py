@@ -18,8 +18,7 @@ from mesh_opt.sharding.op_sharding import (
     pending_reductions,
     placement,
 )
-from mesh_opt.sharding.projection import DimensionAxes
-from mesh_opt.sharding.sharding import Partial, ReductionKind, Sharding
+from mesh_opt.sharding.sharding import DimensionAxes, Partial, ReductionKind, Sharding
 
 Rules = Callable[..., FactorRule]
 NONE: DimensionAxes = ((), ())
