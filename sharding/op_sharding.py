@@ -10,10 +10,8 @@ memory is used. The losers are resharded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
 from math import prod
 
 from .collectives import ALL_GATHER, ALL_REDUCE, BROADCAST, REDUCE_SCATTER
@@ -23,9 +21,9 @@ from .cost import (
     local_size,
     reshard_bytes,
 )
-from .factors import FactorKind, FactorRule, Shards, TensorFactors
+from .factor_splits import FactorSplits, PlannedTensor
+from .factors import FactorKind, FactorRule, TensorFactors
 from .grid import Grid
-from .local_shape import divides
 from .projection import back, project
 from .sections import window_bytes
 from .sharding import Axes, Borders, DimensionAxes, Partial, ReductionKind, Sharding, Split
@@ -35,26 +33,6 @@ PLAN_LIMIT = 4096
 
 Assignment = tuple[Split, ...]
 """For each factor its axes, and explicit borders if it has them."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedTensor:
-    """An operand as it comes, or a result as it is wanted.
-
-    - `axes` is `None` for a tensor that costs nothing to have in any placement;
-    - `explicit`: the program says that the operation itself sees the tensor so;
-    - `width`: bytes per element;
-    - `copies`: other placements that the tensor has been brought to already;
-    - `sharers`: how many operations like this one have the operand, and would share a copy;
-    - `offsets`: explicit borders of the shards, as `Sharding` has them.
-    """
-
-    axes: DimensionAxes | None
-    explicit: bool = False
-    width: float = 4.0
-    copies: tuple[DimensionAxes, ...] = ()
-    sharers: int = 1
-    offsets: tuple[Borders, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +109,7 @@ def annotated_op_sharding(
     used = [axis for axes in assignment for axis in axes]
     if len(set(used)) < len(used) or not reserved.isdisjoint(used):
         return None
-    splits = _Splits(rule, operands, results, grid)
+    splits = FactorSplits(rule, operands, results, grid)
     if not all(splits.allow(factor, axes) for factor, axes in enumerate(assignment)):
         return None
     return _sharding(rule, assignment, operands, results, splits)
@@ -150,7 +128,7 @@ def choose_op_sharding(
     proposals = _proposals(rule, operands, results, extents)
     if preference.move_axes:
         _propose_moved_axes(rule, operands, proposals, extents)
-    splits = _Splits(rule, operands, results, grid)
+    splits = FactorSplits(rule, operands, results, grid)
     for factor, found in enumerate(proposals):
         for axes in tuple(found):
             if not (reserved.isdisjoint(axes) and splits.fit(factor, axes)):
@@ -166,97 +144,6 @@ def choose_op_sharding(
     if best is None:
         raise ValueError(f"not even replication is possible for {rule}")
     return best[1]
-
-
-class _Splits:
-    """Along which axes, with which borders, each factor of a rule can be split on a grid."""
-
-    def __init__(
-        self,
-        rule: FactorRule,
-        operands: Sequence[PlannedTensor],
-        results: Sequence[PlannedTensor],
-        grid: Grid,
-    ) -> None:
-        self._rule = rule
-        self.grid = grid
-        self.extents = known_extents(grid.shape)
-        self._evenly = _even_factors(rule)
-        self._borders = _given_borders(rule, (*operands, *results))
-
-    def borders(self, factor: int, axes: Axes) -> Borders:
-        """The explicit borders that a tensor brings for a factor split along axes."""
-        return self._borders.get((factor, axes))
-
-    def allow(self, factor: int, axes: Axes) -> bool:
-        """Whether the operation can be split so; also where shards are empty, if they may be."""
-        if not axes:
-            return True
-        row, parts = self._rule.factors[factor], self.grid.size(axes)
-        borders = self.borders(factor, axes)
-        if row.kind is FactorKind.NEED_REPLICATION or row.size == 1:
-            return False
-        if row.kind is FactorKind.REDUCTION and None in row.reductions:
-            return False
-        if factor in self._evenly:
-            return borders is None and divides(row.size, parts)
-        if row.shards is Shards.FILLED:
-            if borders is not None:
-                return all(start < end for start, end in pairwise(borders))
-            return row.size is not None and parts is not None and 0 < parts <= row.size
-        return True
-
-    def fit(self, factor: int, axes: Axes) -> bool:
-        """Whether the operation can be split so with something for every process to do."""
-        size = self._rule.factors[factor].size
-        parts = prod(self.extents[axis] for axis in axes)
-        return self.allow(factor, axes) and (
-            size is None or parts <= size or self.borders(factor, axes) is not None
-        )
-
-
-@lru_cache(maxsize=4096)
-def _even_factors(rule: FactorRule) -> frozenset[int]:
-    """The factors whose shards must be of one size.
-
-    A part of a dimension of several factors is a block only then, and what is read backward
-    begins at another place in each shard otherwise.
-    """
-    chained = {
-        factor
-        for tensor in (*rule.operands, *rule.results)
-        for dimension in tensor
-        if len(dimension) > 1
-        for factor in dimension
-    }
-    backward = {
-        factor
-        for window in rule.windows
-        if window.stride < 0
-        for factor in rule.operands[window.operand][window.dimension]
-    }
-    even = {index for index, row in enumerate(rule.factors) if row.shards is Shards.EVEN}
-    return frozenset(chained | backward | even)
-
-
-def _given_borders(
-    rule: FactorRule, tensors: Sequence[PlannedTensor]
-) -> Mapping[tuple[int, Axes], Borders]:
-    """Explicit borders that tensors bring along, by factor and axes; the first tensor's count.
-
-    A dimension that is read by windows has other borders than the factor that reads it.
-    """
-    found: dict[tuple[int, Axes], Borders] = {}
-    for factors, known in zip((*rule.operands, *rule.results), tensors, strict=True):
-        if known.axes is None or not known.offsets:
-            continue
-        for dimension, axes, borders in zip(factors, known.axes, known.offsets, strict=True):
-            if borders is None or len(dimension) != 1:
-                continue
-            row = rule.factors[dimension[0]]
-            if row.kind is not FactorKind.PERMUTATION or borders[-1] == row.size:
-                found.setdefault((dimension[0], axes), borders)
-    return found
 
 
 def _proposals(
@@ -346,7 +233,7 @@ def _sharding(
     assignment: tuple[Axes, ...],
     operands: Sequence[PlannedTensor],
     results: Sequence[PlannedTensor],
-    splits: _Splits,
+    splits: FactorSplits,
 ) -> FactorSharding | None:
     """What an assignment comes to, `None` where a tensor cannot be split so."""
     extents = splits.extents

@@ -36,7 +36,7 @@ from ...dialects.shard.attributes import (
     ShardShardingType,
 )
 from ...ir.diagnostics import Note, OperationError
-from ..sharding.partition.index_arithmetic import IndexArithmetic
+from ..sharding.process_arithmetic import ArithmeticBefore
 
 SHARD_OPERATIONS: dict[str, type[Operation]] = {
     "mesh.all_gather": shard.AllGatherOp,
@@ -179,10 +179,8 @@ class _Conversion:
                 operation, "needs a sharding made by mesh.sharding, to know the coordinates"
             )
         grid = sharding.resolve_grid()
-        arithmetic = IndexArithmetic(operation)
-        axes = tuple(range(grid.rank))
-        extents = arithmetic.extents(sharding.grid, grid, axes)
-        device = arithmetic.coordinates(operation.device, extents, axes)
+        arithmetic = ArithmeticBefore(operation)
+        device = arithmetic.coordinates(grid, operation.device, range(grid.rank))
         self.replace(operation, [shard.ShardShapeOp(sizes, operation.sharding, device)])
 
     def convert_foreign(self, operation: Operation) -> None:

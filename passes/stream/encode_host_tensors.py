@@ -52,18 +52,14 @@ from ...ir.diagnostics import OperationError
 from ...ir.garbage_collection import without_garbage_collection
 from ...ir.host_programs import host_operations
 from ...ir.index import (
-    Amount,
-    add,
-    as_value,
-    bytes_of,
+    BuilderIndices,
+    IndexOrInt,
     emit_largest,
     emit_size,
     is_contiguous,
     is_multiple,
     known,
-    multiply,
     reaches_end,
-    row_major_position,
 )
 from ...ir.syntax.resource_directives import RESOURCE
 from ...ir.tensor_types import element_of, require_ranked, shape_of
@@ -112,7 +108,7 @@ class Planned:
         self._replacements[operation] = results
         self._becomes.update(zip(operation.results, results, strict=True))
 
-    def known(self, value: SSAValue) -> Amount:
+    def known(self, value: SSAValue) -> IndexOrInt:
         """The number that a value is or becomes, if there is one; else the value."""
         amount = known(self._becomes.get(value, value))
         return amount if isinstance(amount, int) else value
@@ -133,8 +129,9 @@ class HostBuilder(Builder):
     def __init__(self, place: InsertPoint, planned: Planned) -> None:
         super().__init__(place, operation_insertion_handler=[planned.made.append])
         self._planned = planned
+        self.indices = BuilderIndices(self)
 
-    def known(self, value: SSAValue) -> Amount:
+    def known(self, value: SSAValue) -> IndexOrInt:
         """The number that a value of the program is or becomes, if there is one."""
         return self._planned.known(value)
 
@@ -146,7 +143,7 @@ def storage_size(tensor: Tensor, dims: Sequence[SSAValue], builder: HostBuilder)
     """The bytes of a tensor as a value: the largest that any target may need."""
     formulas = storage_formula_of(tensor)
     if all(formula.is_static for formula in formulas):
-        return as_value(max(formula.evaluate() for formula in formulas), builder)
+        return builder.indices.index(max(formula.evaluate() for formula in formulas))
     return emit_largest([emit_size(formula, dims, builder) for formula in formulas], builder)
 
 
@@ -161,7 +158,7 @@ def plain_tensor(operation: Operation, type_: Attribute) -> Tensor:
     return tensor
 
 
-def sizes_of(tensor: Tensor, dims: Sequence[SSAValue], builder: HostBuilder) -> list[Amount]:
+def sizes_of(tensor: Tensor, dims: Sequence[SSAValue], builder: HostBuilder) -> list[IndexOrInt]:
     """All sizes of a tensor, given those of its dynamic dimensions."""
     rest = iter(dims)
     return [builder.known(next(rest)) if size is None else size for size in shape_of(tensor)]
@@ -179,10 +176,10 @@ def elements_of(operation: Operation, tensor: Tensor) -> Elements:
 
 def position_of(
     tensor: Tensor, dims: Sequence[SSAValue], indices: Sequence[SSAValue], builder: HostBuilder
-) -> Amount:
+) -> IndexOrInt:
     """How many elements of a row-major tensor come before the one at `indices`."""
     amounts = [builder.known(index) for index in indices]
-    return row_major_position(amounts, sizes_of(tensor, dims, builder), builder)
+    return builder.indices.row_major_position(amounts, sizes_of(tensor, dims, builder))
 
 
 def run_of_bytes(
@@ -190,11 +187,11 @@ def run_of_bytes(
     tensor: Tensor,
     dims: Sequence[SSAValue],
     starts: Sequence[SSAValue],
-    lengths: Sequence[Amount],
+    lengths: Sequence[IndexOrInt],
     builder: HostBuilder,
     *,
     is_written: bool,
-) -> tuple[Amount, Amount]:
+) -> tuple[IndexOrInt, IndexOrInt]:
     """The first byte of a part of a row-major tensor, and how many there are.
 
     Raises OperationError at the operation unless the part is one run of bytes. It may share its
@@ -220,13 +217,13 @@ def run_of_bytes(
             f"is about a part of {tensor} that is not known to {'end' if begins else 'begin'} with"
             f" a whole byte: {in_byte} elements share one, and only kernels can take them apart",
         )
-    elements: Amount = 1
+    elements: IndexOrInt = 1
     for length in lengths:
-        elements = multiply(elements, length, builder)
-    position = row_major_position(first, sizes, builder)
+        elements = builder.indices.multiply(elements, length)
+    position = builder.indices.row_major_position(first, sizes)
     return (
-        bytes_of(position, bits, builder, round_up=False),
-        bytes_of(elements, bits, builder, round_up=True),
+        builder.indices.bytes_of(position, bits, round_up=False),
+        builder.indices.bytes_of(elements, bits, round_up=True),
     )
 
 
@@ -312,13 +309,13 @@ def _slice(operation: Operation, builder: HostBuilder) -> Results:
         builder,
         is_written=False,
     )
-    end = add(start, builder.known(op.result_size), builder)
+    end = builder.indices.add(start, builder.known(op.result_size))
     new = AsyncSliceOp.create(
         operands=[
             op.source,
             op.source_size,
-            as_value(start, builder),
-            as_value(end, builder),
+            builder.indices.index(start),
+            builder.indices.index(end),
             op.result_size,
         ],
         result_types=[op.result.type],
@@ -330,8 +327,8 @@ def _slice(operation: Operation, builder: HostBuilder) -> Results:
 def _fill(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorFillOp, operation)
     tensor = require_ranked(op, op.target_encoding)
-    start: Amount = 0
-    length: Amount = builder.known(op.target_size)
+    start: IndexOrInt = 0
+    length: IndexOrInt = builder.known(op.target_size)
     if op.lengths:
         start, length = run_of_bytes(
             op,
@@ -346,9 +343,9 @@ def _fill(operation: Operation, builder: HostBuilder) -> Results:
         operands=[
             op.target,
             op.target_size,
-            as_value(start, builder),
-            as_value(add(start, length, builder), builder),
-            as_value(length, builder),
+            builder.indices.index(start),
+            builder.indices.index(builder.indices.add(start, length)),
+            builder.indices.index(length),
             pattern(op.value, elements_of(op, tensor).stored_bits, op, builder),
         ],
         result_types=[op.result.type],
@@ -370,13 +367,13 @@ def _update(operation: Operation, builder: HostBuilder) -> Results:
         builder,
         is_written=True,
     )
-    end = add(start, builder.known(op.update_size), builder)
+    end = builder.indices.add(start, builder.known(op.update_size))
     new = AsyncUpdateOp.create(
         operands=[
             op.target,
             op.target_size,
-            as_value(start, builder),
-            as_value(end, builder),
+            builder.indices.index(start),
+            builder.indices.index(end),
             op.update,
             op.update_size,
         ],
@@ -410,7 +407,7 @@ def _dispatch(operation: Operation, builder: HostBuilder) -> Results:
         if encoding is not None and encoding.is_open:
             raise OperationError(op, f"the layout of {type_} is not settled")
     resources = sum(value.type.name == RESOURCE for value in op.mixed_operands)
-    start = as_value(0, builder)
+    start = builder.indices.index(0)
     new = AsyncDispatchOp.build(
         operands=[
             tuple(op.workload),

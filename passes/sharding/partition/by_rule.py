@@ -14,10 +14,10 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ....dialects.linalg.structured_view import STRUCTURED_OPERATIONS
 from ....ir.diagnostics import remark
 from ....ir.tensor_types import element_bytes, ranked
+from ....sharding.factor_splits import PlannedTensor
 from ....sharding.factors import FactorKind
 from ....sharding.grid import Grid
 from ....sharding.op_sharding import (
-    PlannedTensor,
     Preference,
     annotated_op_sharding,
     choose_op_sharding,
@@ -71,7 +71,7 @@ def spread_by_rule(
         for index, operand in enumerate(operation.operands)
     ]
     made = (emit or copy_local)(partitioner, spread, operands)
-    partitioner.emitter.add(made)
+    partitioner.emitter.append(made)
     record_sizes(partitioner, spread)
     for index, result in enumerate(operation.results):
         if ranked(result) is None:
@@ -284,7 +284,7 @@ def run_whole(partitioner: Partitioner, operation: Operation) -> None:
     operands = [partitioner.value(operand) for operand in operation.operands]
     types = [result.type for result in operation.results]
     made = copy_with(partitioner, operation, operands, types)
-    partitioner.emitter.add(made)
+    partitioner.emitter.append(made)
     for old, new in zip(operation.results, made.results, strict=True):
         partitioner.set_value(old, new, None)
 

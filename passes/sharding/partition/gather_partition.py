@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.attribute_access import block_of
+from ....ir.index import IndexOrInt
 from ....ir.tensor_types import ranked, tensor_bytes
 from ....sharding.collectives import ALL_GATHER, ALL_REDUCE
 from ....sharding.cost import group_size, local_fraction
@@ -24,7 +25,6 @@ from ..annotations.access import SHARD
 from ..rules.captured_reads import reads_along_loops
 from .by_rule import captured
 from .emit_reshard import shard_interval
-from .emitter import Size
 from .local_types import tensor_type_of
 from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
@@ -147,13 +147,13 @@ def pays(lookup: Lookup, result: SSAValue, placed: Sharding) -> bool:
 def mask_reads(partitioner: Partitioner, lookup: Lookup, made: Operation, local: SSAValue) -> None:
     """Let the body read the local rows, and zero for those of other processes."""
     emitter = partitioner.emitter
-    intervals: dict[int, tuple[Size, Size]] = {}
+    intervals: dict[int, tuple[IndexOrInt, IndexOrInt]] = {}
     for dimension, axes in enumerate(lookup.sharding.dimension_axes):
         if axes and not lookup.follows(dimension):
             size = partitioner.global_size(lookup.table, dimension)
             intervals[dimension] = shard_interval(emitter, size, lookup.sharding, dimension)
     element = tensor_type_of(local)
-    zero = emitter.help(arith.ConstantOp(scalar_attribute(0, element.element_type)))
+    zero = emitter.insert(arith.ConstantOp(scalar_attribute(0, element.element_type)))
     first = emitter.index(0)
     for read in [use.operation for use in local.uses if use.operation.name == "tensor.extract"]:
         if read.parent_op() is not made:

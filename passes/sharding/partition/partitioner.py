@@ -18,13 +18,14 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects.shard.dialect import AllReduceOp
 from ....ir.diagnostics import Note, OperationError
+from ....ir.index import INDEX, IndexOrInt
 from ....ir.tensor_types import ranked, tensor_shape
 from ....sharding.grid import Grid
 from ....sharding.local_shape import explicit_borders, halo
 from ....sharding.sharding import Sharding, without_new_partials
 from ..annotations.access import GET_SHARDING, SHARD, SHARDING
 from .emit_reshard import emit_reshard, shard_interval
-from .emitter import INDEX, Emitter, Size
+from .emitter import Emitter
 from .local_types import tensor_type_of
 from .op_sharding import OpSharding
 from .registry import Handler, find_handler
@@ -152,7 +153,7 @@ class Partitioner:
             raise OperationError(owner, "asks for the sharding of a value that has no annotation")
         if isinstance(owner, Operation) and owner.name == SHARDING:
             mapper = {operand: self.scalar(operand) for operand in owner.operands}
-            made = self.emitter.help(owner.clone(mapper))
+            made = self.emitter.insert(owner.clone(mapper))
             return made
         raise KeyError(original)
 
@@ -241,7 +242,7 @@ class Partitioner:
 
     # Sizes
 
-    def global_size(self, original: SSAValue, dimension: int) -> Size:
+    def global_size(self, original: SSAValue, dimension: int) -> IndexOrInt:
         """The size of a dimension of the whole tensor."""
         size = shape(original)[dimension]
         if size is not None:
@@ -257,7 +258,7 @@ class Partitioner:
         local = emitter.dimension(found.value, dimension)
         if sharding is None:
             return local
-        local = emitter.difference(local, sum(halo(sharding, dimension)))
+        local = emitter.subtract(local, sum(halo(sharding, dimension)))
         axes = sharding.dimension_axes[dimension]
         if not axes:
             return local
@@ -275,7 +276,7 @@ class Partitioner:
         dimension: int,
         sharding: Sharding | None,
         emitter: Emitter | None = None,
-    ) -> Size:
+    ) -> IndexOrInt:
         """The size of a dimension of this process's shard under a sharding, without halos."""
         emitter = emitter or self.emitter
         if sharding is None or not sharding.dimension_axes[dimension]:
@@ -387,11 +388,11 @@ def _sum_over_group(
     emitter: Emitter, local: SSAValue, sharding: Sharding, dimension: int
 ) -> SSAValue:
     """The sum of an index over the processes that share a dimension."""
-    number = emitter.help(arith.IndexCastOp(local, i64))
+    number = emitter.insert(arith.IndexCastOp(local, i64))
     one = TensorType(i64, [1])
-    packed = emitter.help(tensor.FromElementsOp(number, result_type=one))
-    total = emitter.help(
+    packed = emitter.insert(tensor.FromElementsOp(number, result_type=one))
+    total = emitter.insert(
         AllReduceOp(packed, sharding.grid.name, sharding.dimension_axes[dimension])
     )
-    first = emitter.help(tensor.ExtractOp(total, [emitter.index(0)], i64))
-    return emitter.help(arith.IndexCastOp(first, INDEX))
+    first = emitter.insert(tensor.ExtractOp(total, [emitter.index(0)], i64))
+    return emitter.insert(arith.IndexCastOp(first, INDEX))

@@ -105,7 +105,7 @@ def _element(value: SSAValue) -> Attribute:
 def flip_sign(emitter: Emitter, value: SSAValue) -> SSAValue:
     """The integers with their highest bit flipped: unsigned order becomes signed order."""
     mask = splat_like(emitter, value, -(1 << (bits(_element(value)) - 1)))
-    return emitter.help(arith.XOrIOp(value, mask))
+    return emitter.insert(arith.XOrIOp(value, mask))
 
 
 def scalar_attribute(number: float, element: Attribute) -> FloatAttr | IntegerAttr:
@@ -127,7 +127,7 @@ def scalar_constant(emitter: Emitter, number: float, element: Attribute) -> SSAV
     """A number of an element type."""
     scalar = scalar_attribute(number, element)
     return emitter.once(
-        ("scalar", element, repr(number)), lambda: emitter.help(arith.ConstantOp(scalar))
+        ("scalar", element, repr(number)), lambda: emitter.insert(arith.ConstantOp(scalar))
     )
 
 
@@ -140,19 +140,19 @@ def splat_like(emitter: Emitter, value: SSAValue, number: float) -> SSAValue:
     if tensor_type.has_static_shape():
         return emitter.once(
             ("splat", element, tensor_type),
-            lambda: emitter.help(tensor.SplatOp(element, [], tensor_type)),
+            lambda: emitter.insert(tensor.SplatOp(element, [], tensor_type)),
         )
     sizes = [
         emitter.index(emitter.dimension(value, dimension))
         for dimension, extent in enumerate(tensor_type.get_shape())
         if extent == DYNAMIC_INDEX
     ]
-    return emitter.help(tensor.SplatOp(element, sizes, tensor_type))
+    return emitter.insert(tensor.SplatOp(element, sizes, tensor_type))
 
 
 def combine(emitter: Emitter, combiner: Combiner, left: SSAValue, right: SSAValue) -> SSAValue:
     """`combiner(left, right)` of two scalars or two tensors."""
-    return emitter.help(_combining(combiner, left, right))
+    return emitter.insert(_combining(combiner, left, right))
 
 
 def _combining(combiner: Combiner, left: SSAValue, right: SSAValue) -> Operation:
@@ -182,7 +182,7 @@ def _combine_gathered(
     block = Block(arg_types=[element, element])
     inner = _combining(combiner, block.args[0], block.args[1])
     block.add_ops([inner, YieldOp(inner.results[0])])
-    return emitter.help(ReduceOp([gathered], [start], [0], Region(block)))
+    return emitter.insert(ReduceOp([gathered], [start], [0], Region(block)))
 
 
 def gather_partials(emitter: Emitter, value: SSAValue, grid: Grid, axes: Axes) -> SSAValue:
@@ -190,7 +190,7 @@ def gather_partials(emitter: Emitter, value: SSAValue, grid: Grid, axes: Axes) -
     tensor_type = tensor_type_of(value)
     expanded = _with_leading_one(emitter, value, tensor_type)
     gathered_type = with_shape(tensor_type, (grid.size(axes), *shape_of(tensor_type)))
-    return emitter.help(AllGatherOp(expanded, grid.name, axes, 0, gathered_type))
+    return emitter.insert(AllGatherOp(expanded, grid.name, axes, 0, gathered_type))
 
 
 def _with_leading_one(
@@ -201,11 +201,11 @@ def _with_leading_one(
     rank = len(shape)
     result = with_shape(tensor_type, (1, *shape))
     if rank == 0:
-        element = emitter.help(tensor.ExtractOp(value, [], tensor_type.element_type))
-        return emitter.help(tensor.FromElementsOp(element, result_type=result))
+        element = emitter.insert(tensor.ExtractOp(value, [], tensor_type.element_type))
+        return emitter.insert(tensor.FromElementsOp(element, result_type=result))
     groups = [[0, 1], *([dimension + 1] for dimension in range(1, rank))]
     sizes = [1, *(emitter.dimension(value, dimension) for dimension in range(rank))]
-    return emitter.help(ExpandShapeOp(value, sizes, groups, result))
+    return emitter.insert(ExpandShapeOp(value, sizes, groups, result))
 
 
 def counts_initial_value(combiner: Combiner, partitioner: Partitioner, init: SSAValue) -> bool:

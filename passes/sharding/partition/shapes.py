@@ -138,7 +138,7 @@ def _reshape(partitioner: Partitioner, spread: OpSharding, operands: list[SSAVal
     extents = local_type(whole, spread.result_shardings[0]).get_shape()
     held = TensorType(cast(IntegerType | IndexType, shape_type.element_type), [len(extents)])
     values = DenseIntOrFPElementsAttr.from_list(held, list(extents))
-    constant = partitioner.emitter.help(arith.ConstantOp(values))
+    constant = partitioner.emitter.insert(arith.ConstantOp(values))
     return copy_local(partitioner, spread, [operands[0], constant])
 
 
@@ -163,5 +163,5 @@ def _with_shape_operand(
             properties={**maker.properties, "values": values},
             location=maker.location,
         )
-        operands[1] = partitioner.emitter.help(constant)
+        operands[1] = partitioner.emitter.insert(constant)
     return copy_local(partitioner, spread, operands)

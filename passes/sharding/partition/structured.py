@@ -10,12 +10,12 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects.linalg.structured_view import structured_view
 from ....ir.attribute_access import block_of
+from ....ir.index import IndexOrInt
 from ....ir.tensor_types import ranked
 from ....sharding.sharding import Partial, ReductionKind
 from ..rules.combiners import Combiner
 from .by_rule import choose, copy_local, record_sizes, run_whole
 from .captured_slices import captured_parts, followed_part, local_reads
-from .emitter import Size
 from .gather_partition import Lookup, find_lookup, mask_reads, pays
 from .local_types import local_type, tensor_type_of
 from .op_sharding import OpSharding
@@ -66,7 +66,7 @@ def structured(partitioner: Partitioner, operation: Operation) -> None:
     _shift_indices(partitioner, spread, made)
     for each in reads:
         each.apply(partitioner)
-    partitioner.emitter.add(made)
+    partitioner.emitter.append(made)
     record_sizes(partitioner, spread)
     if combines_jointly(spread):
         finish_jointly(partitioner, spread, made, operands[len(view.inputs) :])
@@ -128,7 +128,7 @@ def _neutral(
     if found.has_static_shape():
         like = emitter.empty(found, list(found.get_shape()))
     else:
-        sizes: list[Size] = [
+        sizes: list[IndexOrInt] = [
             partitioner.local_size(value, d, sharding) for d in range(found.get_num_dims())
         ]
         like = emitter.empty(found, sizes)

@@ -36,7 +36,7 @@ def finish_jointly(
     emitter = partitioner.emitter
     gathered = [gather_partials(emitter, value, spread.grid, axes) for value in made.results]
     reduced = ReduceOp(gathered, outputs, [0], Region(_body(combiner)))
-    emitter.help(reduced)
+    emitter.insert(reduced)
     for result, value, sharding in zip(
         spread.operation.results, reduced.results, spread.result_shardings, strict=True
     ):

@@ -14,12 +14,12 @@ from xdsl.ir import Operation, SSAValue
 
 from ....ir.tensor_types import element_bytes, tensor_shape
 from ....sharding.cost import known_extents
+from ....sharding.factor_splits import PlannedTensor
 from ....sharding.factors import FactorRule, TensorFactors
 from ....sharding.grid import Grid
 from ....sharding.op_sharding import (
     DEFAULT_PREFERENCE,
     FactorSharding,
-    PlannedTensor,
     Preference,
     choose_op_sharding,
     placement,

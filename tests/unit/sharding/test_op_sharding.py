@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from mesh_opt.sharding.factor_splits import PlannedTensor
 from mesh_opt.sharding.factors import Factor, FactorKind, FactorRule, Shards, Window
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.op_sharding import (
     DEFAULT_PREFERENCE,
     FactorSharding,
-    PlannedTensor,
     Preference,
     annotated_op_sharding,
     choose_op_sharding,
