@@ -38,30 +38,14 @@ from ...dialects.shard.attributes import (
 from ...ir.diagnostics import Note, OperationError
 from ..sharding.process_arithmetic import ArithmeticBefore
 
-SHARD_OPERATIONS: dict[str, type[Operation]] = {
-    "mesh.all_gather": shard.AllGatherOp,
-    "mesh.all_reduce": shard.AllReduceOp,
-    "mesh.all_slice": shard.AllSliceOp,
-    "mesh.all_to_all": shard.AllToAllOp,
-    "mesh.broadcast": shard.BroadcastOp,
-    "mesh.gather": shard.GatherOp,
-    "mesh.get_sharding": shard.GetShardingOp,
-    "mesh.mesh": shard.GridOp,
-    "mesh.mesh_shape": shard.GridShapeOp,
-    "mesh.neighbors_linear_indices": shard.NeighborsLinearIndicesOp,
-    "mesh.process_linear_index": shard.ProcessLinearIndexOp,
-    "mesh.process_multi_index": shard.ProcessMultiIndexOp,
-    "mesh.recv": shard.RecvOp,
-    "mesh.reduce": shard.ReduceOp,
-    "mesh.reduce_scatter": shard.ReduceScatterOp,
-    "mesh.scatter": shard.ScatterOp,
-    "mesh.send": shard.SendOp,
-    "mesh.shard": shard.ShardOp,
-    "mesh.sharding": shard.ShardingOp,
-    "mesh.shift": shard.ShiftOp,
-    "mesh.update_halo": shard.UpdateHaloOp,
+_MESH_NAMES = {"shard.grid": "mesh.mesh", "shard.grid_shape": "mesh.mesh_shape"}
+
+SHARD_OPERATIONS = {
+    _MESH_NAMES.get(operation.name, operation.name.replace("shard.", "mesh.", 1)): operation
+    for operation in shard.Shard.operations
+    if operation is not shard.ShardShapeOp
 }
-"""The operations that only change words."""
+"""The operations that only change words, by their names in `mesh`."""
 
 _PROPERTY_NAMES = {"mesh": "grid", "mesh_axes": "grid_axes"}
 

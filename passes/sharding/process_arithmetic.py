@@ -31,16 +31,19 @@ class ProcessArithmetic(IndexArithmetic, ABC):
             total = self.multiply(total, self.extent(grid, axis))
         return total
 
-    def coordinate(self, grid: Grid, axis: int) -> SSAValue:
-        """Where this process is along an axis."""
-        return self.insert(ProcessMultiIndexOp(grid.name, [axis]))
+    def own_coordinates(self, grid: Grid, axes: Axes) -> Sequence[SSAValue]:
+        """Where this process is along some axes."""
+        if not axes:
+            return ()
+        operation = ProcessMultiIndexOp(grid.name, axes)
+        self.insert(operation)
+        return operation.results
 
     def position(self, grid: Grid, axes: Axes) -> IndexOrInt:
         """The number of this process among those along `axes`, the first listed slowest."""
         total: IndexOrInt = 0
-        for axis in axes:
-            scaled = self.multiply(total, self.extent(grid, axis))
-            total = self.add(scaled, self.coordinate(grid, axis))
+        for axis, coordinate in zip(axes, self.own_coordinates(grid, axes), strict=True):
+            total = self.add(self.multiply(total, self.extent(grid, axis)), coordinate)
         return total
 
     def coordinates(self, grid: Grid, number: IndexOrInt, axes: Sequence[int]) -> list[IndexOrInt]:

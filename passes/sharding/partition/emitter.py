@@ -26,6 +26,7 @@ from ....ir.index import INDEX, IndexOrInt
 from ....ir.index_lists import split_list
 from ....ir.tensor_types import tensor_shape
 from ....sharding.grid import Grid
+from ....sharding.sharding import Axes
 from ..process_arithmetic import ProcessArithmetic
 
 FEW = 4
@@ -144,10 +145,15 @@ class Emitter(ProcessArithmetic):
             ("extent", grid.name, axis), lambda: self.insert(GridShapeOp(grid.name, [axis]))
         )
 
+    def own_coordinates(self, grid: Grid, axes: Axes) -> Sequence[SSAValue]:
+        """Where this process is along some axes; each asked for once."""
+        return [self.coordinate(grid, axis) for axis in axes]
+
     def coordinate(self, grid: Grid, axis: int) -> SSAValue:
         """Where this process is along an axis; asked for once."""
         return self.once(
-            ("coordinate", grid.name, axis), lambda: super(Emitter, self).coordinate(grid, axis)
+            ("coordinate", grid.name, axis),
+            lambda: super(Emitter, self).own_coordinates(grid, (axis,))[0],
         )
 
     def element(self, numbers: Sequence[int], at: IndexOrInt) -> IndexOrInt:
