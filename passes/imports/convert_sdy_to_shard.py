@@ -219,7 +219,7 @@ class _Conversion:
                 block.add_op(operation)
         return annotation
 
-    def _keep_more(self, annotation: ShardOp, sharding: TensorSharding) -> None:
+    def _keep_more(self, annotation: ShardDefinition, sharding: TensorSharding) -> None:
         """Keep open dimensions and priorities. Axes kept off a tensor close all of it."""
         dimensions = sharding.dimensions
         if not sharding.replicated:
