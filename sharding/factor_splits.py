@@ -16,7 +16,7 @@ from .cost import known_extents
 from .factors import FactorKind, FactorRule, Shards
 from .grid import Grid
 from .local_shape import divides
-from .sharding import Axes, Borders, DimensionAxes
+from .sharding import Axes, Borders, DimensionAxes, ReductionKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,8 @@ class FactorSplits:
 def _even_factors(rule: FactorRule) -> frozenset[int]:
     """The factors whose shards must be of one size.
 
-    A part of a dimension of several factors is a block only then, and what is read backward
-    begins at another place in each shard otherwise.
+    A part of a dimension of several factors is a block only then, what is read backward begins at
+    another place in each shard otherwise, and averages of unequal shards do not count alike.
     """
     chained = {
         factor
@@ -106,7 +106,11 @@ def _even_factors(rule: FactorRule) -> frozenset[int]:
         if window.stride < 0
         for factor in rule.operands[window.operand][window.dimension]
     }
-    even = {index for index, row in enumerate(rule.factors) if row.shards is Shards.EVEN}
+    even = {
+        index
+        for index, row in enumerate(rule.factors)
+        if row.shards is Shards.EVEN or ReductionKind.AVERAGE in row.reductions
+    }
     return frozenset(chained | backward | even)
 
 

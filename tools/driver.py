@@ -222,14 +222,7 @@ class Driver:
         return observers
 
     def _report_fault(self, fault: InternalFault, source: Source) -> None:
-        cause = fault.cause
-        self.report(
-            error(
-                f"pass '{fault.failed.name}' broke down: this is a fault of mesh-opt, not of the "
-                f"program ({type(cause).__name__}: {cause})",
-                place_of(fault.operation),
-            )
-        )
+        self.report(error(fault.describe(), place_of(fault.operation)))
         self._show_traceback()
         self._write_reproducer(source, self._options.mlir_pass_pipeline_crash_reproducer)
 

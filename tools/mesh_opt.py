@@ -21,6 +21,7 @@ from .console import fault_text, run_console
 from .diagnostics import Place, error, render
 from .driver import Driver
 from .options import Options, UsageError, help_text, parse_command_line
+from .plugins import PassesOfAll
 
 VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
 """An environment variable that switches `--verify-each` on, for test suites."""
@@ -29,7 +30,7 @@ VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
 def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     """Run the tool with the arguments behind its name. Returns 0, or 1 if there was an error."""
     try:
-        passes = all_passes()
+        passes = PassesOfAll(all_passes())
         defaults = Options(verify_each=os.environ.get(VERIFY_EACH_VARIABLE, "0") == "1")
         options = parse_command_line(argv, passes, defaults)
         information = _information(options, passes)

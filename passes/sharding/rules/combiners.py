@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects.linalg.structured_view import StructuredView, element_type, structured_view
 from ....ir.attribute_access import attribute
+from ....sharding.factors import FactorRule
 from ....sharding.sharding import ReductionKind
 from .variadic_reductions import joint_combiner
 
@@ -273,6 +274,42 @@ _NAMED: dict[str, Callable[[Attribute], str]] = {
 """Reductions whose combiner follows from the operation's name and the result's element type."""
 
 _WITHOUT_NANS = {"maximumf": "maxnumf", "minimumf": "minnumf"}
+
+
+_ON_INTEGERS: dict[ReductionKind, str] = {
+    ReductionKind.SUM: "arith.addi",
+    ReductionKind.PRODUCT: "arith.muli",
+    ReductionKind.MAX: "arith.maxsi",
+    ReductionKind.MIN: "arith.minsi",
+}
+
+
+def with_declared_kinds(operation: Operation, rule: FactorRule) -> FactorRule:
+    """A rule of another package with the collectives that do what its kinds say.
+
+    There is none for a generic kind, and the kinds of one result are those of the first factor:
+    maxima of sums are no sums of maxima.
+    """
+    first: dict[int, ReductionKind] = {}
+
+    def kind_of(result: int, declared: ReductionKind | None) -> ReductionKind | None:
+        if declared is None or first.setdefault(result, declared) is not declared:
+            return None
+        if declared is ReductionKind.GENERIC:
+            return None
+        if element_type(operation.results[result].type) == i1:
+            return _ON_BITS.get(_ON_INTEGERS.get(declared, ""), declared)
+        return declared
+
+    return replace(
+        rule,
+        factors=tuple(
+            replace(factor, reductions=tuple(map(kind_of, range(len(kinds)), kinds)))
+            if (kinds := factor.reductions)
+            else factor
+            for factor in rule.factors
+        ),
+    )
 
 
 def combiner_of(operation: Operation, result: int) -> Combiner | None:

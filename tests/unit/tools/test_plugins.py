@@ -31,7 +31,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.syspath_prepend(EXAMPLE)
     monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
-    monkeypatch.setattr(plugins, "_without_plugin", set())
+    monkeypatch.setattr(plugins, "without_plugin", set())
 
 
 @pytest.mark.usefixtures("installed")
@@ -46,7 +46,7 @@ def test_solver_of_another_package() -> None:
 
 def test_a_dialect_that_nobody_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: [])
-    monkeypatch.setattr(plugins, "_without_plugin", set())
+    monkeypatch.setattr(plugins, "without_plugin", set())
     code, _, errors = _run()
     assert code == 1 and "'acme.solver' is not registered" in errors
 
