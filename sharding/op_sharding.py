@@ -25,8 +25,8 @@ from .factor_splits import FactorSplits, PlannedTensor
 from .factors import FactorKind, FactorRule, TensorFactors
 from .grid import Grid
 from .projection import back, project
-from .sections import window_bytes
 from .sharding import Axes, Borders, DimensionAxes, Partial, ReductionKind, Sharding, Split
+from .slice_exchange import window_bytes
 
 PLAN_LIMIT = 4096
 """Assignments that are compared at one operation; beyond, some proposals are left out."""

@@ -44,8 +44,8 @@ from ...sharding.collectives import COLLECTIVES, RECV, UPDATE_HALO
 from ..imports.import_annotations import import_mesh
 from ..sizes.local_sizes import LocalSizes
 from ..stream.kernels.exports import entry_points
+from .annotations.access import axes_of, grid_name
 from .partition.partitioner import constant_index
-from .simplify.collectives import axes_of, grid_name
 
 Shapes = Callable[..., Sequence[int] | None]
 """The shape of a value, on the first process along some grid axes or on the last one."""

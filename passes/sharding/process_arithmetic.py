@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import cast
 
-from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.shard.attributes import AxesAttr
 from ...dialects.shard.dialect import GridShapeOp, ProcessMultiIndexOp
 from ...ir.index import IndexArithmetic, IndexOrInt
 from ...sharding.grid import Grid
@@ -86,9 +83,3 @@ class ArithmeticBefore(ProcessArithmetic):
         if number not in self._constants:
             self._constants[number] = super().index(number)
         return self._constants[number]
-
-
-def listed_axes(operation: Operation, name: str) -> Axes:
-    """The grid axes that a property lists; none where it is absent."""
-    listed = operation.properties.get(name)
-    return cast(AxesAttr, listed).get_values() if isinstance(listed, DenseArrayBase) else ()

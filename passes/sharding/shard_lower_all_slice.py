@@ -16,8 +16,8 @@ from ...ir.diagnostics import OperationError
 from ...ir.index import IndexOrInt
 from ...sharding.collectives import ALL_SLICE
 from ..imports.import_annotations import import_mesh
-from .annotations.access import grid_of
-from .process_arithmetic import ArithmeticBefore, listed_axes
+from .annotations.access import axes_of, grid_of
+from .process_arithmetic import ArithmeticBefore
 
 NOT_DIVISIBLE = (
     "Slicing a tensor with axis size that is not exactly divisible by the grid process group size "
@@ -48,7 +48,7 @@ def lower_all_slice(operation: Operation) -> None:
     Raises OperationError where the grid is not defined or the pieces are not equal.
     """
     grid = grid_of(operation)
-    axes = listed_axes(operation, "grid_axes")
+    axes = axes_of(operation, "grid_axes")
     dimension = cast(IntegerAttr, operation.properties["slice_axis"]).value.data
     source, result = operation.operands[0], operation.results[0]
     arithmetic = ArithmeticBefore(operation)

@@ -12,8 +12,8 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.shard.dialect import ProcessLinearIndexOp
 from ..imports.import_annotations import import_mesh
-from .annotations.access import grid_of
-from .process_arithmetic import ArithmeticBefore, listed_axes
+from .annotations.access import axes_of, grid_of
+from .process_arithmetic import ArithmeticBefore
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def lower_process_multi_index(operation: Operation) -> None:
     Raises OperationError where the grid is not defined.
     """
     grid = grid_of(operation)
-    axes = listed_axes(operation, "axes") or tuple(range(grid.rank))
+    axes = axes_of(operation, "axes") or tuple(range(grid.rank))
     arithmetic = ArithmeticBefore(operation)
     number = arithmetic.insert(ProcessLinearIndexOp(grid.name))
     coordinates = arithmetic.coordinates(grid, number, axes)

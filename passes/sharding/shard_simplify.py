@@ -35,7 +35,7 @@ from ...sharding.collectives import (
 )
 from ...sharding.sharding import ReductionKind
 from ..imports.import_annotations import import_mesh
-from .simplify.collectives import (
+from .annotations.access import (
     PURE_QUERIES,
     axes_of,
     dimension_of,

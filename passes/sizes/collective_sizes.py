@@ -19,8 +19,8 @@ from ...ir.locations import builder_before
 from ...sharding.collectives import COLLECTIVES, CollectiveRow
 from ...sharding.grid import Grid
 from ...sharding.sharding import ReductionKind
+from ..sharding.annotations.access import axes_of, dimension_of, grid_name
 from ..sharding.process_arithmetic import ProcessArithmetic
-from ..sharding.simplify.collectives import axes_of, dimension_of, grid_name
 from .dimension_sizes import RULES, DimensionSizes, Rule
 
 

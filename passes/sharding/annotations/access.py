@@ -31,7 +31,7 @@ from ....dialects.shard.checks import find_grid, grid_value
 from ....ir.diagnostics import Note, OperationError
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.grid import Grid
-from ....sharding.sharding import Axes, Partial, Sharding
+from ....sharding.sharding import Axes, Partial, ReductionKind, Sharding
 
 SHARD = "shard.shard"
 SHARDING = "shard.sharding"
@@ -281,3 +281,41 @@ def _priorities(operation: Operation, rank: int) -> tuple[int, ...]:
         return each
     common = operation.properties.get(PRIORITY_PROPERTY)
     return (common.value.data if isinstance(common, IntegerAttr) else 0,) * rank
+
+
+# What collectives say
+
+PURE_QUERIES = frozenset(
+    {
+        "shard.grid_shape",
+        "shard.neighbors_linear_indices",
+        "shard.process_linear_index",
+        "shard.process_multi_index",
+    }
+)
+
+
+def grid_name(operation: Operation) -> str:
+    """The name of the grid of an operation."""
+    symbol = operation.get_attr_or_prop("grid")
+    return symbol.string_value() if isinstance(symbol, SymbolRefAttr) else ""
+
+
+def axes_of(operation: Operation, name: str = "grid_axes") -> Axes:
+    """A list of grid axes of an operation, in its order."""
+    found = operation.get_attr_or_prop(name)
+    if not isinstance(found, DenseArrayBase):
+        return ()
+    return tuple(int(axis) for axis in found.get_values())
+
+
+def dimension_of(operation: Operation, name: str) -> int:
+    """The dimension that an operation works along."""
+    found = operation.get_attr_or_prop(name)
+    return found.value.data if isinstance(found, IntegerAttr) else -1
+
+
+def kind_of(operation: Operation) -> ReductionKind:
+    """How a reduction combines; sums where nothing is said."""
+    found = operation.get_attr_or_prop("reduction")
+    return found.reduction if isinstance(found, ReductionKindAttr) else ReductionKind.SUM

@@ -28,11 +28,10 @@ from ..annotations.access import SHARD, SHARDING
 from ..rules.combiners import combiner_of
 from ..rules.registry import factor_rule
 from ..rules.rule_cache import OWN_BODIES, operation_key
-from ..simplify.linear import carried_partials
 from .local_types import local_type
 from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
-from .reductions import finish_result
+from .reductions import carried_partials, finish_result
 from .registry import ANY, partition
 
 Emit = Callable[[Partitioner, OpSharding, list[SSAValue]], Operation]

@@ -23,7 +23,6 @@ from ....ir.index import IndexOrInt
 from ....ir.tensor_types import shape_of
 from ....sharding.grid import Grid
 from ....sharding.local_shape import divides, explicit_borders, halo
-from ....sharding.pieces import Exchange, Round
 from ....sharding.reshard import permuted_axes, plan_reshard
 from ....sharding.reshard_steps import (
     AllGather,
@@ -37,6 +36,7 @@ from ....sharding.reshard_steps import (
     TrimHalo,
 )
 from ....sharding.sharding import Axes, Sharding
+from ....sharding.slice_exchange import Exchange, Round
 from .emitter import Emitter
 from .local_types import local_type, with_shape
 

@@ -1,12 +1,15 @@
 """How partial results are finished: by which collective, and what must be done around it.
 
 The collectives know signed minimum and maximum. Unsigned ones go through them with the sign bit
-flipped; on single bits every reduction is a bitwise one. What no collective computes (`maxnumf`,
-which drops NaNs) is gathered and combined locally.
+flipped; on single bits every reduction is a bitwise one. What no collective computes is gathered
+and combined locally: `maxnumf`, which drops NaNs, and results that combine together. A pending
+reduction is carried through operations that may work on partial results, so that it is done where
+it costs least.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -24,14 +27,16 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....dialects.linalg.bodies import YieldOp
 from ....dialects.linalg.region_ops import ReduceOp
+from ....dialects.linalg.structured_view import structured_view
 from ....dialects.shard.dialect import AllGatherOp
 from ....dialects.tensor.reshapes import ExpandShapeOp
 from ....ir.diagnostics import OperationError
 from ....ir.tensor_types import ranked, shape_of
 from ....sharding.grid import Grid
 from ....sharding.op_sharding import pending_reductions
-from ....sharding.sharding import Axes, Sharding, without_new_partials
-from ..rules.combiners import Combiner
+from ....sharding.sharding import Axes, Partial, ReductionKind, Sharding, without_new_partials
+from ..rules.combiners import JOINT, Combiner
+from ..rules.variadic_reductions import JointCombiner, joint_combiner
 from .emitter import Emitter
 from .local_types import tensor_type_of, with_shape
 from .op_sharding import OpSharding
@@ -234,3 +239,114 @@ def is_splat_of(partitioner: Partitioner, value: SSAValue, combiner: Combiner) -
         splat = splat_of(operation)
         held = None if splat is None else splat.get_attrs()[0]
     return isinstance(held, IntegerAttr | FloatAttr) and held.value.data == neutral
+
+
+# Results that combine together
+
+
+def combines_jointly(spread: OpSharding) -> bool:
+    """Whether a reduction is split whose results combine together."""
+    return spread.reduces and JOINT in spread.combiners
+
+
+def finish_jointly(
+    partitioner: Partitioner, spread: OpSharding, made: Operation, outputs: Sequence[SSAValue]
+) -> None:
+    """Record the results of an operation that has reduced this process's part.
+
+    `outputs`: its local initial values. They may take part again.
+    """
+    view = structured_view(spread.operation)
+    combiner = None if view is None else joint_combiner(view)
+    assert combiner is not None
+    _, axes = pending_reductions(spread.rule, [axes for axes, _ in spread.assignment], 0)
+    emitter = partitioner.emitter
+    gathered = [gather_partials(emitter, value, spread.grid, axes) for value in made.results]
+    reduced = ReduceOp(gathered, outputs, [0], Region(_joint_body(combiner)))
+    emitter.insert(reduced)
+    for result, value, sharding in zip(
+        spread.operation.results, reduced.results, spread.result_shardings, strict=True
+    ):
+        partitioner.place(result, value, sharding)
+
+
+def _joint_body(combiner: JointCombiner) -> Block:
+    """The combination alone: partial results take the place of the candidates."""
+    types = [value.type for value in combiner.accumulators]
+    block = Block(arg_types=[*types, *types])
+    originals = (*combiner.candidates, *combiner.accumulators)
+    mapper: dict[SSAValue, SSAValue] = dict(zip(originals, block.args, strict=True))
+    for operation in combiner.operations:
+        block.add_op(operation.clone(mapper))
+    block.add_op(YieldOp(*(mapper[result] for result in combiner.results)))
+    return block
+
+
+# Reductions that are carried on: f(a0) + f(a1) = f(a0 + a1)
+
+MOVES = frozenset(
+    {
+        "linalg.transpose",
+        "tensor.cast",
+        "tensor.collapse_shape",
+        "tensor.expand_shape",
+        "tensor.extract_slice",
+        "tosa.identity",
+        "tosa.reshape",
+        "tosa.reverse",
+        "tosa.slice",
+        "tosa.transpose",
+    }
+)
+"""Operations that give elements of their first operand: reductions of any kind pass."""
+
+NEGATIONS = frozenset({"arith.negf"})
+
+SUMS = frozenset(
+    {
+        "arith.addf",
+        "arith.addi",
+        "arith.subf",
+        "arith.subi",
+        "linalg.add",
+        "linalg.sub",
+        "tosa.add",
+        "tosa.sub",
+    }
+)
+"""Sums and differences of their first two operands, if both are partial in the same way."""
+
+PRODUCTS = frozenset({"arith.mulf", "arith.muli", "linalg.mul"})
+"""Products of their first two operands, if only one of them is partial."""
+
+QUOTIENTS = frozenset({"arith.divf", "linalg.div"})
+"""Quotients whose dividend alone is partial."""
+
+
+def carried_partials(
+    operation: Operation, held: Sequence[Sharding | None]
+) -> tuple[tuple[Partial, ...], tuple[int, ...]]:
+    """The pending reductions that an operation can carry on, and the operands that have them.
+
+    `held` are the placements of the operands. Both are empty where reductions must be done first.
+    """
+    partials = [sharding.partials if sharding is not None else () for sharding in held]
+    if not any(partials):
+        return (), ()
+    name, first = operation.name, partials[0]
+    if name in MOVES:
+        return (first, (0,)) if first else ((), ())
+    if not all(p.kind is ReductionKind.SUM for own in partials for p in own):
+        return (), ()
+    if name in NEGATIONS:
+        return first, (0,)
+    if len(partials) < 2:
+        return (), ()
+    second = partials[1]
+    if name in SUMS and first == second:
+        return first, (0, 1)
+    if name in PRODUCTS and bool(first) != bool(second):
+        return (first, (0,)) if first else (second, (1,))
+    if name in QUOTIENTS and first and not second:
+        return first, (0,)
+    return (), ()

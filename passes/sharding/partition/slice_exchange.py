@@ -19,9 +19,8 @@ from ....ir.index import INDEX, IndexOrInt
 from ....ir.tensor_types import shape_of
 from ....sharding.grid import Grid
 from ....sharding.local_shape import borders, explicit_borders
-from ....sharding.pieces import Exchange, Interval
-from ....sharding.sections import Borders, best_way
 from ....sharding.sharding import Axes, Sharding
+from ....sharding.slice_exchange import Exchange, HaloWidths, Interval, best_way
 from .emit_reshard import emit_exchange, exchange_halo
 from .emitter import Emitter
 from .local_types import tensor_type_of, with_shape
@@ -83,7 +82,7 @@ def _gathered(sharding: Sharding, dimensions: set[int]) -> Sharding:
     return replace(sharding, dimension_axes=axes)
 
 
-def _way(original: SSAValue, sharding: Sharding, section: Section) -> Borders | Exchange | None:
+def _way(original: SSAValue, sharding: Sharding, section: Section) -> HaloWidths | Exchange | None:
     """What to exchange for a section, `None` where the dimension is to be gathered."""
     size = shape(original)[section.dimension]
     if size is None or section.intervals is None:
@@ -98,7 +97,7 @@ def _cut(
     value: SSAValue,
     present: Sharding,
     section: Section,
-    way: Borders | Exchange | None,
+    way: HaloWidths | Exchange | None,
 ) -> SSAValue:
     """Fetch what is missing along one dimension where it is split, and cut the section out."""
     emitter, dimension = partitioner.emitter, section.dimension

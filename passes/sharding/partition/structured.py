@@ -20,9 +20,15 @@ from .gather_partition import Lookup, find_lookup, mask_reads, pays
 from .local_types import local_type, tensor_type_of
 from .op_sharding import OpSharding
 from .partitioner import Partitioner
-from .reductions import combine, counts_initial_value, finish_result, splat_like
+from .reductions import (
+    combine,
+    combines_jointly,
+    counts_initial_value,
+    finish_jointly,
+    finish_result,
+    splat_like,
+)
 from .registry import ANY_STRUCTURED, partition
-from .variadic_reductions import combines_jointly, finish_jointly
 from .windows import fetch_windows, local_maps, loop_start, windows_of
 
 

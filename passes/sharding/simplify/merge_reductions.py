@@ -25,8 +25,8 @@ from ....dialects.tensor.reshapes import ExpandShapeOp
 from ....ir.attribute_access import block_of
 from ....ir.tensor_types import element_bytes, ranked
 from ....sharding.collectives import ALL_REDUCE
+from ..annotations.access import axes_of, grid_name, kind_of
 from ..partition.local_types import tensor_type_of
-from .collectives import axes_of, grid_name, kind_of
 
 Group = tuple[object, ...]
 """What all-reduces that can be merged have in common."""
