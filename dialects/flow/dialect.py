@@ -19,13 +19,10 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.rows import (
-    ATTRIBUTES_WITH_KEYWORD,
-    AttributeValue,
-    Operand,
+from ...ir.syntax.assembly_format import (
     Syntax,
-    SyntaxOperation,
 )
+from ...ir.syntax.operations import SyntaxOperation
 from ..iree_encoding.interfaces import Tensor, plain, tensor_encoding
 from ..iree_tensor_ext.dispatch_tensors import (
     FlowDispatchTensorLoadOp,
@@ -36,7 +33,7 @@ from ..iree_tensor_ext.dispatch_tensors import (
 )
 from ..stream.parameters import NamedParameter
 from .dispatches import FLOW_DISPATCH_OPERATIONS
-from .tensors import FLOW_TENSOR_OPERATIONS, same_tensor, shaped
+from .tensors import FLOW_TENSOR_OPERATIONS
 
 
 class PlacedTensor(SyntaxOperation):
@@ -55,10 +52,7 @@ class TensorTransferOp(PlacedTensor):
     name = "flow.tensor.transfer"
 
     SYNTAX: ClassVar[Syntax] = (
-        *same_tensor("argument_dims"),
-        " to ",
-        AttributeValue("target"),
-        ATTRIBUTES_WITH_KEYWORD,
+        " $operand : type($operand, $result)({$argument_dims})? to $target attr-dict-with-keyword"
     )
 
 
@@ -69,10 +63,7 @@ class TensorBarrierOp(PlacedTensor):
     name = "flow.tensor.barrier"
 
     SYNTAX: ClassVar[Syntax] = (
-        *same_tensor("argument_dims"),
-        " on ",
-        AttributeValue("target"),
-        ATTRIBUTES_WITH_KEYWORD,
+        " $operand : type($operand, $result)({$argument_dims})? on $target attr-dict-with-keyword"
     )
 
 
@@ -87,13 +78,8 @@ class TensorConversion(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("operand"),
-        " : ",
-        *shaped("operand"),
-        " -> ",
-        *shaped("result"),
-        ATTRIBUTES_WITH_KEYWORD,
+        " $operand : type($operand)({$operand_dims})? -> type($result)({$result_dims})?"
+        " attr-dict-with-keyword"
     )
 
 

@@ -17,16 +17,11 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.resource_directives import dynamic_dimensions
-from ...ir.syntax.rows import (
-    ATTRIBUTES,
-    Dimensions,
-    Operand,
-    Optional,
+from ...ir.syntax.assembly_format import (
     Syntax,
-    SyntaxOperation,
-    Type,
 )
+from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.resource_directives import dynamic_dimensions
 from .attributes import EncodingAttr
 from .interfaces import Tensor, tensor_encoding
 from .layouts import (
@@ -40,10 +35,6 @@ from .layouts import (
     TestingAttr,
     UnknownAttr,
     UnsupportedResolverAttr,
-)
-
-ENCODING_DIMENSIONS = Optional(
-    (" encoding_dims", Dimensions("encoding_dims")), anchor="encoding_dims"
 )
 
 
@@ -94,14 +85,7 @@ class SetEncodingOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("source"),
-        ENCODING_DIMENSIONS,
-        ATTRIBUTES,
-        " : ",
-        Type("source"),
-        " -> ",
-        Type("result"),
+        " $source( encoding_dims{$encoding_dims})? attr-dict : type($source) -> type($result)"
     )
 
     def verify_(self) -> None:
@@ -121,15 +105,8 @@ class UnsetEncodingOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("source"),
-        ENCODING_DIMENSIONS,
-        ATTRIBUTES,
-        " : ",
-        Type("source"),
-        " -> ",
-        Type("result"),
-        Dimensions("result_dims"),
+        " $source( encoding_dims{$encoding_dims})? attr-dict : type($source)"
+        " -> type($result)({$result_dims})?"
     )
 
     def verify_(self) -> None:

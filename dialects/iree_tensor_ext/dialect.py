@@ -16,7 +16,10 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from ...ir.syntax.rows import ATTRIBUTES, Dimensions, Operand, Syntax, SyntaxOperation, Type
+from ...ir.syntax.assembly_format import (
+    Syntax,
+)
+from ...ir.syntax.operations import SyntaxOperation
 from .dispatch_tensors import (
     DispatchTensorLoadOp,
     DispatchTensorStoreOp,
@@ -34,16 +37,7 @@ class ComputeBarrier(SyntaxOperation):
     result = result_def(TensorType)
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("value"),
-        ATTRIBUTES,
-        " : ",
-        Type("value"),
-        Dimensions("value_dims"),
-        " -> ",
-        Type("result"),
-    )
+    SYNTAX: ClassVar[Syntax] = " $value attr-dict : type($value)({$value_dims})? -> type($result)"
 
 
 @irdl_op_definition
@@ -73,15 +67,7 @@ class BitCastOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("source"),
-        ATTRIBUTES,
-        " : ",
-        Type("source"),
-        Dimensions("source_dims"),
-        " -> ",
-        Type("result"),
-        Dimensions("result_dims"),
+        " $source attr-dict : type($source)({$source_dims})? -> type($result)({$result_dims})?"
     )
 
 

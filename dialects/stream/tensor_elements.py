@@ -17,18 +17,11 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from ...ir.syntax.resource_directives import SizedTied
-from ...ir.syntax.rows import (
-    ATTRIBUTES_WITH_KEYWORD,
-    AttributeValue,
-    Operand,
-    Operands,
-    Optional,
+from ...ir.syntax.assembly_format import (
     Syntax,
-    Type,
 )
 from .dispatch_syntax import TracedTensors
-from .tensor_ops import INDEX, TensorOperation, tensor_in, tensor_type
+from .tensor_ops import INDEX, TensorOperation
 from .types import ResourceType
 
 
@@ -47,14 +40,9 @@ class TensorLoadOp(TensorOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("source"),
-        Optional(("[", Operands("indices"), "]"), anchor="indices"),
-        " : ",
-        *tensor_in("source", "source_size"),
-        " -> ",
-        Type("result"),
-        ATTRIBUTES_WITH_KEYWORD,
+        " $source([$indices])?"
+        " : type($source_encoding)({$source_encoding_dims})? in type($source){$source_size}"
+        " -> type($result) attr-dict-with-keyword"
     )
 
 
@@ -73,18 +61,9 @@ class TensorStoreOp(TensorOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("value"),
-        ", ",
-        Operand("target"),
-        Optional(("[", Operands("indices"), "]"), anchor="indices"),
-        " : ",
-        Type("value"),
-        " -> ",
-        *tensor_type("target"),
-        " in ",
-        SizedTied("target", "target_size"),
-        ATTRIBUTES_WITH_KEYWORD,
+        " $value, $target([$indices])? : type($value)"
+        " -> type($target_encoding)({$target_encoding_dims})? in tied($target) type($target,"
+        " $result){$target_size} attr-dict-with-keyword"
     )
 
 
@@ -101,12 +80,9 @@ class TensorTraceOp(TensorOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        AttributeValue("key"),
-        " = [",
+        " $key = [",
         TracedTensors(),
-        "]",
-        ATTRIBUTES_WITH_KEYWORD,
+        "] attr-dict-with-keyword",
     )
 
 

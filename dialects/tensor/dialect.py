@@ -38,7 +38,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type, number_list
 from ...ir.dialect_extension import extended
-from ...ir.syntax.rows import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
+from ...ir.syntax.assembly_format import Syntax
+from ...ir.syntax.operations import SyntaxOperation
 from ...ir.tensor_types import shape_text, shapes_agree, static_shape
 from ..linalg.base import segment_sizes
 from .checks import check_slice, require_same_elements
@@ -73,9 +74,7 @@ class BitcastOp(SyntaxOperation):
 
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = (
-        *(" ", Operand("source"), ATTRIBUTES, " : ", Type("source"), " to ", Type("dest")),
-    )
+    SYNTAX: ClassVar[Syntax] = " $source attr-dict : type($source) to type($dest)"
 
     def verify_(self) -> None:
         source, dest = self.source.type, self.dest.type
@@ -99,15 +98,7 @@ class RankOp(SyntaxOperation):
 
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = (" ", Operand("tensor"), ATTRIBUTES, " : ", Type("tensor"))
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        unresolved = parser.parse_unresolved_operand()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        operand = parser.resolve_operand(unresolved, parser.parse_type())
-        return cls.create(operands=[operand], result_types=[_INDEX], attributes=attributes)
+    SYNTAX: ClassVar[Syntax] = " $tensor attr-dict : type($tensor)"
 
 
 def _verify_index_body(body: Region, rank: int, element: Attribute) -> None:

@@ -36,7 +36,8 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type, number_list
-from ...ir.syntax.rows import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
+from ...ir.syntax.assembly_format import Syntax
+from ...ir.syntax.operations import SyntaxOperation
 from ...ir.tensor_types import shape_text, shapes_agree, static_shape
 from .checks import require_same_elements
 
@@ -169,8 +170,7 @@ class ReshapeOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        *(" ", Operand("source"), "(", Operand("shape"), ")", ATTRIBUTES),
-        *(" : (", Type("source"), ", ", Type("shape"), ") -> ", Type("result")),
+        " $source($shape) attr-dict : (type($source), type($shape)) -> type($result)"
     )
 
     def verify_(self) -> None:

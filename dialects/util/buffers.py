@@ -21,8 +21,12 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
+from ...ir.syntax.assembly_format import (
+    Parsed,
+    Syntax,
+)
 from ...ir.syntax.directives import print_struct
-from ...ir.syntax.rows import ATTRIBUTES, AttributeValue, Parsed, Syntax, SyntaxOperation, Type
+from ...ir.syntax.operations import SyntaxOperation
 from .types import BufferType
 
 
@@ -61,24 +65,6 @@ class CompositeAttr(ParametrizedAttribute):
                 printer.print_attribute(part)
                 printer.print_string(",\n")
             printer.print_string("]")
-
-
-@dataclass(frozen=True, slots=True)
-class BufferName:
-    """` "name"`, or nothing."""
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("name",)
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        if (name := parser.parse_optional_str_literal()) is not None:
-            parsed.attributes["name"] = StringAttr(name)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        if (name := operation.get_attr_or_prop("name")) is not None:
-            printer.print_string(" ")
-            printer.print_attribute(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +116,7 @@ class BufferConstantOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        BufferName(),
+        "( $name)?",
         BufferForm(),
-        ATTRIBUTES,
-        " : ",
-        Type("result"),
-        " = ",
-        AttributeValue("value"),
+        " attr-dict : type($result) = $value",
     )
