@@ -352,7 +352,7 @@ class AttributeDictionary:
         rest = unmentioned_attributes(operation, printed_attributes_of(pieces))
         if rest:
             printer.print_string(" attributes " if self.keyword else " ")
-            printer.print_attr_dict(rest)
+            printer.print_attr_dict(dict(sorted(rest.items())))
 
 
 ATTRIBUTES = AttributeDictionary()

@@ -344,6 +344,28 @@ def _int(definition: OpDef, name: str) -> Directive:
     return IntegerValue(name, i64)
 
 
+@directive("numbers")
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """`[1, 0]`: a property that is an array of i64."""
+
+    name: str
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        numbers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+        parsed.attributes[self.name] = DenseArrayBase.from_list(i64, numbers)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        with printer.in_square_brackets():
+            printer.print_list(
+                number_list(operation.get_attr_or_prop(self.name)), printer.print_int
+            )
+
+
 @directive("dynamic-list")
 @dataclass(frozen=True, slots=True)
 class IndexList:
