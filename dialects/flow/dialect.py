@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import IndexType, NoneAttr, StringAttr, TensorType
-from xdsl.ir import Attribute, Dialect
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,
@@ -19,21 +20,16 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.dialect_extension import dialect_of
 from ...ir.syntax.assembly_format import (
     Syntax,
 )
 from ...ir.syntax.operations import SyntaxOperation
 from ..iree_encoding.interfaces import Tensor, plain, tensor_encoding
-from ..iree_tensor_ext.dispatch_tensors import (
-    FlowDispatchTensorLoadOp,
-    FlowDispatchTensorStoreOp,
-    FlowDispatchTensorType,
-    FlowDispatchWorkgroupCountFromSliceOp,
-    FlowDispatchWorkloadOrdinalOp,
-)
+from ..iree_tensor_ext import dispatch_tensors
+from ..stream import workgroups
 from ..stream.parameters import NamedParameter
-from .dispatches import FLOW_DISPATCH_OPERATIONS
-from .tensors import FLOW_TENSOR_OPERATIONS
+from . import dispatches, tensors
 
 
 class PlacedTensor(SyntaxOperation):
@@ -121,19 +117,4 @@ class NamedParameterAttr(NamedParameter):
     type: Attribute
 
 
-Flow = Dialect(
-    "flow",
-    [
-        *FLOW_DISPATCH_OPERATIONS,
-        *FLOW_TENSOR_OPERATIONS,
-        FlowDispatchTensorLoadOp,
-        FlowDispatchTensorStoreOp,
-        FlowDispatchWorkgroupCountFromSliceOp,
-        FlowDispatchWorkloadOrdinalOp,
-        TensorBarrierOp,
-        TensorEncodeOp,
-        TensorReshapeOp,
-        TensorTransferOp,
-    ],
-    [FlowDispatchTensorType, NamedParameterAttr],
-)
+Flow = dialect_of("flow", sys.modules[__name__], dispatches, tensors, dispatch_tensors, workgroups)

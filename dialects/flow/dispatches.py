@@ -32,7 +32,6 @@ from ...ir.syntax.directives import EntryPoints, Visibility, WorkgroupCountRegio
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import TiedFunctionType, TiedResultTypes, ValueForm
 from ..stream.executables import Executable, ExecutableBody, ExecutableExport
-from ..stream.workgroups import FLOW_WORKGROUP_NUMBERS
 
 DISPATCH_TYPE = TiedFunctionType(
     ValueForm.SHAPED, "arguments", "argument_dims", "results_", "result_dims"
@@ -182,16 +181,3 @@ class DispatchRegionOp(SyntaxOperation):
         " attr-dict-with-keyword $body",
         WorkgroupCountRegion("workgroup_count", "count"),
     )
-
-
-FLOW_DISPATCH_OPERATIONS: list[type[Operation]] = [
-    DispatchOp,
-    DispatchRegionOp,
-    DispatchTieShapeOp,
-    DispatchWorkgroupsOp,
-    ExecutableEndOp,
-    ExecutableExportOp,
-    ExecutableOp,
-    ReturnOp,
-    *FLOW_WORKGROUP_NUMBERS,
-]

@@ -251,18 +251,3 @@ class TensorBitCastOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = (
         " $source : type($source)({$source_dims})? -> type($result)({$result_dims})? attr-dict"
     )
-
-
-FLOW_TENSOR_OPERATIONS: list[type[Operation]] = [
-    TensorAllocaOp,
-    TensorBitCastOp,
-    TensorCloneOp,
-    TensorConstantOp,
-    TensorEmptyOp,
-    TensorLoadOp,
-    TensorSliceOp,
-    TensorSplatOp,
-    TensorStoreOp,
-    TensorTieShapeOp,
-    TensorUpdateOp,
-]

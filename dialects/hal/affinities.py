@@ -276,7 +276,7 @@ class DeviceTargets:
 
 
 @irdl_attr_definition
-class UnusableSolverAttr(ParametrizedAttribute, EncodingSolverInterface):
+class _UnusableSolverAttr(ParametrizedAttribute, EncodingSolverInterface):
     """What a target names as its solver and is none. It is an error where a layout is asked for."""
 
     name = "hal.unusable_solver"
@@ -305,6 +305,6 @@ def solver_of(target: ExecutableTargetAttr) -> EncodingSolverInterface:
         if solver is None:
             continue
         if not isinstance(solver, EncodingSolverInterface):
-            return UnusableSolverAttr(StringAttr(key), solver)
+            return _UnusableSolverAttr(StringAttr(key), solver)
         return solver.configured(entries)
     return IdentityResolverAttr()

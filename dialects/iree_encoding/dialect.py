@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, NoneAttr, TensorType
-from xdsl.ir import Attribute, Dialect
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -17,25 +18,14 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.dialect_extension import dialect_of
 from ...ir.syntax.assembly_format import (
     Syntax,
 )
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import dynamic_dimensions
-from .attributes import EncodingAttr
+from . import attributes, layouts
 from .interfaces import Tensor, tensor_encoding
-from .layouts import (
-    IdentityAttr,
-    IdentityResolverAttr,
-    LayoutAttr,
-    PackedStorageAttr,
-    PaddingAttr,
-    SpecializationResolverAttr,
-    SpecializedAttr,
-    TestingAttr,
-    UnknownAttr,
-    UnsupportedResolverAttr,
-)
 
 
 def verify_encoding_operation(
@@ -119,20 +109,4 @@ class UnsetEncodingOp(SyntaxOperation):
             )
 
 
-IreeEncoding = Dialect(
-    "iree_encoding",
-    [SetEncodingOp, UnsetEncodingOp],
-    [
-        EncodingAttr,
-        IdentityAttr,
-        IdentityResolverAttr,
-        LayoutAttr,
-        PackedStorageAttr,
-        PaddingAttr,
-        SpecializationResolverAttr,
-        SpecializedAttr,
-        TestingAttr,
-        UnknownAttr,
-        UnsupportedResolverAttr,
-    ],
-)
+IreeEncoding = dialect_of("iree_encoding", sys.modules[__name__], attributes, layouts)

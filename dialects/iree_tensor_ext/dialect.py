@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IndexType, TensorType
-from xdsl.ir import Dialect
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -16,17 +16,12 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
+from ...ir.dialect_extension import dialect_of
 from ...ir.syntax.assembly_format import (
     Syntax,
 )
 from ...ir.syntax.operations import SyntaxOperation
-from .dispatch_tensors import (
-    DispatchTensorLoadOp,
-    DispatchTensorStoreOp,
-    DispatchTensorType,
-    DispatchWorkgroupCountFromSliceOp,
-    DispatchWorkloadOrdinalOp,
-)
+from . import dispatch_tensors
 
 
 class ComputeBarrier(SyntaxOperation):
@@ -71,16 +66,4 @@ class BitCastOp(SyntaxOperation):
     )
 
 
-IreeTensorExt = Dialect(
-    "iree_tensor_ext",
-    [
-        BitCastOp,
-        ComputeBarrierEndOp,
-        ComputeBarrierStartOp,
-        DispatchTensorLoadOp,
-        DispatchTensorStoreOp,
-        DispatchWorkgroupCountFromSliceOp,
-        DispatchWorkloadOrdinalOp,
-    ],
-    [DispatchTensorType],
-)
+IreeTensorExt = dialect_of("iree_tensor_ext", sys.modules[__name__], dispatch_tensors)

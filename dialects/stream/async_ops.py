@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -31,7 +31,7 @@ from ...ir.syntax.resource_directives import (
 )
 from .affinity import AffinityOpInterface
 from .dispatch_syntax import DispatchOperands
-from .regions import ResourceRegion, YieldOp
+from .regions import ResourceRegion
 from .types import ResourceType, TimepointType
 
 INDEX = IndexType()
@@ -334,24 +334,3 @@ class AsyncConcurrentOp(PlacedOperation):
         ResourceRegion(),
         " attr-dict-with-keyword",
     )
-
-
-STREAM_ASYNC_OPERATIONS: list[type[Operation]] = [
-    AsyncAllocaOp,
-    AsyncBarrierOp,
-    AsyncCastOp,
-    AsyncCloneOp,
-    AsyncConcurrentOp,
-    AsyncConstantOp,
-    AsyncCopyOp,
-    AsyncDispatchOp,
-    AsyncExecuteOp,
-    AsyncFillOp,
-    AsyncLoadOp,
-    AsyncSliceOp,
-    AsyncSplatOp,
-    AsyncStoreOp,
-    AsyncTransferOp,
-    AsyncUpdateOp,
-    YieldOp,
-]

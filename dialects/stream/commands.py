@@ -265,17 +265,3 @@ class CmdParameterLoadOp(PlacedOperation):
         LoadedParameters(),
         " => type($result_timepoint) attr-dict-with-keyword",
     )
-
-
-STREAM_COMMAND_OPERATIONS: list[type[Operation]] = [
-    CmdConcurrentOp,
-    CmdCopyOp,
-    CmdDiscardOp,
-    CmdDispatchOp,
-    CmdExecuteOp,
-    CmdFillOp,
-    CmdFlushOp,
-    CmdInvalidateOp,
-    CmdParameterLoadOp,
-    CmdSerialOp,
-]

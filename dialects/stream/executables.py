@@ -30,7 +30,6 @@ from ...ir.syntax.directives import RegionBody, Visibility, WorkgroupCountRegion
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import dynamic_dimensions
 from .types import BindingType
-from .workgroups import STREAM_WORKGROUP_NUMBERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +198,3 @@ class ReturnOp(SyntaxOperation):
     traits = traits_def(IsTerminator())
 
     SYNTAX: ClassVar[Syntax] = " attr-dict( $arguments : type($arguments))?"
-
-
-STREAM_EXECUTABLE_OPERATIONS: list[type[Operation]] = [
-    BindingSubspanOp,
-    ExecutableEndOp,
-    ExecutableExportOp,
-    ExecutableOp,
-    ReturnOp,
-    *STREAM_WORKGROUP_NUMBERS,
-]

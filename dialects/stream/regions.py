@@ -320,14 +320,3 @@ class TimepointAwaitOp(SyntaxOperation):
         "( sync$sync)? $await_timepoint => $resource_operands"
         " : sized($resource_operands, $resource_operand_sizes, $results_) attr-dict-with-keyword"
     )
-
-
-STREAM_TIMEPOINT_OPERATIONS: list[type[Operation]] = [
-    TimepointAwaitOp,
-    TimepointBarrierOp,
-    TimepointChainExternalOp,
-    TimepointExportOp,
-    TimepointImmediateOp,
-    TimepointImportOp,
-    TimepointJoinOp,
-]

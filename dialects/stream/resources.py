@@ -203,16 +203,6 @@ class ResourcePackOp(PlacedOperation):
             )
 
 
-STREAM_RESOURCE_OPERATIONS: list[type[Operation]] = [
-    ResourceAllocOp,
-    ResourceAllocaOp,
-    ResourceDeallocaOp,
-    ResourcePackOp,
-    ResourceSizeOp,
-    ResourceSubviewOp,
-]
-
-
 @irdl_op_definition
 class ResourceTryMapOp(PlacedOperation):
     """Host memory as a resource without a copy, if the device can; whether it could comes first."""
@@ -290,11 +280,3 @@ class FileWriteOp(PlacedOperation):
         " : type($source){$source_size} -> type($target) => type($result_timepoint)"
         " attr-dict-with-keyword",
     )
-
-
-STREAM_FILE_OPERATIONS: list[type[Operation]] = [
-    FileConstantOp,
-    FileReadOp,
-    FileWriteOp,
-    ResourceTryMapOp,
-]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -84,10 +84,3 @@ class TensorTraceOp(TensorOperation):
         TracedTensors(),
         "] attr-dict-with-keyword",
     )
-
-
-STREAM_TENSOR_ELEMENT_OPERATIONS: list[type[Operation]] = [
-    TensorLoadOp,
-    TensorStoreOp,
-    TensorTraceOp,
-]

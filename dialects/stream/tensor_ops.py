@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -336,19 +336,3 @@ class TensorDispatchOp(PlacedTensorOperation):
         "([$workload])?($mixed_operands) attr-dict : ",
         EncodedFunctionType(),
     )
-
-
-STREAM_TENSOR_OPERATIONS: list[type[Operation]] = [
-    TensorCloneOp,
-    TensorConstantOp,
-    TensorDispatchOp,
-    TensorEmptyOp,
-    TensorEncodeOp,
-    TensorExportOp,
-    TensorFillOp,
-    TensorImportOp,
-    TensorSizeOfOp,
-    TensorSliceOp,
-    TensorSplatOp,
-    TensorUpdateOp,
-]

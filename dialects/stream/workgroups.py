@@ -105,20 +105,8 @@ class HalWorkgroupSizeOp(BoundedWorkgroupNumber):
     name = "hal.interface.workgroup.size"
 
 
-FLOW_WORKGROUP_NUMBERS: list[type[Operation]] = [
-    FlowWorkgroupCountOp,
-    FlowWorkgroupIdOp,
-    FlowWorkgroupSizeOp,
-]
-
 STREAM_WORKGROUP_NUMBERS: list[type[Operation]] = [
     StreamWorkgroupCountOp,
     StreamWorkgroupIdOp,
     StreamWorkgroupSizeOp,
-]
-
-HAL_WORKGROUP_NUMBERS: list[type[Operation]] = [
-    HalWorkgroupCountOp,
-    HalWorkgroupIdOp,
-    HalWorkgroupSizeOp,
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
@@ -13,7 +14,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Dialect, Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -30,6 +31,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.dialect_extension import dialect_of
 from ...ir.syntax.assembly_format import (
     Parsed,
     Syntax,
@@ -41,17 +43,10 @@ from ...ir.syntax.directives import (
     verify_type,
 )
 from ...ir.syntax.operations import SyntaxOperation
-from .buffers import BufferConstantOp, CompositeAttr
-from .functions import CallOp, FuncOp, ReturnOp
+from . import buffers, functions, types
 from .types import (
-    BufferType,
-    BytePatternAttr,
-    InlineAlwaysAttr,
-    InlineNeverAttr,
     IntAssumptionAttr,
     PointerType,
-    UninitializedAttr,
-    UnusedType,
 )
 
 
@@ -302,34 +297,4 @@ class SwitchOp(SyntaxOperation):
             )
 
 
-Util = Dialect(
-    "util",
-    [
-        AlignOp,
-        AssumeIntOp,
-        BufferConstantOp,
-        CallOp,
-        FuncOp,
-        GlobalAddressOp,
-        GlobalLoadIndirectOp,
-        GlobalLoadOp,
-        GlobalOp,
-        GlobalStoreIndirectOp,
-        GlobalStoreOp,
-        InitializerOp,
-        OptimizationBarrierOp,
-        ReturnOp,
-        SwitchOp,
-    ],
-    [
-        BufferType,
-        BytePatternAttr,
-        CompositeAttr,
-        InlineAlwaysAttr,
-        InlineNeverAttr,
-        IntAssumptionAttr,
-        PointerType,
-        UninitializedAttr,
-        UnusedType,
-    ],
-)
+Util = dialect_of("util", sys.modules[__name__], buffers, functions, types)
