@@ -27,9 +27,10 @@ from ..ir.dialect_extension import extended, variant
 from ..ir.symbols import find_symbol, verify_visibility
 from ..ir.syntax.assembly_format import Parsed, Syntax
 from ..ir.syntax.operations import SyntaxOperation
-from ..ir.verification import add_checks
+from ..ir.verification import check
 
 
+@check("func.func")
 def _function(operation: Operation) -> None:
     verify_visibility(operation)
     parent = operation.parent_op()
@@ -46,9 +47,6 @@ def _function(operation: Operation) -> None:
                 f"expects {what} attribute array to have the same number of elements as the "
                 f"number of function {what}s, got {len(entries)}, but expected {len(types)}"
             )
-
-
-add_checks({"func.func": _function})
 
 
 @irdl_op_definition

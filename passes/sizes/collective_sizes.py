@@ -16,11 +16,20 @@ from ...dialects.shard.dialect import AllReduceOp, GridShapeOp, ProcessMultiInde
 from ...ir.locations import builder_before
 from ...sharding.sharding import ReductionKind
 from ..sharding.simplify.collectives import axes_of, dimension_of, grid_name
-from .dimension_sizes import RULES, DimensionSizes, Rule, Size
+from .dimension_sizes import DimensionSizes, Rule, Size, size_rule
 
 INDEX = IndexType()
 
 
+@size_rule(
+    "shard.all_reduce",
+    "shard.broadcast",
+    "shard.recv",
+    "shard.reduce",
+    "shard.send",
+    "shard.shift",
+    "shard.update_halo",
+)
 def _same(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """Everybody gets as much as they bring."""
     return sizes.size(value.op.operands[0], index)
@@ -48,6 +57,7 @@ def _divided(axis_name: str) -> Rule:
     return rule
 
 
+@size_rule("shard.all_to_all")
 def _exchanged(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """Everybody's piece along one dimension, joined along the other."""
     split = dimension_of(value.op, "split_axis")
@@ -134,20 +144,6 @@ class _SizeArithmetic:
         return self._builder.insert(operation).results[0]
 
 
-RULES.update(
-    {
-        "shard.all_gather": _joined("gather_axis"),
-        "shard.all_reduce": _same,
-        "shard.all_slice": _divided("slice_axis"),
-        "shard.all_to_all": _exchanged,
-        "shard.broadcast": _same,
-        "shard.gather": _joined("gather_axis"),
-        "shard.recv": _same,
-        "shard.reduce": _same,
-        "shard.reduce_scatter": _divided("scatter_axis"),
-        "shard.scatter": _divided("scatter_axis"),
-        "shard.send": _same,
-        "shard.shift": _same,
-        "shard.update_halo": _same,
-    }
-)
+size_rule("shard.all_gather", "shard.gather")(_joined("gather_axis"))
+size_rule("shard.all_slice")(_divided("slice_axis"))
+size_rule("shard.reduce_scatter", "shard.scatter")(_divided("scatter_axis"))

@@ -65,6 +65,7 @@ from ...ir.index import (
     reaches_end,
     row_major_position,
 )
+from ...ir.rules import Rules
 from ...ir.syntax.resource_directives import RESOURCE
 from ...ir.tensor_types import element_of, require_ranked, shape_of
 from .stored_elements import Elements, pattern
@@ -81,7 +82,7 @@ class EncodeHostTensorsPass(ModulePass):
             planned = Planned()
             try:
                 for operation in tuple(host_operations(op)):
-                    if (rule := RULES.get(operation.name)) is not None:
+                    if (rule := lowering.get(operation.name)) is not None:
                         planned.add(operation, rule)
             except OperationError:
                 planned.undo()
@@ -240,13 +241,19 @@ def _placed(operation: Operation, **properties: Attribute) -> dict[str, Attribut
 
 
 Results = Sequence[SSAValue]
+Rule = Callable[[Operation, HostBuilder], Results]
+
+lowering = Rules[Rule]()
+"""What each tensor operation becomes, by name."""
 
 
+@lowering("stream.tensor.sizeof")
 def _size_of(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorSizeOfOp, operation)
     return [storage_size(require_ranked(op, op.encoding), tuple(op.encoding_dims), builder)]
 
 
+@lowering("stream.tensor.empty")
 def _empty(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorEmptyOp, operation)
     new = AsyncAllocaOp.create(
@@ -255,6 +262,7 @@ def _empty(operation: Operation, builder: HostBuilder) -> Results:
     return builder.insert(new).results
 
 
+@lowering("stream.tensor.constant")
 def _constant(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorConstantOp, operation)
     tensor = plain_tensor(op, op.result_encoding)
@@ -278,6 +286,7 @@ def _stored_constant(value: Attribute) -> Attribute:
     return DenseIntOrFPElementsAttr.from_list(TensorType(i8, type_.shape), numbers)
 
 
+@lowering("stream.tensor.splat")
 def _splat(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorSplatOp, operation)
     elements = elements_of(op, require_ranked(op, op.result_encoding))
@@ -289,6 +298,7 @@ def _splat(operation: Operation, builder: HostBuilder) -> Results:
     return builder.insert(new).results
 
 
+@lowering("stream.tensor.clone")
 def _clone(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorCloneOp, operation)
     new = AsyncCloneOp.create(
@@ -299,6 +309,7 @@ def _clone(operation: Operation, builder: HostBuilder) -> Results:
     return builder.insert(new).results
 
 
+@lowering("stream.tensor.slice")
 def _slice(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorSliceOp, operation)
     tensor = plain_tensor(op, op.source_encoding)
@@ -327,6 +338,7 @@ def _slice(operation: Operation, builder: HostBuilder) -> Results:
     return builder.insert(new).results
 
 
+@lowering("stream.tensor.fill")
 def _fill(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorFillOp, operation)
     tensor = require_ranked(op, op.target_encoding)
@@ -357,6 +369,7 @@ def _fill(operation: Operation, builder: HostBuilder) -> Results:
     return builder.insert(new).results
 
 
+@lowering("stream.tensor.update")
 def _update(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorUpdateOp, operation)
     tensor = plain_tensor(op, op.target_encoding)
@@ -386,6 +399,7 @@ def _update(operation: Operation, builder: HostBuilder) -> Results:
     return builder.insert(new).results
 
 
+@lowering("stream.tensor.load")
 def _load(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorLoadOp, operation)
     tensor = plain_tensor(op, op.source_encoding)
@@ -394,6 +408,7 @@ def _load(operation: Operation, builder: HostBuilder) -> Results:
     return [elements.load(op, op.source, op.source_size, at, builder)]
 
 
+@lowering("stream.tensor.store")
 def _store(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorStoreOp, operation)
     tensor = plain_tensor(op, op.target_encoding)
@@ -402,6 +417,7 @@ def _store(operation: Operation, builder: HostBuilder) -> Results:
     return [elements.store(op, op.value, op.target, op.target_size, at, builder)]
 
 
+@lowering("stream.tensor.dispatch")
 def _dispatch(operation: Operation, builder: HostBuilder) -> Results:
     """All of each resource is given to the kernel."""
     op = cast(TensorDispatchOp, operation)
@@ -430,21 +446,3 @@ def _dispatch(operation: Operation, builder: HostBuilder) -> Results:
         attributes=dict(op.attributes),
     )
     return builder.insert(new).results
-
-
-Rule = Callable[[Operation, HostBuilder], Results]
-
-RULES: dict[str, Rule] = {
-    "stream.tensor.clone": _clone,
-    "stream.tensor.constant": _constant,
-    "stream.tensor.dispatch": _dispatch,
-    "stream.tensor.empty": _empty,
-    "stream.tensor.fill": _fill,
-    "stream.tensor.load": _load,
-    "stream.tensor.sizeof": _size_of,
-    "stream.tensor.slice": _slice,
-    "stream.tensor.splat": _splat,
-    "stream.tensor.store": _store,
-    "stream.tensor.update": _update,
-}
-"""What each tensor operation becomes, by name."""

@@ -24,6 +24,7 @@ from ...dialects.stream.affinity import TensorPhase
 from ...ir.diagnostics import OperationError
 from ...ir.garbage_collection import without_garbage_collection
 from ...ir.host_programs import host_operations
+from ...ir.rules import Rules
 from ...ir.structural_hash import AttributeNumbers
 from .analysis.affinity_analysis import AffinityAnalysis, required_affinity
 from .analysis.encoding_resolution import SettledTypes
@@ -68,7 +69,7 @@ class Planner:
         """Note the changes that one operation of the host program needs."""
         if operation.name in DISPATCHES:
             self._plan_dispatch(operation)
-        elif (rule := RULES.get(operation.name)) is not None:
+        elif (rule := specialization.get(operation.name)) is not None:
             rule(self, operation)
         elif operation.has_trait(TensorPhase):
             self._refuse_encodings(operation)
@@ -201,31 +202,34 @@ class Planner:
 
 Rule = Callable[[Planner, Operation], None]
 
+specialization = Rules[Rule]()
+"""Tensor operations that may have encodings, and whose layout each of their tensors has.
 
+Others work on elements by their position, and so on tensors without an encoding only."""
+
+
+@specialization("stream.tensor.empty", "stream.tensor.splat")
 def _result_here(planner: Planner, operation: Operation) -> None:
     planner.settle_where_it_runs(operation, "result_encoding")
 
 
+@specialization("stream.tensor.encode")
 def _encode(planner: Planner, operation: Operation) -> None:
     """The source is read as it was laid out, wherever that was; the result is laid out here."""
     planner.settle_as_operand(operation, ("source_encoding",))
     planner.settle_where_it_runs(operation, "result_encoding")
 
 
-RULES: dict[str, Rule] = {
-    "stream.tensor.clone": lambda planner, operation: planner.settle_as_operand(
-        operation, ("source_encoding", "result_encoding")
-    ),
-    "stream.tensor.empty": _result_here,
-    "stream.tensor.encode": _encode,
-    "stream.tensor.fill": lambda planner, operation: planner.settle_as_operand(
-        operation, ("target_encoding",)
-    ),
-    "stream.tensor.sizeof": lambda planner, operation: planner.settle_where_it_runs(
-        operation, "encoding"
-    ),
-    "stream.tensor.splat": _result_here,
-}
-"""Tensor operations that may have encodings, and whose layout each of their tensors has.
+@specialization("stream.tensor.clone")
+def _clone(planner: Planner, operation: Operation) -> None:
+    planner.settle_as_operand(operation, ("source_encoding", "result_encoding"))
 
-Others work on elements by their position, and so on tensors without an encoding only."""
+
+@specialization("stream.tensor.fill")
+def _fill(planner: Planner, operation: Operation) -> None:
+    planner.settle_as_operand(operation, ("target_encoding",))
+
+
+@specialization("stream.tensor.sizeof")
+def _size_of(planner: Planner, operation: Operation) -> None:
+    planner.settle_where_it_runs(operation, "encoding")
