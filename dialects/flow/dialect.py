@@ -25,10 +25,10 @@ from ...ir.syntax.assembly_format import (
     Syntax,
 )
 from ...ir.syntax.operations import SyntaxOperation
+from .. import iree_tensor_ext
 from ..iree_encoding.interfaces import Tensor, plain, tensor_encoding
-from ..iree_tensor_ext import dispatch_tensors
 from ..stream import workgroups
-from ..stream.parameters import NamedParameter
+from ..stream.types import NamedParameter
 from . import dispatches, tensors
 
 
@@ -117,4 +117,4 @@ class NamedParameterAttr(NamedParameter):
     type: Attribute
 
 
-Flow = dialect_of("flow", sys.modules[__name__], dispatches, tensors, dispatch_tensors, workgroups)
+Flow = dialect_of("flow", sys.modules[__name__], dispatches, tensors, iree_tensor_ext, workgroups)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import DictionaryAttr, TensorType
@@ -21,7 +21,10 @@ from ...tiling.contractions import ContractionOperand
 from ...tiling.convolutions import ConvolutionOperand
 from ...tiling.packed_layouts import PackedLayout
 from ...tiling.storage_sizes import StorageFormula, dense_formula, storage_formula
-from .spelling import Spelling
+
+Spelling = Literal["today", "2024"]
+"""Which names the encoding dialects have: those of IREE 3.13, or those of October 2024."""
+
 
 Tensor = TensorType[Attribute]
 

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
     FunctionType,
     IndexType,
+    IntegerAttr,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
+    VectorType,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.irdl import (
+    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -26,7 +31,7 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
@@ -39,15 +44,109 @@ from ...ir.syntax.assembly_format import (
 from ...ir.syntax.directives import (
     Implied,
     Visibility,
+    print_struct,
     type_carried_by,
     verify_type,
 )
 from ...ir.syntax.operations import SyntaxOperation
-from . import buffers, functions, types
+from . import functions, types
 from .types import (
+    BufferType,
     IntAssumptionAttr,
     PointerType,
 )
+
+
+@irdl_attr_definition
+class CompositeAttr(ParametrizedAttribute):
+    """`#util.composite<64xi8, [part, part,]>`: parts that follow one another in memory."""
+
+    name = "util.composite"
+    type: VectorType[Attribute]
+    """How many elements all parts have, of which type; the notation leaves `vector` out."""
+    parts: ArrayAttr[Attribute]
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        parts: list[Attribute] = []
+        with parser.in_angle_brackets():
+            shape, element = parser.parse_ranked_shape()
+            parser.parse_punctuation(",")
+            parser.parse_punctuation("[")
+            # A comma may follow the last part too.
+            while parser.parse_optional_punctuation("]") is None:
+                parts.append(parser.parse_attribute())
+                if parser.parse_optional_punctuation(",") is None:
+                    parser.parse_punctuation("]")
+                    break
+        return [VectorType(element, shape), ArrayAttr(parts)]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            for size in self.type.get_shape():
+                printer.print_string(f"{size}x")
+            printer.print_attribute(self.type.element_type)
+            printer.print_string(", [\n")
+            for part in self.parts:
+                printer.print_string("    ")
+                printer.print_attribute(part)
+                printer.print_string(",\n")
+            printer.print_string("]")
+
+
+@dataclass(frozen=True, slots=True)
+class BufferForm:
+    """` <alignment = 64, mime_type = "text/plain">` with what is known, or nothing."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("alignment", "mime_type")
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        if parser.parse_optional_punctuation("<") is None:
+            return
+        while True:
+            key = parser.parse_identifier()
+            parser.parse_punctuation("=")
+            if key == "alignment":
+                value: Attribute = IntegerAttr.from_index_int_value(parser.parse_integer())
+            elif key == "mime_type":
+                value = StringAttr(parser.parse_str_literal())
+            else:
+                parser.raise_error(f"expected alignment or mime_type, found '{key}'")
+            parsed.attributes[key] = value
+            if parser.parse_optional_punctuation(",") is None:
+                break
+        parser.parse_punctuation(">")
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        alignment = operation.get_attr_or_prop("alignment")
+        if isinstance(alignment, IntegerAttr):
+            number = cast(IntegerAttr, alignment).value.data
+            alignment = partial(printer.print_string, str(number))
+        fields = [("alignment", alignment), ("mime_type", operation.get_attr_or_prop("mime_type"))]
+        if any(value is not None for _, value in fields):
+            printer.print_string(" ")
+            print_struct(printer, fields)
+
+
+@irdl_op_definition
+class BufferConstantOp(SyntaxOperation):
+    """Constant bytes in host memory."""
+
+    name = "util.buffer.constant"
+    name_ = opt_prop_def(StringAttr, prop_name="name")
+    value = prop_def(Attribute)
+    alignment = opt_prop_def(IntegerAttr[IndexType])
+    mime_type = opt_prop_def(StringAttr)
+    result = result_def(BufferType)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        "( $name)?",
+        BufferForm(),
+        " attr-dict : type($result) = $value",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,4 +396,4 @@ class SwitchOp(SyntaxOperation):
             )
 
 
-Util = dialect_of("util", sys.modules[__name__], buffers, functions, types)
+Util = dialect_of("util", sys.modules[__name__], functions, types)

@@ -32,7 +32,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.interfaces import Tensor, plain, tensor_encoding
-from ...dialects.iree_tensor_ext.dispatch_tensors import (
+from ...dialects.iree_tensor_ext import (
     DispatchTensor,
     DispatchTensorLoad,
     DispatchTensorStore,

@@ -24,7 +24,7 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.interfaces import tensor_encoding
 from ...dialects.stream import tensor_ops as stream
-from ...dialects.stream.tensor_elements import TensorLoadOp
+from ...dialects.stream.tensor_ops import TensorLoadOp
 from ...dialects.util.types import UnusedType
 from ...ir.diagnostics import Note, OperationError
 from ...ir.host_programs import CALLS, FUNCTIONS_AND_INITIALIZERS

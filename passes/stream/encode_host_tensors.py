@@ -36,16 +36,17 @@ from ...dialects.stream.async_ops import (
     AsyncSplatOp,
     AsyncUpdateOp,
 )
-from ...dialects.stream.tensor_elements import TensorLoadOp, TensorStoreOp
 from ...dialects.stream.tensor_ops import (
     TensorCloneOp,
     TensorConstantOp,
     TensorDispatchOp,
     TensorEmptyOp,
     TensorFillOp,
+    TensorLoadOp,
     TensorSizeOfOp,
     TensorSliceOp,
     TensorSplatOp,
+    TensorStoreOp,
     TensorUpdateOp,
 )
 from ...ir.diagnostics import OperationError

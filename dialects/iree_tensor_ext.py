@@ -1,12 +1,8 @@
-"""Dispatch tensors and their operations, in both spellings.
-
-What a kernel reads and writes was `!flow.dispatch.tensor` with `flow.dispatch.tensor.load` in 2024
-and is `!iree_tensor_ext.dispatch.tensor` with `iree_tensor_ext.dispatch.tensor.load` today. Each
-piece is defined once here and named twice, in `flow` and in `iree_tensor_ext`.
-"""
+"""The `iree_tensor_ext` dialect: what kernels are bound to, as it is spelled today."""
 
 from __future__ import annotations
 
+import sys
 from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar, Self, cast
@@ -36,16 +32,16 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.attribute_access import number_list
-from ...ir.syntax.assembly_format import (
+from ..ir.attribute_access import number_list
+from ..ir.dialect_extension import dialect_of
+from ..ir.syntax.assembly_format import (
     Syntax,
     values,
 )
-from ...ir.syntax.operations import SyntaxOperation
-from ...ir.syntax.resource_directives import dynamic_dimensions
-from ...ir.tensor_types import Shape, shape_of
-from ..iree_encoding.interfaces import EncodingTypeInterface, Tensor, with_encoding
-from ..iree_encoding.spelling import Spelling
+from ..ir.syntax.operations import SyntaxOperation
+from ..ir.syntax.resource_directives import dynamic_dimensions
+from ..ir.tensor_types import Shape, shape_of
+from .iree_encoding.interfaces import EncodingTypeInterface, Spelling, Tensor, with_encoding
 
 ACCESSES = ("readonly", "readwrite", "writeonly")
 
@@ -283,3 +279,48 @@ class FlowDispatchWorkgroupCountFromSliceOp(WorkgroupCount):
 
     name = "flow.dispatch.workgroup_count_from_slice"
     SYNTAX: ClassVar[Syntax] = " $workload attr-dict"
+
+
+class ComputeBarrier(SyntaxOperation):
+    """Marks where computation on a tensor starts or ends; the value is unchanged."""
+
+    value = operand_def(TensorType)
+    value_dims = var_operand_def(IndexType())
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = " $value attr-dict : type($value)({$value_dims})? -> type($result)"
+
+
+@irdl_op_definition
+class ComputeBarrierStartOp(ComputeBarrier):
+    """No reshape moves up across this."""
+
+    name = "iree_tensor_ext.compute_barrier.start"
+
+
+@irdl_op_definition
+class ComputeBarrierEndOp(ComputeBarrier):
+    """No reshape moves down across this."""
+
+    name = "iree_tensor_ext.compute_barrier.end"
+
+
+@irdl_op_definition
+class BitCastOp(SyntaxOperation):
+    """The same bytes as a tensor of another type."""
+
+    name = "iree_tensor_ext.bitcast"
+    source = operand_def(TensorType)
+    source_dims = var_operand_def(IndexType())
+    result_dims = var_operand_def(IndexType())
+    result = result_def(TensorType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " $source attr-dict : type($source)({$source_dims})? -> type($result)({$result_dims})?"
+    )
+
+
+IreeTensorExt = dialect_of("iree_tensor_ext", sys.modules[__name__])
