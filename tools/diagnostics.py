@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, LocationAttr, NameLoc
 from xdsl.ir import Attribute, Operation
@@ -14,7 +13,6 @@ from xdsl.utils.lexer import Span
 
 from ..ir.diagnostics import Note, OperationError, Remark
 from ..ir.text.source import Source
-from ..ir.usage_error import UsageError
 
 LONGEST_EXCERPT = 160
 """How many characters of a source line are shown with a diagnostic."""
@@ -181,46 +179,3 @@ def _excerpt(line: str, column: int) -> str:
     # Tabs stay tabs, so that the caret stands under its column in any terminal.
     margin = "".join("\t" if c == "\t" else " " for c in line[: column - 1])
     return f"{line}\n{margin}^\n"
-
-
-if TYPE_CHECKING:
-    from ..ir.diagnostics import Remark
-    from .diagnostics import Diagnostic
-
-REMARKS = ("sharding", "encoding", "dispatch", "backend", "all")
-"""The categories of remarks."""
-
-REMARKS_HELP = (
-    "print what was decided: about sharding, encoding, dispatch, backend (what has no native"
-    " kernel, and why), or all"
-)
-
-
-def check_categories(categories: Sequence[str]) -> None:
-    """Raise UsageError for a category that there is not."""
-    for category in categories:
-        if category not in REMARKS:
-            known = ", ".join(REMARKS)
-            raise UsageError(f"--remarks: there is no category '{category}', but {known}")
-
-
-def wants(categories: Collection[str], category: str) -> bool:
-    """Whether remarks of a category are asked for."""
-    return "all" in categories or category in categories
-
-
-def remark_sink(
-    categories: Collection[str], report: Callable[[Diagnostic], None]
-) -> Callable[[Remark], None]:
-    """Reports remarks of some categories, each once: a program may be looked at again."""
-    from .diagnostics import from_remark
-
-    seen: set[Diagnostic] = set()
-
-    def sink(remark: Remark) -> None:
-        diagnostic = from_remark(remark)
-        if wants(categories, remark.category) and diagnostic not in seen:
-            seen.add(diagnostic)
-            report(diagnostic)
-
-    return sink

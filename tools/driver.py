@@ -39,11 +39,10 @@ from .diagnostics import (
     from_operation_error,
     from_parse_error,
     place_of,
-    remark_sink,
     render,
-    wants,
 )
 from .options import Options
+from .remarks import remark_sink, wants
 
 if TYPE_CHECKING:
     from .observers import EncodedTensors, Timing

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ..ir.usage_error import UsageError
 from .console import fault_text, run_console
-from .diagnostics import wants
 from .ranks import MPI, run_on_ranks, runs_on_ranks
+from .remarks import wants
 from .run_options import RunOptions, help_text, parse_arguments, wants_help
 
 if TYPE_CHECKING:
@@ -88,7 +88,8 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
     if not options.remarks:
         return _run_source(options, source, stdout, is_heard)
     from ..ir.diagnostics import remarks_to
-    from .diagnostics import remark_sink, render
+    from .diagnostics import render
+    from .remarks import remark_sink
 
     def report(diagnostic: Diagnostic) -> None:
         stderr.write(render(diagnostic, [source]))
@@ -107,7 +108,7 @@ def _run_source(options: RunOptions, source: Source, stdout: TextIO, is_heard: b
     )
     pipeline = options.pipeline
     if options.devices:
-        from .run_options import check_kinds, list_devices, pipeline_to_devices
+        from .run_devices import check_kinds, list_devices, pipeline_to_devices
 
         if options.devices == ("list",):
             stdout.write(list_devices(program.module))

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..ir.usage_error import UsageError
 from ..passes.manager.pass_options import did_you_mean
-from .diagnostics import REMARKS_HELP, check_categories
+from .remarks import REMARKS_HELP, check_categories
 
 
 def _flag(help_text: str, *, default: bool = False, names: tuple[str, ...] = ()) -> Any:

@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
-from xdsl.ir import Attribute
-
-from ..dialects.hal.targets import (
-    DeviceAliasAttr,
-    DeviceFallbackAttr,
-    DeviceOrdinalAttr,
-    DeviceSelectAttr,
-    DeviceTargetAttr,
-    ExecutableTargetAttr,
-)
-from ..dialects.shard.checks import DEVICES
-from ..interpreter.devices import DRIVERS, device_globals
-from ..ir.attribute_access import attribute, operation_name
 from ..ir.usage_error import UsageError
-from .diagnostics import REMARKS_HELP, check_categories
 from .ranks import default_backend
+from .remarks import REMARKS_HELP, check_categories
 
 DESCRIPTION = """\
 Run a function of an MLIR program on the CPU. A program with a `shard` grid that has been
@@ -90,6 +76,13 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
         add_help=False,
     )
+    _add_values(parser)
+    _add_execution(parser)
+    return parser
+
+
+def _add_values(parser: argparse.ArgumentParser) -> None:
+    """Add what goes in, what comes out, and what that is compared with."""
     add = parser.add_argument
     add("file", nargs="?", default="-", help="the program; - or nothing: standard input")
     add("-h", "--help", action="store_true", help="show this text")
@@ -148,6 +141,11 @@ def _parser() -> argparse.ArgumentParser:
         help="the absolute and relative difference to allow for floats, in place of the one that"
         " goes with their type",
     )
+
+
+def _add_execution(parser: argparse.ArgumentParser) -> None:
+    """Add how and on what the program runs, and what is reported."""
+    add = parser.add_argument
     add(
         "--backend",
         metavar="NAME",
@@ -200,7 +198,6 @@ def _parser() -> argparse.ArgumentParser:
         " it is an error if they are not the same on all ranks (with --backend=mpi)",
     )
     add("--debug", action="store_true", help="show Python's traceback with an error")
-    return parser
 
 
 def help_text() -> str:
@@ -256,62 +253,3 @@ def _grid_shape(text: str | None) -> tuple[int, ...] | None:
     if not all(extent.isdecimal() and int(extent) for extent in extents):
         raise UsageError(f"--grid-shape={text} is no shape such as 2x4")
     return tuple(map(int, extents))
-
-
-GRIDS = ("mesh.mesh", "sdy.mesh", "shard.grid")
-
-
-def check_kinds(kinds: Sequence[str]) -> None:
-    """Check the kinds of devices that a user names. Raises UsageError."""
-    known = sorted(name for names in DRIVERS.values() for name in names)
-    for kind in kinds:
-        if kind not in known:
-            raise UsageError(f"--device={kind}: there are {', '.join(known)}, and list")
-
-
-def pipeline_to_devices(module: ModuleOp) -> str:
-    """What brings a program onto the devices that it names; empty if there is nothing to do.
-
-    A program whose grid names them is partitioned first.
-    """
-    operations = tuple(module.body.block.ops)
-    if not device_globals(module) or any(
-        operation_name(op).endswith(".executable") for op in operations
-    ):
-        return ""
-    named = any(operation_name(op) in GRIDS and DEVICES in op.attributes for op in operations)
-    return "compile" if named else "data-tile"
-
-
-def list_devices(module: ModuleOp) -> str:
-    """The devices that a program names, one a line: its name, its kind, and its targets."""
-    lines = [
-        f"@{name}: {' or '.join(_described(attribute(op, 'initial_value')))}\n"
-        for name, op in device_globals(module).items()
-    ]
-    return "".join(lines) or "the program names no devices\n"
-
-
-def _described(value: Attribute | None) -> Iterator[str]:
-    match value:
-        case DeviceTargetAttr():
-            ordinal = value.configuration
-            number = getattr(ordinal, "data", {}).get("ordinal")
-            place = f" #{number.value.data}" if number is not None else ""
-            targets = ", ".join(
-                f"{target.backend.data} {target.format.data}"
-                for target in value.targets
-                if isinstance(target, ExecutableTargetAttr)
-            )
-            yield f"{value.identifier.data}{place} ({targets or 'no targets'})"
-        case DeviceAliasAttr():
-            yield value.identifier.data
-        case DeviceOrdinalAttr():
-            yield f"device #{value.ordinal.value.data}"
-        case DeviceFallbackAttr(device=SymbolRefAttr() as other):
-            yield f"@{other.root_reference.data}"
-        case DeviceSelectAttr():
-            for choice in value.devices:
-                yield from _described(choice)
-        case _:
-            yield "a device that is not known"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from mesh_opt import extend
 from mesh_opt.passes.registry import OWN_PASSES
-from mesh_opt.tools.diagnostics import REMARKS
+from mesh_opt.tools.remarks import REMARKS
 from mesh_opt.tools.run_lines import TOOLS
 
 ROOT = Path(__file__).parents[3]

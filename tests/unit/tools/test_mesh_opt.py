@@ -15,7 +15,7 @@ import pytest
 from mesh_opt.ir.diagnostics import OperationError, remark
 from mesh_opt.ir.text import source
 from mesh_opt.passes import registry
-from mesh_opt.tools import diagnostics
+from mesh_opt.tools import remarks
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -55,7 +55,7 @@ class Misbehave(ModulePass):
 @pytest.fixture(autouse=True)
 def _pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.OWN_PASSES, "misbehave", lambda: Misbehave)
-    monkeypatch.setattr(diagnostics, "REMARKS", (*diagnostics.REMARKS, "testing"))
+    monkeypatch.setattr(remarks, "REMARKS", (*remarks.REMARKS, "testing"))
 
 
 def run(*arguments: str, text: str = PROGRAM) -> tuple[int, str, str]:
