@@ -67,6 +67,7 @@ nightly: .venv/test ## the tests that take too long for every change
 	MESH_OPT_ALL_MISMATCHES=1 $(BIN)/python -m pytest tests/unit/runtime/test_communicators.py \
 	  tests/executable/test_mismatched_collectives.py
 	MESH_OPT_DROPPED_PROGRAMS=1000 $(BIN)/python -m pytest tests/unit/api/test_lifetime.py
+	MESH_OPT_LYING_PROGRAMS=1000 $(BIN)/python -m pytest tests/executable/test_lying_programs.py
 
 fuzz: .venv/test ## read 20,000 mutated programs
 	MESH_OPT_FUZZ_INPUTS=20000 $(BIN)/python -m pytest -n auto tests/unit/tools/test_fuzz*.py

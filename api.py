@@ -58,6 +58,7 @@ from .tools.diagnostics import (
     render,
 )
 from .tools.driver import new_context
+from .tools.plugins import PassesOfAll
 
 if TYPE_CHECKING:
     from .codegen.recording.compile import CompiledProgram, DeviceStatistics
@@ -397,8 +398,8 @@ def compile(
         message = f"pass '{failure.failed.name}' failed: {failure.message}"
         raise _compilation_error(error(message, place_of(failure.operation)), texts) from failure
     except InternalFault as fault:
-        message = f"pass '{fault.failed.name}' broke down, which is a fault of mesh-opt: {fault}"
-        raise _compilation_error(error(message, place_of(fault.operation)), texts) from fault
+        diagnostic = error(fault.describe(), place_of(fault.operation))
+        raise _compilation_error(diagnostic, texts) from fault
     if steps:
         _verify(module, texts)
     if parameters is not None:
@@ -416,7 +417,7 @@ def _steps(pipeline: str | Sequence[ModulePass]) -> Sequence[Step]:
     if not pipeline.strip():
         return ()
     try:
-        return build_root_steps(parse_pipeline(pipeline), pipeline, all_passes())
+        return build_root_steps(parse_pipeline(pipeline), pipeline, PassesOfAll(all_passes()))
     except PipelineError as problem:
         text = Source(problem.text, "pass-pipeline")
         line, column = text.line_and_column(problem.offset)

@@ -23,6 +23,7 @@ from typing import Any
 
 from xdsl.ir import Block, Operation
 
+from ..ir.foreign_code import guarded
 from ..runtime.abi.values import Value
 
 Results = Sequence[Value]
@@ -43,6 +44,9 @@ class Entry:
     pointwise: bool = False
 
 
+KIND = "interpreter function"
+"""What the functions here are called where they fail."""
+
 _entries: dict[str, Entry] = {}
 _branchers: dict[str, Brancher] = {}
 _terminators: set[str] = set()
@@ -53,7 +57,7 @@ def impl(*names: str, pointwise: bool = False) -> Callable[[Executor], Executor]
 
     def register(function: Executor) -> Executor:
         for name in names:
-            _entries[name] = Entry(execute=function, pointwise=pointwise)
+            _entries[name] = Entry(execute=guarded(KIND, function), pointwise=pointwise)
         return function
 
     return register
@@ -64,7 +68,7 @@ def impl_with_regions(*names: str) -> Callable[[Driver], Driver]:
 
     def register(function: Driver) -> Driver:
         for name in names:
-            _entries[name] = Entry(drive=function)
+            _entries[name] = Entry(drive=guarded(KIND, function))
         return function
 
     return register
@@ -75,7 +79,7 @@ def impl_branch(*names: str) -> Callable[[Brancher], Brancher]:
 
     def register(function: Brancher) -> Brancher:
         for name in names:
-            _branchers[name] = function
+            _branchers[name] = guarded(KIND, function)
         return function
 
     return register

@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from .attribute_access import symbol_name
 from .diagnostics import Note, OperationError
+from .foreign_code import culprit, told
 from .nesting_limits import deep_recursion
 from .rules import Rules
 from .symbols import SymbolTables, remembered_symbols
@@ -226,18 +227,22 @@ def _verify_invariants(operation: Operation) -> None:
     except DiagnosticException as failure:
         message = str(failure).strip().removeprefix("Operation does not verify: ")
         raise OperationError(operation, message) from failure
-    except AttributeError as failure:
-        if not _is_raised_by_xdsl(failure):
-            raise
-        # As of a call whose callee has no function type; the callee's own error says which.
-        message = "refers to an operation that is wrong itself"
-        raise OperationError(operation, message) from failure
     except Exception as failure:
-        if type(failure) is not Exception and not isinstance(failure, TRIPS):
-            raise
+        raise OperationError(operation, _said_of(failure)) from failure
+
+
+def _said_of(failure: Exception) -> str:
+    """What to say of an exception that no verifier should raise. Raises it if it is our fault."""
+    function = culprit(failure)
+    if function is not None:
+        return f"in verifier {function}: {told(failure)}"
+    if isinstance(failure, AttributeError) and _is_raised_by_xdsl(failure):
+        # As of a call whose callee has no function type; the callee's own error says which.
+        return "refers to an operation that is wrong itself"
+    if type(failure) is Exception or isinstance(failure, TRIPS):
         # Some of xDSL's verifiers trip over what they should reject.
-        message = f"does not verify: {failure or type(failure).__name__}"
-        raise OperationError(operation, message) from failure
+        return f"does not verify: {failure or type(failure).__name__}"
+    raise failure
 
 
 def _is_raised_by_xdsl(failure: Exception) -> bool:

@@ -28,6 +28,11 @@ def run_console(main: Main) -> int:
 
 def fault_text(tool: str, fault: Exception) -> str:
     """What a tool says of an exception that no input should cause."""
+    from ..ir.foreign_code import culprit, told
+
+    function = culprit(fault)
+    if function is not None:
+        return f"{tool}: in {function}: {told(fault)}; --debug shows where\n"
     return (
         f"{tool}: internal error: this is a fault of {tool}, not of the program "
         f"({type(fault).__name__}: {fault}); --debug shows where\n"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
-import tempfile
 import traceback
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -12,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Dialect, Operation, TypeAttribute
+from xdsl.ir import Operation
 from xdsl.utils.exceptions import ParseError
 
 from ..dialects.iree_encoding.interfaces import Spelling
@@ -42,6 +39,7 @@ from .diagnostics import (
     render,
 )
 from .options import Options
+from .plugins import PluginContext
 from .remarks import remark_sink, wants
 
 if TYPE_CHECKING:
@@ -224,14 +222,7 @@ class Driver:
         return observers
 
     def _report_fault(self, fault: InternalFault, source: Source) -> None:
-        cause = fault.cause
-        self.report(
-            error(
-                f"pass '{fault.failed.name}' broke down: this is a fault of mesh-opt, not of the "
-                f"program ({type(cause).__name__}: {cause})",
-                place_of(fault.operation),
-            )
-        )
+        self.report(error(fault.describe(), place_of(fault.operation)))
         self._show_traceback()
         self._write_reproducer(source, self._options.mlir_pass_pipeline_crash_reproducer)
 
@@ -241,6 +232,7 @@ class Driver:
             self._write_reproducer(source, self._options.mlir_pass_pipeline_crash_reproducer)
 
     def _write_reproducer(self, source: Source, path: str | None) -> None:
+        from .reproducer import write_reproducer
 
         try:
             written = write_reproducer(source.content, describe_steps(self._steps), path)
@@ -286,83 +278,3 @@ def new_context(allow_unregistered: bool = False) -> Context:
     context = PluginContext(allow_unregistered=allow_unregistered)
     register_dialects(context)
     return context
-
-
-_METADATA = re.compile(r"^\{-#(.*?)^#-\}", re.DOTALL | re.MULTILINE)
-_PIPELINE = re.compile(r'mlir_reproducer:\s*\{[^}]*?pipeline:\s*"((?:[^"\\]|\\.)*)"', re.DOTALL)
-
-
-def write_reproducer(program: str, pipeline: str, path: str | None = None) -> str:
-    """Write a program and its pipeline to a file, a new temporary one without a path.
-
-    Returns the path. Raises OSError if the file cannot be written.
-    """
-    escaped = pipeline.replace("\\", "\\\\").replace('"', '\\"')
-    text = (
-        f"{program.rstrip()}\n\n"
-        "{-#\n"
-        "  external_resources: {\n"
-        "    mlir_reproducer: {\n"
-        f'      pipeline: "{escaped}",\n'
-        "      disable_threading: true,\n"
-        "      verify_each: true\n"
-        "    }\n"
-        "  }\n"
-        "#-}\n"
-    )
-    if path is None:
-        handle, path = tempfile.mkstemp(prefix="mesh-opt-reproducer-", suffix=".mlir")
-        os.close(handle)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    return path
-
-
-def stored_pipeline(text: str) -> str | None:
-    """The pipeline that a reproducer carries; None if the text carries none."""
-    for metadata in _METADATA.finditer(text):
-        match = _PIPELINE.search(metadata.group(1))
-        if match is not None:
-            return re.sub(r"\\(.)", r"\1", match.group(1))
-    return None
-
-
-ENTRY_POINT_GROUP = "mesh_opt.dialects"
-
-
-class PluginContext(Context):
-    """A context that asks installed packages for dialects that it has not registered."""
-
-    def get_optional_attr(self, name: str) -> type[Attribute] | None:
-        """An attribute class by name."""
-        self._register_plugin_of(name)
-        return super().get_optional_attr(name)
-
-    def get_optional_type(self, name: str) -> type[TypeAttribute] | None:
-        """A type class by name."""
-        self._register_plugin_of(name)
-        return super().get_optional_type(name)
-
-    def _get_known_op(self, name: str) -> type[Operation] | None:
-        known = super()._get_known_op(name)
-        if known is None and self._register_plugin_of(name):
-            return super()._get_known_op(name)
-        return known
-
-    def _register_plugin_of(self, name: str) -> bool:
-        """Register the dialect of a name if a package has it. Whether it is new."""
-        dialect = name.partition(".")[0]
-        if dialect in self.registered_dialect_names or dialect in _without_plugin:
-            return False
-        from importlib.metadata import entry_points
-
-        found = [entry for entry in entry_points(group=ENTRY_POINT_GROUP) if entry.name == dialect]
-        if not found:
-            _without_plugin.add(dialect)
-            return False
-        self.register_dialect(dialect, lambda: cast(Dialect, found[0].load()))
-        return True
-
-
-_without_plugin: set[str] = set()
-"""Dialects that no package has: asked for once in a process."""

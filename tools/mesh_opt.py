@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TextIO
 
 from ..dialects.registry import all_dialects
@@ -20,7 +20,8 @@ from ..passes.registry import all_passes
 from .console import fault_text, run_console
 from .diagnostics import Place, error, render
 from .driver import Driver
-from .options import Options, UsageError, help_text, option_names, parse_command_line
+from .options import Options, UsageError, help_text, parse_command_line
+from .plugins import PassesOfAll
 
 VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
 """An environment variable that switches `--verify-each` on, for test suites."""
@@ -29,7 +30,7 @@ VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
 def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     """Run the tool with the arguments behind its name. Returns 0, or 1 if there was an error."""
     try:
-        passes = all_passes()
+        passes = PassesOfAll(all_passes())
         defaults = Options(verify_each=os.environ.get(VERIFY_EACH_VARIABLE, "0") == "1")
         options = parse_command_line(argv, passes, defaults)
         information = _information(options, passes)
@@ -79,6 +80,8 @@ def _information(options: Options, passes: PassTable) -> str | None:
     if options.show_dialects:
         return "".join(f"{name}\n" for name in sorted(all_dialects()))
     if options.shell_completion is not None:
+        from .completion import completion_script
+
         return completion_script(options.shell_completion, passes)
     return None
 
@@ -87,7 +90,7 @@ def _steps(options: Options, whole: Source, passes: PassTable) -> tuple[Step, ..
     """The passes to run, however they were asked for."""
     pipelines = [text for text in (options.pass_pipeline, options.passes) if text is not None]
     if options.run_reproducer:
-        from .driver import stored_pipeline
+        from .reproducer import stored_pipeline
 
         stored = stored_pipeline(whole.content)
         if stored is None:
@@ -144,29 +147,3 @@ def _write_output(options: Options, text: str, stdout: TextIO) -> None:
 
 if __name__ == "__main__":
     main_console()
-
-
-_BASH = """\
-_mesh_opt() {{
-  local word="${{COMP_WORDS[COMP_CWORD]}}"
-  if [[ "$word" == -* ]]; then
-    COMPREPLY=($(compgen -W "{words}" -- "$word"))
-  else
-    COMPREPLY=($(compgen -f -- "$word"))
-  fi
-}}
-complete -o filenames -F _mesh_opt mesh-opt
-"""
-
-_ZSH = """\
-autoload -U +X bashcompinit && bashcompinit
-"""
-
-
-def completion_script(shell: str, pass_names: Iterable[str]) -> str:
-    """What to `source` in a shell, which is `bash` or `zsh`. Raises UsageError for another."""
-    if shell not in ("bash", "zsh"):
-        raise UsageError(f"completion is for bash or zsh, not '{shell}'")
-    words = " ".join(f"--{name}" for name in (*option_names(), *sorted(pass_names)))
-    script = _BASH.format(words=words)
-    return _ZSH + script if shell == "zsh" else script

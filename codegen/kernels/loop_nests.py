@@ -16,6 +16,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, Affine
 from ...dialects.linalg.structured_view import StructuredView, structured_view
 from ...ir.attribute_access import integer, operand_groups
 from ...ir.diagnostics import OperationError
+from ...ir.foreign_code import blamed
 from ..scalar_ops.llvm_scalar_ops import REDUCTION_FORMS
 from ..scalar_ops.scalars import is_scalar_operation
 from .ast_builder import Term
@@ -37,6 +38,7 @@ COLUMN_CHUNK = 512
 """Elements of a tile of the only parallel loop of a reduction over rows."""
 
 
+@blamed("kernel")
 def write_kernel(
     operation: Operation, results: Sequence[SSAValue], is_inline: Callable[[SSAValue], bool]
 ) -> KernelText:

@@ -256,7 +256,11 @@ class KernelWriter:
             self._check_index(operation, 0, index, len(shape))
         size: Term = 0
         for position, each in enumerate(shape):
-            size = code.call("select_i64", code.compare("eq", index, position), each, size)
+            is_here = code.compare("eq", index, position)
+            if isinstance(is_here, int):
+                size = each if is_here else size
+            else:
+                size = code.call("select_i64", is_here, each, size)
         return size
 
     def _apply(self, operation: Operation) -> tuple[Term, ...]:

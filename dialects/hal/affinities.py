@@ -280,11 +280,10 @@ class _UnusableSolverAttr(ParametrizedAttribute, EncodingSolverInterface):
     """What a target names as its solver and is none. It is an error where a layout is asked for."""
 
     name = "hal.unusable_solver"
-    key: StringAttr
-    value: Attribute
+    text: StringAttr
 
     def problem(self) -> str:
-        return f"a target whose {self.key.data} cannot lay out tensors: {self.value}"
+        return self.text.data
 
     def configured(self, target: DictionaryAttr) -> Self:
         del target
@@ -305,6 +304,10 @@ def solver_of(target: ExecutableTargetAttr) -> EncodingSolverInterface:
         if solver is None:
             continue
         if not isinstance(solver, EncodingSolverInterface):
-            return _UnusableSolverAttr(StringAttr(key), solver)
-        return solver.configured(entries)
+            problem = f"a target whose {key} cannot lay out tensors: {solver}"
+            return _UnusableSolverAttr(StringAttr(problem))
+        try:
+            return solver.configured(entries)
+        except EncodingError as error:
+            return _UnusableSolverAttr(StringAttr(f"a target with a {key}: {error}"))
     return IdentityResolverAttr()

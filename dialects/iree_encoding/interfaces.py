@@ -8,13 +8,15 @@ of 2024 and that of today, look alike. `docs/encodings.md` tells more.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
-from typing import ClassVar, Literal
+from collections.abc import Callable, Hashable, Sequence
+from functools import wraps
+from typing import Any, ClassVar, Literal, ParamSpec, TypeVar
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import DictionaryAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 
+from ...ir.foreign_code import PASSED_ON, guarded, is_foreign, name_of, told
 from ...ir.index import emit_size
 from ...ir.tensor_types import element_of, shape_of
 from ...tiling.contractions import ContractionOperand
@@ -28,13 +30,45 @@ Spelling = Literal["today", "2024"]
 
 Tensor = TensorType[Attribute]
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 
 class EncodingError(ValueError):
     """An encoding has no layout or no size; a pass adds where."""
 
 
+def _guarded_method(kind: str, method: Callable[P, R]) -> Callable[P, R]:
+    """A method of another package's class, that names itself in an `EncodingError` if it fails."""
+
+    @wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return method(*args, **kwargs)
+        except (EncodingError, *PASSED_ON):
+            raise
+        except Exception as error:
+            raise EncodingError(f"in {kind} {name_of(method)}: {told(error)}") from error
+
+    return call
+
+
 class LayoutInterface(ABC):
     """A layout that is settled: of `layout<[...]>`, or of one of `targets = [...]`."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if not is_foreign(cls.__module__):
+            return
+        kind = "solver" if issubclass(cls, EncodingSolverInterface) else "layout"
+        names = ("configured", "packed_layout", "serialized", "storage_formula", "storage_size")
+        for name in names:
+            method = cls.__dict__.get(name)
+            if method is not None and not hasattr(method, "__wrapped__"):
+                setattr(cls, name, _guarded_method(kind, method))
+        materialize = cls.__dict__.get("materialize")
+        if materialize is not None and not hasattr(materialize, "__wrapped__"):
+            setattr(cls, "materialize", guarded(kind, materialize, 1))  # noqa: B010
 
     @abstractmethod
     def packed_layout(self, tensor: Tensor) -> PackedLayout:

@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
 from ...ir.diagnostics import OperationError
+from ...ir.foreign_code import culprit, is_foreign, name_of, told
 from ...ir.nesting_limits import deep_recursion
 from ..registry import FOLLOW_CALLS
 from .named_pipeline import NamedPipeline
@@ -54,6 +55,19 @@ class InternalFault(Exception):
         self.failed = failed
         self.operation = operation
         self.cause = cause
+
+    def describe(self) -> str:
+        """Whose fault it is, and what it is."""
+        kind, why = type(self.failed), told(self.cause)
+        function = culprit(self.cause)
+        if function is not None and not function.startswith(f"{name_of(kind)}."):
+            return f"pass '{self.failed.name}' broke down in {function}: {why}"
+        if is_foreign(kind.__module__):
+            return f"in pass {name_of(kind)}: {why}"
+        return (
+            f"pass '{self.failed.name}' broke down: this is a fault of mesh-opt, not of the"
+            f" program ({why})"
+        )
 
 
 class Observer(Protocol):

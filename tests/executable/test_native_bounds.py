@@ -407,6 +407,23 @@ ALLOWED: dict[str, tuple[str, list[np.ndarray]]] = {
         ),
         [counted(10), counted(7)],
     ),
+    "a dimension at the only index of a loop": (
+        main(
+            "%t: tensor<?x?xf32>, %a: tensor<1xf32>, %o: tensor<1xf32>",
+            "tensor<1xf32>",
+            loops(
+                f"{IDENTITY}; {IDENTITY}",
+                "parallel",
+                "tensor<1xf32>",
+                "tensor<1xf32>",
+                """%i = linalg.index 0 : index
+      %d = tensor.dim %t, %i : tensor<?x?xf32>
+      %k = arith.index_cast %d : index to i32
+      %s = arith.sitofp %k : i32 to f32""",
+            ),
+        ),
+        [counted(2, 3), counted(1), counted(1)],
+    ),
     "open sizes of 1 are repeated": (
         main(
             "%a: tensor<?x?xf32>, %b: tensor<?x?xf32>",

@@ -171,11 +171,12 @@ def mismatches() -> dict[str, Mismatch]:
         add(f"type of {name}", OPERATIONS[kind], _changed(kind, *changes))
     for kind, text in _SIZES.items():
         add(f"size of {kind}", text, text)
-    add(
-        "static or dynamic",
-        OPERATIONS["all_gather"],
-        _changed("all_gather", ("%a", "%d"), ("16x8", "?x8"), ("tensor<8x8", "tensor<?x8")),
-    )
+    gathered = _changed("all_gather", ("%a", "%d"), ("16x8", "?x8"), ("tensor<8x8", "tensor<?x8"))
+    add("static or dynamic", OPERATIONS["all_gather"], gathered)
+    rooted = _changed("gather", ("%a", "%d"), ("16x8", "?x8"), ("tensor<8x8", "tensor<?x8"))
+    add("kinds of open sizes", gathered, rooted)
+    add("open sizes or none", gathered, OPERATIONS["all_reduce"])
+    add("open sizes on device 1", "", gathered)
     add("counts of loops", _LOOP, _LOOP)
     for first, second in (("[0]", "[1]"), ("[0]", "[0, 1]"), ("[0, 1]", "[1, 0]")):
         add(f"axes {first} or {second}", _along(first), _along(second), "2x2", 4)

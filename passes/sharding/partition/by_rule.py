@@ -20,9 +20,9 @@ from ....sharding.factor_placement import Participant, Restriction, Spread, plac
 from ....sharding.factors import Factor, FactorKind, FactorRule
 from ....sharding.grid import Grid
 from ....sharding.reshard_moves import Split
-from ....sharding.sharding import Partial, Sharding
+from ....sharding.sharding import Partial, ReductionKind, Sharding
 from ..annotations.access import SHARD, SHARDING
-from ..rules.combiners import Combiner, combiner_of
+from ..rules.combiners import Combiner, combiner_of, declared_combiner
 from ..rules.registry import factor_rule
 from ..rules.rule_cache import OWN_BODIES, operation_key
 from ..simplify.linear import carried_partials
@@ -71,11 +71,11 @@ Allowed = Callable[[Factor, ShardSplit], bool]
 def can_split(factor: Factor, cut: ShardSplit) -> bool:
     """What a copy of an operation can be split along: all that needs no neighbours.
 
-    The reduction of nothing has no value.
+    The reduction of nothing has no value, and averages of unequal shards do not count alike.
     """
-    return factor.kind is FactorKind.PASS_THROUGH or (
-        factor.kind is FactorKind.REDUCTION and cut.filled
-    )
+    if factor.kind is FactorKind.REDUCTION:
+        return cut.filled and (cut.even or ReductionKind.AVERAGE not in factor.reductions)
+    return factor.kind is FactorKind.PASS_THROUGH
 
 
 def can_split_evenly(factor: Factor, cut: ShardSplit) -> bool:
@@ -157,7 +157,9 @@ def _decide(
     combiners: tuple[Combiner | None, ...] = (None,) * len(operation.results)
     if any(factor.kind is FactorKind.REDUCTION for factor in rule.factors):
         combiners = tuple(
-            None if ranked(result) is None else combiner_of(operation, index)
+            None
+            if ranked(result) is None
+            else combiner_of(operation, index) or declared_combiner(rule, operation, index)
             for index, result in enumerate(operation.results)
         )
         rule = with_kinds(operation, rule, combiners)

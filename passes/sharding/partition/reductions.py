@@ -30,7 +30,7 @@ from ....dialects.tensor.reshapes import ExpandShapeOp
 from ....ir.diagnostics import OperationError
 from ....ir.tensor_types import ranked, shape_of
 from ....sharding.factor_placement import pending_reductions, without_new_partials
-from ....sharding.factors import FactorKind, FactorRule
+from ....sharding.factors import Factor, FactorKind, FactorRule
 from ....sharding.grid import Grid
 from ....sharding.sharding import Axes, ReductionKind, Sharding
 from ..rules.combiners import Combiner
@@ -86,10 +86,28 @@ def with_kinds(
         else:
             kinds.append(_UNSIGNED.get(combiner.operation, combiner.kind))
     factors = tuple(
-        replace(factor, reductions=tuple(kinds)) if factor.kind is FactorKind.REDUCTION else factor
+        replace(factor, reductions=_of_factor(factor, kinds, combiners))
+        if factor.kind is FactorKind.REDUCTION
+        else factor
         for factor in rule.factors
     )
     return replace(rule, factors=factors)
+
+
+def _of_factor(
+    factor: Factor,
+    kinds: Sequence[ReductionKind | None],
+    combiners: Sequence[Combiner | None],
+) -> tuple[ReductionKind | None, ...]:
+    """The kinds of one factor: none where its rule gives another than the results' combiners."""
+    return tuple(
+        kind
+        if combiner is None or declared in (None, ReductionKind.GENERIC, combiner.kind)
+        else None
+        for kind, combiner, declared in zip(
+            kinds, combiners, factor.reductions or (None,) * len(kinds), strict=True
+        )
+    )
 
 
 def finish_result(

@@ -17,6 +17,7 @@ from typing import Any
 from xdsl.ir import Operation
 
 from ....dialects.linalg.structured_view import STRUCTURED_OPERATIONS
+from ....ir.foreign_code import guarded
 
 Handler = Callable[[Any, Operation], None]
 """Emits an operation with the help of a `Partitioner`."""
@@ -44,7 +45,7 @@ def partition(*names: str) -> Callable[[Handler], Handler]:
 
     def register(function: Handler) -> Handler:
         for name in names:
-            _HANDLERS[name] = function
+            _HANDLERS[name] = guarded("partition handler", function, 1)
         return function
 
     return register

@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects.linalg.structured_view import StructuredView, element_type, structured_view
 from ....ir.attribute_access import attribute
+from ....sharding.factors import FactorKind, FactorRule
 from ....sharding.sharding import ReductionKind
 from .variadic_reductions import joint_combiner
 
@@ -258,6 +259,36 @@ _NAMED: dict[str, Callable[[Attribute], str]] = {
 """Reductions whose combiner follows from the operation's name and the result's element type."""
 
 _WITHOUT_NANS = {"maximumf": "maxnumf", "minimumf": "minnumf"}
+
+
+_BY_KIND: dict[ReductionKind, tuple[str, str]] = {
+    ReductionKind.SUM: ("addf", "addi"),
+    ReductionKind.PRODUCT: ("mulf", "muli"),
+    ReductionKind.MAX: ("maximumf", "maxsi"),
+    ReductionKind.MIN: ("minimumf", "minsi"),
+    ReductionKind.BITWISE_AND: ("andi", "andi"),
+    ReductionKind.BITWISE_OR: ("ori", "ori"),
+    ReductionKind.BITWISE_XOR: ("xori", "xori"),
+}
+"""What a collective does with floats and with integers."""
+
+_AVERAGE = Combiner("", ReductionKind.AVERAGE, _always(0))
+
+
+def declared_combiner(rule: FactorRule, operation: Operation, result: int) -> Combiner | None:
+    """What combines partial values of a result by the kinds that the operation's rule gives.
+
+    `None` where it gives none that a collective knows. The kinds of one result are those of the
+    first factor: maxima of sums are no sums of maxima.
+    """
+    given = [each.reductions[result] for each in rule.factors if each.kind is FactorKind.REDUCTION]
+    kind = next((each for each in given if each is not None), None)
+    if kind is ReductionKind.AVERAGE:
+        return _AVERAGE
+    names = None if kind is None else _BY_KIND.get(kind)
+    if names is None:
+        return None
+    return _COMBINERS[_tosa(*names)(element_type(operation.results[result].type))]
 
 
 def combiner_of(operation: Operation, result: int) -> Combiner | None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
+from inspect import unwrap
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 
-from ....sharding.factors import FactorRule
+from ....ir.foreign_code import guarded, is_foreign
+from ....ir.tensor_types import tensor_shape
+from ....sharding.factors import FactorKind, FactorRule
 from .builder import elementwise_rule
 
 RuleFunction = Callable[[Operation], FactorRule | None]
@@ -38,7 +42,7 @@ def sharding_rule(*names: str) -> Callable[[RuleFunction], RuleFunction]:
 
     def register(function: RuleFunction) -> RuleFunction:
         for name in names:
-            if _RULES.setdefault(name, function) is not function:
+            if not _register(_RULES, name, function):
                 raise ValueError(f"operation {name} already has a factor rule")
         return function
 
@@ -52,11 +56,53 @@ def dialect_rule(dialect: str) -> Callable[[RuleFunction], RuleFunction]:
     """
 
     def register(function: RuleFunction) -> RuleFunction:
-        if _DIALECT_RULES.setdefault(dialect, function) is not function:
+        if not _register(_DIALECT_RULES, dialect, function):
             raise ValueError(f"dialect {dialect} already has a factor rule")
         return function
 
     return register
+
+
+def _register(table: dict[str, RuleFunction], name: str, function: RuleFunction) -> bool:
+    """Whether the function is the rule of a name: the only one that was ever given."""
+    used = guarded("rule", _checked(function)) if is_foreign(function.__module__) else function
+    return unwrap(table.setdefault(name, used)) is unwrap(function)
+
+
+def _checked(function: RuleFunction) -> RuleFunction:
+    """The function, with a ValueError for a rule that is not about the operation."""
+
+    @wraps(function)
+    def call(operation: Operation) -> FactorRule | None:
+        rule = function(operation)
+        if rule is not None:
+            _check(operation, rule)
+        return rule
+
+    return call
+
+
+def _check(operation: Operation, rule: FactorRule) -> None:
+    for what, values, listed in (
+        ("operand", operation.operands, rule.operands),
+        ("result", operation.results, rule.results),
+    ):
+        if len(values) != len(listed):
+            raise ValueError(f"the rule has {len(listed)} {what}s, the operation {len(values)}")
+        for index, (value, dimensions) in enumerate(zip(values, listed, strict=True)):
+            rank = len(tensor_shape(value) or ())
+            if len(dimensions) != rank:
+                raise ValueError(
+                    f"the rule gives {what} #{index} {len(dimensions)} dimensions, but it is of"
+                    f" type {value.type}"
+                )
+    for index, factor in enumerate(rule.factors):
+        kinds = len(factor.reductions)
+        if factor.kind is FactorKind.REDUCTION and kinds != len(operation.results):
+            raise ValueError(
+                f"factor f{index} is a reduction with kinds for {kinds} results, the operation has"
+                f" {len(operation.results)}"
+            )
 
 
 def _load(dialect: str) -> None:

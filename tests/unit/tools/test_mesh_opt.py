@@ -15,6 +15,7 @@ import pytest
 from mesh_opt.ir.diagnostics import OperationError, remark
 from mesh_opt.ir.text import source
 from mesh_opt.passes import registry
+from mesh_opt.passes.sharding import strip_annotations
 from mesh_opt.tools import remarks
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -146,12 +147,21 @@ def test_endless_recursion_of_a_pass() -> None:
     assert code == 1 and "nested too deeply" in errors
 
 
-def test_fault_of_ours_says_so_and_leaves_a_reproducer(tmp_path: Path) -> None:
+def test_fault_of_ours_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(strip_annotations, "import_annotations", None)
+    option = f"--mlir-pass-pipeline-crash-reproducer={tmp_path / 'again.mlir'}"
+    code, _, errors = run("--strip-annotations", option)
+    assert code == 1
+    assert "pass 'strip-annotations' broke down: this is a fault of mesh-opt, not of the " in errors
+    assert "(TypeError: 'NoneType' object is not callable)" in errors
+
+
+def test_fault_leaves_a_reproducer(tmp_path: Path) -> None:
     path = tmp_path / "again.mlir"
     option = f"--mlir-pass-pipeline-crash-reproducer={path}"
     code, _, errors = run("--misbehave=how=crash", option)
     assert code == 1
-    assert "this is a fault of mesh-opt, not of the program (KeyError: 'lost')" in errors
+    assert f"error: in pass {Misbehave.__module__}.Misbehave: KeyError: 'lost'" in errors
     assert str(path) in errors
     code, _, errors = run("--run-reproducer", str(path), option)
     assert code == 1 and "KeyError: 'lost'" in errors

@@ -8,7 +8,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from mesh_opt.tools import driver
+from mesh_opt.tools import plugins
 from mesh_opt.tools.mesh_opt import main
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "third_party_solver"
@@ -24,14 +24,14 @@ def _run(*arguments: str) -> tuple[int, str, str]:
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the example were installed."""
-    entry = EntryPoint("acme", "acme_target.dialect:Acme", driver.ENTRY_POINT_GROUP)
+    entry = EntryPoint("acme", "acme_target.dialect:Acme", plugins.ENTRY_POINT_GROUP)
 
     def entry_points(**selection: str) -> list[EntryPoint]:
-        return [entry] if selection["group"] == driver.ENTRY_POINT_GROUP else []
+        return [entry] if selection["group"] == plugins.ENTRY_POINT_GROUP else []
 
     monkeypatch.syspath_prepend(EXAMPLE)
     monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
-    monkeypatch.setattr(driver, "_without_plugin", set())
+    monkeypatch.setattr(plugins, "without_plugin", set())
 
 
 @pytest.mark.usefixtures("installed")
@@ -46,12 +46,12 @@ def test_solver_of_another_package() -> None:
 
 def test_a_dialect_that_nobody_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: [])
-    monkeypatch.setattr(driver, "_without_plugin", set())
+    monkeypatch.setattr(plugins, "without_plugin", set())
     code, _, errors = _run()
     assert code == 1 and "'acme.solver' is not registered" in errors
 
 
 def test_the_example_announces_what_is_tested() -> None:
     text = (EXAMPLE / "pyproject.toml").read_text()
-    assert f'[project.entry-points."{driver.ENTRY_POINT_GROUP}"]' in text
+    assert f'[project.entry-points."{plugins.ENTRY_POINT_GROUP}"]' in text
     assert 'acme = "acme_target.dialect:Acme"' in text

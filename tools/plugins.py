@@ -1,0 +1,145 @@
+"""Dialects and passes of other packages: found by name when a program or a command line names one.
+
+A package lists its dialects under the entry point group `mesh_opt.dialects`, each under its own
+name, and so brings its own targets and encoding solvers (`examples/third_party_solver`). Or it
+lists all that it has for xDSL under `xdsl.universe`, as for `xdsl-opt`. Nothing is looked up
+before an unknown name is met: looking costs as much as a small program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
+
+from xdsl.context import Context
+from xdsl.ir import Attribute, Dialect, Operation, TypeAttribute
+from xdsl.passes import ModulePass
+
+from ..ir.foreign_code import OWN_PACKAGE, told
+from ..ir.usage_error import UsageError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from xdsl.universe import Universe
+
+ENTRY_POINT_GROUP = "mesh_opt.dialects"
+UNIVERSES = "xdsl.universe"
+
+Factory = Callable[[], type[ModulePass]]
+
+
+class PluginContext(Context):
+    """A context that asks installed packages for dialects that it has not registered."""
+
+    def get_optional_attr(self, name: str) -> type[Attribute] | None:
+        """An attribute class by name."""
+        self._register_plugin_of(name)
+        return super().get_optional_attr(name)
+
+    def get_optional_type(self, name: str) -> type[TypeAttribute] | None:
+        """A type class by name."""
+        self._register_plugin_of(name)
+        return super().get_optional_type(name)
+
+    def _get_known_op(self, name: str) -> type[Operation] | None:
+        known = super()._get_known_op(name)
+        if known is None and self._register_plugin_of(name):
+            return super()._get_known_op(name)
+        return known
+
+    def _register_plugin_of(self, name: str) -> bool:
+        """Register the dialect of a name if a package has it. Whether it is new."""
+        dialect, dot, _ = name.partition(".")
+        if not dot or dialect in self.registered_dialect_names or dialect in without_plugin:
+            return False
+        try:
+            factory = _dialect_factory(dialect)
+        except UsageError:
+            if not self.allow_unregistered:
+                raise
+            factory = None
+        if factory is None:
+            without_plugin.add(dialect)
+            return False
+        self.register_dialect(dialect, factory)
+        return True
+
+
+without_plugin: set[str] = set()
+"""Dialects that no package has: asked for once in a process."""
+
+
+def _dialect_factory(dialect: str) -> Callable[[], Dialect] | None:
+    """What imports a dialect of another package, if one has it.
+
+    Raises UsageError if that is not known, since a package breaks down.
+    """
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=ENTRY_POINT_GROUP):
+        if entry.name == dialect:
+            return lambda: cast(Dialect, _load(entry))
+    return next(
+        (each.all_dialects[dialect] for each in universes() if dialect in each.all_dialects), None
+    )
+
+
+def _load(entry: EntryPoint) -> Any:
+    """What an entry point names. Raises UsageError for a package that breaks down."""
+    try:
+        return entry.load()
+    except Exception as error:
+        raise UsageError(
+            f"cannot load '{entry.value}', entry point '{entry.name}' of {entry.group}:"
+            f" {told(error)}"
+        ) from error
+
+
+@lru_cache(maxsize=1)
+def universes() -> tuple[Universe, ...]:
+    """What other packages have for xDSL. Raises UsageError for a package that breaks down."""
+    from importlib.metadata import entry_points
+
+    from xdsl.universe import Universe
+
+    found: list[Universe] = []
+    for entry in sorted(entry_points(group=UNIVERSES), key=lambda each: each.name):
+        if entry.value.partition(".")[0] in (OWN_PACKAGE, "xdsl"):
+            continue
+        universe = _load(entry)
+        if not isinstance(universe, Universe):
+            raise UsageError(
+                f"entry point '{entry.name}' of {UNIVERSES}, '{entry.value}', is no Universe"
+            )
+        found.append(universe)
+    return tuple(found)
+
+
+class PassesOfAll(Mapping[str, Factory]):
+    """Passes by name: those that are given, and then those of other packages."""
+
+    def __init__(self, known: Mapping[str, Factory]) -> None:
+        self._known = known
+
+    def __getitem__(self, name: str) -> Factory:
+        found = self._known.get(name) or self._others().get(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._others(), **self._known})
+
+    def __len__(self) -> int:
+        return len({*self._others(), *self._known})
+
+    def _others(self) -> dict[str, Factory]:
+        passes: dict[str, Factory] = {}
+        for universe in universes():
+            twice = next((name for name in universe.all_passes if name in passes), None)
+            if twice is not None:
+                raise UsageError(f"two packages have a pass '{twice}'")
+            passes |= universe.all_passes
+        return passes
