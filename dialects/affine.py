@@ -137,6 +137,7 @@ class MaxOp(IRDLOperation):
 
     traits = traits_def(Pure())
 
+    # By hand: the map says how many operands stand in parentheses, how many in brackets.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         affine_map = parser.parse_attribute()

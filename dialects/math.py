@@ -67,6 +67,7 @@ class _ClassificationOp(IRDLOperation):
 
     traits = traits_def(Pure())
 
+    # By hand: the type of the result follows from the operand's.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         unresolved = parser.parse_unresolved_operand()

@@ -57,6 +57,7 @@ class _ComparisonOp(IRDLOperation):
 
     traits = traits_def(Pure())
 
+    # By hand: a comparison of scalars becomes an operation of xDSL's class.
     @classmethod
     def parse(cls, parser: Parser) -> Operation:
         position = parser.pos
@@ -149,6 +150,7 @@ class SelectOp(IRDLOperation):
 
     traits = traits_def(Pure())
 
+    # By hand: a choice of scalars becomes an operation of xDSL's class.
     @classmethod
     def parse(cls, parser: Parser) -> Operation:
         unresolved = parser.parse_comma_separated_list(

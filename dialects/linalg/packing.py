@@ -311,6 +311,7 @@ class SoftmaxOp(IRDLOperation):
             properties={"dimension": IntegerAttr(dimension, i64)},
         )
 
+    # By hand: groups of operands bring their own types.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         attributes = parser.parse_optional_attr_dict()

@@ -121,6 +121,7 @@ class IfOp(IRDLOperation):
 
     traits = traits_def(RecursiveMemoryEffect())
 
+    # By hand: names are bound in the header that the regions do not have as arguments.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         condition = parser.parse_unresolved_operand()
@@ -196,6 +197,7 @@ class WhileOp(IRDLOperation):
 
     traits = traits_def(RecursiveMemoryEffect())
 
+    # By hand: arguments of the condition are bound in the header.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         arguments, unresolved = _parse_bindings(parser)

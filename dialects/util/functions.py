@@ -90,6 +90,7 @@ class FuncOp(IRDLOperation):
     body = region_def()
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), FunctionCallable())
 
+    # By hand: arguments are the region's, each with attributes, and results may be tied to them.
     @classmethod
     def parse(cls, parser: Parser) -> FuncOp:
         visibility = parser.parse_optional_keyword_in(VISIBILITY)
