@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import IndexType, UnitAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -23,108 +23,23 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.resource_directives import (
-    Sized,
-    SizedTypes,
-    TiedResultTypes,
-    ValueForm,
-    placed,
-    verify_columns,
-)
-from ...ir.syntax.rows import (
-    ATTRIBUTES,
-    ATTRIBUTES_WITH_KEYWORD,
-    Operand,
-    Operands,
-    Optional,
+from ...ir.syntax.assembly_format import (
     Parsed,
     Syntax,
-    SyntaxOperation,
-    Type,
-    Types,
     is_plain,
-    print_dimensions,
-    print_pieces,
     values,
+)
+from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.resource_directives import (
+    TiedResultTypes,
+    ValueForm,
+    print_dimensions,
+    verify_columns,
 )
 from .affinity import AffinityOpInterface
 from .types import ResourceType, TimepointType
 
 INDEX = IndexType()
-
-
-@dataclass(frozen=True, slots=True)
-class Captures:
-    """`(%r as %a: T{%size}, ...) {...}`: a region that sees only the resources it is given."""
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        self.parse_region(parser, parsed, self.parse_captures(parser, parsed))
-
-    def parse_captures(self, parser: Parser, parsed: Parsed) -> list[Parser.Argument]:
-        arguments: list[Parser.Argument] = []
-        operands: list[UnresolvedOperand] = []
-        sizes: list[UnresolvedOperand] = []
-
-        def parse_one() -> None:
-            operands.append(parser.parse_unresolved_operand())
-            parser.parse_keyword("as")
-            arguments.append(parser.parse_argument(expect_type=True))
-            with parser.in_braces():
-                sizes.append(parser.parse_unresolved_operand())
-
-        parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_one)
-        parsed.operands["resource_operands"] = operands
-        parsed.operands["resource_operand_sizes"] = sizes
-        parsed.types["resource_operands"] = [argument.type for argument in arguments]
-        return arguments
-
-    def parse_region(
-        self, parser: Parser, parsed: Parsed, arguments: list[Parser.Argument]
-    ) -> None:
-        region = parser.parse_region(arguments)
-        end_with_yield(region)
-        parsed.regions["body"] = region
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        self.print_captures(printer, operation)
-        self.print_region(printer, operation)
-
-    def print_captures(self, printer: Printer, operation: Operation) -> None:
-        region = operation.regions[0]
-
-        def print_one(item: tuple[SSAValue, BlockArgument, SSAValue]) -> None:
-            operand, argument, size = item
-            printer.print_ssa_value(operand)
-            printer.print_string(" as ")
-            printer.print_block_argument(argument)
-            print_dimensions(printer, [size])
-
-        items = zip(
-            values(operation, "resource_operands"),
-            region.block.args,
-            values(operation, "resource_operand_sizes"),
-            strict=True,
-        )
-        with printer.in_parens():
-            printer.print_list(tuple(items), print_one)
-
-    def print_region(self, printer: Printer, operation: Operation) -> None:
-        region = operation.regions[0]
-        printer.print_string(" ")
-        printer.print_region(
-            region,
-            print_entry_block_args=False,
-            print_block_terminators=not is_plain(region.block.last_op),
-        )
-
-    def verify(self, operation: Operation) -> None:
-        verify_columns(operation, "resource_operands", "resource_operand_sizes")
-        types = [value.type for value in values(operation, "resource_operands")]
-        if list(only_block(operation).arg_types) != types:
-            raise VerifyException("expects arguments of its block as its resources are")
-
-    def fits(self, operation: Operation) -> bool:
-        return ends_with_yield(operation)
 
 
 def only_block(operation: Operation) -> Block:
@@ -156,72 +71,80 @@ RESULTS = TiedResultTypes(
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceRegion(Captures):
-    """`(%r as %a: T{%size}) -> U{%size} {...}`: captures, then what the region gives."""
+class ResourceRegion:
+    """`(%r as %a: T{%size}) -> U{%size} {...}`: a region that sees the resources it is given."""
 
     @property
     def printed_attributes(self) -> tuple[str, ...]:
         return RESULTS.printed_attributes
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
-        arguments = self.parse_captures(parser, parsed)
+        arguments = self._parse_captures(parser, parsed)
         if parser.parse_optional_punctuation("->") is not None:
             RESULTS.parse(parser, parsed)
-        self.parse_region(parser, parsed, arguments)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        self.print_captures(printer, operation)
-        if values(operation, "results_"):
-            printer.print_string(" -> ")
-            RESULTS.print(printer, operation)
-        self.print_region(printer, operation)
-
-    def verify(self, operation: Operation) -> None:
-        Captures.verify(self, operation)
-        RESULTS.verify(operation)
-
-    def fits(self, operation: Operation) -> bool:
-        return Captures.fits(self, operation) and RESULTS.fits(operation)
-
-
-@dataclass(frozen=True, slots=True)
-class CommandBody:
-    """` {...}`: commands, with no value in or out."""
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        region = parser.parse_region()
+        region = parser.parse_region(arguments)
         end_with_yield(region)
         parsed.regions["body"] = region
 
+    def _parse_captures(self, parser: Parser, parsed: Parsed) -> list[Parser.Argument]:
+        arguments: list[Parser.Argument] = []
+        operands: list[UnresolvedOperand] = []
+        sizes: list[UnresolvedOperand] = []
+
+        def parse_one() -> None:
+            operands.append(parser.parse_unresolved_operand())
+            parser.parse_keyword("as")
+            arguments.append(parser.parse_argument(expect_type=True))
+            with parser.in_braces():
+                sizes.append(parser.parse_unresolved_operand())
+
+        parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_one)
+        parsed.operands["resource_operands"] = operands
+        parsed.operands["resource_operand_sizes"] = sizes
+        parsed.types["resource_operands"] = [argument.type for argument in arguments]
+        return arguments
+
     def print(self, printer: Printer, operation: Operation) -> None:
-        region = operation.regions[0]
+        self._print_captures(printer, operation)
+        if values(operation, "results_"):
+            printer.print_string(" -> ")
+            RESULTS.print(printer, operation)
         printer.print_string(" ")
-        printer.print_region(region, print_block_terminators=not is_plain(region.block.last_op))
+        region = operation.regions[0]
+        printer.print_region(
+            region,
+            print_entry_block_args=False,
+            print_block_terminators=not is_plain(region.block.last_op),
+        )
 
-    def verify(self, operation: Operation) -> None:
-        only_block(operation)
+    def _print_captures(self, printer: Printer, operation: Operation) -> None:
+        region = operation.regions[0]
 
-    def fits(self, operation: Operation) -> bool:
-        return ends_with_yield(operation)
+        def print_one(item: tuple[SSAValue, BlockArgument, SSAValue]) -> None:
+            operand, argument, size = item
+            printer.print_ssa_value(operand)
+            printer.print_string(" as ")
+            printer.print_block_argument(argument)
+            print_dimensions(printer, [size])
 
-
-@dataclass(frozen=True, slots=True)
-class YieldedResources:
-    """` %a : T{%size}`, or nothing."""
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        Operands("resource_operands").parse(parser, parsed)
-        if parsed.operands["resource_operands"]:
-            parser.parse_punctuation(":")
-            SizedTypes("resource_operands", "resource_operand_sizes").parse(parser, parsed)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        if values(operation, "resource_operands"):
-            types = SizedTypes("resource_operands", "resource_operand_sizes")
-            print_pieces(printer, operation, (" ", Operands("resource_operands"), " : ", types))
+        items = zip(
+            values(operation, "resource_operands"),
+            region.block.args,
+            values(operation, "resource_operand_sizes"),
+            strict=True,
+        )
+        with printer.in_parens():
+            printer.print_list(tuple(items), print_one)
 
     def verify(self, operation: Operation) -> None:
         verify_columns(operation, "resource_operands", "resource_operand_sizes")
+        types = [value.type for value in values(operation, "resource_operands")]
+        if list(only_block(operation).arg_types) != types:
+            raise VerifyException("expects arguments of its block as its resources are")
+        RESULTS.verify(operation)
+
+    def fits(self, operation: Operation) -> bool:
+        return ends_with_yield(operation) and RESULTS.fits(operation)
 
 
 @irdl_op_definition
@@ -234,7 +157,9 @@ class YieldOp(SyntaxOperation):
     irdl_options = (SameVariadicOperandSize(),)
     traits = traits_def(IsTerminator())
 
-    SYNTAX: ClassVar[Syntax] = (ATTRIBUTES, YieldedResources())
+    SYNTAX: ClassVar[Syntax] = (
+        " attr-dict( $resource_operands : sized($resource_operands, $resource_operand_sizes))?"
+    )
 
 
 @irdl_op_definition
@@ -245,7 +170,7 @@ class TimepointImmediateOp(SyntaxOperation):
     result_timepoint = result_def(TimepointType)
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = (ATTRIBUTES, " => ", Type("result_timepoint"))
+    SYNTAX: ClassVar[Syntax] = " attr-dict => type($result_timepoint)"
 
 
 @irdl_op_definition
@@ -258,12 +183,9 @@ class TimepointImportOp(SyntaxOperation):
     result_timepoint = result_def(TimepointType)
     traits = traits_def(AffinityOpInterface())
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        Operands("sources"),
-        " : (",
-        Types("sources"),
-        ") => ",
-        Type("result_timepoint"),
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $sources : (type($sources)) => type($result_timepoint)"
+        " attr-dict-with-keyword"
     )
 
 
@@ -277,11 +199,8 @@ class TimepointExportOp(SyntaxOperation):
     results_ = var_result_def()
     traits = traits_def(AffinityOpInterface())
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        Operand("await_timepoint"),
-        " => (",
-        Types("results_"),
-        ")",
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $await_timepoint => (type($results_)) attr-dict-with-keyword"
     )
 
 
@@ -295,13 +214,9 @@ class TimepointChainExternalOp(SyntaxOperation):
     affinity = opt_prop_def(Attribute)
     traits = traits_def(AffinityOpInterface())
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        Operand("await_timepoint"),
-        " => (",
-        Operands("external_values"),
-        " : ",
-        Types("external_values"),
-        ")",
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $await_timepoint => ($external_values"
+        " : type($external_values)) attr-dict-with-keyword"
     )
 
 
@@ -315,11 +230,7 @@ class TimepointJoinOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " max(",
-        Operands("await_timepoints"),
-        ") => ",
-        Type("result_timepoint"),
-        ATTRIBUTES_WITH_KEYWORD,
+        " max($await_timepoints) => type($result_timepoint) attr-dict-with-keyword"
     )
 
     def verify_(self) -> None:
@@ -340,12 +251,9 @@ class TimepointBarrierOp(SyntaxOperation):
     result_timepoint = result_def(TimepointType)
     traits = traits_def(AffinityOpInterface())
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        Operand("resource"),
-        " : ",
-        Sized("resource", "resource_size", "result"),
-        " => ",
-        Type("result_timepoint"),
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $resource : type($resource, $result){$resource_size}"
+        " => type($result_timepoint) attr-dict-with-keyword"
     )
 
 
@@ -357,28 +265,11 @@ class TimepointAwaitOp(SyntaxOperation):
     resource_operands = var_operand_def(ResourceType)
     resource_operand_sizes = var_operand_def(INDEX)
     await_timepoint = operand_def(TimepointType())
-    sync = opt_prop_def(Attribute)
+    sync = opt_prop_def(UnitAttr)
     results_ = var_result_def(ResourceType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        Optional((" sync",), flag="sync"),
-        " ",
-        Operand("await_timepoint"),
-        " => ",
-        Operands("resource_operands"),
-        " : ",
-        SizedTypes("resource_operands", "resource_operand_sizes", "results_"),
-        ATTRIBUTES_WITH_KEYWORD,
+        "( sync$sync)? $await_timepoint => $resource_operands"
+        " : sized($resource_operands, $resource_operand_sizes, $results_) attr-dict-with-keyword"
     )
-
-
-STREAM_TIMEPOINT_OPERATIONS: list[type[Operation]] = [
-    TimepointAwaitOp,
-    TimepointBarrierOp,
-    TimepointChainExternalOp,
-    TimepointExportOp,
-    TimepointImmediateOp,
-    TimepointImportOp,
-    TimepointJoinOp,
-]

@@ -21,7 +21,7 @@ from ...sharding.grid import Grid
 from ...sharding.sharding import ReductionKind
 from ..sharding.annotations.access import axes_of, dimension_of, grid_name
 from ..sharding.process_arithmetic import ProcessArithmetic
-from .dimension_sizes import RULES, DimensionSizes, Rule
+from .dimension_sizes import DimensionSizes, Rule, size_rule
 
 
 def _rule(row: CollectiveRow) -> Rule:
@@ -98,4 +98,5 @@ class _SizeArithmetic(ProcessArithmetic):
         return self.insert(arith.SelectOp(is_larger, more, self.index(small)))
 
 
-RULES.update({name: _rule(row) for name, row in COLLECTIVES.items()})
+for _name, _row in COLLECTIVES.items():
+    size_rule(_name)(_rule(_row))

@@ -36,16 +36,17 @@ from ...dialects.stream.async_ops import (
     AsyncSplatOp,
     AsyncUpdateOp,
 )
-from ...dialects.stream.tensor_elements import TensorLoadOp, TensorStoreOp
 from ...dialects.stream.tensor_ops import (
     TensorCloneOp,
     TensorConstantOp,
     TensorDispatchOp,
     TensorEmptyOp,
     TensorFillOp,
+    TensorLoadOp,
     TensorSizeOfOp,
     TensorSliceOp,
     TensorSplatOp,
+    TensorStoreOp,
     TensorUpdateOp,
 )
 from ...ir.diagnostics import OperationError
@@ -61,6 +62,7 @@ from ...ir.index import (
     known,
     reaches_end,
 )
+from ...ir.rules import Rules
 from ...ir.syntax.resource_directives import RESOURCE
 from ...ir.tensor_types import element_of, require_ranked, shape_of
 from .stored_elements import Elements, pattern
@@ -77,7 +79,7 @@ class EncodeHostTensorsPass(ModulePass):
             planned = Planned()
             try:
                 for operation in tuple(host_operations(op)):
-                    if (rule := RULES.get(operation.name)) is not None:
+                    if (rule := lowering.get(operation.name)) is not None:
                         planned.add(operation, rule)
             except OperationError:
                 planned.undo()
@@ -237,13 +239,19 @@ def _placed(operation: Operation, **properties: Attribute) -> dict[str, Attribut
 
 
 Results = Sequence[SSAValue]
+Rule = Callable[[Operation, HostBuilder], Results]
+
+lowering = Rules[Rule]()
+"""What each tensor operation becomes, by name."""
 
 
+@lowering("stream.tensor.sizeof")
 def _size_of(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorSizeOfOp, operation)
     return [storage_size(require_ranked(op, op.encoding), tuple(op.encoding_dims), builder)]
 
 
+@lowering("stream.tensor.empty")
 def _empty(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorEmptyOp, operation)
     new = AsyncAllocaOp.create(
@@ -252,6 +260,7 @@ def _empty(operation: Operation, builder: HostBuilder) -> Results:
     return builder.insert(new).results
 
 
+@lowering("stream.tensor.constant")
 def _constant(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorConstantOp, operation)
     tensor = plain_tensor(op, op.result_encoding)
@@ -275,6 +284,7 @@ def _stored_constant(value: Attribute) -> Attribute:
     return DenseIntOrFPElementsAttr.from_list(TensorType(i8, type_.shape), numbers)
 
 
+@lowering("stream.tensor.splat")
 def _splat(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorSplatOp, operation)
     elements = elements_of(op, require_ranked(op, op.result_encoding))
@@ -286,6 +296,7 @@ def _splat(operation: Operation, builder: HostBuilder) -> Results:
     return builder.insert(new).results
 
 
+@lowering("stream.tensor.clone")
 def _clone(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorCloneOp, operation)
     new = AsyncCloneOp.create(
@@ -296,6 +307,7 @@ def _clone(operation: Operation, builder: HostBuilder) -> Results:
     return builder.insert(new).results
 
 
+@lowering("stream.tensor.slice")
 def _slice(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorSliceOp, operation)
     tensor = plain_tensor(op, op.source_encoding)
@@ -324,6 +336,7 @@ def _slice(operation: Operation, builder: HostBuilder) -> Results:
     return builder.insert(new).results
 
 
+@lowering("stream.tensor.fill")
 def _fill(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorFillOp, operation)
     tensor = require_ranked(op, op.target_encoding)
@@ -354,6 +367,7 @@ def _fill(operation: Operation, builder: HostBuilder) -> Results:
     return builder.insert(new).results
 
 
+@lowering("stream.tensor.update")
 def _update(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorUpdateOp, operation)
     tensor = plain_tensor(op, op.target_encoding)
@@ -383,6 +397,7 @@ def _update(operation: Operation, builder: HostBuilder) -> Results:
     return builder.insert(new).results
 
 
+@lowering("stream.tensor.load")
 def _load(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorLoadOp, operation)
     tensor = plain_tensor(op, op.source_encoding)
@@ -391,6 +406,7 @@ def _load(operation: Operation, builder: HostBuilder) -> Results:
     return [elements.load(op, op.source, op.source_size, at, builder)]
 
 
+@lowering("stream.tensor.store")
 def _store(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorStoreOp, operation)
     tensor = plain_tensor(op, op.target_encoding)
@@ -399,6 +415,7 @@ def _store(operation: Operation, builder: HostBuilder) -> Results:
     return [elements.store(op, op.value, op.target, op.target_size, at, builder)]
 
 
+@lowering("stream.tensor.dispatch")
 def _dispatch(operation: Operation, builder: HostBuilder) -> Results:
     """All of each resource is given to the kernel."""
     op = cast(TensorDispatchOp, operation)
@@ -427,21 +444,3 @@ def _dispatch(operation: Operation, builder: HostBuilder) -> Results:
         attributes=dict(op.attributes),
     )
     return builder.insert(new).results
-
-
-Rule = Callable[[Operation, HostBuilder], Results]
-
-RULES: dict[str, Rule] = {
-    "stream.tensor.clone": _clone,
-    "stream.tensor.constant": _constant,
-    "stream.tensor.dispatch": _dispatch,
-    "stream.tensor.empty": _empty,
-    "stream.tensor.fill": _fill,
-    "stream.tensor.load": _load,
-    "stream.tensor.sizeof": _size_of,
-    "stream.tensor.slice": _slice,
-    "stream.tensor.splat": _splat,
-    "stream.tensor.store": _store,
-    "stream.tensor.update": _update,
-}
-"""What each tensor operation becomes, by name."""
