@@ -37,7 +37,7 @@ demo-devices: .venv/run ## run two matrix products on two devices that lay tenso
 	    --input=3x5xf32=1 --device=local-task --device=local-task --check
 
 test: .venv/test ## run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 lint: .venv/dev ## check style and types
 	$(BIN)/ruff check .
@@ -55,22 +55,12 @@ choices: .venv/run ## compare what is sent with Shardy and XLA: MESH_OPT_PEERS_P
 	$(BIN)/python -m benchmarks.sharding_choices > .venv/choices.md
 	cp .venv/choices.md docs/sharding_choices.md
 
-nightly: .venv/test ## the tests that take too long for every change
-	MESH_OPT_FUZZ_INPUTS=200000 $(BIN)/python -m pytest -n auto tests/unit/tools/test_fuzz*.py
+nightly: .venv/test ## the tests with the breadth that takes too long for every change
+	MESH_OPT_NIGHTLY=1 MESH_OPT_FAILING_PROGRAM=failing_program.mlir $(BIN)/python -m pytest -n auto
 	$(BIN)/python -m pytest tests/lit --shell
-	MESH_OPT_ALL_RESHARDS=1 $(BIN)/python -m pytest tests/unit/sharding/test_reshard.py
-	MESH_OPT_RESHARDS=2000 $(BIN)/python -m pytest tests/executable/test_reshard.py
-	MESH_OPT_RANDOM_PROGRAMS=1000 MESH_OPT_FAILING_PROGRAM=failing_program.mlir \
-	  $(BIN)/python -m pytest tests/executable/test_random_programs.py
-	MESH_OPT_RANDOM_CHAINS=500 $(BIN)/python -m pytest tests/executable/test_random_chains.py
-	MESH_OPT_RANDOM_WIDTHS=500 $(BIN)/python -m pytest tests/executable/test_random_widths.py
-	MESH_OPT_ALL_MISMATCHES=1 $(BIN)/python -m pytest tests/unit/runtime/test_communicators.py \
-	  tests/executable/test_mismatched_collectives.py
-	MESH_OPT_DROPPED_PROGRAMS=1000 $(BIN)/python -m pytest tests/unit/api/test_lifetime.py
-	MESH_OPT_LYING_PROGRAMS=1000 $(BIN)/python -m pytest tests/executable/test_lying_programs.py
 
-fuzz: .venv/test ## read 20,000 mutated programs
-	MESH_OPT_FUZZ_INPUTS=20000 $(BIN)/python -m pytest -n auto tests/unit/tools/test_fuzz*.py
+fuzz: .venv/test ## read 200,000 mutated programs
+	MESH_OPT_NIGHTLY=1 $(BIN)/python -m pytest -n auto tests/unit/tools/test_fuzz*.py
 
 bench: .venv/run ## measure the front end against plain xDSL
 	$(BIN)/python -m benchmarks.front_end

@@ -8,6 +8,7 @@ one of the same name whose calls are of a private copy.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -17,9 +18,13 @@ from xdsl.ir import Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from ..ir.call_graph import CallGraph
 from ..ir.diagnostics import OperationError
 from ..ir.host_programs import CALLS, FUNCTIONS
 from ..ir.symbols import names_in, numbered_name, symbol
+
+MOST_OPERATIONS = 1 << 20
+"""How many operations a function may have when all calls in it are inlined."""
 
 
 @dataclass(frozen=True)
@@ -34,16 +39,24 @@ class InlineCallsPass(ModulePass):
             for function in op.body.block.ops
             if function.name in FUNCTIONS and function.regions[0].blocks
         }
-        recursive = {name for name in functions if _reaches(name, functions)}
+        graph = _call_graph(functions)
+        recursive = graph.recursive()
+        callers_first = graph.callees_first()[::-1]
+        _check_sizes(functions, graph, recursive)
         for name in sorted(recursive):
             if not _is_private(functions[name]):
-                recursive.add(_call_copy(name, functions, op))
-        done: set[str] = set()
-        for name in tuple(functions):
-            _inline_into(name, functions, done, recursive)
-        for function in functions.values():
-            if _is_private(function):
-                _remove_if_unused(function, op)
+                copy_name = _call_copy(name, functions, op)
+                recursive.add(copy_name)
+                callers_first.append(copy_name)
+        inlined = {name: function for name, function in functions.items() if name not in recursive}
+        roots = _roots(functions, op)
+        for name in callers_first:
+            # Callees are as they were written: theirs come after, so that nothing is copied twice.
+            if name in roots or name in recursive:
+                _inline_into(functions[name], inlined)
+        used = _call_graph(functions).reached_from(roots)
+        for name in functions.keys() - set(used):
+            Rewriter.erase_op(functions[name], safe_erase=False)
 
 
 def _is_private(function: Operation) -> bool:
@@ -51,23 +64,37 @@ def _is_private(function: Operation) -> bool:
     return isinstance(visibility, StringAttr) and visibility.data == "private"
 
 
-def _callees(function: Operation, functions: dict[str, Operation]) -> set[str]:
-    called = {symbol(op, "callee") for op in function.walk() if op.name in CALLS}
-    return called & functions.keys()
+def _calls(operation: Operation) -> Iterator[tuple[Operation, str]]:
+    """The calls inside of an operation, and the names of what they call."""
+    for inner in operation.walk():
+        if inner.name in CALLS:
+            yield inner, symbol(inner, "callee")
 
 
-def _reaches(name: str, functions: dict[str, Operation]) -> bool:
-    """Whether a function calls itself, directly or through others."""
-    seen: set[str] = set()
-    pending = [name]
-    while pending:
-        for callee in _callees(functions[pending.pop()], functions):
-            if callee == name:
-                return True
-            if callee not in seen:
-                seen.add(callee)
-                pending.append(callee)
-    return False
+def _call_graph(functions: dict[str, Operation]) -> CallGraph[str]:
+    return CallGraph(
+        {
+            name: [callee for _, callee in _calls(function) if callee in functions]
+            for name, function in functions.items()
+        }
+    )
+
+
+def _check_sizes(
+    functions: dict[str, Operation], graph: CallGraph[str], recursive: set[str]
+) -> None:
+    """Refuse calls that would become too many operations: 40 functions can stand for 2^40."""
+    sizes: dict[str, int] = {}
+    for name in graph.callees_first():
+        inlined = (sizes[callee] for callee in graph.callees(name) if callee not in recursive)
+        own = sum(1 for _ in functions[name].walk())
+        sizes[name] = own if name in recursive else own + sum(inlined)
+        if sizes[name] > MOST_OPERATIONS:
+            raise OperationError(
+                functions[name],
+                f"becomes {sizes[name]} operations with those of the functions that it calls; "
+                f"at most {MOST_OPERATIONS} are inlined",
+            )
 
 
 def _call_copy(name: str, functions: dict[str, Operation], module: ModuleOp) -> str:
@@ -87,22 +114,19 @@ def _call_copy(name: str, functions: dict[str, Operation], module: ModuleOp) -> 
     return copy_name
 
 
-def _inline_into(
-    name: str, functions: dict[str, Operation], done: set[str], recursive: set[str]
-) -> None:
-    """Inline all calls inside of a function, those inside of what it calls first."""
-    if name in done:
-        return
-    done.add(name)
-    for call in tuple(functions[name].walk()):
-        callee = symbol(call, "callee")
-        if call.name in CALLS and callee in functions and callee not in recursive:
-            _inline_into(callee, functions, done, recursive)
-            _inline(call, functions[callee])
+def _inline_into(function: Operation, inlined: dict[str, Operation]) -> None:
+    """Inline the calls inside of a function, and those that this brings."""
+    pending = [call for call, _ in _calls(function)]
+    while pending:
+        call = pending.pop()
+        callee = inlined.get(symbol(call, "callee"))
+        if callee is not None:
+            for operation in _inline(call, callee):
+                pending += [inner for inner, _ in _calls(operation)]
 
 
-def _inline(call: Operation, callee: Operation) -> None:
-    """Replace a call by a copy of what it calls."""
+def _inline(call: Operation, callee: Operation) -> tuple[Operation, ...]:
+    """Replace a call by a copy of what it calls, which is returned."""
     body = callee.regions[0].clone()
     for old, new in zip(callee.regions[0].walk(), body.walk(), strict=True):
         new.location = old.location
@@ -111,22 +135,23 @@ def _inline(call: Operation, callee: Operation) -> None:
         argument.replace_all_uses_with(operand)
         entry.erase_arg(argument)
     if len(body.blocks) > 1:
-        _inline_blocks(call, body)
-        return
+        return (_inline_blocks(call, body),)
     end = entry.last_op
     if call.parent is None or end is None:
         raise OperationError(call, "calls a function without an end")
     results: list[SSAValue] = list(end.operands)
     end.detach()
     end.erase()
-    for operation in tuple(entry.ops):
+    copies = tuple(entry.ops)
+    for operation in copies:
         operation.detach()
         call.parent.insert_op_before(operation, call)
     Rewriter.replace_op(call, [], results)
+    return copies
 
 
-def _inline_blocks(call: Operation, body: Region) -> None:
-    """Replace a call by a region that ends where the function returned."""
+def _inline_blocks(call: Operation, body: Region) -> Operation:
+    """Replace a call by a region that ends where the function returned, and return it."""
     for block in body.blocks:
         end = block.last_op
         if end is not None and end.name.endswith(".return"):
@@ -134,20 +159,13 @@ def _inline_blocks(call: Operation, body: Region) -> None:
     region = ExecuteRegionOp.create(result_types=call.result_types, regions=[body])
     region.location = call.location
     Rewriter.replace_op(call, region)
+    return region
 
 
-def _remove_if_unused(function: Operation, module: ModuleOp) -> None:
-    name = symbol(function, "sym_name")
-    called = any(
-        operation.name in CALLS
-        and symbol(operation, "callee") == name
-        and not _is_inside(operation, function)
-        for operation in module.walk()
-    )
-    if not called:
-        Rewriter.erase_op(function)
-
-
-def _is_inside(operation: Operation, function: Operation) -> bool:
-    parent = operation.parent_op()
-    return parent is function or (parent is not None and _is_inside(parent, function))
+def _roots(functions: dict[str, Operation], module: ModuleOp) -> set[str]:
+    """The functions that callers outside see, and those that other operations call."""
+    roots = {name for name, function in functions.items() if not _is_private(function)}
+    for operation in module.body.block.ops:
+        if operation.name not in FUNCTIONS:
+            roots.update(name for _, name in _calls(operation))
+    return roots & functions.keys()

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TextIO
 
 Main = Callable[[Sequence[str], TextIO, TextIO, TextIO], int]
 """A tool: `main(arguments, stdin, stdout, stderr) -> exit code`."""
+
+DISK_FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+
+
+def is_for_console(problem: Exception) -> bool:
+    """Whether a failure is of the standard output, and so told by `run_console`."""
+    if isinstance(problem, BrokenPipeError):
+        return True
+    return isinstance(problem, OSError) and problem.errno in DISK_FULL
 
 
 def run_console(main: Main) -> int:
@@ -19,11 +30,22 @@ def run_console(main: Main) -> int:
         sys.stderr.flush()
     except BrokenPipeError:
         # Whoever read our output has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
+        code = 1
+    except OSError as problem:
+        if problem.errno not in DISK_FULL:
+            raise
+        sys.stderr.write(f"{Path(sys.argv[0]).name}: cannot write the output: {problem.strerror}\n")
+        _drop_output()
         code = 1
     except KeyboardInterrupt:
         code = 130
     return code
+
+
+def _drop_output() -> None:
+    """Send what standard output still holds nowhere, so that nothing fails at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def fault_text(tool: str, fault: Exception) -> str:

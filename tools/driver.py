@@ -19,6 +19,7 @@ from ..ir.nesting_limits import deep_recursion
 from ..ir.text.parser import parse_module
 from ..ir.text.printer import print_operation
 from ..ir.text.source import Source
+from ..ir.usage_error import UsageError
 from ..ir.verification import verification_errors
 from ..passes.manager.pass_manager import (
     InternalFault,
@@ -236,8 +237,8 @@ class Driver:
 
         try:
             written = write_reproducer(source.content, describe_steps(self._steps), path)
-        except OSError as failure:
-            self._stderr.write(f"mesh-opt: cannot write a reproducer: {failure}\n")
+        except UsageError as failure:
+            self._stderr.write(f"mesh-opt: no reproducer: {failure}\n")
         else:
             self._stderr.write(
                 f"mesh-opt: wrote {written}; `mesh-opt --run-reproducer {written}` runs it again\n"

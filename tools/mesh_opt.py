@@ -17,10 +17,11 @@ from ..passes.manager.pass_manager import Step, build_root_steps, build_steps, d
 from ..passes.manager.pass_options import PassTable
 from ..passes.manager.pipeline_text import PassEntry, PipelineError, parse_options, parse_pipeline
 from ..passes.registry import all_passes
-from .console import fault_text, run_console
+from .console import fault_text, is_for_console, run_console
 from .diagnostics import Place, error, render
 from .driver import Driver
 from .options import Options, UsageError, help_text, parse_command_line
+from .output_files import open_output
 from .plugins import PassesOfAll
 
 VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
@@ -51,9 +52,9 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         stderr.write(render(error(problem.message, place), [source]))
     except MemoryError:
         stderr.write("mesh-opt: the program needs more memory than there is\n")
-    except BrokenPipeError:
-        raise  # for the console script
     except Exception as fault:
+        if is_for_console(fault):
+            raise
         stderr.write(fault_text("mesh-opt", fault))
         if "--debug" in argv:
             stderr.write(traceback.format_exc())
@@ -138,11 +139,8 @@ def _write_output(options: Options, text: str, stdout: TextIO) -> None:
     if options.output == "-":
         stdout.write(text)
         return
-    try:
-        with open(options.output, "w", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as problem:
-        raise UsageError(f"cannot write '{options.output}': {problem.strerror}") from problem
+    with open_output(options.output) as file:
+        file.write(text.encode())
 
 
 if __name__ == "__main__":

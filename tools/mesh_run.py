@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ..ir.usage_error import UsageError
-from .console import fault_text, run_console
+from .console import fault_text, is_for_console, run_console
 from .ranks import MPI, run_on_ranks, runs_on_ranks
 from .remarks import wants
 from .run_options import RunOptions, help_text, parse_arguments, wants_help
@@ -40,9 +40,9 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         return _run(options, stdin, stdout, stderr)
     except UsageError as problem:
         stderr.write(f"mesh-run: {problem}\n")
-    except BrokenPipeError:
-        raise  # for the console script
     except Exception as problem:
+        if is_for_console(problem):
+            raise
         stderr.write(_describe(problem))
     if "--debug" in argv:
         stderr.write(traceback.format_exc())

@@ -6,6 +6,8 @@ import os
 import re
 import tempfile
 
+from .output_files import open_output
+
 _METADATA = re.compile(r"^\{-#(.*?)^#-\}", re.DOTALL | re.MULTILINE)
 _PIPELINE = re.compile(r'mlir_reproducer:\s*\{[^}]*?pipeline:\s*"((?:[^"\\]|\\.)*)"', re.DOTALL)
 
@@ -13,7 +15,7 @@ _PIPELINE = re.compile(r'mlir_reproducer:\s*\{[^}]*?pipeline:\s*"((?:[^"\\]|\\.)
 def write_reproducer(program: str, pipeline: str, path: str | None = None) -> str:
     """Write a program and its pipeline to a file, a new temporary one without a path.
 
-    Returns the path. Raises OSError if the file cannot be written.
+    Returns the path. Raises UsageError if the file cannot be written.
     """
     escaped = pipeline.replace("\\", "\\\\").replace('"', '\\"')
     text = (
@@ -31,8 +33,8 @@ def write_reproducer(program: str, pipeline: str, path: str | None = None) -> st
     if path is None:
         handle, path = tempfile.mkstemp(prefix="mesh-opt-reproducer-", suffix=".mlir")
         os.close(handle)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+    with open_output(path) as file:
+        file.write(text.encode())
     return path
 
 

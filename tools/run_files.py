@@ -33,6 +33,7 @@ from .array_files import (
     read_part,
     stored_arrays,
 )
+from .output_files import open_output
 from .value_text import MAXIMAL_INPUT, MAXIMAL_RANK, TextError, parse_raw, parse_value
 
 
@@ -188,21 +189,15 @@ def _random(generator: np.random.Generator, value_type: Attribute, shape: tuple[
 
 def write_array(path: str, array: Array, *, append: bool) -> None:
     """Write an array to an .npy file, or behind what is there already."""
-    try:
-        with open(path, "ab" if append else "wb") as file:
-            if path.endswith(".bin"):
-                file.write(np.ascontiguousarray(array).tobytes())
-            else:
-                np.save(file, array, allow_pickle=False)
-    except OSError as problem:
-        raise UsageError(f"cannot write '{path}': {problem.strerror}") from problem
+    with open_output(path, append=append) as file:
+        if path.endswith(".bin"):
+            file.write(np.ascontiguousarray(array).tobytes())
+        else:
+            np.save(file, array, allow_pickle=False)
 
 
 def write_archive(path: str, arrays: Sequence[Array]) -> None:
     """Write all results to an .npz file as out0, out1, ..."""
-    try:
-        with open(path, "wb") as file:
-            named: dict[str, Any] = {f"out{index}": array for index, array in enumerate(arrays)}
-            np.savez(file, **named)
-    except OSError as problem:
-        raise UsageError(f"cannot write '{path}': {problem.strerror}") from problem
+    with open_output(path) as file:
+        named: dict[str, Any] = {f"out{index}": array for index, array in enumerate(arrays)}
+        np.savez(file, **named)

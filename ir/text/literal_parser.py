@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain, count
@@ -31,7 +31,15 @@ from xdsl.dialects.builtin import (
     StringAttr,
 )
 from xdsl.ir import Attribute, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+    AffineSet,
+)
 from xdsl.parser import AttrParser
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Span
@@ -47,6 +55,9 @@ _RESOURCE = re.compile(r'([\w$.-]++)\s*+:\s*+"(0x[^"]*+)"')
 
 _handles: WeakValueDictionary[tuple[str, str], StringAttr] = WeakValueDictionary()
 """The names of resources by dialect and key: all attributes of one have the same object."""
+
+
+DIVISIONS = (AffineBinaryOpKind.Mod, AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.CeilDiv)
 
 
 class ResourceParser(QuickParser):
@@ -272,6 +283,27 @@ class LiteralParser(ResourceParser):
         return DenseArrayBase.from_list(element, rounded)
 
     # Affine maps
+
+    def parse_affine_map(self) -> AffineMap:
+        start = self.pos
+        read = super().parse_affine_map()
+        self._check_divisors(read.results, start)
+        return read
+
+    def parse_affine_set(self) -> AffineSet:
+        start = self.pos
+        read = super().parse_affine_set()
+        self._check_divisors([one.lhs for one in read.constraints], start)
+        return read
+
+    def _check_divisors(self, expressions: Iterable[AffineExpr], start: int) -> None:
+        """A division by zero or less has no meaning in MLIR, which reads it all the same."""
+        for inner in chain.from_iterable(expression.dfs() for expression in expressions):
+            if not isinstance(inner, AffineBinaryOpExpr) or inner.kind not in DIVISIONS:
+                continue
+            if isinstance(inner.rhs, AffineConstantExpr) and inner.rhs.value <= 0:
+                message = f"divides by {inner.rhs.value}; divisors are greater than 0"
+                self.raise_error(message, start, self.pos)
 
     def parse_affine_map_of_ssa_ids(self) -> tuple[AffineMap, Sequence[SSAValue[IndexType]]]:
         """Read `[%i + 1, %j]`: values are dimensions, as in MLIR, where xDSL has symbols."""

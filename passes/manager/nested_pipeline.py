@@ -48,6 +48,11 @@ class SymbolsAround:
         """The operation that a name stands for, or None."""
         return next((table[name] for table in self._tables if name in table), None)
 
+    @property
+    def nearest(self) -> dict[str, Operation]:
+        """The symbols of the parent itself, kept up to date while its operations are replaced."""
+        return self._tables[0]
+
 
 @contextmanager
 def alone_in_module(operation: Operation, around: SymbolsAround) -> Generator[ModuleOp]:
@@ -63,18 +68,23 @@ def alone_in_module(operation: Operation, around: SymbolsAround) -> Generator[Mo
     following = operation.next_op
     copies = _copies_for(operation, around)
     operation.detach()
+    around.nearest.pop(symbol_name(operation) or "", None)
     module = ModuleOp([*copies, operation], dict(parent.attributes))
     module.location = parent.location
     try:
         yield module
     finally:
-        _put_back(module, set(copies), block, following)
+        _put_back(module, set(copies), block, following, around.nearest)
 
 
 def _put_back(
-    module: ModuleOp, copies: set[Operation], block: Block, following: Operation | None
+    module: ModuleOp,
+    copies: set[Operation],
+    block: Block,
+    following: Operation | None,
+    taken: dict[str, Operation],
 ) -> None:
-    taken = {name: op for op in block.ops if (name := symbol_name(op)) is not None}
+    """Move what is no copy into the block, and its symbols into the table of those taken."""
     clash: Operation | None = None
     for operation in list(module.body.block.ops):
         name = symbol_name(operation)

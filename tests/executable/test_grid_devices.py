@@ -1,17 +1,14 @@
-"""Grids that name the devices of their processes: all processes together compute what one does.
-
-8 random programs, or as many as MESH_OPT_RANDOM_PROGRAMS says.
-"""
+"""Grids that name the devices of their processes: all processes together compute what one does."""
 
 from __future__ import annotations
 
 import io
-import os
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from breadth import cases
 from mesh_opt.codegen.recording.compile import compile_program
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.machine import Program
@@ -36,7 +33,6 @@ from xdsl.dialects.builtin import ModuleOp
 ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "tests" / "cases" / "models"
 EXAMPLE = (ROOT / "examples" / "mlp_dp_tp.mlir").read_text()
-COUNT = int(os.environ.get("MESH_OPT_RANDOM_PROGRAMS", "8"))
 FOUR = ("znver4", "vmvx", "i8mm", "riscv")
 
 
@@ -100,7 +96,7 @@ def test_four_processes_on_four_targets(data_tiling: bool) -> None:
     check_every_stage(text, inputs, run(module, "mlp", inputs), data_tiling, 1e-4)
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("seed", cases(2, 1000))
 def test_random_programs(seed: int) -> None:
     text, shapes = random_program(seed)
     generator = np.random.default_rng(seed)

@@ -4,22 +4,21 @@ Each program runs natively, with and without guards, and in the interpreter. Wha
 the other does, with the same message at the same place; else results are equal. Programs run in
 processes of their own, so that one that ends its process is known.
 
-24 programs, or as many as MESH_OPT_LYING_PROGRAMS says. Program N is the same in every run:
-`python tests/helpers/lying_worker.py N 1` repeats it.
+`python tests/helpers/lying_worker.py N 1` repeats program N.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from breadth import breadth
+
 HELPERS = Path(__file__).parents[1] / "helpers"
-COUNT = int(os.environ.get("MESH_OPT_LYING_PROGRAMS", "24"))
-FIRST = int(os.environ.get("MESH_OPT_LYING_FIRST", "0"))
+COUNT = breadth(24, 1000)
 FINE = ("run", "refused", "no program")
 
 
@@ -40,7 +39,7 @@ def verdicts(first: int, count: int) -> Iterator[tuple[int, str, str]]:
 
 
 def test_programs_that_lie() -> None:
-    found = list(verdicts(FIRST, COUNT))
+    found = list(verdicts(0, COUNT))
     wrong = [
         f"{number}: {verdict}: {text}" for number, verdict, text in found if verdict not in FINE
     ]

@@ -1,18 +1,18 @@
 """Devices that do not match in a collective compute nothing: every engine says so, at both places.
 
-A few of the programs run here with the interpreter and on threads. With MESH_OPT_ALL_MISMATCHES=1
-all of them do, and on MPI ranks as well.
+A few of the programs run here with the interpreter and on threads. In `make nightly` all
+of them do, and on MPI ranks as well.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from breadth import NIGHTLY
 from mesh_opt import api
 from mismatches import mismatches
 from mpi_ranks import launch, mesh_run
@@ -28,8 +28,7 @@ SAMPLE = [
     "size of a message",
     "second message",
 ]
-IS_NIGHTLY = os.environ.get("MESH_OPT_ALL_MISMATCHES") == "1"
-NAMES = list(ALL) if IS_NIGHTLY else SAMPLE
+NAMES = list(ALL) if NIGHTLY else SAMPLE
 SECONDS = 60
 """On a machine that does much else; alone it is a tenth of a second after the start."""
 
@@ -68,7 +67,7 @@ def test_in_one_process(name: str) -> None:
     assert texts[0].splitlines()[0] == texts[1].splitlines()[0]
 
 
-@pytest.mark.skipif(not IS_NIGHTLY, reason="one program takes a second")
+@pytest.mark.skipif(not NIGHTLY, reason="one program takes a second")
 @pytest.mark.parametrize("name", NAMES)
 def test_on_ranks(name: str, tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"

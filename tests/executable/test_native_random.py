@@ -1,15 +1,12 @@
-"""Random programs mean the same in the numba backend, whole and partitioned over threads.
-
-20 programs, or as many as MESH_OPT_RANDOM_BACKEND_PROGRAMS says.
-"""
+"""Random programs mean the same in the numba backend, whole and partitioned over threads."""
 
 from __future__ import annotations
 
-import os
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
+from breadth import NIGHTLY, breadth
 from hypothesis import HealthCheck, given, settings
 from mesh_opt.codegen.recording.compile import compile_program
 from mesh_opt.interpreter.run import run
@@ -22,7 +19,7 @@ assert SPECIFICATION is not None and SPECIFICATION.loader is not None
 random_programs = module_from_spec(SPECIFICATION)
 SPECIFICATION.loader.exec_module(random_programs)
 
-COUNT = int(os.environ.get("MESH_OPT_RANDOM_BACKEND_PROGRAMS", "20"))
+COUNT = breadth(20, 500)
 
 
 def check(text: str) -> None:
@@ -44,7 +41,7 @@ def check(text: str) -> None:
     max_examples=COUNT,
     deadline=None,
     database=None,
-    derandomize=COUNT <= 20,
+    derandomize=not NIGHTLY,
     suppress_health_check=list(HealthCheck),
 )
 @given(random_programs.programs())

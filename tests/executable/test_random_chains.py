@@ -1,14 +1,10 @@
-"""Random chains of contractions over random devices: tiled equals untiled equals the program.
-
-50 programs, or as many as MESH_OPT_RANDOM_CHAINS says, from the seed MESH_OPT_FIRST_CHAIN on.
-"""
+"""Random chains of contractions over random devices: tiled equals untiled equals the program."""
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
+from breadth import cases
 from device_chains import random_chain
 from mesh_opt.codegen.recording.compile import compile_program
 from mesh_opt.interpreter.machine import Program
@@ -20,14 +16,11 @@ from mesh_opt.runtime.abi.compare import compare
 from mesh_opt.runtime.abi.values import dtype_of
 from mesh_opt.tools.driver import new_context
 
-COUNT = int(os.environ.get("MESH_OPT_RANDOM_CHAINS", "50"))
-FIRST = int(os.environ.get("MESH_OPT_FIRST_CHAIN", "0"))
-
 SHOWN = {"set-encoding", "convert-to-stream", "specialize-encodings", "encode-device-tensors"}
 """Stages after which the program is run, besides the last one."""
 
 
-@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
+@pytest.mark.parametrize("seed", cases(50, 500))
 def test_tiled_equals_untiled(seed: int) -> None:
     text, shapes = random_chain(seed)
     context = new_context()

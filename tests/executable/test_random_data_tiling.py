@@ -1,16 +1,16 @@
 """Random chains of contractions on random devices mean the same tiled, untiled, and before.
 
-50 programs, or as many as MESH_OPT_RANDOM_PROGRAMS says. All numbers are small integers, so that
+All numbers are small integers, so that
 every sum is exact whatever its order.
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from breadth import cases
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
@@ -20,8 +20,6 @@ from mesh_opt.passes.data_tile import DataTilePass
 from mesh_opt.runtime.abi.values import dtype_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-
-COUNT = int(os.environ.get("MESH_OPT_RANDOM_PROGRAMS", "50"))
 
 CPU = (
     '#hal.executable.target<"llvm-cpu", "{form}", {{cpu_features = "{features}", '
@@ -188,7 +186,7 @@ def parse(text: str) -> tuple[Context, ModuleOp]:
     return context, parse_module(context, Source(text, "<test>"))
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("seed", cases(30, 1000))
 def test_random_chains(seed: int) -> None:
     text = program(seed)
     context, module = parse(text)

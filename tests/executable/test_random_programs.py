@@ -1,7 +1,6 @@
 """Random programs with random annotations mean the same after partitioning.
 
-100 programs for each way through the passes, or as many as MESH_OPT_RANDOM_PROGRAMS says. A
-failing program is shrunk, and written to the file that MESH_OPT_FAILING_PROGRAM names.
+A failing program is shrunk, and written to the file that MESH_OPT_FAILING_PROGRAM names.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from breadth import NIGHTLY, breadth
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from mesh_opt.dialects.registry import register_dialects
@@ -30,7 +30,7 @@ from program_writer import Value, Writer
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 
-COUNT = int(os.environ.get("MESH_OPT_RANDOM_PROGRAMS", "100"))
+COUNT = breadth(50, 1000)
 FAILING = os.environ.get("MESH_OPT_FAILING_PROGRAM")
 
 GRIDS = [(2,), (3,), (4,), (2, 2), (2, 3), (3, 2), (2, 2, 2), (2, 1, 3), (2, 2, 1, 2)]
@@ -100,7 +100,7 @@ def check(text: str, *passes: str) -> None:
     max_examples=COUNT,
     deadline=None,
     database=None,
-    derandomize=COUNT <= 100,
+    derandomize=not NIGHTLY,
     suppress_health_check=list(HealthCheck),
 )
 @given(programs())
@@ -123,7 +123,7 @@ def test_random_programs(passes: tuple[str, ...], text: str) -> None:
     max_examples=COUNT // 4,
     deadline=None,
     database=None,
-    derandomize=COUNT <= 100,
+    derandomize=not NIGHTLY,
     suppress_health_check=list(HealthCheck),
 )
 @given(programs())

@@ -1,16 +1,13 @@
 """Random programs over elements of odd widths: the same after every stage, interpreted and native.
 
-20 programs of each kind, or as many as MESH_OPT_RANDOM_WIDTHS says, from the seed
-MESH_OPT_FIRST_WIDTHS on. All are run in kernels too if more than 20 are asked for, else some: each
-after one stage.
+In `make nightly` all are run in kernels too, else some: each after one stage.
 """
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
+from breadth import NIGHTLY, cases
 from mesh_opt.codegen.recording.compile import compile_program
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
@@ -26,10 +23,7 @@ from width_programs import DYNAMIC_SIZE, WidthProgram
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 
-FEW = 20
-COUNT = int(os.environ.get("MESH_OPT_RANDOM_WIDTHS", str(FEW)))
-FIRST = int(os.environ.get("MESH_OPT_FIRST_WIDTHS", "0"))
-SEEDS = range(FIRST, FIRST + COUNT)
+SEEDS = cases(20, 500)
 NATIVE_STAGES = ("", "iree-stream-encode-device-tensors", "verify-collectives")
 """Stages that kernels are made of: none, and those whose bindings are bytes."""
 
@@ -66,7 +60,7 @@ def check(found: Arrays, expected: Arrays, where: str, text: str) -> None:
 
 
 def is_compiled(seed: int) -> bool:
-    return COUNT > FEW or seed % 10 in (4, 8)
+    return NIGHTLY > 0 or seed % 10 in (4, 8)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -1,16 +1,13 @@
-"""Random reshards, uneven, with offsets and with halos, run on all devices.
-
-150 pairs, or as many as MESH_OPT_RESHARDS says.
-"""
+"""Random reshards, uneven, with offsets and with halos, run on all devices."""
 
 from __future__ import annotations
 
-import os
 import random
 from math import prod
 
 import numpy as np
 import pytest
+from breadth import breadth
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.run import run_partitioned
 from mesh_opt.ir.text.parser import parse_module
@@ -18,7 +15,7 @@ from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.registry import all_passes
 from xdsl.context import Context
 
-COUNT = int(os.environ.get("MESH_OPT_RESHARDS", "150"))
+COUNT = breadth(150, 2000)
 GRIDS = [(2,), (3,), (2, 2), (2, 3), (2, 2, 2), (2, 1, 3)]
 
 

@@ -3,9 +3,6 @@
 Both tools are given programs of the same `stream.tensor.sizeof`, with sizes that are known and
 sizes that are not; what each makes of them is folded to numbers by iree-opt. There is one list of
 differences, `differs_on_purpose`: elements that IREE gives less than they take, or more.
-
-`MESH_OPT_ENCODING_SIZES` is how many sizes to try (20,000 take minutes), `MESH_OPT_ENCODING_SEED`
-which.
 """
 
 from __future__ import annotations
@@ -23,6 +20,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from breadth import breadth
 from mesh_opt.tiling.element_types import element_type
 from mesh_opt.tools.mesh_opt import main
 
@@ -31,8 +29,8 @@ TARGETS: dict[str, tuple[str, str, str]] = json.loads((DATA / "encoding_targets.
 PAIRS = {f"{one}__{other}": (one, other) for one, other in itertools.combinations(TARGETS, 2)}
 """Devices of two targets."""
 
-COUNT = int(os.environ.get("MESH_OPT_ENCODING_SIZES", "600"))
-SEED = int(os.environ.get("MESH_OPT_ENCODING_SEED", "1"))
+COUNT = breadth(600, 20_000)
+SEED = 1
 BATCH = 2000
 
 # Loops of each operation, and the loops that index left, right and result.

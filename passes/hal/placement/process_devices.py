@@ -36,6 +36,7 @@ from ....dialects.hal.targets import DEVICE, DeviceFallbackAttr, DeviceSelectAtt
 from ....dialects.shard.boundary import BOUNDARY_ATTRIBUTE, GRID, process_devices
 from ....dialects.stream.affinity import AFFINITY, DEFAULT_AFFINITY, AffinityAttribute
 from ....dialects.util.dialect import GlobalOp
+from ....ir.call_graph import CallGraph
 from ....ir.diagnostics import Note, OperationError
 from ....ir.host_programs import CALLS, FUNCTIONS
 from ....ir.symbols import fresh_name, names_in, symbol
@@ -55,6 +56,7 @@ def place_processes(module: ModuleOp) -> None:
         return
     places: dict[tuple[AffinityAttribute, ...], Attribute] = {}
     functions = [f for f in module.body.block.ops if f.name in FUNCTIONS and f.regions[0].blocks]
+    graph = _call_graph(functions)
     placed: set[Operation] = set()
     for function in functions:
         grid = _grid_of(function, grids)
@@ -63,7 +65,7 @@ def place_processes(module: ModuleOp) -> None:
         devices = process_devices(grid) or ()
         if devices not in places:
             places[devices] = _place(module, grid, devices)
-        reached = _reached(functions, function)
+        reached = graph.reached_from([function])
         if len(set(devices)) > 1:
             _refuse_devices(reached, grid, devices)
         _place_function(function, places[devices], grid)
@@ -113,18 +115,18 @@ def _grids_named(function: Operation) -> Iterator[str]:
             yield symbol(operation, "grid")
 
 
-def _reached(functions: Sequence[Operation], function: Operation) -> list[Operation]:
-    """A function and all that it calls."""
+def _call_graph(functions: Sequence[Operation]) -> CallGraph[Operation]:
     by_name = {name_of(each): each for each in functions}
-    found = {function: None}
-    pending = [function]
-    while pending:
-        for operation in pending.pop().walk():
-            callee = by_name.get(symbol(operation, "callee"))
-            if operation.name in CALLS and callee is not None and callee not in found:
-                found[callee] = None
-                pending.append(callee)
-    return list(found)
+    return CallGraph(
+        {
+            function: [
+                by_name[name]
+                for operation in function.walk()
+                if operation.name in CALLS and (name := symbol(operation, "callee")) in by_name
+            ]
+            for function in functions
+        }
+    )
 
 
 def _refuse_devices(

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from ....ir.call_graph import CallGraph
 from ....ir.diagnostics import OperationError
 from ....ir.tensor_types import tensor_shape
 from ....sharding.local_shape import offset_errors
@@ -85,7 +86,6 @@ class Signatures:
         self._global_abi = global_abi
         self._functions: list[FuncOp] = []
         self._tables: dict[Operation | None, dict[str, FuncOp]] = {}
-        self._calls: dict[FuncOp, list[FuncOp]] = {}
         for operation in module.walk():
             if isinstance(operation, FuncOp):
                 self._functions.append(operation)
@@ -96,10 +96,17 @@ class Signatures:
             for function in self._functions
             if any(inner.name == SHARD for inner in function.walk())
         }
-        for function in self._functions:
-            called = (self.callee(inner) for inner in function.walk())
-            self._calls[function] = [callee for callee in called if callee is not None]
-        self._rewritten = self._reaching(self._annotated)
+        called = {
+            function: [self.callee(inner) for inner in function.walk()]
+            for function in self._functions
+        }
+        self._calls = CallGraph(
+            {
+                function: [callee for callee in callees if callee is not None]
+                for function, callees in called.items()
+            }
+        )
+        self._rewritten = frozenset(self._calls.reaching(self._annotated))
         self._known: dict[FuncOp, Signature] = {}
 
     def callee(self, operation: Operation) -> FuncOp | None:
@@ -118,38 +125,13 @@ class Signatures:
             scope = scope.parent_op()
         return None
 
-    def _reaching(self, functions: set[FuncOp]) -> set[FuncOp]:
-        """The functions, and those that call them however indirectly."""
-        reached = set(functions)
-        grown = True
-        while grown:
-            grown = False
-            for caller, callees in self._calls.items():
-                if caller not in reached and any(callee in reached for callee in callees):
-                    reached.add(caller)
-                    grown = True
-        return reached
-
     def in_call_order(self) -> Sequence[FuncOp]:
         """The functions to rewrite, callees before callers as far as there is such an order."""
-        order: list[FuncOp] = []
-        seen: set[FuncOp] = set()
-        for root in self._functions:
-            stack = [(root, iter(self._calls[root]))]
-            if root in seen:
-                continue
-            seen.add(root)
-            while stack:
-                function, callees = stack[-1]
-                following = next((callee for callee in callees if callee not in seen), None)
-                if following is not None:
-                    seen.add(following)
-                    stack.append((following, iter(self._calls[following])))
-                    continue
-                stack.pop()
-                if function in self._rewritten and not function.is_declaration:
-                    order.append(function)
-        return order
+        return [
+            function
+            for function in self._calls.callees_first()
+            if function in self._rewritten and not function.is_declaration
+        ]
 
     def of(self, function: FuncOp) -> Signature:
         """The signature of a function, decided when it is first asked for."""

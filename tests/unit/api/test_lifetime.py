@@ -13,13 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from breadth import breadth
 from mesh_opt.api import Program, compile
 from mesh_opt.codegen import cache as kernel_cache
 from mesh_opt.codegen.recording.compile import compile_program
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import Builtin
 
-PROGRAMS = int(os.environ.get("MESH_OPT_DROPPED_PROGRAMS", "12"))
+PROGRAMS = breadth(12, 1000)
 
 PARTITIONED = """
 shard.grid @g(shape = 2)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
+from breadth import NIGHTLY
 from conformance import check
 from mesh_opt.runtime.threads import ThreadGroup
 from mpi_ranks import launch, mesh_run, run_ranks
 
-NIGHTLY = os.environ.get("MESH_OPT_ALL_MISMATCHES") == "1"
 HELPERS = Path(__file__).parents[2] / "helpers"
 
 
@@ -138,7 +137,7 @@ def failures(tmp_path: Path) -> dict[str, tuple[tuple[str, ...], str]]:
 
 
 SAMPLE = ("an operation of one rank", "an option of one rank")
-"""The others take a second each, and run with MESH_OPT_ALL_MISMATCHES=1."""
+"""The others take a second each, and run with MESH_OPT_NIGHTLY=1."""
 
 
 @pytest.mark.parametrize("what", list(failures(Path("/tmp"))) if NIGHTLY else SAMPLE)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-import os
 import random
 import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
+from breadth import cases
 from fuzzing import limits
 from mesh_opt.ir.usage_error import UsageError
 from mesh_opt.tools.array_files import FileProblem
@@ -18,8 +18,7 @@ from mesh_opt.tools.run_files import read_inputs
 from stored_parameters import archive, tensors
 from xdsl.dialects.builtin import TensorType, f32
 
-INPUTS = int(os.environ.get("MESH_OPT_FUZZ_INPUTS", "400"))
-FIRST = int(os.environ.get("MESH_OPT_FUZZ_FIRST", "0"))
+INPUTS = cases(400, 100_000)
 TYPES = [TensorType(f32, [4]), TensorType(f32, [-1, 2])]
 
 
@@ -71,7 +70,7 @@ def _mutated(data: bytes, chooser: random.Random) -> bytes:
 @pytest.mark.filterwarnings("ignore")
 def test_damaged_files(tmp_path: Path) -> None:
     valid = _valid()
-    for number in range(FIRST, FIRST + INPUTS):
+    for number in INPUTS:
         chooser = random.Random(number)
         name = chooser.choice(sorted(valid))
         path = tmp_path / name

@@ -8,13 +8,13 @@ it is verified, sent through passes and run: all that may be said is a verdict w
 from __future__ import annotations
 
 import io
-import os
 import random
 import re
 from functools import cache
 from typing import Any
 
 import pytest
+from breadth import cases
 from fuzzing import limits, programs
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
@@ -36,8 +36,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.printer import Printer
 
-INPUTS = int(os.environ.get("MESH_OPT_FUZZ_INPUTS", "400")) // 4
-FIRST = int(os.environ.get("MESH_OPT_FUZZ_FIRST", "0"))
+INPUTS = cases(60, 50_000)
 BATCH = 50
 PIPELINES = [
     (),
@@ -241,9 +240,9 @@ def check_verdict(code: int, errors: str, text: str) -> None:
         assert re.search(r"^\S+:\d+:\d+: error: .", errors, re.M), f"{errors!r} for\n{text}"
 
 
-@pytest.mark.parametrize("start", range(FIRST, FIRST + INPUTS, BATCH))
+@pytest.mark.parametrize("start", INPUTS[::BATCH])
 def test_mutated_ir(start: int) -> None:
-    for number in range(start, min(start + BATCH, FIRST + INPUTS)):
+    for number in range(start, min(start + BATCH, INPUTS.stop)):
         chooser = random.Random(number)
         text = mutated(chooser.choice(valid()), chooser)
         options = ["--verify-each", *chooser.choice(PIPELINES)]

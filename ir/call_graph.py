@@ -1,0 +1,82 @@
+"""Which functions call which: orders and reachability that take time linear in the calls."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from typing import Generic, TypeVar
+
+F = TypeVar("F", bound=Hashable)
+
+
+class CallGraph(Generic[F]):
+    """The calls between functions, from each function to those that it calls."""
+
+    def __init__(self, callees: Mapping[F, Collection[F]]) -> None:
+        self._callees = callees
+        self._callers: dict[F, list[F]] = {function: [] for function in callees}
+        for caller, called in callees.items():
+            for callee in called:
+                self._callers[callee].append(caller)
+
+    def callees(self, function: F) -> Collection[F]:
+        """What a function calls, as often as it does."""
+        return self._callees[function]
+
+    def reached_from(self, functions: Iterable[F]) -> list[F]:
+        """The functions, and those that they call directly or through others."""
+        return _reached(functions, self._callees)
+
+    def reaching(self, functions: Iterable[F]) -> list[F]:
+        """The functions, and those that call them directly or through others."""
+        return _reached(functions, self._callers)
+
+    def callees_first(self) -> list[F]:
+        """All functions in an order in which callees precede callers, recursion aside.
+
+        a -> b -> c, c -> b gives c, b, a: one call of a circle goes against the order.
+        """
+        order: list[F] = []
+        seen: set[F] = set()
+        for root in self._callees:
+            if root in seen:
+                continue
+            seen.add(root)
+            stack = [(root, iter(self._callees[root]))]
+            while stack:
+                function, callees = stack[-1]
+                following = next((callee for callee in callees if callee not in seen), None)
+                if following is None:
+                    order.append(function)
+                    stack.pop()
+                else:
+                    seen.add(following)
+                    stack.append((following, iter(self._callees[following])))
+        return order
+
+    def recursive(self) -> set[F]:
+        """The functions that call themselves, directly or through others.
+
+        Kosaraju's strongly connected components: callers first, what calls a function and has
+        not been taken yet is in its component.
+        """
+        found: set[F] = set()
+        taken: set[F] = set()
+        for root in reversed(self.callees_first()):
+            component = _reached([root], self._callers, taken) if root not in taken else []
+            taken.update(component)
+            if len(component) > 1 or root in self._callees[root]:
+                found.update(component)
+        return found
+
+
+def _reached(
+    starts: Iterable[F], following: Mapping[F, Collection[F]], barred: Collection[F] = ()
+) -> list[F]:
+    found = dict.fromkeys(starts)
+    pending = list(found)
+    while pending:
+        for each in following[pending.pop()]:
+            if each not in found and each not in barred:
+                found[each] = None
+                pending.append(each)
+    return list(found)
