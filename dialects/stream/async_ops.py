@@ -19,7 +19,6 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import Pure
 
 from ...ir.syntax.assembly_format import (
     Syntax,
@@ -334,34 +333,4 @@ class AsyncConcurrentOp(PlacedOperation):
         "( on($affinity))? with",
         ResourceRegion(),
         " attr-dict-with-keyword",
-    )
-
-
-@irdl_op_definition
-class ResourceSizeOp(PlacedOperation):
-    """The bytes of a resource."""
-
-    name = "stream.resource.size"
-    operand = operand_def(ResourceType)
-    result = result_def(INDEX)
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = "( on($affinity))? $operand attr-dict : type($operand)"
-
-
-@irdl_op_definition
-class ResourceSubviewOp(SyntaxOperation):
-    """A range of a resource, in place."""
-
-    name = "stream.resource.subview"
-    source = operand_def(ResourceType)
-    source_size = operand_def(INDEX)
-    source_offset = operand_def(INDEX)
-    result_size = operand_def(INDEX)
-    result = result_def(ResourceType)
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $source[$source_offset] : type($source){$source_size}"
-        " -> type($result){$result_size} attr-dict-with-keyword"
     )

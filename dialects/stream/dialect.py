@@ -1,7 +1,7 @@
 """The `stream` dialect: what runs where and when, on bytes that stand for tensors.
 
-Operations are in files by topic: executables, tensors, asynchronous operations and timepoints.
-Those of IREE's later phases, as `stream.cmd.execute`, are none of ours: they stay generic.
+Operations are in files by topic: executables, tensors, asynchronous operations, resources,
+commands and timepoints.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 from ...ir.dialect_extension import dialect_of
 from . import (
     async_ops,
+    commands,
     executables,
     regions,
+    resources,
     tensor_ops,
     types,
     workgroups,
@@ -19,8 +21,10 @@ from . import (
 Stream = dialect_of(
     "stream",
     async_ops,
+    commands,
     executables,
     regions,
+    resources,
     tensor_ops,
     types,
     workgroups,

@@ -42,6 +42,80 @@ from .types import ResourceType, TimepointType
 INDEX = IndexType()
 
 
+@dataclass(frozen=True, slots=True)
+class Captures:
+    """`(%r as %a: T{%size}, ...) {...}`: a region that sees only the resources it is given."""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        self.parse_region(parser, parsed, self.parse_captures(parser, parsed))
+
+    def parse_captures(self, parser: Parser, parsed: Parsed) -> list[Parser.Argument]:
+        arguments: list[Parser.Argument] = []
+        operands: list[UnresolvedOperand] = []
+        sizes: list[UnresolvedOperand] = []
+
+        def parse_one() -> None:
+            operands.append(parser.parse_unresolved_operand())
+            parser.parse_keyword("as")
+            arguments.append(parser.parse_argument(expect_type=True))
+            with parser.in_braces():
+                sizes.append(parser.parse_unresolved_operand())
+
+        parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_one)
+        parsed.operands["resource_operands"] = operands
+        parsed.operands["resource_operand_sizes"] = sizes
+        parsed.types["resource_operands"] = [argument.type for argument in arguments]
+        return arguments
+
+    def parse_region(
+        self, parser: Parser, parsed: Parsed, arguments: list[Parser.Argument]
+    ) -> None:
+        region = parser.parse_region(arguments)
+        end_with_yield(region)
+        parsed.regions["body"] = region
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        self.print_captures(printer, operation)
+        self.print_region(printer, operation)
+
+    def print_captures(self, printer: Printer, operation: Operation) -> None:
+        region = operation.regions[0]
+
+        def print_one(item: tuple[SSAValue, BlockArgument, SSAValue]) -> None:
+            operand, argument, size = item
+            printer.print_ssa_value(operand)
+            printer.print_string(" as ")
+            printer.print_block_argument(argument)
+            print_dimensions(printer, [size])
+
+        items = zip(
+            values(operation, "resource_operands"),
+            region.block.args,
+            values(operation, "resource_operand_sizes"),
+            strict=True,
+        )
+        with printer.in_parens():
+            printer.print_list(tuple(items), print_one)
+
+    def print_region(self, printer: Printer, operation: Operation) -> None:
+        region = operation.regions[0]
+        printer.print_string(" ")
+        printer.print_region(
+            region,
+            print_entry_block_args=False,
+            print_block_terminators=not is_plain(region.block.last_op),
+        )
+
+    def verify(self, operation: Operation) -> None:
+        verify_columns(operation, "resource_operands", "resource_operand_sizes")
+        types = [value.type for value in values(operation, "resource_operands")]
+        if list(only_block(operation).arg_types) != types:
+            raise VerifyException("expects arguments of its block as its resources are")
+
+    def fits(self, operation: Operation) -> bool:
+        return ends_with_yield(operation)
+
+
 def only_block(operation: Operation) -> Block:
     """The block of an operation's region; raises VerifyException if that has not just one."""
     blocks = operation.regions[0].blocks
@@ -71,80 +145,53 @@ RESULTS = TiedResultTypes(
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceRegion:
-    """`(%r as %a: T{%size}) -> U{%size} {...}`: a region that sees the resources it is given."""
+class ResourceRegion(Captures):
+    """`(%r as %a: T{%size}) -> U{%size} {...}`: captures, then what the region gives."""
 
     @property
     def printed_attributes(self) -> tuple[str, ...]:
         return RESULTS.printed_attributes
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
-        arguments = self._parse_captures(parser, parsed)
+        arguments = self.parse_captures(parser, parsed)
         if parser.parse_optional_punctuation("->") is not None:
             RESULTS.parse(parser, parsed)
-        region = parser.parse_region(arguments)
-        end_with_yield(region)
-        parsed.regions["body"] = region
-
-    def _parse_captures(self, parser: Parser, parsed: Parsed) -> list[Parser.Argument]:
-        arguments: list[Parser.Argument] = []
-        operands: list[UnresolvedOperand] = []
-        sizes: list[UnresolvedOperand] = []
-
-        def parse_one() -> None:
-            operands.append(parser.parse_unresolved_operand())
-            parser.parse_keyword("as")
-            arguments.append(parser.parse_argument(expect_type=True))
-            with parser.in_braces():
-                sizes.append(parser.parse_unresolved_operand())
-
-        parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_one)
-        parsed.operands["resource_operands"] = operands
-        parsed.operands["resource_operand_sizes"] = sizes
-        parsed.types["resource_operands"] = [argument.type for argument in arguments]
-        return arguments
+        self.parse_region(parser, parsed, arguments)
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        self._print_captures(printer, operation)
+        self.print_captures(printer, operation)
         if values(operation, "results_"):
             printer.print_string(" -> ")
             RESULTS.print(printer, operation)
-        printer.print_string(" ")
-        region = operation.regions[0]
-        printer.print_region(
-            region,
-            print_entry_block_args=False,
-            print_block_terminators=not is_plain(region.block.last_op),
-        )
-
-    def _print_captures(self, printer: Printer, operation: Operation) -> None:
-        region = operation.regions[0]
-
-        def print_one(item: tuple[SSAValue, BlockArgument, SSAValue]) -> None:
-            operand, argument, size = item
-            printer.print_ssa_value(operand)
-            printer.print_string(" as ")
-            printer.print_block_argument(argument)
-            print_dimensions(printer, [size])
-
-        items = zip(
-            values(operation, "resource_operands"),
-            region.block.args,
-            values(operation, "resource_operand_sizes"),
-            strict=True,
-        )
-        with printer.in_parens():
-            printer.print_list(tuple(items), print_one)
+        self.print_region(printer, operation)
 
     def verify(self, operation: Operation) -> None:
-        verify_columns(operation, "resource_operands", "resource_operand_sizes")
-        types = [value.type for value in values(operation, "resource_operands")]
-        if list(only_block(operation).arg_types) != types:
-            raise VerifyException("expects arguments of its block as its resources are")
+        Captures.verify(self, operation)
         RESULTS.verify(operation)
 
     def fits(self, operation: Operation) -> bool:
-        return ends_with_yield(operation) and RESULTS.fits(operation)
+        return Captures.fits(self, operation) and RESULTS.fits(operation)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandBody:
+    """` {...}`: commands, with no value in or out."""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        region = parser.parse_region()
+        end_with_yield(region)
+        parsed.regions["body"] = region
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        region = operation.regions[0]
+        printer.print_string(" ")
+        printer.print_region(region, print_block_terminators=not is_plain(region.block.last_op))
+
+    def verify(self, operation: Operation) -> None:
+        only_block(operation)
+
+    def fits(self, operation: Operation) -> bool:
+        return ends_with_yield(operation)
 
 
 @irdl_op_definition

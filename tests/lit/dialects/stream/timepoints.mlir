@@ -3,7 +3,6 @@
 
 // What is ready when.
 
-// CHECK: util.global private mutable @ready = #stream.timepoint<immediate> : !stream.timepoint
 // CHECK: util.func private @f(%r: !stream.resource<*>, %0: !stream.resource<*>, %s: index, %fence: !hal.fence) {
 // CHECK: %tp = stream.timepoint.import on(#hal.device.affinity<@d>) %fence : (!hal.fence) => !stream.timepoint
 // CHECK: %tpi = stream.timepoint.immediate => !stream.timepoint
@@ -14,7 +13,6 @@
 // CHECK: stream.timepoint.chain_external on(#hal.device.affinity<@d>) %tp => (%fence : !hal.fence)
 // CHECK: %xf = stream.timepoint.export on(#hal.device.affinity<@d>) %tp => (!hal.fence)
 
-util.global private mutable @ready = #stream.timepoint<immediate> : !stream.timepoint
 util.func private @f(%r: !stream.resource<*>, %3: !stream.resource<*>, %s: index, %fence: !hal.fence) {
   %tp = stream.timepoint.import on(#hal.device.affinity<@d>) %fence : (!hal.fence) => !stream.timepoint
   %tpi = stream.timepoint.immediate => !stream.timepoint

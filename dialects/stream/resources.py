@@ -1,0 +1,282 @@
+"""Resources of the `stream` dialect as storage: their bytes, their parts, and files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, UnitAttr, i1, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.syntax.assembly_format import (
+    Optional,
+    Parsed,
+    Syntax,
+    values,
+)
+from ...ir.syntax.directives import Operand
+from ...ir.syntax.operations import SyntaxOperation
+from ..util.types import BufferType
+from .async_ops import INDEX, TIMEPOINT, PlacedOperation
+from .types import FileType, ResourceType, TimepointType
+
+
+@irdl_op_definition
+class ResourceAllocOp(PlacedOperation):
+    """Storage that lives long."""
+
+    name = "stream.resource.alloc"
+    storage_size = operand_def(INDEX)
+    uninitialized = opt_prop_def(UnitAttr)
+    result = result_def(ResourceType)
+
+    SYNTAX: ClassVar[Syntax] = (
+        "( uninitialized$uninitialized)?( on($affinity))? attr-dict : type($result){$storage_size}"
+    )
+
+
+AWAIT = Optional((" await(", Operand("await_timepoint"), ") =>"), "await_timepoint")
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitOrColon:
+    """` await(%tp) =>`, or ` :` if there is nothing to wait for."""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        AWAIT.parse(parser, parsed)
+        if "await_timepoint" not in parsed.operands:
+            parser.parse_punctuation(":")
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        if AWAIT.is_present(operation):
+            AWAIT.print(printer, operation)
+        else:
+            printer.print_string(" :")
+
+
+@irdl_op_definition
+class ResourceAllocaOp(PlacedOperation):
+    """Storage that lives until it is given back, from a timepoint on."""
+
+    name = "stream.resource.alloca"
+    storage_size = operand_def(INDEX)
+    indeterminate_lifetime = opt_prop_def(UnitAttr)
+    await_timepoint = opt_operand_def(TIMEPOINT)
+    result = result_def(ResourceType)
+    result_timepoint = result_def(TimepointType)
+
+    SYNTAX: ClassVar[Syntax] = (
+        " uninitialized( indeterminate$indeterminate_lifetime)?( on($affinity))?",
+        AwaitOrColon(),
+        " attr-dict type($result){$storage_size} => type($result_timepoint)",
+    )
+
+
+@irdl_op_definition
+class ResourceDeallocaOp(PlacedOperation):
+    """Give storage back once a timepoint is reached."""
+
+    name = "stream.resource.dealloca"
+    operand = operand_def(ResourceType)
+    operand_size = operand_def(INDEX)
+    prefer_origin = opt_prop_def(UnitAttr)
+    await_timepoint = opt_operand_def(TIMEPOINT)
+    result_timepoint = result_def(TimepointType)
+
+    SYNTAX: ClassVar[Syntax] = (
+        "( origin$prefer_origin)?( on($affinity))?( await($await_timepoint) =>)? $operand"
+        " : type($operand){$operand_size} => type($result_timepoint) attr-dict"
+    )
+
+
+@irdl_op_definition
+class ResourceSizeOp(PlacedOperation):
+    """The bytes of a resource."""
+
+    name = "stream.resource.size"
+    operand = operand_def(ResourceType)
+    result = result_def(INDEX)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = "( on($affinity))? $operand attr-dict : type($operand)"
+
+
+@irdl_op_definition
+class ResourceSubviewOp(SyntaxOperation):
+    """A range of a resource, in place."""
+
+    name = "stream.resource.subview"
+    source = operand_def(ResourceType)
+    source_size = operand_def(INDEX)
+    source_offset = operand_def(INDEX)
+    result_size = operand_def(INDEX)
+    result = result_def(ResourceType)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " $source[$source_offset] : type($source){$source_size}"
+        " -> type($result){$result_size} attr-dict-with-keyword"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """`[0, 2] = %size, ...`: lifetimes, and the bytes that are needed for each."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("lifetime_intervals",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        ends: list[Attribute] = []
+        sizes: list[UnresolvedOperand] = []
+
+        def parse_one() -> None:
+            parser.parse_punctuation("[")
+            ends.append(IntegerAttr.from_index_int_value(parser.parse_integer()))
+            parser.parse_punctuation(",")
+            ends.append(IntegerAttr.from_index_int_value(parser.parse_integer()))
+            parser.parse_punctuation("]")
+            parser.parse_punctuation("=")
+            sizes.append(parser.parse_unresolved_operand())
+
+        parser.parse_comma_separated_list(parser.Delimiter.BRACES, parse_one)
+        parsed.attributes["lifetime_intervals"] = ArrayAttr(ends)
+        parsed.operands["dynamic_slice_sizes"] = sizes
+        parsed.types["packed_offsets"] = [INDEX] * len(sizes)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        ends = cast("ArrayAttr[IntegerAttr]", operation.get_attr_or_prop("lifetime_intervals")).data
+        numbers = [end.value.data for end in ends]
+
+        def print_one(item: tuple[int, int, SSAValue]) -> None:
+            printer.print_string(f"[{item[0]}, {item[1]}] = ")
+            printer.print_ssa_value(item[2])
+
+        sizes = values(operation, "dynamic_slice_sizes")
+        items = zip(numbers[::2], numbers[1::2], sizes, strict=True)
+        with printer.in_braces():
+            printer.print_list(tuple(items), print_one)
+
+
+@irdl_op_definition
+class ResourcePackOp(PlacedOperation):
+    """Offsets for slices of one storage, which may overlap where their lifetimes do not."""
+
+    name = "stream.resource.pack"
+    offset = opt_operand_def(INDEX)
+    lifetime_intervals = prop_def(ArrayAttr[IntegerAttr[IndexType]])
+    dynamic_slice_sizes = var_operand_def(INDEX)
+    total_length = result_def(INDEX)
+    packed_offsets = var_result_def(INDEX)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))?( offset($offset))? slices(",
+        Slices(),
+        ") : type($total_length) attr-dict-with-keyword",
+    )
+
+    def verify_(self) -> None:
+        super().verify_()
+        slices = len(self.dynamic_slice_sizes)
+        if len(self.lifetime_intervals) != 2 * slices or len(self.packed_offsets) != slices:
+            raise VerifyException(
+                f"{slices} slices, but {len(self.lifetime_intervals)} ends of lifetimes and "
+                f"{len(self.packed_offsets)} offsets"
+            )
+
+
+@irdl_op_definition
+class ResourceTryMapOp(PlacedOperation):
+    """Host memory as a resource without a copy, if the device can; whether it could comes first."""
+
+    name = "stream.resource.try_map"
+    source = operand_def(BufferType)
+    source_offset = operand_def(INDEX)
+    result_size = operand_def(INDEX)
+    did_map = result_def(i1)
+    result = result_def(ResourceType)
+
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $source[$source_offset] : type($source)"
+        " -> type($did_map), type($result){$result_size} attr-dict-with-keyword"
+    )
+
+
+@irdl_op_definition
+class FileConstantOp(PlacedOperation):
+    """A part of host memory as a file."""
+
+    name = "stream.file.constant"
+    source = operand_def(BufferType)
+    source_size = operand_def(INDEX)
+    source_offset = operand_def(INDEX)
+    source_length = operand_def(INDEX)
+    result = result_def(FileType)
+
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $source[$source_offset for $source_length]"
+        " : type($source){$source_size} -> type($result) attr-dict-with-keyword"
+    )
+
+
+@irdl_op_definition
+class FileReadOp(PlacedOperation):
+    """Bytes of a file into a resource, from a timepoint on."""
+
+    name = "stream.file.read"
+    source = operand_def(FileType)
+    source_offset = operand_def(i64)
+    target = operand_def(ResourceType)
+    target_size = operand_def(INDEX)
+    target_offset = operand_def(INDEX)
+    length = operand_def(INDEX)
+    await_timepoint = opt_operand_def(TIMEPOINT)
+    result_timepoint = result_def(TimepointType)
+
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))?",
+        AwaitOrColon(),
+        " $source[$source_offset], $target[$target_offset], $length : type($source)"
+        " -> type($target){$target_size} => type($result_timepoint) attr-dict-with-keyword",
+    )
+
+
+@irdl_op_definition
+class FileWriteOp(PlacedOperation):
+    """Bytes of a resource into a file, from a timepoint on."""
+
+    name = "stream.file.write"
+    source = operand_def(ResourceType)
+    source_size = operand_def(INDEX)
+    source_offset = operand_def(INDEX)
+    target = operand_def(FileType)
+    target_offset = operand_def(i64)
+    length = operand_def(INDEX)
+    await_timepoint = opt_operand_def(TIMEPOINT)
+    result_timepoint = result_def(TimepointType)
+
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))?",
+        AwaitOrColon(),
+        " $source[$source_offset], $target[$target_offset], $length"
+        " : type($source){$source_size} -> type($target) => type($result_timepoint)"
+        " attr-dict-with-keyword",
+    )
