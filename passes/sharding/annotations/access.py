@@ -28,6 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ....dialects.shard.attributes import AxesArrayAttr, ReductionKindAttr
 from ....dialects.shard.checks import find_grid, grid_value
+from ....ir.attribute_access import integer, integers
 from ....ir.diagnostics import Note, OperationError
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.grid import Grid
@@ -260,7 +261,7 @@ def annotation_of(operation: Operation, grids: GridTable | None = None) -> Annot
         note = Note(f"applied to a value of type {operation.operands[0].type} here", operation)
         raise OperationError(error.operation, error.message, (*error.notes, note)) from error
     rank = len(shape)
-    listed = _listed(operation, OPEN_DIMENSIONS_ATTRIBUTE)
+    listed = integers(operation, OPEN_DIMENSIONS_ATTRIBUTE)
     return Annotation(
         operation,
         sharding,
@@ -270,13 +271,8 @@ def annotation_of(operation: Operation, grids: GridTable | None = None) -> Annot
     )
 
 
-def _listed(operation: Operation, name: str) -> tuple[int, ...]:
-    found = operation.attributes.get(name)
-    return tuple(map(int, found.get_values())) if isinstance(found, DenseArrayBase) else ()
-
-
 def _priorities(operation: Operation, rank: int) -> tuple[int, ...]:
-    each = _listed(operation, DIMENSION_PRIORITIES_ATTRIBUTE)
+    each = integers(operation, DIMENSION_PRIORITIES_ATTRIBUTE)
     if len(each) == rank:
         return each
     common = operation.properties.get(PRIORITY_PROPERTY)
@@ -303,16 +299,12 @@ def grid_name(operation: Operation) -> str:
 
 def axes_of(operation: Operation, name: str = "grid_axes") -> Axes:
     """A list of grid axes of an operation, in its order."""
-    found = operation.get_attr_or_prop(name)
-    if not isinstance(found, DenseArrayBase):
-        return ()
-    return tuple(int(axis) for axis in found.get_values())
+    return integers(operation, name)
 
 
 def dimension_of(operation: Operation, name: str) -> int:
     """The dimension that an operation works along."""
-    found = operation.get_attr_or_prop(name)
-    return found.value.data if isinstance(found, IntegerAttr) else -1
+    return integer(operation, name, -1)
 
 
 def kind_of(operation: Operation) -> ReductionKind:
