@@ -255,6 +255,10 @@ class Program:
         the same shapes; else all must be given the same, which is looked at."""
         self.guard: bool | None = None
         """Whether native code runs with guards around its buffers; as in `compile_program`."""
+        self.workers = 1
+        """How many threads share the work of each device of native code."""
+        self.require_native = False
+        """Whether it is an error if the interpreter has to carry out an operation."""
         self._texts = tuple(texts)
         self._backend = backend
         self._signatures: dict[str, _Signature] = {}
@@ -315,10 +319,24 @@ class Program:
         # Numba takes half a second to import: only for who wants it.
         from .codegen.recording.compile import compile_program
 
-        key = (self.devices, self.guard)
+        key = (self.devices, self.guard, self.workers, self.require_native)
         if key not in self._native:
-            self._native[key] = compile_program(self.module, devices=self.devices, guard=self.guard)
+            self._native[key] = compile_program(
+                self.module,
+                self.workers,
+                self.devices,
+                self.guard,
+                self.require_native,
+            )
         return self._native[key]
+
+    @property
+    def host_code(self) -> str:
+        """The instructions that run the functions on a device, as text."""
+        from .codegen.host_code.lowering import host_code_text
+
+        with self.located():
+            return host_code_text(self.module)
 
     def located(self) -> _Located:
         """A `with` block in which errors of operations become ExecutionErrors."""

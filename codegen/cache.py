@@ -228,12 +228,17 @@ _PRIMITIVE_SOURCES = (
 """What the names in a function's text mean is said here."""
 
 
+def source_of(file: str) -> str:
+    """The text of a module, to be read when it is imported: later it may be another one."""
+    return Path(file).read_text(encoding="utf-8")
+
+
+_PRIMITIVES = hashlib.sha256(b"".join(path.read_bytes() for path in _PRIMITIVE_SOURCES)).hexdigest()
+
+
 @cache
 def _platform() -> str:
     """Everything but the function itself that its native code depends on."""
-    digest = hashlib.sha256()
-    for path in _PRIMITIVE_SOURCES:
-        digest.update(path.read_bytes())
     return "|".join(
         (
             FORMAT,
@@ -242,6 +247,6 @@ def _platform() -> str:
             llvmlite.binding.get_process_triple(),
             llvmlite.binding.get_host_cpu_name(),
             llvmlite.binding.get_host_cpu_features().flatten(),
-            digest.hexdigest(),
+            _PRIMITIVES,
         )
     )

@@ -11,8 +11,12 @@ from typing import Any
 from llvmlite import ir
 from numba import extending, types
 
+from ..codegen.cache import source_of
+
 intrinsic: Any = extending.intrinsic
 """Untyped: a declaration has the typing context as its first parameter, a call has not."""
+
+SOURCE = source_of(__file__)
 
 _I64 = ir.IntType(64)
 _I8 = ir.IntType(8)
@@ -157,3 +161,81 @@ def yield_processor(typingctx: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(), generate
+
+
+@intrinsic
+def cycle_count(typingctx: Any) -> Any:
+    """A clock that is quick to read; how fast it goes depends on the processor."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
+        kind = ir.FunctionType(_I64, [])
+        function = builder.module.declare_intrinsic("llvm.readcyclecounter", (), kind)
+        return builder.call(function, [])
+
+    return types.int64(), generate
+
+
+@intrinsic
+def allocate_aligned(typingctx: Any, size: Any) -> Any:
+    """Memory of the C library at a multiple of 64 bytes, or 0; the size is such a multiple."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
+        function = builder.module.globals.get("aligned_alloc")
+        if function is None:
+            kind = ir.FunctionType(_I64, [_I64, _I64])
+            function = ir.Function(builder.module, kind, "aligned_alloc")
+        return builder.call(function, [ir.Constant(_I64, 64), values[0]])
+
+    return types.int64(types.int64), generate
+
+
+def _load(element: Any, is_signed: bool) -> Any:
+    @intrinsic
+    def load(typingctx: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
+            value = builder.load(_pointer(builder, values[0], element), align=1)
+            return (builder.sext if is_signed else builder.zext)(value, _I64)
+
+        return types.int64(types.int64), generate
+
+    return load
+
+
+def _store(element: Any) -> Any:
+    @intrinsic
+    def store(typingctx: Any, address: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
+            narrow = builder.trunc(values[1], element)
+            builder.store(narrow, _pointer(builder, values[0], element), align=1)
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64), generate
+
+    return store
+
+
+_I16, _I32 = ir.IntType(16), ir.IntType(32)
+load_i8, load_i16, load_i32 = (_load(each, True) for each in (_I8, _I16, _I32))
+load_u8, load_u16, load_u32 = (_load(each, False) for each in (_I8, _I16, _I32))
+store_8, store_16, store_32 = (_store(each) for each in (_I8, _I16, _I32))
+"""Elements of fewer bits than a word, extended by their sign or with zeros."""
+
+
+@intrinsic
+def multiply_overflows(typingctx: Any, left: Any, right: Any) -> Any:
+    """Whether a product of words is beyond a word."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
+        return builder.extract_value(builder.smul_with_overflow(values[0], values[1]), 1)
+
+    return types.boolean(types.int64, types.int64), generate
+
+
+@intrinsic
+def add_overflows(typingctx: Any, left: Any, right: Any) -> Any:
+    """Whether a sum of words is beyond a word."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
+        return builder.extract_value(builder.sadd_with_overflow(values[0], values[1]), 1)
+
+    return types.boolean(types.int64, types.int64), generate

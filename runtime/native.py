@@ -12,7 +12,6 @@ A meeting is an array of words: `[0]` how many have arrived, `[8]` the generatio
 
 from __future__ import annotations
 
-import inspect
 import sys
 from functools import cache
 from types import FunctionType
@@ -21,7 +20,10 @@ from typing import Any
 import numba
 from numba import types
 
-from ..codegen.cache import Native, compile_native
+from ..codegen.cache import Native, compile_native, source_of
+from .intrinsics import (
+    SOURCE as INTRINSICS,
+)
 from .intrinsics import (
     atomic_add,
     atomic_load,
@@ -34,6 +36,8 @@ from .intrinsics import (
     store_word,
     yield_processor,
 )
+
+SOURCE = source_of(__file__)
 
 COMMAND_WORDS = 6
 """Words of a command: function, bindings, constants, tiles, whether it is a collective, number."""
@@ -404,12 +408,11 @@ def native_function(name: str) -> Native:
     """The native code of one of this module's functions."""
     here = sys.modules[__name__]
     function: FunctionType = getattr(here, name)
-    from . import intrinsics
 
     def make(symbol: str) -> FunctionType:
         code = function.__code__.replace(co_name=symbol, co_qualname=symbol)
         return FunctionType(code, function.__globals__, symbol)
 
-    text = inspect.getsource(here) + inspect.getsource(intrinsics) + name
+    text = SOURCE + INTRINSICS + name
     arguments = [types.int64] * 7 if name == "replay" else _KERNEL
     return compile_native(text, make, arguments, types.int64)

@@ -62,16 +62,38 @@ class Team:
 
         The calling thread is number 0. `work` must not raise, and one caller at a time may run.
         """
-        done: queue.SimpleQueue[tuple[int, int]] = queue.SimpleQueue()
+        results = [0] * self.workers
+
+        def keep(number: int) -> None:
+            results[number] = work(number)
+
+        wait = self.start(keep)
+        keep(0)
+        wait()
+        return results
+
+    def start(self, work: Callable[[int], object]) -> Callable[[], None]:
+        """Let the other threads run `work(1)`, ...; returns what waits until all have.
+
+        `work` must not raise.
+        """
+        done: queue.SimpleQueue[None] = queue.SimpleQueue()
 
         def task(number: int) -> Task:
-            return lambda: done.put((number, work(number)))
+            def run() -> None:
+                work(number)
+                done.put(None)
+
+            return run
 
         for number in range(1, self.workers):
             self._others.submit(number - 1, task(number))
-        results = {0: work(0)}
-        results |= dict(done.get() for _ in range(1, self.workers))
-        return [results[number] for number in range(self.workers)]
+
+        def wait() -> None:
+            for _ in range(1, self.workers):
+                done.get()
+
+        return wait
 
     def close(self) -> None:
         """End the other threads, after what is queued."""

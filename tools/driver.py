@@ -108,10 +108,22 @@ class Driver:
 
             rows = list(encoded_tensors(module)) if encoded.rows is None else encoded.rows
             self._stderr.write(render_encodings(rows))
+        if self._options.emit == "host-code":
+            return self._host_code(module)
         if not self._respell(module):
             return None
         with self._stage("Output"):
             return self.print_ir(module) + "\n"
+
+    def _host_code(self, module: ModuleOp) -> str | None:
+        # Numba takes half a second to import: only for who wants it.
+        from ..codegen.host_code.lowering import host_code_text
+
+        try:
+            return host_code_text(module)
+        except OperationError as failure:
+            self.report(from_operation_error(failure))
+            return None
 
     def print_ir(self, operation: Operation) -> str:
         """The text of an operation in the form that the options ask for."""

@@ -79,6 +79,10 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         raise UsageError("--statistics needs --backend=numba")
     if options.guard and options.backend not in ("numba", "mpi"):
         raise UsageError("--guard needs --backend=numba or --backend=mpi")
+    if options.require_native and options.backend not in ("numba", "mpi"):
+        raise UsageError("--require-native needs --backend=numba or --backend=mpi")
+    if options.workers < 1:
+        raise UsageError(f"--workers must be at least 1, and is {options.workers}")
     if "backend" in options.remarks and options.backend == "interpreter":
         raise UsageError("--remarks=backend needs --backend=numba or --backend=mpi")
     if options.inputs_per_rank and options.backend != MPI:
@@ -130,6 +134,7 @@ def _run_source(options: RunOptions, source: Source, stdout: TextIO, is_heard: b
     inputs = _inputs(options, function)
     reference = _reference(options, function, bool(pipeline)) if options.check is not None else None
     program.guard = options.guard or None
+    program.workers, program.require_native = options.workers, options.require_native
     stdout.write(f"EXEC @{_printable(function.name)}\n")
     if options.per_device:
         return _run_per_device(function, inputs, options, stdout)

@@ -57,6 +57,8 @@ class RunOptions:
     parameters: tuple[str, ...]
     statistics: bool
     guard: bool
+    require_native: bool
+    workers: int
     remarks: tuple[str, ...]
     inputs_per_rank: bool
     debug: bool
@@ -190,6 +192,18 @@ def _add_execution(parser: argparse.ArgumentParser) -> None:
         help="run slowly, each buffer by itself between guard bytes, so that a kernel that writes"
         " outside of its buffers is an error (with --backend=numba or mpi)",
     )
+    add(
+        "--require-native",
+        action="store_true",
+        help="fail if the interpreter has to carry out an operation (with --backend=numba or mpi)",
+    )
+    add(
+        "--workers",
+        metavar="N",
+        type=int,
+        default=1,
+        help="threads that share the work of each device (with --backend=numba or mpi; default 1)",
+    )
     add("--remarks", metavar="A,B", action="append", default=[], help=REMARKS_HELP)
     add(
         "--inputs-per-rank",
@@ -240,6 +254,8 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
         parameters=tuple(known.parameters),
         statistics=known.statistics,
         guard=known.guard,
+        require_native=known.require_native,
+        workers=known.workers,
         remarks=remarks,
         inputs_per_rank=known.inputs_per_rank,
         debug=known.debug,

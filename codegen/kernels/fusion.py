@@ -9,7 +9,7 @@ before anything else may be refused: the first error counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import AnyFloat, TensorType
@@ -269,13 +269,21 @@ def _is_within(block: Block, operation: Operation) -> bool:
     return False
 
 
-def plan_block(block: Block) -> FusionPlan:
-    """Decide for every operation of a block. What nobody reads is only looked at for errors."""
+def no_operation(operation: Operation) -> bool:
+    """The host has instructions for none."""
+    return False
+
+
+def plan_block(block: Block, on_host: Callable[[Operation], bool] = no_operation) -> FusionPlan:
+    """Decide for every operation of a block. What nobody reads is only looked at for errors.
+
+    `on_host` are operations with kernels that the host program carries out all the same.
+    """
     planner = _Planner(block)
     for operation in reversed(list(block.ops)):
         if operation.name in CONSTANTS:
             planner.plan_constant(operation)
-        elif is_kernel(operation):
+        elif is_kernel(operation) and not on_host(operation):
             if not has_fixed_shapes(operation):
                 planner.refusing = operation
             planner.plan_kernel(operation)

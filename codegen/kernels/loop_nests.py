@@ -18,7 +18,7 @@ from ...ir.attribute_access import integer, operand_groups
 from ...ir.diagnostics import OperationError
 from ...ir.foreign_code import blamed
 from ..scalar_ops.llvm_scalar_ops import REDUCTION_FORMS
-from ..scalar_ops.scalars import is_scalar_operation
+from ..scalar_ops.scalars import is_scalar_operation, write_scalar_operation
 from .ast_builder import Term
 from .expressions import RULES, expand_indices, slice_geometry, write_element, written_loops
 from .fusion import is_pointwise, is_pointwise_view
@@ -66,6 +66,20 @@ def write_kernel(
     return writer.finish(ReductionLoops(writer, view).write())
 
 
+def write_scalar_kernel(operation: Operation) -> KernelText:
+    """The kernel of an operation on numbers."""
+    results = tuple(operation.results)
+    writer = KernelWriter(operation, results, lambda value: False, write_element)
+    code = writer.code
+    with code.loop("first", "last"):
+        elements = write_scalar_operation(
+            code, operation, [writer.scalar(operand) for operand in operation.operands]
+        )
+        for result, element in zip(results, elements, strict=True):
+            writer.store(result, 0, element)
+    return writer.finish(TileCount())
+
+
 def write_slice(operation: Operation) -> KernelText:
     """The kernel that copies a slice, wherever it lies, into a tensor of its own."""
     writer = KernelWriter(operation, (operation.results[0],), lambda value: False, write_element)
@@ -73,8 +87,11 @@ def write_slice(operation: Operation) -> KernelText:
 
 
 def write_slice_update(operation: Operation) -> KernelText:
-    """The kernel that writes the source of a `tensor.insert_slice` into its destination."""
-    result = operation.results[0]
+    """The kernel that writes the source of a `tensor.insert_slice` into its destination.
+
+    Of a `tensor.parallel_insert_slice`, which has no result, what is written is the operand.
+    """
+    result = operation.results[0] if operation.results else operation.operands[1]
     writer = KernelWriter(operation, (result,), lambda value: False, write_element)
     code = writer.code
     source, _, *dynamic = operand_groups(operation, operation.operands)

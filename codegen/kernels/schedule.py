@@ -11,7 +11,7 @@ from ...dialects.linalg.structured_view import structured_view
 from ...runtime.abi.elements import Element, element_of
 from ...runtime.abi.values import element_type
 from .contractions import PackedProduct, contraction_of
-from .fusion import FusionPlan, captured, is_pointwise, plan_block
+from .fusion import FusionPlan, captured, is_pointwise, no_operation, plan_block
 from .kernel_text import Found, KernelText, Number, Portion
 from .loop_nests import write_kernel
 from .packed_products import gains_from_repacking, packed_tile
@@ -49,9 +49,13 @@ class Schedule:
     own: tuple[SSAValue, ...]
 
 
-def schedule_block(block: Block, is_terminator: Callable[[str], bool]) -> Schedule:
+def schedule_block(
+    block: Block,
+    is_terminator: Callable[[str], bool],
+    on_host: Callable[[Operation], bool] = no_operation,
+) -> Schedule:
     """Plan a block and write its kernels. Raises OperationError for what no kernel can do."""
-    plan = plan_block(block)
+    plan = plan_block(block, on_host)
     last = block.last_op
     terminator = last if last is not None and is_terminator(last.name) else None
     planned: list[_Planned] = []

@@ -51,6 +51,8 @@ from ...runtime.threads import ThreadGroup
 from ...runtime.workers import Team
 from ...sharding.collective_matching import CollectiveMismatch
 from ...sharding.grid import Grid
+from ..host_code.entry_cache import HostCode
+from ..host_code.lowering import HostEntry
 from ..kernels.kernel_text import FIRST_FAILURE, Failure
 from .block_recorder import BlockRecorder
 from .recorder import RecordedProgram, Recorder
@@ -119,14 +121,16 @@ def compile_program(
     workers: int = 1,
     devices: Sequence[str] | None = None,
     guard: bool | None = None,
+    require_native: bool = False,
 ) -> CompiledProgram:
     """Prepare a verified module. `workers` threads share the dispatches of each device.
 
     `devices` are the kinds of the devices at hand (`local-task`), for programs that name devices;
     by default there is whatever the program names. `guard` runs it slowly and catches commands
     that write outside of their buffers (`runtime/guards.py`); by default if MESH_OPT_GUARD is set.
+    With `require_native` it is an error if the interpreter has to carry out an operation.
     """
-    return CompiledProgram(module, workers, devices, guard)
+    return CompiledProgram(module, workers, devices, guard, require_native)
 
 
 class CompiledProgram:
@@ -144,9 +148,12 @@ class CompiledProgram:
         workers: int = 1,
         devices: Sequence[str] | None = None,
         guard: bool | None = None,
+        require_native: bool = False,
     ) -> None:
+        self._requires_native = require_native
         self._devices = devices
         self._program = RecordedProgram(module)
+        self._host_code = HostCode(self._program, devices)
         self._module = module
         self._workers = workers
         self._teams: dict[int, Team] = {}
@@ -154,6 +161,7 @@ class CompiledProgram:
         self._recordings: dict[int, dict[object, _Recording]] = {}
         self._groups: dict[int, ThreadGroup] = {}
         self._grids: dict[Operation, Grid | None] = {}
+        self._targets: dict[str, Operation] = {}
         self._lock = threading.Lock()
         self._recording_lock = threading.Lock()
         self._last: list[Statistics] = []
@@ -163,9 +171,14 @@ class CompiledProgram:
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
         """Run a function on one device; `shard` annotations are identities."""
         with self._lock:
-            target = find_function(self._program, function)
-            arguments = checked_inputs(argument_types(target), inputs)
+            target = self._targets.get(function)
+            if target is None:
+                target = self._targets[function] = find_function(self._program, function)
             self._last, self._last_devices = [], {}
+            entry = self._host_entry(target, None)
+            if entry is not None and entry.accepts(inputs):
+                return self._run_host_code(entry, inputs, None)
+            arguments = checked_inputs(argument_types(target), inputs)
             return self._run_on_device(target, arguments, None, None)
 
     def run_partitioned(
@@ -204,6 +217,8 @@ class CompiledProgram:
             if group is None:
                 group = self._groups[count] = ThreadGroup(count)
             self._last, self._last_devices = [], {}
+            # Lowered here, as the devices' threads must not do so at the same time.
+            self._host_entry(target, grid)
             # What others bring decides the shapes of what a device gets from them.
             key = tuple(_input_key(array) for each in local for array in each)
             try:
@@ -266,6 +281,7 @@ class CompiledProgram:
     def close(self) -> None:
         """End the devices' threads and drop what is kept between calls."""
         _release(self._groups, self._teams, self._recordings)
+        self._host_code.close()
 
     @property
     def statistics(self) -> list[Statistics]:
@@ -288,6 +304,9 @@ class CompiledProgram:
     ) -> list[Array]:
         arrays = [np.asarray(array, order="C") for array in inputs]
         process = communicator.process if communicator else 0
+        entry = self._host_entry(target, grid, process)
+        if entry is not None:
+            return self._run_host_code(entry, arrays, communicator)
         key = (target, grid, shared_key or tuple(map(_input_key, arrays)))
         recordings = self._recordings.setdefault(process, {})
         recording = recordings.get(key)
@@ -310,6 +329,35 @@ class CompiledProgram:
             raise _located(failure, target, communicator) from failure
         except OperationError as error:
             raise _on_device(error, communicator) from error
+
+    def _host_entry(
+        self, target: Operation, grid: Grid | None, process: int = 0
+    ) -> HostEntry | None:
+        """A function as host code, if all of it is lowered, and nothing asks for a recording."""
+        if self._requires_native:
+            self._host_code.require(target, grid)
+        if self._guards:
+            return None
+        return self._host_code.entry(target, grid, process)
+
+    def _run_host_code(
+        self, entry: HostEntry, arrays: Sequence[Array], communicator: Communicator | None
+    ) -> list[Array]:
+        process = communicator.process if communicator else 0
+        try:
+            results = self._host_code.run(entry, arrays, communicator, self._team(process))
+        except CommandFailed as failure:
+            raise _located(failure, entry.target, communicator) from failure
+        except OperationError as error:
+            raise _on_device(error, communicator) from error
+        machine = self._host_code.machine(entry, communicator)
+        self._last.append(entry.statistics(machine, results))
+        own = communicator.process if communicator else None
+        self._last_devices[process] = [
+            DeviceStatistics(memory.owner or "", memory, dispatches, received, own)
+            for memory, dispatches, received in entry.device_statistics(machine)
+        ]
+        return results
 
     def _record(
         self,

@@ -12,12 +12,14 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.linalg.structured_view import structured_view
 from ...interpreter.registry import find_brancher, find_entry, is_terminator, load_own_dialects
-from ...ir.attribute_access import operation_name
-from ...ir.diagnostics import OperationError, remark
+from ...ir.attribute_access import operation_name, symbol_name
+from ...ir.diagnostics import Note, OperationError, remark
 from ...ir.tensor_types import tensor_shape
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import element_type
-from ..kernels.expressions import RULES
+from ..host_code.lowering import unlowered
+from ..host_code.rules import RULES
+from ..kernels.expressions import RULES as KERNEL_RULES
 from ..kernels.fusion import captured, plan_block
 from ..kernels.tosa_expressions import ELEMENTWISE, MOVEMENTS
 from ..kernels.tosa_kernels import TOSA_KERNELS
@@ -35,8 +37,13 @@ FUNCTIONS = frozenset(("func.func", "util.func"))
 
 
 def explain_kernels(module: ModuleOp) -> None:
-    """Report every operation on tensors that has no kernel, in functions and kernels alike."""
+    """Report every operation on tensors that has no kernel, in functions and kernels alike, and
+    what keeps a function from being compiled."""
     load_own_dialects()
+    for function, error in unlowered(module):
+        message = f"has no host code, so that its function is recorded: {error.message}"
+        notes = (Note(f"the function is @{symbol_name(function)}", function), *error.notes)
+        remark(CATEGORY, error.operation, message, notes)
     for function in module.walk():
         if function.name in FUNCTIONS:
             for region in function.regions:
@@ -54,7 +61,7 @@ def _explain_block(block: Block) -> None:
         if operation not in host:
             continue
         name = operation_name(operation)
-        if name in CONTROL_FLOW:
+        if name in CONTROL_FLOW or (operation.regions and name in RULES):
             for region in operation.regions:
                 for inner in region.blocks:
                     _explain_block(inner)
@@ -71,6 +78,7 @@ def _is_recorded(operation: Operation, name: str) -> bool:
     ends = is_terminator(name) or find_brancher(name) is not None
     return (
         name in HOST_RULES
+        or name in RULES
         or name in DISPATCHES
         or name in CALLS
         or (ends and operation.next_op is None)
@@ -101,7 +109,7 @@ def _reason(operation: Operation) -> str:
         if not known and view is not None and each is not view.body.last_op:
             return f"no kernel can have '{operation_name(each)}' in its body"
     name = operation_name(operation)
-    if name not in {*ELEMENTWISE, *MOVEMENTS, *RULES, *TOSA_KERNELS}:
+    if name not in {*ELEMENTWISE, *MOVEMENTS, *KERNEL_RULES, *TOSA_KERNELS}:
         return "no kernels are made for it"
     if any(None in (tensor_shape(value) or ()) for value in operation.results):
         return "its kernels are made for sizes that are known before they run"

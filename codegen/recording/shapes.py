@@ -268,6 +268,7 @@ _RULES: dict[str, Rule] = {
     "tensor.generate": _filled,
     "tensor.insert": _inserted,
     "tensor.insert_slice": _inserted_slice,
+    "tensor.parallel_insert_slice": _inserted_slice,
     "tensor.pad": _padded,
     "tensor.reshape": _reshaped,
     "tensor.splat": _filled,

@@ -93,6 +93,22 @@ def test_workers_end_with_the_program(by_references: None) -> None:
     assert ended(before)
 
 
+def test_a_closed_program_runs_again_with_other_workers() -> None:
+    text = """
+    func.func @main(%a: tensor<256x256xf32>) -> tensor<256x256xf32> {
+      %r = arith.addf %a, %a : tensor<256x256xf32>
+      return %r : tensor<256x256xf32>
+    }"""
+    before = threads()
+    compiled = compile_program(compile(text, stages=False).module, workers=2)
+    given = np.ones((256, 256), np.float32)
+    for _ in range(2):
+        assert (compiled.run("main", [given])[0] == 2).all()
+        assert len(threads() - before) == 1
+        compiled.close()
+        assert ended(before)
+
+
 def test_a_failed_call_keeps_nothing() -> None:
     text = """
     shard.grid @g(shape = 2)

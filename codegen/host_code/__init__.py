@@ -1,0 +1,1 @@
+"""Lowering of functions to host code."""

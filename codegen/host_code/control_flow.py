@@ -1,0 +1,372 @@
+"""Lowering of loops, choices, branches and calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+
+from xdsl.ir import Operation, Region, SSAValue
+
+from ...ir.attribute_access import (
+    attribute,
+    flag,
+    integer_list,
+    integers,
+    operand_groups,
+    symbol,
+    text,
+)
+from ...ir.index_lists import mixed_list
+from ...runtime.host.builder import IndexOrInt
+from ...runtime.host.program import Label, Outgoing, Register
+from .function_lowering import BlockGraph, FunctionLowering
+from .products import counted_loop
+from .program_lowering import callee_of
+from .rules import lowers, lowers_branch
+from .tensor_steps import insertion_geometry, write_part
+from .values import HostTensor, HostValue, NotLowered, flatten, register_count, unflatten
+
+Values = Sequence[SSAValue]
+
+
+def registers_for(lowering: FunctionLowering, op: Operation, values: Values) -> list[Register]:
+    """Registers that hold values of the types of others."""
+    return [
+        lowering.builder.register()
+        for value in values
+        for _ in range(register_count(value.type, op))
+    ]
+
+
+def taken_words(lowering: FunctionLowering, op: Operation, values: Values) -> list[IndexOrInt]:
+    """The words of values with a reference each."""
+    return [word for value in values for word in flatten(lowering.take(value), value.type, op)]
+
+
+def words_of(op: Operation, contents: Sequence[HostValue], values: Values) -> list[IndexOrInt]:
+    """The words of the contents of values."""
+    return [
+        word
+        for content, value in zip(contents, values, strict=True)
+        for word in flatten(content, value.type, op)
+    ]
+
+
+def bind_results(lowering: FunctionLowering, op: Operation, registers: Sequence[Register]) -> None:
+    """Bind an operation's results to registers with the words of them all."""
+    rest = list(registers)
+    for result in op.results:
+        count = register_count(result.type, op)
+        lowering.bind(result, unflatten(rest[:count], result.type, op))
+        del rest[:count]
+
+
+# Choices --------------------------------------------------------------------------------------
+
+
+def lower_choice(
+    lowering: FunctionLowering, op: Operation, region: Region, results: Sequence[Register]
+) -> None:
+    """Lower a region that gives the results of its operation."""
+
+    def leave(end: Operation, contents: Sequence[HostValue]) -> None:
+        lowering.builder.move_all(results, words_of(end, contents, end.operands))
+        if done is not None:
+            lowering.builder.jump(done)
+
+    done = lowering.builder.label() if len(region.blocks) > 1 else None
+    lowering.lower_region(region, (), leave)
+    if done is not None:
+        lowering.builder.place(done)
+
+
+@lowers("scf.if")
+def _if(lowering: FunctionLowering, op: Operation) -> None:
+    builder = lowering.builder
+    condition = lowering.number(op.operands[0])
+    results = registers_for(lowering, op, op.results)
+    otherwise, end = builder.label(), builder.label()
+    builder.emit("jump_unless", builder.hold(condition), otherwise)
+    with lowering.branch():
+        lower_choice(lowering, op, op.regions[0], results)
+        builder.jump(end)
+    builder.place(otherwise)
+    if op.regions[1].blocks:
+        with lowering.branch():
+            lower_choice(lowering, op, op.regions[1], results)
+    builder.place(end)
+    bind_results(lowering, op, results)
+
+
+@lowers("scf.index_switch")
+def _index_switch(lowering: FunctionLowering, op: Operation) -> None:
+    builder = lowering.builder
+    chosen = builder.hold(lowering.number(op.operands[0]))
+    results = registers_for(lowering, op, op.results)
+    end = builder.label()
+    cases = integer_list(attribute(op, "cases"))
+    for case, region in zip(cases, op.regions[1:], strict=True):
+        following = builder.label()
+        builder.emit("jump_unless", builder.hold(builder.compare("eq", chosen, case)), following)
+        with lowering.branch():
+            lower_choice(lowering, op, region, results)
+            builder.jump(end)
+        builder.place(following)
+    with lowering.branch():
+        lower_choice(lowering, op, op.regions[0], results)
+    builder.place(end)
+    bind_results(lowering, op, results)
+
+
+@lowers("scf.execute_region", "flow.dispatch.region", "sdy.named_computation")
+def _execute_region(lowering: FunctionLowering, op: Operation) -> None:
+    block = op.regions[0].blocks.first
+    if block is not None and len(block.args):
+        raise NotLowered(op, "has arguments, which have no host code")
+    results = registers_for(lowering, op, op.results)
+    lower_choice(lowering, op, op.regions[0], results)
+    bind_results(lowering, op, results)
+
+
+# Loops ----------------------------------------------------------------------------------------
+
+
+@lowers("scf.for")
+def _for(lowering: FunctionLowering, op: Operation) -> None:
+    builder = lowering.builder
+    low, high, step = (lowering.number(each) for each in op.operands[:3])
+    if isinstance(step, Register) or step <= 0:
+        wrong = lowering.failing(
+            op, lambda numbers: f"has step {numbers[0]}, which must be positive", [step]
+        )
+        builder.emit("jump_unless", builder.hold(builder.compare("sgt", step, 0)), wrong)
+    if flag(op, "unsignedCmp"):
+        lowering.fail(op, lambda _: "compares its bounds unsigned, which cannot be run")
+    carried = registers_for(lowering, op, op.operands[3:])
+    # Bounds may be arguments of a loop around, whose registers change.
+    index = builder.register()
+    builder.move(index, low)
+    builder.move_all(carried, taken_words(lowering, op, op.operands[3:]))
+    top, end = builder.label(), builder.label()
+    builder.emit("jump_unless", builder.hold(builder.compare("slt", index, high)), end)
+
+    def leave(last: Operation, contents: Sequence[HostValue]) -> None:
+        builder.move_all(carried, words_of(last, contents, last.operands))
+        if following is not None:
+            builder.jump(following)
+
+    following: Label | None = builder.label() if len(op.regions[0].blocks) > 1 else None
+    with lowering.branch():
+        builder.place(top)
+        lowering.lower_region(op.regions[0], [index, *carried], leave)
+        if following is not None:
+            builder.place(following)
+        builder.source = op
+        builder.emit("loop", index, builder.hold(high), builder.hold(step), top)
+    builder.place(end)
+    bind_results(lowering, op, carried)
+
+
+@lowers("scf.while")
+def _while(lowering: FunctionLowering, op: Operation) -> None:
+    builder = lowering.builder
+    before, after = op.regions
+    carried = registers_for(lowering, op, op.operands)
+    passed = registers_for(lowering, op, op.results)
+    builder.move_all(carried, taken_words(lowering, op, op.operands))
+    top, end = builder.label(), builder.label()
+
+    def decide(last: Operation, contents: Sequence[HostValue]) -> None:
+        condition, *rest = contents
+        if isinstance(condition, int | Register):
+            builder.move_all(passed, words_of(last, rest, last.operands[1:]))
+            builder.emit("jump_unless", builder.hold(condition), end)
+        if proceed is not None:
+            builder.jump(proceed)
+
+    def repeat(last: Operation, contents: Sequence[HostValue]) -> None:
+        builder.move_all(carried, words_of(last, contents, last.operands))
+        builder.jump(top)
+
+    proceed: Label | None = builder.label() if len(before.blocks) > 1 else None
+    with lowering.branch():
+        builder.place(top)
+        lowering.lower_region(before, carried, decide)
+    if proceed is not None:
+        builder.place(proceed)
+    with lowering.branch():
+        lowering.lower_region(after, passed, repeat)
+    builder.place(end)
+    bind_results(lowering, op, passed)
+
+
+@lowers("scf.parallel")
+def _parallel(lowering: FunctionLowering, op: Operation) -> None:
+    builder = lowering.builder
+    lows, highs, steps, starts = operand_groups(op, op.operands)
+    ranges = [
+        tuple(lowering.number(each) for each in bounds)
+        for bounds in zip(lows, highs, steps, strict=True)
+    ]
+    for _, _, step in ranges:
+        if isinstance(step, Register) or step <= 0:
+            wrong = lowering.failing(
+                op, lambda numbers: f"has step {numbers[0]}, which must be positive", [step]
+            )
+            builder.emit("jump_unless", builder.hold(builder.compare("sgt", step, 0)), wrong)
+    values = registers_for(lowering, op, starts)
+    builder.move_all(values, taken_words(lowering, op, starts))
+
+    def reduce(last: Operation, contents: Sequence[HostValue]) -> None:
+        first = 0
+        for region, content, operand in zip(last.regions, contents, last.operands, strict=False):
+            words = flatten(content, operand.type, last)
+            own = values[first : first + len(words)]
+            first += len(words)
+
+            def store(
+                end: Operation, found: Sequence[HostValue], own: list[Register] = own
+            ) -> None:
+                builder.move_all(own, words_of(end, found, end.operands))
+
+            lowering.lower_region(region, [*own, *words], store)
+
+    with lowering.branch(), ExitStack() as stack:
+        indices = [
+            builder.hold(stack.enter_context(counted_loop(builder, low, high, step)))
+            for low, high, step in ranges
+        ]
+        lowering.lower_region(op.regions[0], indices, reduce)
+    bind_results(lowering, op, values)
+
+
+INSERTION = "tensor.parallel_insert_slice"
+
+
+@lowers("scf.forall")
+def _forall(lowering: FunctionLowering, op: Operation) -> None:
+    """Each iteration reads the outputs as they were before; what it inserts goes into copies."""
+    builder = lowering.builder
+    low, high, step, outputs = operand_groups(op, op.operands)
+    names = ("staticLowerBound", "staticUpperBound", "staticStep")
+    bounds = [
+        mixed_list(integers(op, name), map(lowering.number, dynamic))
+        for name, dynamic in zip(names, (low, high, step), strict=True)
+    ]
+    ranges = list(zip(*bounds, strict=True))
+    arguments = op.regions[0].blocks[0].args[len(ranges) :]
+    results: list[HostTensor] = []
+    shared: list[IndexOrInt] = []
+    for output, argument in zip(outputs, arguments, strict=True):
+        before = lowering.tensor(output)
+        is_read = any(use.operation.name != INSERTION or use.index != 1 for use in argument.uses)
+        results.append(lowering.copy(before) if is_read else lowering.own(output))
+        # Iterations only borrow it.
+        kept = HostTensor(before.address, None, before.shape, before.dtype)
+        shared += flatten(kept, output.type, op)
+
+    def insert(last: Operation, contents: Sequence[HostValue]) -> None:
+        inner = last.regions[0].blocks[0].ops if last.regions else ()
+        for insertion in inner:
+            position = next(
+                (i for i, each in enumerate(arguments) if each is insertion.operands[1]), None
+            )
+            if position is None or not integers(insertion, "operandSegmentSizes"):
+                raise NotLowered(insertion, "does not insert into an output of its loop")
+            target = results[position]
+            geometry = insertion_geometry(lowering, insertion, target.shape)
+            write_part(lowering, insertion, geometry, target)
+
+    with lowering.branch(), ExitStack() as stack:
+        indices = [
+            builder.hold(stack.enter_context(counted_loop(builder, *each))) for each in ranges
+        ]
+        lowering.lower_region(op.regions[0], [*indices, *shared], insert)
+    for result, content in zip(op.results, results, strict=True):
+        lowering.bind(result, content)
+
+
+# Branches and calls ---------------------------------------------------------------------------
+
+
+@lowers_branch("cf.br")
+def _br(lowering: FunctionLowering, op: Operation, graph: BlockGraph) -> None:
+    graph.go(op, op.successors[0], op.operands)
+
+
+@lowers_branch("cf.cond_br")
+def _cond_br(lowering: FunctionLowering, op: Operation, graph: BlockGraph) -> None:
+    builder = lowering.builder
+    (condition,), taken, other = operand_groups(op, op.operands)
+    otherwise = builder.label()
+    builder.emit("jump_unless", builder.hold(lowering.number(condition)), otherwise)
+    graph.go(op, op.successors[0], taken)
+    builder.place(otherwise)
+    graph.go(op, op.successors[1], other)
+
+
+@lowers_branch("cf.switch")
+def _switch(lowering: FunctionLowering, op: Operation, graph: BlockGraph) -> None:
+    builder = lowering.builder
+    (chosen,), default, cases = operand_groups(op, op.operands)
+    value = builder.hold(lowering.number(chosen))
+    sizes = integer_list(attribute(op, "case_operand_segments"))
+    first = 0
+    for position, case in enumerate(integer_list(attribute(op, "case_values"))):
+        size = sizes[position] if position < len(sizes) else 0
+        following = builder.label()
+        builder.emit("jump_unless", builder.hold(builder.compare("eq", value, case)), following)
+        graph.go(op, op.successors[position + 1], cases[first : first + size])
+        builder.place(following)
+        first += size
+    graph.go(op, op.successors[0], default)
+
+
+@lowers("cf.assert")
+def _assert(lowering: FunctionLowering, op: Operation) -> None:
+    message = text(op, "msg")
+    wrong = lowering.failing(op, lambda _: f"does not hold: {message}")
+    lowering.builder.emit(
+        "jump_unless", lowering.builder.hold(lowering.number(op.operands[0])), wrong
+    )
+
+
+@lowers("func.call", "util.call")
+def _call(lowering: FunctionLowering, op: Operation) -> None:
+    name = symbol(op, "callee")
+    callee = callee_of(lowering.program, op, name)
+    if len(callee.regions[0].blocks[0].args) != len(op.operands):
+        raise NotLowered(op, f"passes {len(op.operands)} arguments to @{name}")
+    number = lowering.program.function(callee, name)
+    _emit_call(lowering, op, op.operands, lambda: lowering.builder.emit("call", number, 0))
+
+
+@lowers("func.constant")
+def _function(lowering: FunctionLowering, op: Operation) -> None:
+    """A function is its number; that of one without a body is no value."""
+    name = symbol(op, "value")
+    callee = callee_of(lowering.program, op, name)
+    lowering.bind(op.results[0], lowering.program.function(callee, name))
+
+
+@lowers("func.call_indirect")
+def _call_indirect(lowering: FunctionLowering, op: Operation) -> None:
+    builder = lowering.builder
+    function = builder.hold(lowering.number(op.operands[0]))
+    arguments = op.operands[1:]
+    _emit_call(lowering, op, arguments, lambda: builder.emit("call_register", function, 0))
+
+
+def _emit_call(
+    lowering: FunctionLowering, op: Operation, arguments: Values, call: Callable[[], None]
+) -> None:
+    builder = lowering.builder
+    words = taken_words(lowering, op, arguments)
+    count = sum(register_count(result.type, op) for result in op.results)
+    for position, word in enumerate(words):
+        builder.move(Outgoing(count + position), word)
+    call()
+    results = registers_for(lowering, op, op.results)
+    for position, register in enumerate(results):
+        builder.move(register, Outgoing(position))
+    bind_results(lowering, op, results)

@@ -1,0 +1,103 @@
+"""Functions as host code: lowered on the first call, with a machine for each device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation
+
+from ...interpreter import func
+from ...interpreter.devices import grid_with_devices
+from ...interpreter.machine import Program
+from ...ir.diagnostics import OperationError
+from ...runtime.communicator import Communicator
+from ...runtime.host.machine import Machine, MachineError
+from ...runtime.workers import Team
+from ...sharding.grid import Grid
+from .lowering import Array, HostEntry
+
+REQUIRED = "native code is required"
+
+
+class HostCode:
+    """The host code of a module's functions."""
+
+    def __init__(self, symbols: Program, devices: Sequence[str] | None = None) -> None:
+        """`devices` are the kinds of those at hand, `None` if there is whatever is asked for."""
+        self._symbols = symbols
+        self._devices = devices
+        self._entries: dict[tuple[Operation, Grid | None], list[HostEntry] | None] = {}
+        self._errors: dict[tuple[Operation, Grid | None], OperationError] = {}
+        self._machines: dict[tuple[HostEntry, Communicator | None], Machine] = {}
+
+    def entry(
+        self, target: Operation, grid: Grid | None = None, process: int = 0
+    ) -> HostEntry | None:
+        """A function as a process runs it, `None` if for some process it is not lowered yet."""
+        key = target, grid
+        if key not in self._entries:
+            self._entries[key] = self._lowered(target, grid)
+        found = self._entries[key]
+        return None if found is None else found[process % len(found)]
+
+    def close(self) -> None:
+        """Forget the machines, with what they keep between calls."""
+        self._machines.clear()
+
+    def require(self, target: Operation, grid: Grid | None) -> None:
+        """Raise OperationError for what a function leaves to the interpreter."""
+        self.entry(target, grid)
+        error = self._errors.get((target, grid))
+        if error is not None:
+            raise OperationError(error.operation, f"{error.message} ({REQUIRED})", error.notes)
+        for entry in self._entries[target, grid] or ():
+            for operation in entry.interpreted:
+                raise OperationError(
+                    operation, f"has no kernel and runs in the interpreter ({REQUIRED})"
+                )
+
+    def _lowered(self, target: Operation, grid: Grid | None) -> list[HostEntry] | None:
+        """One entry for all processes, or for each of a grid that names their devices."""
+        count = 1
+        if grid is not None and grid_with_devices(self._symbols.module, grid) is not None:
+            count = grid.device_count()
+        try:
+            return [
+                HostEntry(self._symbols, target, grid, process, self._devices)
+                for process in range(count)
+            ]
+        except OperationError as error:
+            self._errors[target, grid] = error
+            return None
+
+    def machine(
+        self,
+        entry: HostEntry,
+        communicator: Communicator | None = None,
+        team: Team | None = None,
+    ) -> Machine:
+        """What runs a function on a device, with a team of workers if there is one."""
+        key = entry, communicator
+        machine = self._machines.get(key)
+        if machine is None:
+            process = communicator.process if communicator is not None else 0
+            cancel = communicator.state if communicator is not None else None
+            depth = func.MAXIMAL_DEPTH
+            machine = Machine(entry.program, process, cancel, communicator, depth, team)
+            self._machines[key] = machine
+        return machine
+
+    def run(
+        self,
+        entry: HostEntry,
+        inputs: Sequence[Array],
+        communicator: Communicator | None = None,
+        team: Team | None = None,
+    ) -> list[Array]:
+        """Run a function. Raises OperationError, and CommandFailed for a kernel that failed."""
+        machine = self.machine(entry, communicator, team)
+        try:
+            return entry.call(machine, inputs)
+        except MachineError as error:
+            source = error.source if isinstance(error.source, Operation) else entry.target
+            raise OperationError(source, error.message) from error

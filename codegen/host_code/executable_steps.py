@@ -1,0 +1,249 @@
+"""Lowering of the executables that devices run: dispatches, and tensors in their bindings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from math import prod
+
+from xdsl.ir import Operation, Region
+
+from ...interpreter.bindings import check_stored_shape
+from ...interpreter.kernels import (
+    WORKGROUP_NUMBERS,
+    asks_for_workgroup,
+    check_offset,
+    dispatched_kernel,
+    tied_argument,
+)
+from ...interpreter.tensor import kept_axes
+from ...ir.attribute_access import integer, operand_groups, operation_name
+from ...runtime.host.builder import IndexOrInt
+from ...runtime.host.pool import DISPATCHES
+from ...runtime.host.program import Numbers, Register
+from .function_lowering import FunctionLowering
+from .products import counted_loop
+from .resources import (
+    STORES,
+    Part,
+    bind_tensor,
+    check_part,
+    copy_part,
+    read_tensor,
+    write_tensor,
+)
+from .rules import lowers
+from .stream_steps import (
+    allocate,
+    count,
+    device_number,
+    part_of,
+    reach,
+    resource_of,
+    take_over,
+    with_dims,
+)
+from .values import BoundTensor, HostResource, HostTensor, HostValue, NotLowered
+
+
+@lowers("stream.async.dispatch")
+def _dispatch(lowering: FunctionLowering, op: Operation) -> None:
+    workload, values, _, starts, ends, _, sizes = operand_groups(op, op.operands)
+    here = device_number(lowering, op)
+    ranges = iter(zip(starts, ends, strict=True))
+    given: list[HostValue] = []
+    for value in values:
+        content = lowering.value(value)
+        if isinstance(content, HostResource):
+            reach(lowering, op, content, here)
+            start, end = (lowering.number(each) for each in next(ranges))
+            content = part_of(lowering, op, content, start, end)
+        given.append(content)
+    results: list[HostResource] = []
+    written: set[int] = set()
+    taken: set[int] = set()
+    for index, size in enumerate(sizes):
+        tied = tied_argument(op, index)
+        if tied is None:
+            results.append(allocate(lowering, lowering.number(size), here))
+            written.add(len(given))
+            given.append(results[-1])
+            continue
+        results.append(take_over(lowering, op, len(workload) + tied))
+        given[tied] = results[-1]
+        taken.add(tied)
+    function, counting = dispatched_kernel(op, lowering.program.frame)
+    body = function.regions[0]
+    entry = body.blocks[0]
+    if len(entry.args) != len(given) or len(body.blocks) > 1:
+        raise NotLowered(op, f"gives its kernel {len(given)} values")
+    count(lowering, here, DISPATCHES, 1)
+    borrowed = [_borrowed(each) for each in given]
+    outer = lowering.fresh, lowering.tied, lowering.program.current_device
+    lowering.program.current_device = here
+    lowering.builder.emit("device", here)
+    if counting is not None and counting.blocks and asks_for_workgroup(body):
+        _run_workgroups(lowering, body, counting, [lowering.value(e) for e in workload], borrowed)
+    else:
+        lowering.fresh = frozenset(entry.args[position] for position in written)
+        lowering.tied = frozenset(entry.args[position] for position in taken)
+        lowering.workgroup = None
+        lowering.lower_region(body, borrowed, lambda end, contents: None)
+    lowering.fresh, lowering.tied, lowering.program.current_device = outer
+    lowering.builder.emit("device", lowering.program.current_device)
+    for result, content in zip(op.results, results, strict=True):
+        owned = HostResource(content.address, content.block, content.size, here or content.owner)
+        lowering.bind(result, owned)
+
+
+def _run_workgroups(
+    lowering: FunctionLowering,
+    body: Region,
+    counting: Region,
+    workload: Sequence[HostValue],
+    given: Sequence[HostValue],
+) -> None:
+    """Run a kernel once for each workgroup, whose numbers its operations ask for."""
+    counts: list[IndexOrInt] = []
+
+    def leave(end: Operation, contents: Sequence[HostValue]) -> None:
+        counts.extend(each for each in contents if isinstance(each, int | Register))
+
+    lowering.lower_region(counting, workload, leave)
+    if len(counting.blocks) > 1 or len(counts) != 3:
+        raise NotLowered(_terminator(counting), "does not give three counts of workgroups")
+    lowering.fresh = lowering.tied = frozenset()
+    before = lowering.workgroup
+    with lowering.branch(), ExitStack() as stack:
+        ids = [
+            stack.enter_context(counted_loop(lowering.builder, 0, each, 1))
+            for each in reversed(counts)
+        ]
+        lowering.workgroup = {"id": ids[::-1], "count": counts, "size": (1, 1, 1)}
+        lowering.lower_region(body, given, lambda end, contents: None)
+    lowering.workgroup = before
+
+
+def _terminator(region: Region) -> Operation:
+    last = region.blocks[-1].last_op
+    if last is None:
+        raise ValueError("a region without a terminator")
+    return last
+
+
+@lowers(
+    *(
+        f"{kernel}.workgroup.{number}"
+        for kernel in ("flow.dispatch", "hal.interface", "stream.dispatch")
+        for number in WORKGROUP_NUMBERS
+    )
+)
+def _workgroup_number(lowering: FunctionLowering, op: Operation) -> None:
+    which = operation_name(op).rpartition(".")[2]
+    numbers = (lowering.workgroup or {"id": (0,) * 3, "count": (1,) * 3, "size": (1,) * 3})[which]
+    lowering.bind(op.results[0], numbers[integer(op, "dimension")])
+
+
+@lowers(
+    "flow.dispatch.workgroup_count_from_slice",
+    "iree_tensor_ext.dispatch.workgroup_count_from_slice",
+)
+def _one_workgroup(lowering: FunctionLowering, op: Operation) -> None:
+    for result in op.results:
+        lowering.bind(result, 1)
+
+
+def _borrowed(content: HostValue) -> HostValue:
+    """The same without a reference; numbers as objects would be, so that all are bound alike."""
+    if isinstance(content, HostResource):
+        return HostResource(content.address, None, content.size, content.owner)
+    return content
+
+
+@lowers(
+    "flow.dispatch.tie_shape",
+    "flow.dispatch.workload.ordinal",
+    "iree_tensor_ext.dispatch.workload.ordinal",
+)
+def _same(lowering: FunctionLowering, op: Operation) -> None:
+    lowering.values[op.results[0]] = lowering.value(op.operands[0])
+
+
+@lowers("stream.binding.subspan")
+def _subspan(lowering: FunctionLowering, op: Operation) -> None:
+    binding = resource_of(lowering, op, 0)
+    offset, *dims = (lowering.number(each) for each in op.operands[1:])
+    kind = op.results[0].type
+    tensor = getattr(kind, "encoded_tensor", lambda: None)()
+    if tensor is None:
+        raise NotLowered(op, f"binds {kind}: only tensors can be run")
+    lowering.check(op, [offset, binding.size], lambda numbers: check_offset(op, *numbers))
+    part = part_of(lowering, op, binding, offset, binding.size)
+    shape = with_dims(tensor.get_shape(), dims)
+    lowering.values[op.results[0]] = bind_tensor(lowering, op, part, tensor, shape)
+
+
+def _bound(lowering: FunctionLowering, op: Operation, position: int) -> BoundTensor:
+    found = lowering.value(op.operands[position])
+    if isinstance(found, BoundTensor):
+        return found
+    raise NotLowered(op, "accesses what is no dispatch tensor")
+
+
+def _part(lowering: FunctionLowering, op: Operation, bound: BoundTensor, first: int) -> Part:
+    """What part of a tensor an access is of, which must lie inside."""
+    groups = operand_groups(op, op.operands)[first:]
+    lists = [
+        lowering.shapes.mixed(op, f"static_{name}", values)
+        for name, values in zip(("offsets", "sizes", "strides"), groups, strict=True)
+    ]
+    if any(len(each) != len(bound.shape) for each in lists):
+        raise NotLowered(op, f"accesses a part of other dimensions than those of {bound.type}")
+    part = Part(*lists)
+    check_part(lowering, op, bound, part)
+    return part
+
+
+def _is_whole(bound: BoundTensor, part: Part) -> bool:
+    rank = len(bound.shape)
+    return (part.offsets, part.sizes, part.strides) == ((0,) * rank, bound.shape, (1,) * rank)
+
+
+@lowers("flow.dispatch.tensor.load", "iree_tensor_ext.dispatch.tensor.load")
+def _tensor_load(lowering: FunctionLowering, op: Operation) -> None:
+    bound, result = _bound(lowering, op, 0), op.results[0]
+    part = _part(lowering, op, bound, 2)
+    whole = read_tensor(lowering, op, bound)
+    shape = tuple(part.sizes[axis] for axis in kept_axes(op))
+    if _is_whole(bound, part):
+        lowering.bind(result, HostTensor(whole.address, whole.block, shape, whole.dtype))
+        return
+    taken = lowering.allocate(shape, whole.dtype)
+    copy_part(lowering, op, whole, part, taken, is_store=False)
+    _release_copy(lowering, whole, bound)
+    lowering.bind(result, taken)
+
+
+def _release_copy(lowering: FunctionLowering, whole: HostTensor, bound: BoundTensor) -> None:
+    if whole.block is not None and whole.block != bound.contents.block:
+        lowering.builder.emit("release", whole.block)
+
+
+@lowers(*STORES)
+def _tensor_store(lowering: FunctionLowering, op: Operation) -> None:
+    bound, value = _bound(lowering, op, 1), lowering.tensor(op.operands[0])
+    part = _part(lowering, op, bound, 3)
+
+    def check(numbers: Numbers) -> None:
+        given, sizes = numbers[: len(value.shape)], numbers[len(value.shape) :]
+        if prod(given) != prod(sizes):
+            check_stored_shape(op, tuple(given), tuple(sizes))
+
+    lowering.check(op, [*value.shape, *part.sizes], check)
+    if _is_whole(bound, part):
+        write_tensor(lowering, op, bound, value)
+        return
+    whole = read_tensor(lowering, op, bound)
+    copy_part(lowering, op, whole, part, value, is_store=True)
+    write_tensor(lowering, op, bound, whole)
+    _release_copy(lowering, whole, bound)

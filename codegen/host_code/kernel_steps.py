@@ -1,0 +1,266 @@
+"""Lowering of what kernels compute: memory for results, constants, tiles, and large products."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+
+from ...runtime.host.builder import IndexOrInt
+from ...runtime.host.program import Register
+from ..kernels.contractions import SMALLEST_PRODUCT, PackedProduct
+from ..kernels.kernel_text import Bound, Constant, Found, KernelText, Number, Portion
+from ..kernels.schedule import Step
+from .function_lowering import FunctionLowering
+from .products import run_product
+from .rules import lowers
+from .values import HostTensor, Shape, element_dtype, type_shape
+
+Memory = HostTensor | Register
+"""What a kernel is bound to: a tensor, or a number in a register."""
+
+
+@lowers("kernel")
+def _kernel(lowering: FunctionLowering, step: Step) -> None:
+    kernel = step.kernel
+    if kernel is None:
+        return
+    lowering.settle(step.operation)
+    bound: dict[Bound, Memory] = {}
+    for value in kernel.writes:
+        if isinstance(value, SSAValue):
+            bound[value] = _result(lowering, step, value)
+    product = step.product
+    if product is None:
+        dispatch(lowering, kernel, bound, step.operation)
+    else:
+        _product(lowering, step, kernel, product, bound)
+    for value in kernel.writes:
+        if isinstance(value, SSAValue):
+            lowering.bind(value, bound[value])
+
+
+def _result(lowering: FunctionLowering, step: Step, value: SSAValue) -> Memory:
+    """Memory for a result: that of an operand that only this kernel reads, or new."""
+    op, builder = step.operation, lowering.builder
+    if type_shape(value.type, op) is None:
+        register = builder.register()
+        builder.move(register, 0)
+        return register
+    shape, dtype = lowering.shape(value), element_dtype(value.type, op)
+    if lowering.fresh or lowering.tied:
+        stored = lowering.destination(lowering, value, shape, step)
+        if stored is not None:
+            if step.kernel is not None and not _reads(lowering, step.kernel, stored):
+                for operand, old in _alike(lowering, step, shape, dtype):
+                    if old.is_whole and lowering.move_into(operand, stored.address):
+                        break
+            return stored
+    for _, old in _alike(lowering, step, shape, dtype):
+        if old.block is not None:
+            size = builder.hold(old.bytes(builder))
+            block = builder.compute("reuse", old.block, old.address, size)
+            return HostTensor(block, block, shape, dtype)
+    return lowering.new_tensor(op, shape, value)
+
+
+def _reads(lowering: FunctionLowering, kernel: KernelText, stored: HostTensor) -> bool:
+    """Whether a kernel reads what is where its result is to be stored."""
+    found = (lowering.values.get(each) for each in kernel.reads if isinstance(each, SSAValue))
+    return any(isinstance(each, HostTensor) and each.address == stored.address for each in found)
+
+
+def _alike(
+    lowering: FunctionLowering, step: Step, shape: Shape, dtype: np.dtype[Any]
+) -> Iterator[tuple[SSAValue, HostTensor]]:
+    """The operands in whose place a result may lie."""
+    for operand in step.aligned:
+        old = lowering.values.get(operand)
+        if (
+            isinstance(old, HostTensor)
+            and old.shape == shape
+            and old.dtype.itemsize == dtype.itemsize
+            and lowering.may_overwrite(operand)
+        ):
+            yield operand, old
+
+
+def _product(
+    lowering: FunctionLowering,
+    step: Step,
+    kernel: KernelText,
+    product: PackedProduct,
+    bound: dict[Bound, Memory],
+) -> None:
+    """A product by panels if it is large, else by its loops."""
+    builder = lowering.builder
+    sizes = _loop_sizes(lowering, product)
+    work = builder.product(sizes)
+
+    def by_panels() -> None:
+        def run(text: KernelText, portions: Mapping[Portion, IndexOrInt]) -> None:
+            dispatch(lowering, text, bound, step.operation, portions)
+
+        panels = run_product(lowering, product, sizes, bound, run)
+        for each in panels:
+            builder.emit("release", each)
+
+    if isinstance(work, int):
+        if work >= SMALLEST_PRODUCT:
+            by_panels()
+        else:
+            dispatch(lowering, kernel, bound, step.operation)
+        return
+    large, end = builder.label(), builder.label()
+    condition = builder.hold(builder.compare("sge", work, SMALLEST_PRODUCT))
+    builder.emit("jump_if", condition, large)
+    with lowering.branch():
+        dispatch(lowering, kernel, bound, step.operation)
+        builder.jump(end)
+    with lowering.branch():
+        builder.place(large)
+        by_panels()
+    builder.place(end)
+
+
+def _loop_sizes(lowering: FunctionLowering, product: PackedProduct) -> list[IndexOrInt]:
+    """The trip counts of a product's loops."""
+    view = product.contraction.view
+    sizes: list[IndexOrInt] = [0] * len(view.iterators)
+    for operand, affine_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
+        for size, each in zip(lowering.shape(operand), affine_map.results, strict=True):
+            if isinstance(each, AffineDimExpr):
+                known = sizes[each.position]
+                if isinstance(size, int) or known == 0:
+                    sizes[each.position] = size
+    return sizes
+
+
+def dispatch(
+    lowering: FunctionLowering,
+    kernel: KernelText,
+    bound: Mapping[Bound, Memory],
+    op: Operation,
+    portions: Mapping[Portion, IndexOrInt] | None = None,
+) -> None:
+    """Run a kernel on values of the program, and on what is `bound` to others."""
+    builder = lowering.builder
+    bindings = [_address(lowering, each, bound) for each in (*kernel.writes, *kernel.reads)]
+    constants = [_constant(lowering, each, bound, portions) for each in kernel.constants]
+    builder.emit(
+        "run",
+        lowering.program.kernel(kernel, op),
+        0,
+        builder.hold(_needed_tiles(lowering, kernel, bound, constants)),
+        builder.hold(_work(lowering, kernel, bound)),
+        tuple(bindings),
+        builder.hold_all(constants),
+    )
+
+
+def run_kernel(
+    lowering: FunctionLowering,
+    kernel: KernelText,
+    op: Operation,
+    bindings: Sequence[Register],
+    constants: Sequence[IndexOrInt],
+) -> None:
+    """Run a kernel of the host's own on addresses, results first, and numbers."""
+    builder = lowering.builder
+    builder.emit(
+        "run",
+        lowering.program.kernel(kernel, op),
+        0,
+        builder.hold(_tiles(lowering, kernel, constants)),
+        builder.constant(1 << 20),
+        tuple(bindings),
+        builder.hold_all(constants),
+    )
+
+
+def _needed_tiles(
+    lowering: FunctionLowering,
+    kernel: KernelText,
+    bound: Mapping[Bound, Memory],
+    constants: Sequence[IndexOrInt],
+) -> IndexOrInt:
+    """How many tiles a kernel has; none if all that it writes is empty.
+
+    The other sizes of an empty tensor may be of any length.
+    """
+    builder = lowering.builder
+    written: list[IndexOrInt] = []
+    for each in kernel.writes:
+        found = bound.get(each)
+        written.append(builder.size(found.shape) if isinstance(found, HostTensor) else 1)
+    tiles = _tiles(lowering, kernel, constants)
+    if not any(written):
+        return 0
+    if any(isinstance(size, int) and size > 0 for size in written):
+        return tiles
+    total: IndexOrInt = 0
+    for size in written:
+        total = builder.add(total, size)
+    some = builder.hold(builder.compare("ne", total, 0))
+    return builder.compute("select_i64", some, builder.hold(tiles), builder.constant(0))
+
+
+def _tiles(
+    lowering: FunctionLowering, kernel: KernelText, constants: Sequence[IndexOrInt]
+) -> IndexOrInt:
+    """How many tiles a kernel has."""
+    builder = lowering.builder
+    tiles: IndexOrInt = 1
+    for sizes, chunk in kernel.tiles.factors:
+        terms = [each if isinstance(each, int) else constants[int(each[1:])] for each in sizes]
+        tiles = builder.multiply(tiles, builder.ceiling_divide(builder.product(terms), chunk))
+    return tiles
+
+
+def _address(lowering: FunctionLowering, each: Bound, bound: Mapping[Bound, Memory]) -> Register:
+    found = bound.get(each)
+    if found is None and isinstance(each, SSAValue):
+        value = lowering.value(each)
+        found = lowering.builder.hold(value) if isinstance(value, int) else value
+    if isinstance(found, HostTensor):
+        return found.address
+    if isinstance(found, Register):
+        # The element lies in the register's low bytes.
+        return lowering.builder.compute("address", found)
+    raise ValueError("a kernel is bound to what is no memory")
+
+
+def _constant(
+    lowering: FunctionLowering,
+    each: Constant,
+    bound: Mapping[Bound, Memory],
+    portions: Mapping[Portion, IndexOrInt] | None,
+) -> IndexOrInt:
+    if isinstance(each, Portion):
+        return (portions or {})[each]
+    if isinstance(each, Found):
+        return 0
+    if isinstance(each, Number):
+        return lowering.number(each.value)
+    found = bound.get(each.tensor)
+    if isinstance(found, HostTensor):
+        return found.shape[each.dimension]
+    if not isinstance(each.tensor, SSAValue):
+        raise ValueError("panels have no sizes")
+    return lowering.shape(each.tensor)[each.dimension]
+
+
+def _work(
+    lowering: FunctionLowering, kernel: KernelText, bound: Mapping[Bound, Memory]
+) -> IndexOrInt:
+    """The bytes that a kernel writes, as far as they are known: how much work there is."""
+    known = 0
+    for each in kernel.writes:
+        found = bound.get(each)
+        if isinstance(found, HostTensor):
+            size = found.bytes(lowering.builder) if found.is_static else 1 << 20
+            known += size if isinstance(size, int) else 0
+    return known

@@ -1,0 +1,99 @@
+"""Where in a region values are read for the last time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ..kernels.fusion import captured
+from ..kernels.kernel_text import Found, KernelText, Number, Portion
+from ..kernels.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class BlockLiveness:
+    """Of a block: what nothing reads, what step `i` is the last to read or gives in vain
+    (`dead[i]`), and the sets of what earlier blocks have computed and what later ones read."""
+
+    unread: tuple[SSAValue, ...]
+    dead: tuple[tuple[SSAValue, ...], ...]
+    live_in: frozenset[SSAValue]
+    live_out: frozenset[SSAValue]
+
+
+def region_liveness(
+    region: Region, schedule: Callable[[Block], Schedule]
+) -> dict[Block, BlockLiveness]:
+    """The liveness of what the region's own blocks compute or take as arguments."""
+    blocks = list(region.blocks)
+    own = {value for block in blocks for value in _defined(block)}
+    reads = {block: _block_reads(schedule(block)) for block in blocks}
+    live_in: dict[Block, set[SSAValue]] = {block: set() for block in blocks}
+    live_out: dict[Block, set[SSAValue]] = {block: set() for block in blocks}
+    changed = len(blocks) > 1
+    while changed:
+        changed = False
+        for block in reversed(blocks):
+            last = block.last_op
+            after: set[SSAValue] = set()
+            for successor in last.successors if last is not None else ():
+                after |= live_in[successor] - set(successor.args)
+            used = {value for step in reads[block] for value in step}
+            before = (used | after) & own - _defined(block)
+            if after != live_out[block] or before != live_in[block]:
+                live_out[block], live_in[block], changed = after, before, True
+    return {
+        block: _block_liveness(block, schedule(block), reads[block], own, live_in, live_out)
+        for block in blocks
+    }
+
+
+def _block_liveness(
+    block: Block,
+    schedule: Schedule,
+    reads: Sequence[Sequence[SSAValue]],
+    own: set[SSAValue],
+    live_in: dict[Block, set[SSAValue]],
+    live_out: dict[Block, set[SSAValue]],
+) -> BlockLiveness:
+    candidates = own & (_defined(block) | live_in[block]) - live_out[block]
+    last: dict[SSAValue, int] = {argument: -1 for argument in block.args if argument in candidates}
+    for position, values in enumerate(reads):
+        for value in values:
+            if value in candidates:
+                last[value] = position
+        if position < len(schedule.steps):
+            for result in schedule.steps[position].operation.results:
+                if result in candidates:
+                    last[result] = position
+    dead: list[list[SSAValue]] = [[] for _ in (*reads, None)]
+    for value, position in last.items():
+        dead[position + 1].append(value)
+    unread, *others = (tuple(values) for values in dead)
+    ins, outs = frozenset(live_in[block]), frozenset(live_out[block])
+    return BlockLiveness(unread, tuple(others), ins, outs)
+
+
+def _defined(block: Block) -> set[SSAValue]:
+    return {*block.args, *(result for operation in block.ops for result in operation.results)}
+
+
+def _block_reads(schedule: Schedule) -> list[list[SSAValue]]:
+    """What each step reads, and then the terminator."""
+    reads = [_step_reads(step.operation, step.kernel) for step in schedule.steps]
+    end = schedule.terminator
+    reads.append([] if end is None else [*end.operands, *captured(end)])
+    return reads
+
+
+def _step_reads(operation: Operation, kernel: KernelText | None) -> list[SSAValue]:
+    if kernel is None:
+        return [*operation.operands, *captured(operation)]
+    constants = [
+        constant.value if isinstance(constant, Number) else constant.tensor
+        for constant in kernel.constants
+        if not isinstance(constant, Portion | Found)
+    ]
+    return [each for each in (*kernel.reads, *constants) if isinstance(each, SSAValue)]

@@ -1,0 +1,200 @@
+"""From a function of a module to a program of host code, and calls of it with arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from ...interpreter.entry_points import argument_types, result_types
+from ...interpreter.machine import Program
+from ...interpreter.run import functions, grid_of, public_functions
+from ...ir.attribute_access import symbol_name
+from ...ir.diagnostics import OperationError
+from ...runtime.abi.values import shape_fits
+from ...runtime.commands import DeviceMemory, Statistics
+from ...runtime.host.machine import Machine, view
+from ...runtime.host.pool import (
+    ALLOCATED,
+    DISPATCHES,
+    HEADER,
+    INPUTS,
+    MOST,
+    RECEIVED,
+    RESULTS,
+)
+from ...runtime.host.printer import print_program
+from ...runtime.host.program import HostFunction, LinkedProgram
+from ...sharding.grid import Grid
+from . import (
+    collective_steps,
+    control_flow,
+    executable_steps,
+    global_steps,
+    kernel_steps,
+    python_steps,
+    resources,
+    scalar_steps,
+    stream_steps,
+    tensor_steps,
+)
+from .function_lowering import FunctionLowering
+from .program_lowering import ProgramLowering
+from .values import element_dtype, register_count, scalar_of, type_shape, word_of
+
+Array = npt.NDArray[Any]
+
+RULE_FILES = (
+    collective_steps,
+    control_flow,
+    executable_steps,
+    global_steps,
+    kernel_steps,
+    python_steps,
+    scalar_steps,
+    stream_steps,
+    tensor_steps,
+)
+"""The files that register rules."""
+
+
+class HostEntry:
+    """A function that is called with arrays: its program, and how its values are passed."""
+
+    def __init__(
+        self,
+        symbols: Program,
+        target: Operation,
+        grid: Grid | None = None,
+        process: int = 0,
+        devices: Sequence[str] | None = None,
+    ) -> None:
+        """Lower a function and what it calls. Raises NotLowered for what has no host code."""
+        self.target = target
+        self._arguments = argument_types(target)
+        self._results = result_types(target)
+        self._static = [type_shape(each, target) for each in self._results]
+        self._dtypes = [element_dtype(each, target) for each in self._results]
+        self._counts = [register_count(each, target) for each in self._results]
+        self._shapes = [type_shape(each, target) for each in self._arguments]
+        self._given = [element_dtype(each, target) for each in self._arguments]
+        lowering = ProgramLowering(symbols, grid, _lower, process, devices)
+        self.lowering = lowering
+        self.number = lowering.function(target, symbol_name(target) or "")
+        self.program: LinkedProgram = lowering.link()
+
+    def accepts(self, inputs: Sequence[Any]) -> bool:
+        """Whether inputs are arrays that the function surely takes as they are."""
+        return len(inputs) == len(self._given) and all(
+            array.__class__ is np.ndarray
+            and array.dtype == dtype
+            and array.flags.c_contiguous
+            and shape_fits(array.shape, static or ())
+            for array, dtype, static in zip(inputs, self._given, self._shapes, strict=True)
+        )
+
+    @property
+    def interpreted(self) -> Sequence[Operation]:
+        """Operations that the interpreter carries out at each run."""
+        return self.lowering.interpreted
+
+    def statistics(self, machine: Machine, results: Sequence[Array]) -> Statistics:
+        """What the last call, with these results, has run and held."""
+        pool = machine.pool
+        own = sum(each.nbytes for each in results)
+        allocated = sum(pool.count(each, ALLOCATED) for each in range(len(self.lowering.devices)))
+        return Statistics(machine.runs, max(pool.peak_bytes - own, 0), max(allocated - own, 0))
+
+    def device_statistics(self, machine: Machine) -> Iterator[tuple[DeviceMemory, int, int]]:
+        """Of each device of the program: its memory, dispatches and what it was sent."""
+        devices = [(name, number) for number, name in enumerate(self.lowering.devices) if name]
+        for name, number in sorted(devices):
+            count = partial(machine.pool.count, number)
+            results = count(RESULTS)
+            memory = DeviceMemory(
+                name,
+                max(count(MOST) - results, 0),
+                max(count(ALLOCATED) - results, 0),
+                self.lowering.constants[number],
+                count(INPUTS) + results,
+            )
+            yield memory, count(DISPATCHES), count(RECEIVED)
+
+    def call(self, machine: Machine, inputs: Sequence[Array]) -> list[Array]:
+        """Run the function on arrays that are checked already; returns new arrays."""
+        words: list[int] = []
+        for array, static in zip(inputs, self._shapes, strict=True):
+            if static is None:
+                words.append(word_of(array))
+                continue
+            words += (array.__array_interface__["data"][0], 0)
+            words += (n for n, known in zip(array.shape, static, strict=True) if known < 0)
+        found = machine.call(self.number, words)
+        results: list[Array] = []
+        first = 0
+        for static, dtype, count in zip(self._static, self._dtypes, self._counts, strict=True):
+            own = found[first : first + count]
+            first += count
+            if static is None:
+                results.append(scalar_of(own[0], dtype))
+            else:
+                results.append(_array(machine, own, static, dtype))
+        return results
+
+
+def _array(
+    machine: Machine, words: Sequence[int], static: Sequence[int], dtype: np.dtype[Any]
+) -> Array:
+    """A result as an array: in its own block, or copied if others know the block."""
+    address, block, *sizes = words
+    rest = iter(sizes)
+    shape = tuple(size if size >= 0 else next(rest) for size in static)
+    size = prod(shape) * dtype.itemsize
+    if block == address and int(view(block - HEADER, 8).view(np.int64)[0]) == 1:
+        return machine.array(block, size).view(dtype).reshape(shape)
+    copied = view(address, size).copy()
+    if block:
+        machine.pool.release(block)
+    return copied.view(dtype).reshape(shape)
+
+
+def _lower(program: ProgramLowering, target: Operation, function: HostFunction) -> None:
+    arguments, results = argument_types(target), result_types(target)
+    lowering = FunctionLowering(program, function)
+    lowering.destination = resources.destination
+    lowering.lower_function(target, arguments, results)
+
+
+def unlowered(module: ModuleOp) -> Iterator[tuple[Operation, OperationError]]:
+    """The public functions that have no host code, and why."""
+    symbols, public = Program(module), set(public_functions(module))
+    for target in functions(module):
+        if symbol_name(target) not in public:
+            continue
+        try:
+            HostEntry(symbols, target, grid_of(module, target))
+        except OperationError as error:
+            yield target, error
+
+
+def host_code_text(module: ModuleOp) -> str:
+    """The host code of a module's public functions and what they call, as text.
+
+    Raises NotLowered for what has no host code.
+    """
+    symbols = Program(module)
+    grids = {op: grid_of(module, op) for op in functions(module)}
+    grid = next((grid for grid in grids.values() if grid is not None), None)
+    lowering = ProgramLowering(symbols, grid, _lower)
+    public = set(public_functions(module))
+    for target in functions(module):
+        name = symbol_name(target)
+        if name in public:
+            lowering.function(target, name)
+    return print_program(lowering.program)

@@ -1,0 +1,94 @@
+"""Large products: kernels that pack panels and multiply them, section by section."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+
+from ...runtime.host.builder import Builder, IndexOrInt
+from ...runtime.host.program import Register
+from ..kernels.contractions import (
+    BATCHES,
+    COLUMNS,
+    FIRST_BATCH,
+    FIRST_COLUMN,
+    FIRST_PANEL,
+    PANEL_COUNT,
+    SECTION_COLUMNS,
+    PackedProduct,
+)
+from ..kernels.kernel_text import Bound, KernelText, Portion
+from .function_lowering import FunctionLowering
+from .values import HostTensor
+
+Run = Callable[[KernelText, Mapping[Portion, IndexOrInt]], None]
+
+
+@contextmanager
+def counted_loop(
+    builder: Builder, start: IndexOrInt, stop: IndexOrInt, step: IndexOrInt
+) -> Generator[IndexOrInt]:
+    """A loop of host code over `range(start, stop, step)`; it is left out if it runs once."""
+    if (
+        isinstance(start, int)
+        and isinstance(stop, int)
+        and isinstance(step, int)
+        and start < stop <= start + step
+    ):
+        yield start
+        return
+    index = builder.register()
+    builder.move(index, start)
+    top, end = builder.label(), builder.label()
+    builder.emit("jump_unless", builder.hold(builder.compare("slt", index, stop)), end)
+    with builder.scope():
+        builder.place(top)
+        yield index
+        builder.emit("loop", index, builder.hold(stop), builder.hold(step), top)
+    builder.place(end)
+
+
+def run_product(
+    lowering: FunctionLowering,
+    product: PackedProduct,
+    sizes: Sequence[IndexOrInt],
+    bound: dict[Bound, HostTensor | Register],
+    run: Run,
+) -> list[Register]:
+    """Run a product's kernels for the sizes of its loops; returns the blocks of its panels."""
+    builder, contraction, tile = lowering.builder, product.contraction, product.tile
+    batch, rows, columns, depth = (
+        builder.size([sizes[loop] for loop in group])
+        for group in (contraction.batch, contraction.rows, contraction.columns, contraction.depth)
+    )
+    row_panels = builder.ceiling_divide(rows, tile.rows)
+    column_panels = builder.ceiling_divide(columns, tile.columns)
+    if contraction.batch and batch != 1:
+        # Of several matrices all columns are packed: their panels lie one after the other.
+        batches, section = builder.ceiling_divide(batch, 2), column_panels
+    else:
+        batches = 1
+        section = builder.minimum(SECTION_COLUMNS, builder.ceiling_divide(column_panels, 2))
+    dtype = contraction.element.dtype
+    panels: list[Register] = []
+    for name, factors in (
+        (product.panels[0], (batches, row_panels, depth, tile.rows)),
+        (product.panels[1], (batches, section, depth, tile.columns)),
+    ):
+        shape = (builder.size(factors),)
+        packed = lowering.allocate(shape, dtype)
+        bound[name] = packed
+        panels.append(packed.address)
+    with counted_loop(builder, 0, batch, batches) as first_batch:
+        count = builder.minimum(batches, builder.subtract(batch, first_batch))
+        left = builder.multiply(first_batch, row_panels)
+        packed_rows = builder.multiply(count, row_panels)
+        run(product.left, {FIRST_PANEL: left, PANEL_COUNT: packed_rows})
+        with counted_loop(builder, 0, column_panels, section) as first:
+            width = builder.minimum(section, builder.subtract(column_panels, first))
+            start = builder.add(builder.multiply(first_batch, column_panels), first)
+            right = {FIRST_PANEL: start, PANEL_COUNT: builder.multiply(count, width)}
+            run(product.right, right)
+            part = {FIRST_BATCH: first_batch, BATCHES: count}
+            run(product.multiply, {**part, FIRST_COLUMN: first, COLUMNS: width})
+    return panels

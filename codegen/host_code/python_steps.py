@@ -1,0 +1,166 @@
+"""Lowering of operations that have no kernel: calls of what the interpreter does for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from ...interpreter.machine import Device, Exit, Frame, check_result, executed, result_check
+from ...interpreter.registry import find_entry
+from ...interpreter.spmd import run_lockstep
+from ...ir.attribute_access import operation_name
+from ...ir.diagnostics import OperationError
+from ...runtime.abi.values import Value, holds_numbers
+from ...runtime.host.machine import Machine, view
+from ...runtime.host.program import Numbers, Register
+from ..kernels.fusion import captured
+from .function_lowering import FunctionLowering
+from .rules import lowers
+from .values import (
+    HostObject,
+    HostTensor,
+    HostValue,
+    NotLowered,
+    element_dtype,
+    register_count,
+    scalar_of,
+    type_shape,
+    unflatten,
+    word_of,
+)
+
+NEVER = ("scf.", "cf.", "func.", "stream.", "hal.", "util.")
+"""Dialects whose operations are lowered, or not at all."""
+
+
+@lowers("python")
+def _python(lowering: FunctionLowering, op: Operation) -> None:
+    name = operation_name(op)
+    entry = find_entry(name)
+    if entry is None or name.startswith(NEVER):
+        raise NotLowered(op, "is an operation that the numba backend does not compile")
+    if not op.results:
+        if name not in WITHOUT_EFFECT:
+            raise NotLowered(op, "is an operation that the numba backend does not compile")
+        return
+    values = list(dict.fromkeys((*op.operands, *captured(op))))
+    contents = [lowering.value(value) for value in values]
+    if not any(holds_numbers(result.type) for result in op.results):
+        _known_objects(lowering, op, values, contents)
+        return
+    lowering.program.interpreted.append(op)
+    number = lowering.program.python(name, _interpreted(lowering, op, values, contents))
+    registers = [
+        lowering.builder.register()
+        for result in op.results
+        for _ in range(register_count(result.type, op))
+    ]
+    inputs = tuple(register for each in contents for register in registers_of(each))
+    lowering.builder.emit("python", number, tuple(registers), inputs)
+    for result in op.results:
+        count = register_count(result.type, op)
+        lowering.bind(result, unflatten(registers[:count], result.type, op))
+        del registers[:count]
+
+
+def _known_objects(
+    lowering: FunctionLowering,
+    op: Operation,
+    values: Sequence[SSAValue],
+    contents: Sequence[HostValue],
+) -> None:
+    """Bind what is no number, such as a sharding: it does not depend on the run."""
+    frame = Frame(Device(lowering.program.symbols, lowering.program.grid))
+    for value, content in zip(values, contents, strict=True):
+        if isinstance(content, HostObject):
+            frame.values[value] = content.value
+        elif isinstance(content, int):
+            frame.values[value] = scalar_of(content, element_dtype(value.type, op))
+        else:
+            raise NotLowered(op, "makes what is no number from what is known at run time only")
+    for result, content in zip(op.results, _execute(op, frame), strict=True):
+        lowering.bind(result, HostObject(content))
+
+
+WITHOUT_EFFECT = frozenset(("shard.grid", "mesh.mesh", "sdy.mesh"))
+
+
+def registers_of(content: HostValue) -> list[Register]:
+    """What Python is given of a value: an address, and what is not known."""
+    if isinstance(content, HostTensor):
+        return [content.address, *(each for each in content.shape if isinstance(each, Register))]
+    return [content] if isinstance(content, Register) else []
+
+
+def _interpreted(
+    lowering: FunctionLowering,
+    op: Operation,
+    values: Sequence[SSAValue],
+    contents: Sequence[HostValue],
+) -> Any:
+    """What the interpreter does for an operation, from the words of values to those of results."""
+    symbols, grid = lowering.program.symbols, lowering.program.grid
+    for result in op.results:
+        element_dtype(result.type, op)
+
+    def call(machine: Machine, numbers: Numbers) -> Numbers:
+        rest = iter(numbers)
+        frame = Frame(Device(symbols, grid, machine.process))
+        for value, content in zip(values, contents, strict=True):
+            frame.values[value] = _value(value, content, rest)
+        with np.errstate(all="ignore"):
+            results = _execute(op, frame)
+        words: list[int] = []
+        for result, content in zip(op.results, results, strict=True):
+            words += _words(machine, op, result, np.asarray(content))
+        return words
+
+    return call
+
+
+def _value(value: SSAValue, content: HostValue, rest: Any) -> Value:
+    if isinstance(content, HostObject):
+        return content.value
+    if isinstance(content, HostTensor):
+        address = next(rest)
+        shape = tuple(each if isinstance(each, int) else next(rest) for each in content.shape)
+        data = view(address, prod(shape) * content.dtype.itemsize)
+        return data.view(content.dtype).reshape(shape)
+    word = content if isinstance(content, int) else next(rest)
+    return scalar_of(word, element_dtype(value.type, _user(value)))
+
+
+def _user(value: SSAValue) -> Operation:
+    use = value.first_use
+    if use is None:
+        raise ValueError("a value that nothing reads")
+    return use.operation
+
+
+def _execute(op: Operation, frame: Frame) -> Sequence[Value]:
+    entry = find_entry(operation_name(op))
+    operands = [frame.values[operand] for operand in op.operands]
+    if entry is not None and entry.execute is not None:
+        return executed(op, entry.execute, operands, frame)
+    if entry is None or entry.drive is None:
+        raise OperationError(op, "cannot be executed")
+    (results,) = run_lockstep([frame.device.run(entry.drive(op, operands, frame))], op)
+    return results.values if isinstance(results, Exit) else results
+
+
+def _words(machine: Machine, op: Operation, result: OpResult, array: Any) -> list[int]:
+    """A result as words: a tensor in a block of its own, with its open sizes."""
+    static = type_shape(result.type, op)
+    if static is None:
+        return [word_of(array)]
+    expected = result_check(result.type)
+    if expected is not None:
+        check_result(op, result.index, expected, array.shape, array.dtype)
+    data = np.array(array, order="C", copy=True).reshape(-1).view(np.uint8)
+    block = machine.store(data)
+    sizes = [size for size, known in zip(array.shape, static, strict=True) if known < 0]
+    return [block, block, *sizes]

@@ -1,0 +1,318 @@
+"""Tensors in the bytes of devices: where kernels find and leave them, whatever their layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...interpreter.storage import (
+    Resource,
+    check_contents,
+    check_room,
+    settled_layout,
+    stored_bytes,
+)
+from ...interpreter.storage import read_tensor as read_stored
+from ...interpreter.storage import write_tensor as write_stored
+from ...interpreter.tensor import slice_of
+from ...ir.attribute_access import operation_name
+from ...runtime.abi.elements import element_of
+from ...runtime.abi.values import dtype_of, integer_width
+from ...runtime.host.builder import IndexOrInt
+from ...runtime.host.machine import Machine, view
+from ...runtime.host.program import Numbers, Register
+from ...tiling.packed_arrays import packed_extents, settled_tiles
+from ...tiling.packed_layouts import PackedLayout
+from ..kernels.packing import write_relayout
+from ..kernels.schedule import Step
+from .function_lowering import FunctionLowering
+from .kernel_steps import run_kernel
+from .values import BoundTensor, HostResource, HostTensor, NotLowered, Shape
+
+
+def bind_tensor(
+    lowering: FunctionLowering,
+    op: Operation,
+    contents: HostResource,
+    tensor: TensorType[Attribute],
+    shape: Sequence[IndexOrInt],
+) -> BoundTensor:
+    """A tensor in bytes."""
+    if settled_layout(op, tensor) is None:
+        raise NotLowered(op, f"binds {tensor}, whose layout is not settled")
+    return BoundTensor(contents, tensor, tuple(shape))
+
+
+def _expect(
+    lowering: FunctionLowering,
+    op: Operation,
+    bound: BoundTensor,
+    check_bytes: Callable[[Operation, int, int, TensorType[Attribute]], None],
+) -> None:
+    """Let the run end if a tensor does not fit into its bytes."""
+
+    def check(numbers: Numbers) -> None:
+        needed = stored_bytes(op, bound.type, numbers[:-1])
+        check_bytes(op, needed, numbers[-1], bound.type)
+
+    lowering.check(op, [*bound.shape, bound.contents.size], check)
+
+
+def _layout(op: Operation, bound: BoundTensor) -> PackedLayout | None:
+    """How elements lie in bytes, `None` if that takes more than moving them."""
+    layout = settled_layout(op, bound.type)
+    if layout is None:
+        return None
+    sizes = [size if isinstance(size, int) else 1 for size in bound.shape]
+    formula = layout.storage_formula(
+        TensorType(bound.type.element_type, sizes, bound.type.encoding)
+    )
+    packed = layout.packed_layout(bound.type)
+    bits = dtype_of(bound.type).itemsize * 8
+    if formula.element_bits != bits or packed.swizzle is not None:
+        return None
+    if packed.is_identity and any(extent.padding for extent in formula.extents):
+        return None
+    return packed
+
+
+def has_spare_bits(value_type: Attribute) -> bool:
+    """Whether elements are narrower than what holds them: nobody says what is in the other bits.
+
+    Kernels that compute with them expect copies of the sign there, and leave these behind.
+    """
+    width = integer_width(value_type)
+    return width is not None and width != dtype_of(value_type).itemsize * 8
+
+
+def in_place(op: Operation, bound: BoundTensor) -> HostTensor | None:
+    """The tensor itself, if its elements lie in rows; it has the reference of its bytes."""
+    layout = _layout(op, bound)
+    if layout is None or not layout.is_identity:
+        return None
+    contents = bound.contents
+    return HostTensor(contents.address, contents.block, bound.shape, dtype_of(bound.type))
+
+
+def read_tensor(lowering: FunctionLowering, op: Operation, bound: BoundTensor) -> HostTensor:
+    """The tensor in rows, as kernels compute with it: itself, or a copy."""
+    _expect(lowering, op, bound, check_contents)
+    spare = has_spare_bits(bound.type)
+    found = None if spare else in_place(op, bound)
+    if found is not None:
+        return found
+    result = lowering.allocate(bound.shape, dtype_of(bound.type))
+    if spare or not _relay(lowering, op, bound, result, is_pack=False):
+
+        def decode(machine: Machine, numbers: Numbers) -> Numbers:
+            source, target, *sizes = numbers
+            shape = filled(bound.shape, sizes)
+            resource = Resource(view(source, stored_bytes(op, bound.type, shape)))
+            array = np.ascontiguousarray(read_stored(op, resource, bound.type, _open(bound, shape)))
+            view(target, array.nbytes)[:] = array.reshape(-1).view(np.uint8)
+            return ()
+
+        _python(lowering, "decode", decode, bound, result)
+    return result
+
+
+def write_tensor(
+    lowering: FunctionLowering, op: Operation, bound: BoundTensor, value: HostTensor
+) -> None:
+    """Replace the tensor."""
+    _expect(lowering, op, bound, check_room)
+    builder = lowering.builder
+    target = in_place(op, bound)
+    if target is not None:
+        if target.address != value.address:
+            size = builder.hold(target.bytes(builder))
+            builder.emit("copy", target.address, value.address, size)
+        return
+    if _relay(lowering, op, bound, value, is_pack=True):
+        return
+
+    def encode(machine: Machine, numbers: Numbers) -> Numbers:
+        target, source, *sizes = numbers
+        shape = filled(bound.shape, sizes)
+        array = view(source, prod(shape) * value.dtype.itemsize).view(value.dtype)
+        needed = stored_bytes(op, bound.type, shape)
+        stored = write_stored(op, array.reshape(shape), bound.type, needed, None)
+        view(target, needed)[:] = stored.contents
+        return ()
+
+    _python(lowering, "encode", encode, bound, value)
+
+
+def filled(shape: Shape, sizes: Sequence[int]) -> tuple[int, ...]:
+    """A shape with the numbers of its registers."""
+    rest = iter(sizes)
+    return tuple(size if isinstance(size, int) else next(rest) for size in shape)
+
+
+def _open(bound: BoundTensor, shape: Sequence[int]) -> list[int]:
+    return [s for s, known in zip(shape, bound.type.get_shape(), strict=True) if known < 0]
+
+
+def _python(
+    lowering: FunctionLowering,
+    name: str,
+    function: Callable[[Machine, Numbers], Numbers],
+    bound: BoundTensor,
+    tensor: HostTensor,
+) -> None:
+    sizes = [size for size in bound.shape if isinstance(size, Register)]
+    number = lowering.program.python(name, function)
+    words = (bound.contents.address, tensor.address, *sizes)
+    lowering.builder.emit("python", number, (), words)
+
+
+# Parts of tensors -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Offsets, sizes and strides of a part of a tensor."""
+
+    offsets: Shape
+    sizes: Shape
+    strides: Shape
+
+    @property
+    def words(self) -> Shape:
+        """All numbers, one list after the other."""
+        return (*self.offsets, *self.sizes, *self.strides)
+
+    def slices(self, op: Operation, whole: Sequence[int], words: Sequence[int]) -> tuple[Any, ...]:
+        """The part of an array. Raises OperationError if it does not lie inside."""
+        numbers, rank = filled(self.words, words), len(whole)
+        lists = (numbers[first : first + rank] for first in (0, rank, 2 * rank))
+        return slice_of(op, whole, *lists)
+
+
+def check_part(lowering: FunctionLowering, op: Operation, bound: BoundTensor, part: Part) -> None:
+    """Let the run end if a part does not lie inside of its tensor."""
+    rank = len(bound.shape)
+
+    def check(numbers: Numbers) -> None:
+        lists = (numbers[first : first + rank] for first in (rank, 2 * rank, 3 * rank))
+        slice_of(op, numbers[:rank], *lists)
+
+    lowering.check(op, [*bound.shape, *part.words], check)
+
+
+def copy_part(
+    lowering: FunctionLowering,
+    op: Operation,
+    whole: HostTensor,
+    part: Part,
+    value: HostTensor,
+    *,
+    is_store: bool,
+) -> None:
+    """Copy a part of a tensor in rows from or to a tensor of its size."""
+
+    def copy(machine: Machine, numbers: Numbers) -> Numbers:
+        address, other, *words = numbers
+        shape = filled(whole.shape, words)
+        slices = part.slices(op, shape, words[sum(isinstance(s, Register) for s in whole.shape) :])
+        array = view(address, prod(shape) * whole.dtype.itemsize).view(whole.dtype).reshape(shape)
+        own = array[slices]
+        data = view(other, own.nbytes).view(whole.dtype).reshape(own.shape)
+        if is_store:
+            own[...] = data
+        else:
+            data[...] = own
+        return ()
+
+    words = [each for each in (*whole.shape, *part.words) if isinstance(each, Register)]
+    number = lowering.program.python("part", copy)
+    lowering.builder.emit("python", number, (), (whole.address, value.address, *words))
+
+
+def _relay(
+    lowering: FunctionLowering,
+    op: Operation,
+    bound: BoundTensor,
+    plain: HostTensor,
+    *,
+    is_pack: bool,
+) -> bool:
+    """Pack or unpack by a kernel, if the layout is one that kernels know."""
+    layout = _layout(op, bound)
+    if layout is None:
+        return False
+    layout = settled_tiles(layout)
+    element = element_of(bound.type.element_type, op)
+    shape = tuple(size for size in bound.shape if isinstance(size, int))
+    if len(shape) < len(bound.shape):
+        return False
+    rank = len(shape)
+    text = lowering.program.text(
+        (op, is_pack), lambda: write_relayout(op, layout, rank, element, is_pack=is_pack)
+    )
+    packed = bound.contents.address
+    source, target = (plain.address, packed) if is_pack else (packed, plain.address)
+    extents = packed_extents(shape, layout)
+    run_kernel(lowering, text, op, [target, source], [*shape, *extents[:rank]])
+    return True
+
+
+# Results in their bindings --------------------------------------------------------------------
+
+STORES = ("flow.dispatch.tensor.store", "iree_tensor_ext.dispatch.tensor.store")
+
+
+def destination(
+    lowering: FunctionLowering, value: SSAValue, shape: Shape, step: Step
+) -> HostTensor | None:
+    """Where a kernel's result is stored in the end, if it may be computed there."""
+    for use in value.uses:
+        store = use.operation
+        if operation_name(store) not in STORES or use.index != 0:
+            continue
+        target = store.operands[1]
+        bound = lowering.values.get(target)
+        subspan = target.owner
+        if (
+            isinstance(bound, BoundTensor)
+            and isinstance(subspan, Operation)
+            and subspan.operands[0].has_one_use()
+            and bound.shape == shape
+            and (
+                (subspan.operands[0] in lowering.fresh and target.has_one_use())
+                or (
+                    subspan.operands[0] in lowering.tied and _is_read_before(lowering, target, step)
+                )
+            )
+        ):
+            _expect(lowering, store, bound, check_room)
+            return in_place(store, bound)
+    return None
+
+
+def _is_read_before(lowering: FunctionLowering, target: SSAValue, step: Step) -> bool:
+    """Whether what is read of a binding is read by a kernel, and before it writes there."""
+    group = set(step.group)
+    for use in target.uses:
+        operation = use.operation
+        if operation_name(operation) in STORES:
+            if operation.operands[0] not in step.operation.results:
+                return False
+            continue
+        for loaded in operation.results:
+            content, bound = lowering.values.get(loaded), lowering.values.get(target)
+            if (
+                loaded not in step.aligned
+                or any(other.operation not in group for other in loaded.uses)
+                or not isinstance(content, HostTensor)
+                or not isinstance(bound, BoundTensor)
+                or content.address != bound.contents.address
+            ):
+                return False
+    return True

@@ -1,0 +1,83 @@
+"""Lowering of operations on numbers."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation
+
+from ...ir.diagnostics import OperationError
+from ...runtime.abi.elements import element_of
+from ...runtime.abi.values import integer_width
+from ...runtime.host.builder import IndexOrInt
+from ..kernels.kernel_text import Bound, KernelText
+from ..kernels.loop_nests import write_scalar_kernel
+from ..scalar_ops.scalars import is_scalar_operation
+from .elements import load_element
+from .function_lowering import FunctionLowering
+from .kernel_steps import Memory, dispatch
+from .rules import RULES, lowers
+from .scalars import has_instructions, write_instructions
+from .values import element_dtype
+
+SIGNED_DIVISIONS = frozenset(f"arith.{name}" for name in ("divsi", "floordivsi", "ceildivsi"))
+DIVISIONS = SIGNED_DIVISIONS | frozenset(
+    f"arith.{name}" for name in ("divui", "remsi", "remui", "ceildivui")
+)
+
+
+@lowers("other")
+def _other(lowering: FunctionLowering, op: Operation) -> None:
+    """Numbers by instructions or kernels of one element, and everything else by Python."""
+    if not is_scalar_operation(op.name) or any(
+        isinstance(each.type, TensorType) for each in (*op.operands, *op.results)
+    ):
+        RULES["python"](lowering, op)
+        return
+    operands = [lowering.number(each) for each in op.operands]
+    if op.name in DIVISIONS:
+        _check_division(lowering, op, operands)
+    if has_instructions(op):
+        results = write_instructions(lowering.builder, op, operands)
+        for result, register in zip(op.results, results, strict=True):
+            lowering.bind(result, register)
+        return
+    try:
+        for value in (*op.operands, *op.results):
+            element_of(value.type, op)
+        text = lowering.program.text(op, lambda: write_scalar_kernel(op))
+    except OperationError:
+        RULES["python"](lowering, op)
+        return
+    _by_kernel(lowering, op, text)
+
+
+def _check_division(lowering: FunctionLowering, op: Operation, operands: list[IndexOrInt]) -> None:
+    builder = lowering.builder
+    left, right = operands
+    if not isinstance(right, int) or right == 0:
+        zero = lowering.failing(op, lambda _: "divides by zero")
+        builder.emit("jump_unless", builder.hold(right), zero)
+    width = integer_width(op.operands[0].type) or 64
+    lowest = -(1 << (width - 1))
+    if op.name not in SIGNED_DIVISIONS or (isinstance(right, int) and right != -1):
+        return
+    if isinstance(left, int) and left != lowest:
+        return
+    overflows = lowering.failing(op, lambda _: f"divides {lowest} by -1, which overflows")
+    is_lowest = builder.hold(builder.compare("eq", left, lowest))
+    is_minus_one = builder.hold(builder.compare("eq", right, -1))
+    builder.emit("jump_if", builder.compute("andi_i1", is_lowest, is_minus_one), overflows)
+
+
+def _by_kernel(lowering: FunctionLowering, op: Operation, text: KernelText) -> None:
+    """Compute numbers in memory, and load them: a register holds more than an element's bytes."""
+    builder = lowering.builder
+    registers = [builder.register() for _ in op.results]
+    places: dict[Bound, Memory] = dict(zip(op.results, registers, strict=True))
+    for register in registers:
+        builder.move(register, 0)
+    dispatch(lowering, text, places, op)
+    for result, register in zip(op.results, registers, strict=True):
+        address = builder.compute("address", register)
+        dtype = element_dtype(result.type, op)
+        lowering.bind(result, load_element(builder, address, dtype))

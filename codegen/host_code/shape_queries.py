@@ -1,0 +1,107 @@
+"""What is right of an operation's sizes, asked of the interpreter's rules with words of host code.
+
+Where everything is known the answer is, too. Else the rules are asked at run time, with sizes that
+are others than the last time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from xdsl.dialects.builtin import IndexType, TensorType
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.diagnostics import OperationError
+from ...runtime.abi.values import Value
+from ...runtime.host.builder import IndexOrInt
+from ...runtime.host.program import Numbers
+from ..recording.shapes import ShapeResolver
+from ..recording.tensors import Array
+from .values import NotLowered, Shape
+
+Sizes = tuple[int, ...]
+
+
+@dataclass(slots=True, eq=False)
+class ShapeQuery:
+    """An operation with the words that its shapes depend on.
+
+    - `words`: the sizes of tensors, indices, and the elements of lists of sizes;
+    - `constant`: the array of a constant.
+    """
+
+    operation: Operation
+    constant: Callable[[SSAValue], Array]
+    words: list[IndexOrInt] = field(default_factory=list[IndexOrInt])
+    _shapes: list[tuple[SSAValue, int]] = field(default_factory=list[tuple[SSAValue, int]])
+    _numbers: list[tuple[SSAValue, int | None]] = field(
+        default_factory=list[tuple[SSAValue, int | None]]
+    )
+
+    def add_shape(self, value: SSAValue, shape: Shape) -> None:
+        """Note the shape of an operand. Shapes come before numbers."""
+        self._shapes.append((value, len(shape)))
+        self.words += shape
+
+    def add_number(self, value: SSAValue, number: IndexOrInt) -> None:
+        """Note an index."""
+        self._numbers.append((value, None))
+        self.words.append(number)
+
+    def add_list(self, value: SSAValue, numbers: Sequence[IndexOrInt]) -> None:
+        """Note the elements of a tensor of sizes."""
+        self._numbers.append((value, len(numbers)))
+        self.words += numbers
+
+    def settle(self, numbers: Numbers) -> list[Sizes]:
+        """The shapes of the results. Raises OperationError if they are not what types say."""
+        rest = iter(numbers)
+        known = {value: _take(rest, rank) for value, rank in self._shapes}
+        given: dict[SSAValue, Value] = {
+            value: np.asarray(next(rest) if count is None else _take(rest, count), np.int64)
+            for value, count in self._numbers
+        }
+
+        def content(value: SSAValue) -> Value:
+            return given[value] if value in given else self.constant(value)
+
+        resolver = ShapeResolver(known, content, set())
+        if not self.operation.results:
+            resolver.result_shapes(self.operation)
+        else:
+            resolver.settle(self.operation)
+        return [resolver.shape(result) for result in self.operation.results]
+
+    def check(self, numbers: Numbers) -> None:
+        """Raise OperationError if the sizes are wrong."""
+        self.settle(numbers)
+
+    def failure(self, numbers: Numbers) -> OperationError:
+        """What is wrong with the sizes, which are."""
+        try:
+            self.settle(numbers)
+        except OperationError as error:
+            return error
+        raise ValueError(f"{self.operation.name} was refused, and nothing is wrong with its sizes")
+
+
+def _take(numbers: Iterator[int], count: int) -> Sizes:
+    return tuple(next(numbers) for _ in range(count))
+
+
+def reads_number(value: SSAValue) -> bool:
+    """Whether shapes may depend on a number."""
+    return isinstance(value.type, IndexType)
+
+
+def list_length(operation: Operation, position: int) -> int | None:
+    """How many sizes an operand lists at run time, `None` for an operand that does not."""
+    if operation.name != "tensor.reshape" or position != 1:
+        return None
+    kind = operation.operands[1].type
+    length = kind.get_shape()[0] if isinstance(kind, TensorType) else -1
+    if length < 0:
+        raise NotLowered(operation, "has a shape of open length, which has no host code")
+    return length

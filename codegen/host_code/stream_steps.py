@@ -1,0 +1,477 @@
+"""Lowering of what the host does with bytes of devices, and of the executables that it runs.
+
+Resources are values: an operation that writes to one gives a new one. Where nothing else reads the
+old one, the new one lies in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import Operation
+
+from ...interpreter.hal_buffers import BufferView
+from ...interpreter.registry import find_entry
+from ...interpreter.storage import Resource, ranked
+from ...ir.attribute_access import attribute, operation_name, required
+from ...ir.diagnostics import OperationError
+from ...ir.tensor_types import element_named
+from ...runtime.abi.elements import integer_element
+from ...runtime.abi.values import (
+    integer_width,
+    scalar_dtype,
+    shape_text,
+    static_shape,
+)
+from ...runtime.host.builder import IndexOrInt
+from ...runtime.host.pool import INPUTS, RECEIVED, RESULTS, account
+from ...runtime.host.program import Numbers, Register
+from ...tiling.packed_arrays import to_bytes
+from ..kernels.packing import write_fill
+from .elements import load_element, store_element
+from .function_lowering import FunctionLowering
+from .kernel_steps import run_kernel
+from .resources import bind_tensor, has_spare_bits, in_place, read_tensor, write_tensor
+from .rules import lowers
+from .values import (
+    HostResource,
+    HostView,
+    NotLowered,
+    element_dtype,
+    scalar_of,
+    word_of,
+)
+
+
+def resource_of(lowering: FunctionLowering, op: Operation, position: int) -> HostResource:
+    """An operand that is bytes."""
+    found = lowering.value(op.operands[position])
+    if isinstance(found, HostResource):
+        return found
+    raise NotLowered(op, "takes what is no resource")
+
+
+def device_number(lowering: FunctionLowering, op: Operation) -> int:
+    """The number of the device that an operation runs on, 0 if nothing says."""
+    return lowering.program.device(op)
+
+
+def reach(lowering: FunctionLowering, op: Operation, value: HostResource, here: int) -> None:
+    """Let the run end if a device touches what is another's."""
+    if here == 0:
+        return
+    names = lowering.program.devices
+
+    def check(numbers: Numbers) -> None:
+        (owner,) = numbers
+        if owner not in (0, here):
+            raise OperationError(
+                op,
+                f"runs on device {names[here]} and touches a resource of device {names[owner]}:"
+                " it has to be transferred first",
+            )
+
+    if value.owner not in (0, here):
+        lowering.check(op, [value.owner], check)
+
+
+def allocate(lowering: FunctionLowering, size: IndexOrInt, owner: int) -> HostResource:
+    """New bytes of a device."""
+    builder = lowering.builder
+    if owner != lowering.program.current_device:
+        builder.emit("device", owner)
+    block = builder.compute("allocate", builder.hold(size))
+    if owner != lowering.program.current_device:
+        builder.emit("device", lowering.program.current_device)
+    return HostResource(block, block, size, owner)
+
+
+def count(lowering: FunctionLowering, device: IndexOrInt, word: int, amount: IndexOrInt) -> None:
+    """Add to one of a device's words, if it is known which device that is."""
+    if isinstance(device, int) and device:
+        builder = lowering.builder
+        builder.emit("count", account(device, word), builder.hold(amount))
+
+
+def part_of(
+    lowering: FunctionLowering,
+    op: Operation,
+    value: HostResource,
+    start: IndexOrInt,
+    end: IndexOrInt,
+) -> HostResource:
+    """The bytes from `start` to `end`, which must be there; the reference stays the whole's."""
+
+    def check(numbers: Numbers) -> None:
+        first, last, size = numbers
+        if not 0 <= first <= last <= size:
+            raise OperationError(op, f"touches bytes {first} to {last} of {size}")
+
+    lowering.check(op, [start, end, value.size], check)
+    builder = lowering.builder
+    address = builder.hold(builder.add(value.address, start))
+    return HostResource(address, value.block, builder.subtract(end, start), value.owner)
+
+
+def take_over(lowering: FunctionLowering, op: Operation, position: int) -> HostResource:
+    """The bytes of an operand to write to: its own if nothing else reads them, else a copy."""
+    builder = lowering.builder
+    value, operand = resource_of(lowering, op, position), op.operands[position]
+    is_read_again = sum(each is operand for each in op.operands) > 1
+    size = builder.hold(value.size)
+    if value.block is not None and not is_read_again and lowering.may_overwrite(operand):
+        block = builder.compute("own", value.block, value.address, size)
+    else:
+        block = builder.compute("allocate", size)
+        builder.emit("copy", block, value.address, size)
+    return HostResource(block, block, value.size, value.owner)
+
+
+# Bytes ----------------------------------------------------------------------------------------
+
+
+@lowers("stream.async.alloca")
+def _alloca(lowering: FunctionLowering, op: Operation) -> None:
+    size = lowering.number(op.operands[0])
+    lowering.bind(op.results[0], allocate(lowering, size, device_number(lowering, op)))
+
+
+@lowers("stream.async.constant", "stream.tensor.constant")
+def _constant(lowering: FunctionLowering, op: Operation) -> None:
+    sizes = [lowering.number(each) for each in op.operands]
+    if any(isinstance(size, Register) for size in sizes):
+        raise NotLowered(op, "has a size that is not known")
+    entry = find_entry(operation_name(op))
+    if entry is None or entry.execute is None:
+        raise NotLowered(op, "cannot be executed")
+    known = [np.int64(size) for size in sizes if isinstance(size, int)]
+    (resource,) = entry.execute(op, known, lowering.program.frame)
+    lowering.bind(op.results[0], resident(lowering, op, resource))
+
+
+def resident(lowering: FunctionLowering, op: Operation, resource: Resource) -> HostResource:
+    """What the interpreter knows already: constants, and what initializers have made of them."""
+    if resource.tensor is not None:
+        raise NotLowered(op, f"has {resource.written_as}, whose layout is not settled")
+    owner = lowering.program.device_named(resource.owner)
+    address = lowering.program.resource(resource, owner)
+    return HostResource(lowering.builder.constant(address), None, resource.size, owner)
+
+
+@lowers("stream.async.cast", "stream.async.clone")
+def _same_bytes(lowering: FunctionLowering, op: Operation) -> None:
+    source, here = resource_of(lowering, op, 0), device_number(lowering, op)
+    reach(lowering, op, source, here)
+    size = lowering.number(op.operands[-1])
+
+    def check(numbers: Numbers) -> None:
+        if numbers[0] != numbers[1]:
+            raise OperationError(op, f"takes a resource of {numbers[0]} bytes for {numbers[1]}")
+
+    if size != source.size:
+        lowering.check(op, [source.size, size], check)
+    lowering.take(op.operands[0])
+    owner = here or source.owner
+    lowering.bind(op.results[0], HostResource(source.address, source.block, source.size, owner))
+
+
+@lowers("stream.async.slice")
+def _slice(lowering: FunctionLowering, op: Operation) -> None:
+    source = resource_of(lowering, op, 0)
+    start, end, size = (lowering.number(each) for each in op.operands[2:])
+    reach(lowering, op, source, device_number(lowering, op))
+    part = part_of(lowering, op, source, start, end)
+
+    def check(numbers: Numbers) -> None:
+        if numbers[0] != numbers[1]:
+            raise OperationError(op, f"slices {numbers[0]} bytes into a resource of {numbers[1]}")
+
+    lowering.check(op, [part.size, size], check)
+    lowering.take(op.operands[0])
+    lowering.bind(op.results[0], part)
+
+
+@lowers("stream.async.splat")
+def _splat(lowering: FunctionLowering, op: Operation) -> None:
+    size = lowering.number(op.operands[1])
+    result = allocate(lowering, size, device_number(lowering, op))
+    _write_pattern(lowering, op, result, 0)
+    lowering.bind(op.results[0], result)
+
+
+@lowers("stream.async.fill")
+def _fill(lowering: FunctionLowering, op: Operation) -> None:
+    reach(lowering, op, resource_of(lowering, op, 0), device_number(lowering, op))
+    start, end = (lowering.number(each) for each in op.operands[2:4])
+    result = take_over(lowering, op, 0)
+    _write_pattern(lowering, op, part_of(lowering, op, result, start, end), 5)
+    lowering.bind(op.results[0], result)
+
+
+def _write_pattern(
+    lowering: FunctionLowering, op: Operation, target: HostResource, position: int
+) -> None:
+    """Write the value of an operand over and over."""
+    builder = lowering.builder
+    kind = op.operands[position].type
+    value = lowering.number(op.operands[position])
+    known = value if isinstance(value, int) else 0
+    data = to_bytes(scalar_of(known, scalar_dtype(kind)).reshape(1), element_named(kind))
+    if isinstance(value, Register) and data.size != scalar_dtype(kind).itemsize:
+        raise NotLowered(op, "writes a pattern that is not stored as it is computed")
+    pattern = value
+    if isinstance(value, int):
+        pattern = int.from_bytes(data.tobytes(), "little", signed=True)
+
+    def check(numbers: Numbers) -> None:
+        if numbers[0] % data.size:
+            raise OperationError(
+                op,
+                f"writes a pattern of {data.size} bytes over and over to {numbers[0]} bytes",
+            )
+
+    lowering.check(op, [target.size], check)
+    element = integer_element(8 * data.size)
+    text = lowering.program.text((op, data.size), lambda: write_fill(op, element))
+    count = builder.floor_divide(target.size, data.size)
+    run_kernel(lowering, text, op, [target.address], [count, pattern])
+
+
+@lowers("stream.async.update")
+def _update(lowering: FunctionLowering, op: Operation) -> None:
+    start, end = (lowering.number(each) for each in op.operands[2:4])
+    size = lowering.builder.subtract(end, start)
+    _copy_part(lowering, op, (start, end), 4, (0, size))
+
+
+@lowers("stream.async.copy")
+def _copy(lowering: FunctionLowering, op: Operation) -> None:
+    start, end = (lowering.number(each) for each in op.operands[2:4])
+    source_start, source_end, length = (lowering.number(each) for each in op.operands[6:9])
+
+    def check(numbers: Numbers) -> None:
+        to, since, upto, length_ = numbers[1] - numbers[0], *numbers[2:]
+        if not to == upto - since == length_:
+            raise OperationError(op, f"copies {upto - since} bytes to {to}, not {length_}")
+
+    lowering.check(op, [start, end, source_start, source_end, length], check)
+    _copy_part(lowering, op, (start, end), 4, (source_start, source_end))
+
+
+def _copy_part(
+    lowering: FunctionLowering,
+    op: Operation,
+    into: tuple[IndexOrInt, IndexOrInt],
+    position: int,
+    taken: tuple[IndexOrInt, IndexOrInt],
+) -> None:
+    here = device_number(lowering, op)
+    source = resource_of(lowering, op, position)
+    reach(lowering, op, resource_of(lowering, op, 0), here)
+    reach(lowering, op, source, here)
+    part = part_of(lowering, op, source, *taken)
+    result = take_over(lowering, op, 0)
+    target = part_of(lowering, op, result, *into)
+    builder = lowering.builder
+    builder.emit("copy", target.address, part.address, builder.hold(part.size))
+    lowering.bind(op.results[0], result)
+
+
+@lowers("stream.async.transfer")
+def _transfer(lowering: FunctionLowering, op: Operation) -> None:
+    source, builder = resource_of(lowering, op, 0), lowering.builder
+    sender, receiver = attribute(op, "source_affinity"), attribute(op, "target_affinity")
+    if sender is not None:
+        reach(lowering, op, source, lowering.program.device(op, sender))
+    if isinstance(source.owner, Register):
+        raise NotLowered(op, "transfers what may be of any device")
+    owner = source.owner
+    if receiver is None:
+        owner = 0 if "staging" in str(op.results[0].type) else owner
+    else:
+        owner = lowering.program.device(op, receiver)
+    if receiver is None or owner == source.owner:
+        lowering.take(op.operands[0])
+        moved = HostResource(source.address, source.block, source.size, owner)
+        lowering.bind(op.results[0], moved)
+        return
+    result = allocate(lowering, source.size, owner)
+    builder.emit("copy", result.address, source.address, builder.hold(source.size))
+    count(lowering, result.owner, RECEIVED, source.size)
+    lowering.bind(op.results[0], result)
+
+
+@lowers("stream.async.load")
+def _load(lowering: FunctionLowering, op: Operation) -> None:
+    kind = op.results[0].type
+    dtype = element_dtype(kind, op)
+    size = -(-element_named(kind).storage_bits // 8)
+    if size != dtype.itemsize:
+        raise NotLowered(op, "loads what is not stored as it is computed")
+    offset = lowering.number(op.operands[2])
+    end = lowering.builder.add(offset, size)
+    part = part_of(lowering, op, resource_of(lowering, op, 0), offset, end)
+    loaded = load_element(lowering.builder, part.address, dtype)
+    width = integer_width(kind)
+    if width is not None and has_spare_bits(kind):
+        loaded = _cut_off(lowering, loaded, width)
+    lowering.bind(op.results[0], loaded)
+
+
+def _cut_off(lowering: FunctionLowering, value: Register, width: int) -> Register:
+    """The low bits of a register, extended by their sign; one bit is 0 or 1."""
+    builder = lowering.builder
+    if width == 1:
+        return builder.compute("andi_i64", value, builder.constant(1))
+    shift = builder.constant(64 - width)
+    return builder.compute("shrsi_i64", builder.compute("shli_i64", value, shift), shift)
+
+
+@lowers("stream.async.store")
+def _store(lowering: FunctionLowering, op: Operation) -> None:
+    kind = op.operands[3].type
+    dtype = element_dtype(kind, op)
+    size = -(-element_named(kind).storage_bits // 8)
+    if size != dtype.itemsize:
+        raise NotLowered(op, "stores what is not stored as it is computed")
+    offset = lowering.number(op.operands[2])
+    builder = lowering.builder
+    result = take_over(lowering, op, 0)
+    part = part_of(lowering, op, result, offset, builder.add(offset, size))
+    value = builder.hold(lowering.number(op.operands[3]))
+    store_element(builder, part.address, value, dtype)
+    lowering.bind(op.results[0], result)
+
+
+@lowers("stream.async.barrier")
+def _barrier(lowering: FunctionLowering, op: Operation) -> None:
+    lowering.bind(op.results[0], lowering.take(op.operands[0]))
+
+
+# The edge of the program ----------------------------------------------------------------------
+
+
+def _view(lowering: FunctionLowering, op: Operation) -> HostView:
+    found = lowering.value(op.operands[0])
+    if isinstance(found, HostView):
+        return found
+    raise NotLowered(op, "takes what is no buffer view")
+
+
+@lowers("hal.buffer_view.dim")
+def _dimension(lowering: FunctionLowering, op: Operation) -> None:
+    index = getattr(getattr(attribute(op, "index"), "value", None), "data", 0)
+    shape = _view(lowering, op).tensor.shape
+    if index >= len(shape):
+        raise NotLowered(op, f"asks for dimension {index} of {len(shape)}")
+    lowering.bind(op.results[0], shape[index])
+
+
+@lowers("hal.buffer_view.assert")
+def _assert(lowering: FunctionLowering, op: Operation) -> None:
+    view = _view(lowering, op)
+    entry = find_entry(operation_name(op))
+    values = [lowering.number(each) for each in op.operands[1:]]
+
+    def check(numbers: Numbers) -> None:
+        rank = len(view.tensor.shape)
+        array = np.lib.stride_tricks.as_strided(
+            np.empty(1, view.tensor.dtype), tuple(numbers[:rank]), (0,) * rank
+        )
+        others = [np.int64(number) for number in numbers[rank:]]
+        if entry is not None and entry.execute is not None:
+            entry.execute(op, [BufferView(array, view.element), *others], lowering.program.frame)
+
+    lowering.check(op, [*view.tensor.shape, *values], check)
+
+
+@lowers("stream.tensor.import")
+def _import(lowering: FunctionLowering, op: Operation) -> None:
+    tensor = ranked(op, required(op, "result_encoding"))
+    given = _view(lowering, op).tensor
+    dims = [lowering.number(each) for each in op.operands[1:-1]]
+    size, owner = lowering.number(op.operands[-1]), device_number(lowering, op)
+    shape = with_dims(static_shape(tensor) or (), dims)
+
+    def check(numbers: Numbers) -> None:
+        rank = len(given.shape)
+        if numbers[:rank] != numbers[rank:]:
+            raise OperationError(
+                op,
+                f"imports {shape_text(tuple(numbers[:rank]))} as a tensor of"
+                f" {shape_text(tuple(numbers[rank:]))}",
+            )
+
+    lowering.check(op, [*given.shape, *shape], check)
+    contents = HostResource(given.address, given.block, size, owner)
+    bound = bind_tensor(lowering, op, contents, tensor, shape)
+    there = given.bytes(lowering.builder)
+    is_larger = isinstance(size, int) and isinstance(there, int) and size > there
+    if in_place(op, bound) is not None and not is_larger:
+        lowering.take(op.operands[0])
+        count(lowering, owner, INPUTS, there)
+        if size != there:
+            contents = _grown(lowering, contents, there)
+        write_tensor(lowering, op, bind_tensor(lowering, op, contents, tensor, shape), given)
+        lowering.bind(op.results[0], contents)
+        return
+    contents = allocate(lowering, size, owner)
+    write_tensor(lowering, op, bind_tensor(lowering, op, contents, tensor, shape), given)
+    lowering.bind(op.results[0], contents)
+
+
+def _grown(lowering: FunctionLowering, contents: HostResource, there: IndexOrInt) -> HostResource:
+    """The same bytes, or a larger copy if there are not as many as the resource should have."""
+    builder = lowering.builder
+    address, block = builder.register(), builder.register()
+    builder.move(address, contents.address)
+    builder.move(block, 0 if contents.block is None else contents.block)
+    end = builder.label()
+    builder.emit("jump_if", builder.hold(builder.compare("sle", contents.size, there)), end)
+    with builder.scope():
+        copied = builder.compute("allocate", builder.hold(contents.size))
+        builder.emit("copy", copied, address, builder.hold(there))
+        builder.emit("release", block)
+        builder.move(address, copied)
+        builder.move(block, copied)
+    builder.place(end)
+    return HostResource(address, block, contents.size, contents.owner)
+
+
+def with_dims(static: Sequence[int], dims: Sequence[IndexOrInt]) -> tuple[IndexOrInt, ...]:
+    """A shape whose open sizes are given."""
+    rest = iter(dims)
+    return tuple(size if size >= 0 else next(rest) for size in static)
+
+
+@lowers("stream.tensor.export")
+def _export(lowering: FunctionLowering, op: Operation) -> None:
+    source = resource_of(lowering, op, 0)
+    reach(lowering, op, source, device_number(lowering, op))
+    tensor = ranked(op, required(op, "source_encoding"))
+    shape = with_dims(static_shape(tensor) or (), [lowering.number(e) for e in op.operands[1:-1]])
+    bound = bind_tensor(lowering, op, source, tensor, shape)
+    found = read_tensor(lowering, op, bound)
+    if found.block is not None and found.block == source.block:
+        # The result lies in the resource.
+        lowering.take(op.operands[0])
+        count(lowering, source.owner, RESULTS, found.bytes(lowering.builder))
+    lowering.bind(op.results[0], HostView(found, tensor.element_type))
+
+
+# What is known before the run -----------------------------------------------------------------
+
+
+@lowers("hal.element_type", "hal.encoding_type")
+def _type_number(lowering: FunctionLowering, op: Operation) -> None:
+    entry = find_entry(operation_name(op))
+    if entry is None or entry.execute is None:
+        raise NotLowered(op, "cannot be executed")
+    (number,) = entry.execute(op, (), lowering.program.frame)
+    lowering.bind(op.results[0], word_of(np.asarray(number)))
+
+
+@lowers("stream.resource.size")
+def _size(lowering: FunctionLowering, op: Operation) -> None:
+    lowering.bind(op.results[0], resource_of(lowering, op, 0).size)

@@ -1,0 +1,292 @@
+"""Lowering of what the host does with tensors: elements, views, slices, sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.attribute_access import integers, operand_groups
+from ...ir.index_lists import mixed_list
+from ...runtime.abi.values import holds_numbers, index_message, static_shape
+from ...runtime.host.builder import IndexOrInt
+from ...runtime.host.program import Label, Numbers, Register
+from ..kernels.expressions import RESHAPES
+from ..kernels.loop_nests import write_slice, write_slice_update
+from ..kernels.static_values import CONSTANTS, dimensions_of_part
+from .elements import load_element, store_element
+from .function_lowering import FunctionLowering
+from .kernel_steps import dispatch
+from .rules import RULES, lowers
+from .values import HostTensor, NotLowered, Shape
+
+SAME_ELEMENTS = (
+    "flow.tensor.barrier",
+    "flow.tensor.encode",
+    "flow.tensor.transfer",
+    "iree_encoding.set_encoding",
+    "iree_encoding.unset_encoding",
+    "iree_tensor_ext.compute_barrier.end",
+    "iree_tensor_ext.compute_barrier.start",
+    "mesh.shard",
+    "sdy.propagation_barrier",
+    "sdy.reshard",
+    "sdy.sharding_constraint",
+    "shard.shard",
+    "tosa.identity",
+)
+"""Operations that say where or how a tensor lies, and change none of its elements."""
+
+
+@lowers(*CONSTANTS)
+def _constant(lowering: FunctionLowering, op: Operation) -> None:
+    if holds_numbers(op.results[0].type):
+        lowering.bind(op.results[0], lowering.constant(op))
+    else:
+        RULES["python"](lowering, op)
+
+
+@lowers(*SAME_ELEMENTS, "util.optimization_barrier")
+def _pass_on(lowering: FunctionLowering, op: Operation) -> None:
+    for operand, result in zip(op.operands, op.results, strict=False):
+        lowering.bind(result, lowering.take(operand))
+
+
+@lowers("tensor.cast")
+def _cast(lowering: FunctionLowering, op: Operation) -> None:
+    tensor = lowering.tensor(op.operands[0])
+    if len(static_shape(op.results[0].type) or ()) != len(tensor.shape):
+        raise NotLowered(op, "changes the rank, which has no host code")
+    _view(lowering, op, tensor, tensor.address, _settled_shape(lowering, op))
+
+
+def _settled_shape(lowering: FunctionLowering, op: Operation) -> Shape:
+    """The shape of an operation's result; the run ends if it is not what the type says."""
+    lowering.settle(op)
+    return lowering.shape(op.results[0])
+
+
+def _view(
+    lowering: FunctionLowering,
+    op: Operation,
+    source: HostTensor,
+    address: Register,
+    shape: Shape,
+) -> None:
+    """Bind the result to elements of the first operand as they lie there."""
+    lowering.take(op.operands[0])
+    lowering.bind(op.results[0], HostTensor(address, source.block, shape, source.dtype))
+
+
+@lowers(*RESHAPES)
+def _reshape(lowering: FunctionLowering, op: Operation) -> None:
+    tensor = lowering.tensor(op.operands[0])
+    _view(lowering, op, tensor, tensor.address, _settled_shape(lowering, op))
+
+
+@lowers("tensor.empty")
+def _empty(lowering: FunctionLowering, op: Operation) -> None:
+    shape = _settled_shape(lowering, op)
+    lowering.bind(op.results[0], lowering.new_tensor(op, shape, op.results[0]))
+
+
+@lowers("tensor.dim")
+def _dimension(lowering: FunctionLowering, op: Operation) -> None:
+    builder = lowering.builder
+    shape = lowering.shape(op.operands[0])
+    dimension = lowering.number(op.operands[1])
+    rank = len(shape)
+
+    def message(numbers: Numbers) -> str:
+        return index_message(numbers[0], 0, rank)
+
+    if isinstance(dimension, int):
+        if not 0 <= dimension < rank:
+            lowering.fail(op, message, [dimension])
+            dimension, shape = 0, (0,)
+        lowering.bind(op.results[0], shape[dimension])
+        return
+    outside = lowering.failing(op, message, [dimension])
+    builder.compute("position", builder.constant(0), dimension, builder.constant(rank), outside)
+    result: IndexOrInt = 0
+    for axis, size in enumerate(shape):
+        is_it = builder.hold(builder.compare("eq", dimension, axis))
+        result = builder.compute("select_i64", is_it, builder.hold(size), builder.hold(result))
+    lowering.bind(op.results[0], result)
+
+
+@lowers("tensor.rank")
+def _rank(lowering: FunctionLowering, op: Operation) -> None:
+    lowering.bind(op.results[0], len(lowering.shape(op.operands[0])))
+
+
+# Elements -------------------------------------------------------------------------------------
+
+
+def element_address(
+    lowering: FunctionLowering, op: Operation, tensor: HostTensor, operands: Sequence[SSAValue]
+) -> Register:
+    """The address of an element; an index that is outside ends the run."""
+    builder = lowering.builder
+    indices = [lowering.number(each) for each in operands]
+    if len(indices) != len(tensor.shape):
+        raise NotLowered(op, f"gives {len(indices)} indices, and the rank is {len(tensor.shape)}")
+    sizes, rank = tensor.shape, len(indices)
+
+    def message(numbers: Numbers) -> str:
+        pairs = enumerate(zip(numbers[:rank], numbers[rank:], strict=True))
+        axis, (index, size) = next(p for p in pairs if not 0 <= p[1][0] < p[1][1])
+        return index_message(index, axis, size)
+
+    outside: Label | None = None
+    position: IndexOrInt = 0
+    for index, size in zip(indices, sizes, strict=True):
+        if isinstance(index, int) and isinstance(size, int) and 0 <= index < size:
+            position = builder.add(builder.multiply(position, size), index)
+            continue
+        outside = outside or lowering.failing(op, message, [*indices, *sizes])
+        position = builder.compute("position", *builder.hold_all((position, index, size)), outside)
+    offset = builder.multiply(position, tensor.dtype.itemsize)
+    return builder.hold(builder.add(tensor.address, offset))
+
+
+@lowers("tensor.extract")
+def _extract(lowering: FunctionLowering, op: Operation) -> None:
+    tensor = lowering.tensor(op.operands[0])
+    address = element_address(lowering, op, tensor, op.operands[1:])
+    lowering.bind(op.results[0], load_element(lowering.builder, address, tensor.dtype))
+
+
+@lowers("tensor.insert")
+def _insert(lowering: FunctionLowering, op: Operation) -> None:
+    value = lowering.number(op.operands[0])
+    old = lowering.tensor(op.operands[1])
+    # Checked before anything is copied.
+    address = element_address(lowering, op, old, op.operands[2:])
+    tensor = lowering.own(op.operands[1])
+    builder = lowering.builder
+    offset = builder.subtract(address, old.address)
+    place = builder.hold(builder.add(tensor.address, offset))
+    store_element(builder, place, builder.hold(value), tensor.dtype)
+    lowering.bind(op.results[0], tensor)
+
+
+# Slices ---------------------------------------------------------------------------------------
+
+Geometry = tuple[Shape, Shape, Shape]
+
+
+def _geometry(lowering: FunctionLowering, op: Operation, whole: Shape, first: int) -> Geometry:
+    """Offsets, sizes and strides of a slice of a tensor of shape `whole`, checked."""
+    groups = operand_groups(op, op.operands)[first:]
+    lists: list[Shape] = []
+    for name, dynamic in zip(("offsets", "sizes", "strides"), groups, strict=True):
+        lists.append(mixed_list(integers(op, f"static_{name}"), map(lowering.number, dynamic)))
+    offsets, sizes, strides = lists
+    if not len(whole) == len(offsets) == len(sizes) == len(strides):
+        raise NotLowered(op, f"slices {len(offsets)} dimensions of {len(whole)}")
+    query = lowering.query(op)
+    if any(stride != 1 for stride in strides) or not any(map(_is_register, query.words)):
+        lowering.check(op, query.words, query.check)
+        return offsets, sizes, strides
+    # Offsets are seldom the same again: they are compared without Python.
+    outside = lowering.refusing(op, query)
+    part = op.results[0] if first == 1 else op.operands[0]
+    given = static_shape(part.type) or () if first == 1 else lowering.shape(part)
+    wanted = [sizes[dimension] for dimension in dimensions_of_part(op, part)]
+    for size, want in zip(given, wanted, strict=True):
+        if size != want and not (isinstance(size, int) and size < 0):
+            differs = lowering.builder.compare("ne", size, want)
+            lowering.builder.emit("jump_if", lowering.builder.hold(differs), outside)
+    for numbers in zip(whole, offsets, sizes, strict=True):
+        _check_part(lowering, numbers, outside)
+    return offsets, sizes, strides
+
+
+def _is_register(word: IndexOrInt) -> bool:
+    return isinstance(word, Register)
+
+
+def _check_part(
+    lowering: FunctionLowering,
+    numbers: tuple[IndexOrInt, IndexOrInt, IndexOrInt],
+    outside: Label,
+) -> None:
+    """Go on elsewhere unless `size` elements from an offset are inside a dimension."""
+    builder = lowering.builder
+    extent, offset, size = numbers
+    if not (isinstance(size, int) and isinstance(extent, int) and 0 <= size <= extent):
+        builder.emit("jump_unless", _is_at_most(lowering, size, extent), outside)
+    rest = builder.subtract(extent, size)
+    is_known = isinstance(offset, int) and isinstance(rest, int) and 0 <= offset <= rest
+    if offset != 0 and not is_known:
+        builder.emit("jump_unless", _is_at_most(lowering, offset, rest), outside)
+
+
+def _is_at_most(lowering: FunctionLowering, left: IndexOrInt, right: IndexOrInt) -> Register:
+    """Whether `0 <= left <= right`, for a `right` that is not negative."""
+    return lowering.builder.compute("cmpiule_i64", *lowering.builder.hold_all((left, right)))
+
+
+def _is_contiguous(whole: Shape, sizes: Shape, strides: Shape) -> bool:
+    """Whether a slice is one run of the whole: single indices, then a range, then everything."""
+    long = [dimension for dimension, size in enumerate(sizes) if size != 1]
+    if not long:
+        return True
+    first = long[0]
+    return strides[first] == 1 and all(
+        sizes[dimension] == whole[dimension] and strides[dimension] == 1
+        for dimension in range(first + 1, len(whole))
+    )
+
+
+def _start(lowering: FunctionLowering, tensor: HostTensor, offsets: Shape) -> Register:
+    """The address of the element at some offsets."""
+    builder = lowering.builder
+    position: IndexOrInt = 0
+    for offset, size in zip(offsets, tensor.shape, strict=True):
+        position = builder.add(builder.multiply(position, size), offset)
+    distance = builder.multiply(position, tensor.dtype.itemsize)
+    return builder.hold(builder.add(tensor.address, distance))
+
+
+@lowers("tensor.extract_slice")
+def _extract_slice(lowering: FunctionLowering, op: Operation) -> None:
+    source, result = lowering.tensor(op.operands[0]), op.results[0]
+    offsets, sizes, strides = _geometry(lowering, op, source.shape, 1)
+    shape = lowering.shapes.result_shape(op, result)
+    if _is_contiguous(source.shape, sizes, strides):
+        _view(lowering, op, source, _start(lowering, source, offsets), shape)
+        return
+    target = lowering.new_tensor(op, shape, result)
+    text = lowering.program.text(op, lambda: write_slice(op))
+    dispatch(lowering, text, {result: target}, op)
+    lowering.bind(result, target)
+
+
+@lowers("tensor.insert_slice")
+def _insert_slice(lowering: FunctionLowering, op: Operation) -> None:
+    old = lowering.tensor(op.operands[1])
+    geometry = insertion_geometry(lowering, op, old.shape)
+    target = lowering.own(op.operands[1])
+    write_part(lowering, op, geometry, target)
+    lowering.bind(op.results[0], target)
+
+
+def insertion_geometry(lowering: FunctionLowering, op: Operation, whole: Shape) -> Geometry:
+    """Where a tensor is inserted into one of shape `whole`, checked."""
+    return _geometry(lowering, op, whole, 2)
+
+
+def write_part(
+    lowering: FunctionLowering, op: Operation, geometry: Geometry, target: HostTensor
+) -> None:
+    """Write the first operand into a part of a tensor that nobody else reads."""
+    source, builder = lowering.tensor(op.operands[0]), lowering.builder
+    offsets, sizes, strides = geometry
+    if _is_contiguous(target.shape, sizes, strides):
+        size = builder.hold(source.bytes(builder))
+        builder.emit("copy", _start(lowering, target, offsets), source.address, size)
+        return
+    text = lowering.program.text(op, lambda: write_slice_update(op))
+    dispatch(lowering, text, {text.writes[0]: target}, op)

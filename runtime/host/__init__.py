@@ -1,0 +1,1 @@
+"""Programs of host instructions, and the machine that runs them."""

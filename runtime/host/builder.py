@@ -1,0 +1,284 @@
+"""Writing a function of host code: registers, labels, and index arithmetic that folds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+
+from .instructions import KINDS
+from .lifetimes import shorten_lifetimes
+from .program import (
+    AnyRegister,
+    ArrayAddress,
+    HostFunction,
+    Instruction,
+    Label,
+    Operand,
+    Outgoing,
+    Register,
+)
+
+LARGEST = (1 << 63) - 1
+"""The largest number in a register; no block has so many bytes."""
+
+IndexOrInt = int | Register
+"""An index: known, or in a register."""
+
+
+class Builder:
+    """One function while it is written."""
+
+    def __init__(self, function: HostFunction) -> None:
+        self.function = function
+        self.source: object = None
+        """What the instructions that are written are for."""
+        self._count = 0
+        self._scopes = 1
+        self._scope = 0
+        self._constants: dict[int | ArrayAddress, Register] = {}
+        self._later: list[tuple[Label, Callable[[], None], object]] = []
+
+    # Registers --------------------------------------------------------------------------------
+
+    def register(self) -> Register:
+        """A register that nothing else has."""
+        self._count += 1
+        return Register(self._count)
+
+    def argument(self) -> Register:
+        """A register that the caller sets."""
+        register = self.register()
+        self.function.arguments.append(register)
+        return register
+
+    def result(self) -> Register:
+        """A register that the caller reads."""
+        register = self.register()
+        self.function.results.append(register)
+        return register
+
+    def constant(self, value: int | ArrayAddress) -> Register:
+        """A register that holds a constant."""
+        found = self._constants.get(value)
+        if found is None:
+            found = self._constants[value] = self.register()
+            # Only code behind a check that has failed asks for larger numbers.
+            fitting = min(value, LARGEST) if isinstance(value, int) else value
+            self.function.constants[found] = fitting
+        return found
+
+    def hold(self, value: IndexOrInt) -> Register:
+        """A register with the value of an index."""
+        return self.constant(value) if isinstance(value, int) else value
+
+    def hold_all(self, values: Sequence[IndexOrInt]) -> tuple[Register, ...]:
+        """Registers with the values of indices."""
+        return tuple(self.hold(value) for value in values)
+
+    # Instructions -----------------------------------------------------------------------------
+
+    def emit(self, name: str, *operands: Operand) -> None:
+        """Write an instruction."""
+        instruction = Instruction(KINDS[name], operands, self.source, self._scope)
+        self.function.instructions.append(instruction)
+
+    def compute(self, name: str, *operands: Operand) -> Register:
+        """Write an instruction whose first operand is its result."""
+        result = self.register()
+        self.emit(name, result, *operands)
+        return result
+
+    def move(self, target: AnyRegister, value: IndexOrInt | Outgoing) -> None:
+        """Copy a register."""
+        source = self.hold(value) if isinstance(value, int) else value
+        if source != target:
+            self.emit("move", target, source)
+
+    def move_all(self, targets: Sequence[Register], values: Sequence[IndexOrInt]) -> None:
+        """Copy registers as if all at the same time."""
+        pairs = [(t, v) for t, v in zip(targets, values, strict=True) if t != v]
+        written = {target for target, _ in pairs}
+        kept: dict[Register, Register] = {}
+        for position, (_, value) in enumerate(pairs):
+            overwritten = {target for target, _ in pairs[:position]}
+            if isinstance(value, Register) and value in written and value in overwritten:
+                kept[value] = self.register()
+        for value, copy in kept.items():
+            self.move(copy, value)
+        for target, value in pairs:
+            self.move(target, kept.get(value, value) if isinstance(value, Register) else value)
+
+    # Places -----------------------------------------------------------------------------------
+
+    def label(self) -> Label:
+        """A place that is to be set."""
+        label = Label()
+        self.function.labels.append(label)
+        return label
+
+    def place(self, label: Label) -> None:
+        """Let a label be here; what follows may be reached from elsewhere."""
+        label.position = len(self.function.instructions)
+
+    @contextmanager
+    def scope(self) -> Generator[None]:
+        """Instructions that are not carried out exactly as often as those around them."""
+        outer, self._scope = self._scope, self._scopes
+        self._scopes += 1
+        try:
+            yield
+        finally:
+            self._scope = outer
+
+    def merge(self, block: Register, target: Register) -> bool:
+        """Leave out the allocation of a block and use another in its place, if all of its uses are
+        kernels in the scope of the allocation, and the other is not used from there on."""
+        instructions = self.function.instructions
+        places = [at for at, each in enumerate(instructions) if block in _registers(each)]
+        first = places[0] if places else 0
+        if not places or not all(
+            each.scope == self._scope
+            and each.kind.name == ("allocate" if at == first else "run")
+            and target not in _registers(each)
+            for at, each in enumerate(instructions[first:], first)
+            if at in places or target in _registers(each)
+        ):
+            return False
+        for at in places[1:]:
+            instructions[at].operands = tuple(
+                tuple(target if each == block else each for each in operand)
+                if isinstance(operand, tuple)
+                else operand
+                for operand in instructions[at].operands
+            )
+        del instructions[first]
+        for label in self.function.labels:
+            if label.position > first:
+                label.position -= 1
+        return True
+
+    def jump(self, label: Label) -> None:
+        """Go on at a label."""
+        self.emit("jump", label)
+
+    def later(self, write: Callable[[], None]) -> Label:
+        """A label of code that is written behind everything else, because it is seldom run."""
+        label = self.label()
+        self._later.append((label, write, self.source))
+        return label
+
+    def finish(self) -> HostFunction:
+        """Write what was to be written later."""
+        while self._later:
+            label, write, self.source = self._later.pop(0)
+            with self.scope():
+                self.place(label)
+                write()
+        shorten_lifetimes(self.function)
+        return self.function
+
+    # Index arithmetic -------------------------------------------------------------------------
+
+    def add(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
+        """`left + right`."""
+        if isinstance(left, int) and isinstance(right, int):
+            return left + right
+        if left == 0:
+            return right
+        return left if right == 0 else self._index("addi_i64", left, right)
+
+    def subtract(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
+        """`left - right`."""
+        if isinstance(left, int) and isinstance(right, int):
+            return left - right
+        if left == right:
+            return 0
+        return left if right == 0 else self._index("subi_i64", left, right)
+
+    def multiply(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
+        """`left * right`."""
+        if isinstance(left, int) and isinstance(right, int):
+            return left * right
+        if left == 0 or right == 0:
+            return 0
+        if left == 1:
+            return right
+        return left if right == 1 else self._index("muli_i64", left, right)
+
+    def floor_divide(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
+        """`floor(left / right)`; by 0 it gives anything."""
+        if isinstance(left, int) and isinstance(right, int) and right:
+            return left // right
+        return left if right == 1 else self._index("floordivsi_i64", left, right)
+
+    def ceiling_divide(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
+        """`ceil(left / right)`; by 0 it gives anything."""
+        if isinstance(left, int) and isinstance(right, int) and right:
+            return -(-left // right)
+        return left if right == 1 else self._index("ceildivsi_i64", left, right)
+
+    def modulo(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
+        """`left - right * floor(left / right)`; by 0 it gives anything."""
+        if isinstance(left, int) and isinstance(right, int) and right:
+            return left % right
+        return 0 if right == 1 else self._index("floormodsi_i64", left, right)
+
+    def minimum(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
+        """The smaller one."""
+        if isinstance(left, int) and isinstance(right, int):
+            return min(left, right)
+        return left if left == right else self._index("minsi_i64", left, right)
+
+    def maximum(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
+        """The larger one."""
+        if isinstance(left, int) and isinstance(right, int):
+            return max(left, right)
+        return left if left == right else self._index("maxsi_i64", left, right)
+
+    def product(self, factors: Sequence[IndexOrInt]) -> IndexOrInt:
+        """A product of numbers."""
+        result: IndexOrInt = 1
+        for factor in sorted(factors, key=lambda each: isinstance(each, Register)):
+            result = self.multiply(result, factor)
+        return result
+
+    def size(self, factors: Sequence[IndexOrInt]) -> IndexOrInt:
+        """A product of sizes that are not negative; too large a one ends the run."""
+        result: IndexOrInt = 1
+        for factor in sorted(factors, key=lambda each: isinstance(each, Register)):
+            if isinstance(result, int) and isinstance(factor, int):
+                result *= factor
+            elif result in (0, 1):
+                result = self.multiply(result, factor)
+            else:
+                result = self._index("size", result, factor)
+        return result
+
+    def compare(self, predicate: str, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
+        """A comparison (`slt`, `eq`, ...) that gives 0 or 1."""
+        if isinstance(left, int) and isinstance(right, int):
+            return int(_COMPARISONS[predicate](left, right))
+        return self._index(f"cmpi{predicate}_i64", left, right)
+
+    def _index(self, name: str, left: IndexOrInt, right: IndexOrInt) -> Register:
+        return self.compute(name, self.hold(left), self.hold(right))
+
+
+def _registers(instruction: Instruction) -> set[AnyRegister]:
+    found: set[AnyRegister] = set()
+    for operand in instruction.operands:
+        if isinstance(operand, tuple):
+            found |= set(operand)
+        elif isinstance(operand, Register):
+            found.add(operand)
+    return found
+
+
+_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+    "eq": lambda left, right: left == right,
+    "ne": lambda left, right: left != right,
+    "slt": lambda left, right: left < right,
+    "sle": lambda left, right: left <= right,
+    "sgt": lambda left, right: left > right,
+    "sge": lambda left, right: left >= right,
+}

@@ -1,0 +1,301 @@
+"""The instructions of host code: one table for assembler, printer and machine.
+
+An instruction is a row of 64-bit words: the opcode, and then its operands. Registers are words in
+the frame of a call. What `SCALARS` lists computes one register from up to three others, as the
+primitive of the same name does in a kernel.
+
+| kind of operand | words | meaning |
+|---|---|---|
+| `read`, `write` | 1 | a register, by its byte offset in the frame |
+| `reads`, `writes` | 1 + n | a count, and that many registers |
+| `number` | 1 | a number |
+| `target` | 1 | an instruction, by its distance in bytes |
+| `frame` | 1 | the bytes of the function's own frame, behind which those of its calls begin |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...codegen.cache import source_of
+from ...codegen.scalar_ops.llvm_scalar_ops import OPERATIONS
+from ..abi.elements import Element, element_by_name
+
+SOURCE = source_of(__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of instruction: its opcode, its operands as `(name, kind)`, and what it does."""
+
+    opcode: int
+    name: str
+    operands: tuple[tuple[str, str], ...]
+    meaning: str
+
+
+_CONTROL = (
+    (
+        "return",
+        "",
+        "Go back to the caller; its results lie at the beginning of the frame.",
+    ),
+    (
+        "call",
+        "function:number frame:frame",
+        "Call a function, whose arguments lie where its frame begins.",
+    ),
+    (
+        "call_register",
+        "function:read frame:frame",
+        "Call the function whose number a register holds.",
+    ),
+    (
+        "jump",
+        "to:target",
+        "Go on elsewhere. Jumps back look whether the run is to end.",
+    ),
+    (
+        "jump_if",
+        "condition:read to:target",
+        "Go on elsewhere if a register is not 0.",
+    ),
+    (
+        "jump_unless",
+        "condition:read to:target",
+        "Go on elsewhere if a register is 0.",
+    ),
+    (
+        "loop",
+        "index:write limit:read step:read to:target",
+        "Add a step; go on elsewhere while the index is below the limit.",
+    ),
+    (
+        "move",
+        "result:write value:read",
+        "Copy a register.",
+    ),
+    (
+        "address",
+        "result:write value:read",
+        "The address of a register, until the next call.",
+    ),
+    (
+        "process",
+        "result:write",
+        "The number of the process in its grid.",
+    ),
+    (
+        "position",
+        "result:write before:read index:read size:read outside:target",
+        "`before * size + index`, if `0 <= index < size`.",
+    ),
+    (
+        "size",
+        "result:write left:read right:read",
+        "A product of sizes that must not overflow.",
+    ),
+    (
+        "allocate",
+        "result:write bytes:read",
+        "A new block with one reference.",
+    ),
+    (
+        "reuse",
+        "result:write block:read address:read bytes:read",
+        "A block to write to: one that nobody else reads, or a new one.",
+    ),
+    (
+        "own",
+        "result:write block:read address:read bytes:read",
+        "The same with the old contents.",
+    ),
+    (
+        "retain",
+        "block:read",
+        "One more reference.",
+    ),
+    (
+        "release",
+        "block:read",
+        "One reference less; the last one gives the block back.",
+    ),
+    (
+        "copy",
+        "target:read source:read bytes:read",
+        "Copy bytes.",
+    ),
+    (
+        "load_i8",
+        "result:write address:read",
+        "Load an element.",
+    ),
+    (
+        "load_i16",
+        "result:write address:read",
+        "Load an element.",
+    ),
+    (
+        "load_i32",
+        "result:write address:read",
+        "Load an element.",
+    ),
+    (
+        "load_i64",
+        "result:write address:read",
+        "Load an element.",
+    ),
+    (
+        "load_u8",
+        "result:write address:read",
+        "Load an element.",
+    ),
+    (
+        "load_u16",
+        "result:write address:read",
+        "Load an element.",
+    ),
+    (
+        "load_u32",
+        "result:write address:read",
+        "Load an element.",
+    ),
+    (
+        "store_8",
+        "address:read value:read",
+        "Store an element of so many bits.",
+    ),
+    (
+        "store_16",
+        "address:read value:read",
+        "Store an element of so many bits.",
+    ),
+    (
+        "store_32",
+        "address:read value:read",
+        "Store an element of so many bits.",
+    ),
+    (
+        "store_64",
+        "address:read value:read",
+        "Store an element of so many bits.",
+    ),
+    (
+        "run",
+        "kernel:number frame:frame tiles:read work:read bindings:reads constants:reads",
+        "Run a kernel on all its tiles.",
+    ),
+    (
+        "check",
+        "number:number values:reads",
+        "Look at sizes that are others than the last time.",
+    ),
+    (
+        "device",
+        "number:number",
+        "New blocks are of this device from now on.",
+    ),
+    (
+        "count",
+        "number:number amount:read",
+        "Add to a word of the pool.",
+    ),
+    (
+        "globals",
+        "result:write",
+        "The address of the words of the program's globals.",
+    ),
+    (
+        "fail",
+        "number:number values:reads",
+        "End the run with an error.",
+    ),
+    (
+        "python",
+        "number:number results:writes values:reads",
+        "Call a Python function.",
+    ),
+    (
+        "exchange",
+        "number:number results:writes values:reads",
+        "Meet other devices through a Python function.",
+    ),
+)
+"""The name, the operands as `name:kind`, and what the instruction does."""
+
+
+def _control() -> Iterator[Kind]:
+    for opcode, (name, operands, meaning) in enumerate(_CONTROL):
+        pairs = [tuple(each.split(":")) for each in operands.split()]
+        yield Kind(opcode, name, tuple((pair[0], pair[1]) for pair in pairs), meaning)
+
+
+CONTROL: dict[str, Kind] = {kind.name: kind for kind in _control()}
+"""Instructions that do more than to compute a register, by name."""
+
+FIRST_SCALAR = 64
+"""The first opcode of `SCALARS`."""
+
+SCALAR_WORDS = 5
+"""Words of every instruction of `SCALARS`."""
+
+_WIDTHS = ("i1", "i8", "i16", "i32", "i64")
+_WIDE = _WIDTHS[1:]
+_FLOATS = ("f32", "f64")
+
+_ORDERS = "eq ne slt sle sgt sge ult ule ugt uge"
+_FLOAT_ORDERS = "oeq ogt oge olt ole one ueq ugt uge ult ule une"
+_ROWS = (
+    ("addi subi muli andi ori xori select", _WIDTHS),
+    (" ".join(f"cmpi{order}" for order in _ORDERS.split()), _WIDTHS),
+    ("divsi divui remsi remui floordivsi ceildivsi ceildivui floormodsi", _WIDE),
+    ("shli shrsi shrui maxsi maxui minsi minui absi ctlz cttz ctpop", _WIDE),
+    ("mulsihigh muluihigh", _WIDE),
+    ("addf subf mulf divf negf maximumf minimumf maxnumf minnumf", _FLOATS),
+    ("sqrt absf ceil floor round roundeven trunc copysign fma select", _FLOATS),
+    (" ".join(f"cmpf{order}" for order in _FLOAT_ORDERS.split()), _FLOATS),
+    ("cmpford cmpfuno isnan isfinite isinf", _FLOATS),
+)
+
+
+def _scalar_names() -> Iterator[str]:
+    for operations, elements in _ROWS:
+        for operation in operations.split():
+            yield from (f"{operation}_{element}" for element in elements)
+    for left in _WIDTHS:
+        for right in _WIDTHS:
+            if left != right:
+                yield from (f"converti_{left}_{right}", f"convertui_{left}_{right}")
+        for real in _FLOATS:
+            yield from (f"sitofp_{left}_{real}", f"uitofp_{left}_{real}")
+            yield from (f"fptosi_{real}_{left}", f"fptoui_{real}_{left}")
+    yield from ("convertf_f32_f64", "convertf_f64_f32")
+    yield from ("bitcast_f32_i32", "bitcast_i32_f32", "bitcast_f64_i64", "bitcast_i64_f64")
+
+
+def signature(name: str) -> tuple[tuple[Element, ...], tuple[Element, ...], Element]:
+    """Of a scalar instruction: the elements in its name, those of its operands, its result's."""
+    operation, *names = name.split("_")
+    elements = tuple(element_by_name(each) for each in names)
+    operands, result = OPERATIONS[operation][0](*elements)
+    truth = element_by_name("i1")
+    taken = tuple(truth if isinstance(each, str) else each for each in operands)
+    return elements, taken, truth if isinstance(result, str) else result
+
+
+def _scalars() -> Iterator[Kind]:
+    for number, name in enumerate(_scalar_names()):
+        count = len(signature(name)[1])
+        operands = (("result", "write"), *((f"operand{i}", "read") for i in range(count)))
+        meaning = "What the primitive of this name computes."
+        yield Kind(FIRST_SCALAR + number, name, operands, meaning)
+
+
+SCALARS: dict[str, Kind] = {kind.name: kind for kind in _scalars()}
+"""Instructions that compute a register, by name."""
+
+KINDS: dict[str, Kind] = {**CONTROL, **SCALARS}
+"""All instructions by name."""
+
+BY_OPCODE: dict[int, Kind] = {kind.opcode: kind for kind in KINDS.values()}

@@ -1,0 +1,136 @@
+"""Shorter lives of blocks: each is allocated at its first use and released after its last one.
+
+Instructions of one scope are carried out together, each once and in their order, so within a scope
+an `allocate` may move down to the first use of its block, and a `release` up to the last one. A
+block that is first used in an inner scope, such as a loop, is allocated before that begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .program import HostFunction, Instruction, Register
+
+DERIVING = frozenset(("addi_i64",))
+"""Instructions whose results are addresses in the same block."""
+
+
+def shorten_lifetimes(function: HostFunction) -> None:
+    """Move allocations down and releases up, and leave out what sets a device in vain."""
+    instructions = function.instructions
+    blocks, passed_on = _blocks_of(instructions)
+    uses: dict[Register, list[int]] = {block: [] for block in set(blocks.values())}
+    devices = _devices(instructions)
+    for position, instruction in enumerate(instructions):
+        for block in {blocks[each] for each in _registers(instruction) if each in blocks}:
+            uses[block].append(position)
+    # What comes right before, and right after, an instruction.
+    before: dict[int, list[int]] = {}
+    after: dict[int, list[int]] = {}
+    moved: set[int] = set()
+    for block, places in uses.items():
+        first, last = places[0], places[-1]
+        to = _sunk(instructions, devices, first, places[1]) if len(places) > 1 else first
+        if to > first:
+            before.setdefault(to, []).append(first)
+            moved.add(first)
+        if (
+            len(places) > 2
+            and block not in passed_on
+            and instructions[last].kind.name == "release"
+            and instructions[last].scope == instructions[places[-2]].scope
+        ):
+            after.setdefault(places[-2], []).append(last)
+            moved.add(last)
+    _rearrange(function, before, after, moved)
+
+
+def _registers(instruction: Instruction) -> list[Register]:
+    found: list[Register] = []
+    for operand in instruction.operands:
+        each = operand if isinstance(operand, tuple) else (operand,)
+        found += [register for register in each if isinstance(register, Register)]
+    return found
+
+
+def _blocks_of(
+    instructions: Sequence[Instruction],
+) -> tuple[dict[Register, Register], set[Register]]:
+    """The block in which an address lies, and the blocks of which other references may be made."""
+    blocks: dict[Register, Register] = {}
+    written: set[Register] = set()
+    excluded: set[Register] = set()
+    for instruction in instructions:
+        name = instruction.kind.name
+        result = instruction.operands[0] if instruction.operands else None
+        kinds = [kind for _, kind in instruction.kind.operands]
+        if kinds[:1] == ["write"] and isinstance(result, Register):
+            if result in written:
+                excluded.add(blocks.get(result, result))
+            written.add(result)
+            if name in ("allocate", "reuse", "own"):
+                blocks[result] = result
+        own = {blocks[each] for each in _registers(instruction) if each in blocks}
+        if name in DERIVING and isinstance(result, Register) and len(own) == 1:
+            blocks[result] = own.pop()
+        elif name in ("move", "retain", "address", "python", "exchange"):
+            excluded |= own
+    return blocks, excluded
+
+
+def _devices(instructions: Sequence[Instruction]) -> list[int]:
+    """The device that is set before each instruction."""
+    found: list[int] = []
+    current = 0
+    for instruction in instructions:
+        found.append(current)
+        if instruction.kind.name == "device" and isinstance(instruction.operands[0], int):
+            current = instruction.operands[0]
+    return found
+
+
+def _sunk(instructions: Sequence[Instruction], devices: Sequence[int], start: int, use: int) -> int:
+    """The instruction before which a block may be allocated that is used first at another."""
+    scope = instructions[start].scope
+    if instructions[start].kind.name != "allocate":
+        return start
+    while instructions[use].scope != scope or devices[use] != devices[start]:
+        use -= 1
+    return use
+
+
+def _rearrange(
+    function: HostFunction,
+    before: dict[int, list[int]],
+    after: dict[int, list[int]],
+    moved: set[int],
+) -> None:
+    """Put instructions in their new places, and labels where their instructions have gone."""
+    old = function.instructions
+    order: list[int] = []
+    places: list[int] = []
+    for position in range(len(old)):
+        places.append(len(order))
+        if position in moved:
+            continue
+        order += [*before.get(position, ()), position, *after.get(position, ())]
+    places.append(len(order))
+    kept: list[Instruction] = []
+    start_of: list[int] = []
+    targets = {places[label.position] for label in function.labels if label.position >= 0}
+    for number, position in enumerate(order):
+        start_of.append(len(kept))
+        following = order[number + 1] if number + 1 < len(order) else None
+        is_vain = (
+            old[position].kind.name == "device"
+            and following is not None
+            and old[following].kind.name == "device"
+            and number + 1 not in targets
+        )
+        if not is_vain:
+            kept.append(old[position])
+    start_of.append(len(kept))
+    for label in function.labels:
+        if label.position >= 0:
+            label.position = start_of[places[label.position]]
+    function.instructions[:] = kept

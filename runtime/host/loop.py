@@ -1,0 +1,442 @@
+"""The native loop that runs host code. It is compiled once for a machine, not for a program.
+
+It works on the words of a state. Where it cannot go on alone, as at a call of Python or where a
+kernel is not compiled yet, it leaves the state as it is before that instruction and returns why;
+whoever called it does what is needed and calls it again.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+import numba
+from numba import types
+
+from ...codegen.cache import Native, compile_native, source_of
+from .. import intrinsics
+from ..intrinsics import (
+    add_overflows,
+    atomic_load,
+    call_kernel,
+    copy_bytes,
+    cycle_count,
+    load_i8,
+    load_i16,
+    load_i32,
+    load_u8,
+    load_u16,
+    load_u32,
+    load_word,
+    multiply_overflows,
+    store_8,
+    store_16,
+    store_32,
+    store_word,
+)
+from . import instructions, pool, scalar_code, team
+from .instructions import CONTROL, FIRST_SCALAR, SCALAR_WORDS
+from .pool import CURRENT, allocate, own, release, retain, reuse
+from .scalar_code import compute
+from .team import SMALLEST_WORK, WORKERS, run_shared
+
+SOURCE = source_of(__file__)
+
+# Words of a state -----------------------------------------------------------------------------
+
+CODE, FRAME, STACK_END, CALLS, DEPTH, MOST_CALLS = 0, 1, 2, 3, 4, 5
+CANCEL, DEADLINE, POOL, FUNCTIONS, KERNELS, CHECKS = 6, 7, 8, 9, 10, 11
+PROCESS, STATUS, TILE, GUARDED, RUNS, MEETINGS, ROW = 12, 13, 14, 15, 16, 17, 18
+TEAM, GLOBALS = 19, 20
+STATE_WORDS = 32
+"""`CODE` is the next instruction, `CALLS` where return addresses lie, `CANCEL` the address of a
+word that is not 0 when all is to end, `TILE` how far a kernel has got, `RUNS` how many kernels
+have been run, `MEETINGS` the table of what is known of each `exchange`, `ROW` which of its
+commands has failed, and `TEAM` the words of the device's workers: 0 if there is only one, -1 if
+others may be called."""
+
+MEETING_WORDS = 6
+"""Of a meeting: how many values it is for, the bytes of its result, how many commands it has, how
+many bindings are its source and its result. Then the values, four words a command (its function,
+bindings, constants, tiles), and the addresses of the bindings."""
+
+FUNCTION_WORDS = 6
+"""Of a function: its first instruction, the bytes that a frame needs with what its calls are
+given, where constants lie in it, where they are copied from, how many bytes, nothing."""
+
+# Why the loop returns -------------------------------------------------------------------------
+
+DONE, FAILED, PYTHON, CHECK, COMPILE, STACK, TIME, MEMORY, TOO_DEEP, CANCELLED, OVERFLOW, LOOK = (
+    range(12)
+)
+HELP = 12
+"""`FAILED`: a kernel has, with `STATUS`. `CHECK`: sizes are new. `STACK`: the frames need more
+memory. `TIME`: Python is to look for signals. `OVERFLOW`: of a size. `LOOK`: at guards. `HELP`: a
+kernel has work for more workers than there are."""
+
+SLICE_CYCLES = 1 << 27
+"""Cycles after which the loop lets Python look for signals: some hundredths of a second."""
+
+PATIENCE = 256
+"""Jumps back between two looks at the clock."""
+
+CHUNKS = 64
+"""Into how many parts the tiles of a kernel are cut, between which the clock is looked at."""
+
+njit: Any = numba.njit(error_model="numpy", boundscheck=False)
+
+RETURN, CALL, CALL_REGISTER = (CONTROL[name].opcode for name in ("return", "call", "call_register"))
+JUMP, JUMP_IF, JUMP_UNLESS, LOOP = (
+    CONTROL[name].opcode for name in ("jump", "jump_if", "jump_unless", "loop")
+)
+MOVE, ADDRESS, PROCESS_NUMBER, POSITION, SIZE = (
+    CONTROL[name].opcode for name in ("move", "address", "process", "position", "size")
+)
+ALLOCATE, REUSE, OWN, RETAIN, RELEASE, COPY = (
+    CONTROL[name].opcode for name in ("allocate", "reuse", "own", "retain", "release", "copy")
+)
+LOAD_I8, LOAD_I16, LOAD_I32, LOAD_I64, LOAD_U8, LOAD_U16, LOAD_U32 = (
+    CONTROL[f"load_{name}"].opcode for name in ("i8", "i16", "i32", "i64", "u8", "u16", "u32")
+)
+STORE_8, STORE_16, STORE_32, STORE_64 = (
+    CONTROL[f"store_{bits}"].opcode for bits in (8, 16, 32, 64)
+)
+RUN, CHECK_SIZES = CONTROL["run"].opcode, CONTROL["check"].opcode
+EXCHANGE, DEVICE, COUNT, GLOBAL_WORDS = (
+    CONTROL[name].opcode for name in ("exchange", "device", "count", "globals")
+)
+
+
+@njit
+def operand(code: int, frame: int, number: int) -> int:
+    """The register that is an operand of the instruction at `code`, the first being 1."""
+    return load_word(frame + load_word(code + 8 * number))
+
+
+@njit
+def load_element(opcode: int, address: int) -> int:
+    """What a `load` gives."""
+    if opcode == LOAD_U32:
+        return load_u32(address)
+    if opcode == LOAD_I64:
+        return load_word(address)
+    if opcode == LOAD_I32:
+        return load_i32(address)
+    if opcode == LOAD_U8:
+        return load_u8(address)
+    if opcode == LOAD_I8:
+        return load_i8(address)
+    if opcode == LOAD_U16:
+        return load_u16(address)
+    return load_i16(address)
+
+
+@njit
+def store_element(opcode: int, address: int, value: int) -> None:
+    """Carry out a `store`."""
+    if opcode == STORE_32:
+        store_32(address, value)
+    elif opcode == STORE_64:
+        store_word(address, value)
+    elif opcode == STORE_8:
+        store_8(address, value)
+    else:
+        store_16(address, value)
+
+
+@njit
+def time_is_up(state: int) -> int:
+    """0, or why the loop has to return."""
+    if atomic_load(load_word(state + 8 * CANCEL)) != 0:
+        return CANCELLED
+    if cycle_count() - load_word(state + 8 * DEADLINE) > 0:
+        return TIME
+    return 0
+
+
+@njit
+def run_kernel(state: int, code: int, frame: int) -> int:
+    """Carry out a `run`: 0, or why the loop has to return."""
+    kernel = load_word(load_word(state + 8 * KERNELS) + 8 * load_word(code + 8))
+    if kernel == 0:
+        return COMPILE
+    bindings = frame + load_word(code + 16)
+    tiles = operand(code, frame, 3)
+    count = load_word(code + 40)
+    words = code + 48
+    for number in range(count):
+        store_word(bindings + 8 * number, load_word(frame + load_word(words + 8 * number)))
+    words += 8 * count
+    constants = bindings + 8 * count
+    count = load_word(words)
+    for number in range(1, count + 1):
+        store_word(constants + 8 * number - 8, load_word(frame + load_word(words + 8 * number)))
+    chunk = max(1, tiles // CHUNKS)
+    team = load_word(state + 8 * TEAM)
+    if tiles < 2 or operand(code, frame, 4) < SMALLEST_WORK:
+        team = 0
+    elif team == -1:
+        return HELP
+    elif team != 0:
+        # Few parts, as workers wait for each other after each.
+        chunk = max(tiles // 4, min(tiles, load_word(team + 8 * WORKERS)))
+    first = load_word(state + 8 * TILE)
+    while first < tiles:
+        last = min(first + chunk, tiles)
+        if team != 0:
+            status = run_shared(team, kernel, bindings, constants, first, last)
+        else:
+            status = call_kernel(kernel, bindings, constants, first, last)
+        if status != 0:
+            store_word(state + 8 * STATUS, status)
+            return FAILED
+        first = last
+        if first < tiles:
+            reason = time_is_up(state)
+            if reason != 0:
+                store_word(state + 8 * TILE, first)
+                return reason
+    store_word(state + 8 * TILE, 0)
+    store_word(state + 8 * RUNS, load_word(state + 8 * RUNS) + 1)
+    return 0
+
+
+@njit
+def sizes_are_known(state: int, code: int, frame: int) -> bool:
+    """Whether a `check` has accepted these sizes the last time."""
+    known = load_word(load_word(state + 8 * CHECKS) + 8 * load_word(code + 8))
+    count = load_word(code + 16)
+    if load_word(known) == 0:
+        return False
+    for number in range(1, count + 1):
+        if load_word(known + 8 * number) != operand(code, frame, 2 + number):
+            return False
+    return True
+
+
+@njit
+def meet(state: int, code: int, frame: int) -> int:
+    """Carry out an `exchange` whose commands are known: 0, or why the loop has to return."""
+    known = load_word(load_word(state + 8 * MEETINGS) + 8 * load_word(code + 8))
+    if known == 0:
+        return PYTHON
+    values = code + 8 * (3 + load_word(code + 16))
+    count = load_word(known)
+    place = known + 8 * MEETING_WORDS
+    for number in range(count):
+        value = load_word(frame + load_word(values + 8 * (2 + number)))
+        if load_word(place + 8 * number) != value:
+            return PYTHON
+    source = load_word(frame + load_word(values + 8))
+    block = allocate(load_word(state + 8 * POOL), load_word(known + 8))
+    if block == 0:
+        return MEMORY
+    commands = place + 8 * count
+    place = commands + 32 * load_word(known + 16)
+    for _ in range(load_word(known + 24)):
+        store_word(load_word(place), source)
+        place += 8
+    for _ in range(load_word(known + 32)):
+        store_word(load_word(place), block)
+        place += 8
+    for number in range(load_word(known + 16)):
+        command = commands + 32 * number
+        status = call_kernel(
+            load_word(command),
+            load_word(command + 8),
+            load_word(command + 16),
+            0,
+            load_word(command + 24),
+        )
+        if status != 0:
+            store_word(state + 8 * STATUS, status)
+            store_word(state + 8 * ROW, number)
+            return FAILED
+    store_word(frame + load_word(code + 24), block)
+    store_word(frame + load_word(code + 32), block)
+    return 0
+
+
+@njit
+def callee(state: int, code: int, frame: int) -> int:
+    """The row of the function that a `call` is of."""
+    number = load_word(code + 8)
+    if load_word(code) == CALL_REGISTER:
+        number = load_word(frame + number)
+    return load_word(state + 8 * FUNCTIONS) + 8 * FUNCTION_WORDS * number
+
+
+@njit
+def enter(state: int, code: int, frame: int) -> int:
+    """Carry out a `call`, as far as to the frame: 0, or why the loop has to return."""
+    function = callee(state, code, frame)
+    inner = frame + load_word(code + 16)
+    if inner + load_word(function + 8) > load_word(state + 8 * STACK_END):
+        return STACK
+    depth = load_word(state + 8 * DEPTH)
+    if depth >= load_word(state + 8 * MOST_CALLS):
+        return TOO_DEEP
+    calls = load_word(state + 8 * CALLS) + 16 * depth
+    store_word(calls, code + 24)
+    store_word(calls + 8, load_word(code + 16))
+    store_word(state + 8 * DEPTH, depth + 1)
+    source = load_word(function + 24)
+    target = inner + load_word(function + 16)
+    for number in range(load_word(function + 32)):
+        store_word(target + 8 * number, load_word(source + 8 * number))
+    return 0
+
+
+@njit
+def blocks(state: int, opcode: int, code: int, frame: int) -> int:
+    """Carry out an instruction that makes a block; 0 if there is no memory."""
+    memory = load_word(state + 8 * POOL)
+    if opcode == ALLOCATE:
+        return allocate(memory, operand(code, frame, 2))
+    block, address = operand(code, frame, 2), operand(code, frame, 3)
+    if opcode == REUSE:
+        return reuse(memory, block, address, operand(code, frame, 4))
+    return own(memory, block, address, operand(code, frame, 4))
+
+
+def run(state: int) -> int:
+    """Run from the state's instruction on; returns why it ended."""
+    code = load_word(state + 8 * CODE)
+    frame = load_word(state + 8 * FRAME)
+    store_word(state + 8 * DEADLINE, cycle_count() + SLICE_CYCLES)
+    patience = PATIENCE
+    reason = 0
+    while reason == 0:
+        opcode = load_word(code)
+        if opcode >= FIRST_SCALAR:
+            compute(opcode, code, frame)
+            code += 8 * SCALAR_WORDS
+        elif opcode == MOVE:
+            store_word(frame + load_word(code + 8), operand(code, frame, 2))
+            code += 24
+        elif opcode == JUMP:
+            distance = load_word(code + 8)
+            code += distance
+            if distance <= 0:
+                patience -= 1
+                if patience == 0:
+                    patience = PATIENCE
+                    reason = time_is_up(state)
+        elif opcode == JUMP_IF:
+            code += load_word(code + 16) if operand(code, frame, 1) != 0 else 24
+        elif opcode == JUMP_UNLESS:
+            code += load_word(code + 16) if operand(code, frame, 1) == 0 else 24
+        elif opcode == LOOP:
+            index, step = operand(code, frame, 1), operand(code, frame, 3)
+            if not add_overflows(index, step) and index + step < operand(code, frame, 2):
+                store_word(frame + load_word(code + 8), index + step)
+                code += load_word(code + 32)
+                patience -= 1
+                if patience == 0:
+                    patience = PATIENCE
+                    reason = time_is_up(state)
+            else:
+                code += 40
+        elif opcode == RUN:
+            reason = run_kernel(state, code, frame)
+            if reason == 0:
+                bindings = load_word(code + 40)
+                code += 8 * (7 + bindings + load_word(code + 48 + 8 * bindings))
+                if load_word(state + 8 * GUARDED) != 0:
+                    reason = LOOK
+        elif opcode >= LOAD_I8 and opcode <= LOAD_U32:
+            value = load_element(opcode, operand(code, frame, 2))
+            store_word(frame + load_word(code + 8), value)
+            code += 24
+        elif opcode >= STORE_8 and opcode <= STORE_64:
+            store_element(opcode, operand(code, frame, 1), operand(code, frame, 2))
+            code += 24
+        elif opcode == POSITION:
+            index, size = operand(code, frame, 3), operand(code, frame, 4)
+            if index >= 0 and index < size:
+                store_word(frame + load_word(code + 8), operand(code, frame, 2) * size + index)
+                code += 48
+            else:
+                code += load_word(code + 40)
+        elif opcode == RELEASE:
+            release(load_word(state + 8 * POOL), operand(code, frame, 1))
+            code += 16
+        elif opcode == RETAIN:
+            retain(operand(code, frame, 1))
+            code += 16
+        elif opcode >= ALLOCATE and opcode <= OWN:
+            block = blocks(state, opcode, code, frame)
+            if block == 0:
+                reason = MEMORY
+            else:
+                store_word(frame + load_word(code + 8), block)
+                code += 24 if opcode == ALLOCATE else 40
+        elif opcode in (CALL, CALL_REGISTER):
+            reason = enter(state, code, frame)
+            if reason == 0:
+                function = callee(state, code, frame)
+                frame += load_word(code + 16)
+                code = load_word(function)
+        elif opcode == RETURN:
+            depth = load_word(state + 8 * DEPTH) - 1
+            if depth < 0:
+                reason = DONE + 100
+            else:
+                store_word(state + 8 * DEPTH, depth)
+                calls = load_word(state + 8 * CALLS) + 16 * depth
+                code = load_word(calls)
+                frame -= load_word(calls + 8)
+        elif opcode == CHECK_SIZES:
+            if sizes_are_known(state, code, frame):
+                code += 8 * (3 + load_word(code + 16))
+            else:
+                reason = CHECK
+        elif opcode == EXCHANGE:
+            reason = meet(state, code, frame)
+            if reason == 0:
+                results = load_word(code + 16)
+                code += 8 * (4 + results + load_word(code + 24 + 8 * results))
+        elif opcode == SIZE:
+            left, right = operand(code, frame, 2), operand(code, frame, 3)
+            if multiply_overflows(left, right):
+                reason = OVERFLOW
+            else:
+                store_word(frame + load_word(code + 8), left * right)
+                code += 32
+        elif opcode == COPY:
+            copy_bytes(operand(code, frame, 1), operand(code, frame, 2), operand(code, frame, 3))
+            code += 32
+        elif opcode == DEVICE:
+            store_word(load_word(state + 8 * POOL) + 8 * CURRENT, load_word(code + 8))
+            code += 16
+        elif opcode == COUNT:
+            word = load_word(state + 8 * POOL) + 8 * load_word(code + 8)
+            store_word(word, load_word(word) + operand(code, frame, 2))
+            code += 24
+        elif opcode == GLOBAL_WORDS:
+            store_word(frame + load_word(code + 8), load_word(state + 8 * GLOBALS))
+            code += 16
+        elif opcode == ADDRESS:
+            store_word(frame + load_word(code + 8), frame + load_word(code + 16))
+            code += 24
+        elif opcode == PROCESS_NUMBER:
+            store_word(frame + load_word(code + 8), load_word(state + 8 * PROCESS))
+            code += 16
+        else:
+            reason = PYTHON
+    store_word(state + 8 * CODE, code)
+    store_word(state + 8 * FRAME, frame)
+    return 0 if reason == DONE + 100 else reason
+
+
+@cache
+def native_loop() -> Native:
+    """The native code of `run`."""
+
+    def make(symbol: str) -> FunctionType:
+        code = run.__code__.replace(co_name=symbol, co_qualname=symbol)
+        return FunctionType(code, run.__globals__, symbol)
+
+    parts = (each.SOURCE for each in (intrinsics, instructions, pool, scalar_code, team))
+    return compile_native(SOURCE + "".join(parts), make, [types.int64], types.int64)

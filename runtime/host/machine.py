@@ -1,0 +1,446 @@
+"""A machine for host code: one device's registers and memory, and what its loop needs of Python."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..buffers import Bytes
+from ..commands import Command, CommandFailed, DeviceFailed
+from ..communicator import Communicator
+from ..native import MISMATCHED, RELEASED
+from ..workers import Team
+from . import loop
+from .pool import (
+    ACCOUNT_WORDS,
+    ACCOUNTS,
+    BLOCKS,
+    CURRENT,
+    IN_USE,
+    MOST,
+    PEAK,
+    USED,
+    account,
+    free_blocks,
+    native_pool,
+    pool_words,
+)
+from .program import Instruction, LinkedProgram, Words
+from .team import JOBS, WORKERS, end_work, native_serve, team_words
+
+STACK_WORDS = 4096
+"""Words for frames at first; there are more when they are needed."""
+
+MOST_STACK_WORDS = 1 << 27
+"""Words for frames at most: a gigabyte."""
+
+
+MOST_CALLS = 20_000
+"""Calls that may be open at once, unless a machine is told otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Commands by which devices meet, with the numbers that they are for.
+
+    - `commands`: each with the words of its bindings;
+    - `sources`, `results`: the bindings, by command and position, that are not the same each time;
+    - `kept`: memory that the commands use.
+    """
+
+    numbers: Sequence[int]
+    result_bytes: int
+    commands: Sequence[tuple[Command, list[int]]]
+    sources: Sequence[tuple[int, int]]
+    results: Sequence[tuple[int, int]]
+    kept: Sequence[Bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _KeptMeeting:
+    """A meeting with the words that the loop reads."""
+
+    meeting: Meeting
+    words: Sequence[Words]
+
+
+def command_failure(command: Command, status: int) -> CommandFailed | DeviceFailed:
+    """What a status of a command means."""
+    if status in (RELEASED, MISMATCHED):
+        return DeviceFailed(command.state)
+    return CommandFailed(command.source, status)
+
+
+class MachineError(Exception):
+    """What went wrong at a source, in words."""
+
+    def __init__(self, source: object, message: str) -> None:
+        super().__init__(message)
+        self.source = source
+        self.message = message
+
+
+class Pool:
+    """Blocks of memory, which live as long as anybody knows the pool."""
+
+    def __init__(self, devices: int = 1) -> None:
+        self.words: Words = np.zeros(pool_words(devices), np.int64)
+        self._returned: deque[int] = deque()
+        # At exit the system takes the memory back; threads may still be using it.
+        weakref.finalize(self, free_blocks, self.words).atexit = False
+
+    def allocate(self, size: int) -> int:
+        """A block with one reference. Raises MemoryError."""
+        block = native_pool().allocate(self.words.ctypes.data, size)
+        if not block:
+            raise MemoryError(f"a tensor of {size} bytes")
+        return int(block)
+
+    def release(self, block: int) -> None:
+        """One reference less."""
+        native_pool().release(self.words.ctypes.data, block)
+
+    def give_back(self, block: int) -> None:
+        """Release a block before the next run; this may be called at any time."""
+        self._returned.append(block)
+
+    def collect(self) -> None:
+        """Release what was given back."""
+        while self._returned:
+            self.release(self._returned.popleft())
+
+    def begin(self) -> None:
+        """Count the most bytes of a run from now on."""
+        words = self.words
+        words[PEAK] = words[USED]
+        accounts = words[ACCOUNTS:].reshape(-1, ACCOUNT_WORDS)
+        accounts[:, IN_USE + 1 :] = 0
+        accounts[:, MOST] = accounts[:, IN_USE]
+        words[CURRENT] = 0
+
+    def count(self, device: int, word: int) -> int:
+        """What is counted for a device."""
+        return int(self.words[account(device, word)])
+
+    @property
+    def used_bytes(self) -> int:
+        """The bytes of blocks in use."""
+        return int(self.words[USED])
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most bytes that were in use at a time."""
+        return int(self.words[PEAK])
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether the system was ever asked for memory."""
+        return bool(self.words[BLOCKS])
+
+
+class _Block:
+    """A block of a pool as memory that arrays lie in; it is given back with the last of them."""
+
+    __slots__ = ("__array_interface__", "_block", "_pool")
+
+    def __init__(self, pool: Pool, block: int, size: int) -> None:
+        self._pool = pool
+        self._block = block
+        self.__array_interface__ = {
+            "data": (block, False),
+            "shape": (size,),
+            "typestr": "|u1",
+            "version": 3,
+        }
+
+    def __del__(self) -> None:
+        self._pool.give_back(self._block)
+
+
+@cache
+def _kernel_type() -> Any:
+    return ctypes.CFUNCTYPE(*[ctypes.c_int64] * 5)
+
+
+@cache
+def _run() -> Any:
+    kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+    return kind(loop.native_loop().address)
+
+
+@cache
+def _serve() -> Any:
+    return ctypes.CFUNCTYPE(*[ctypes.c_int64] * 4)(native_serve().address)
+
+
+class Machine:
+    """What runs the functions of a program on one device, one call at a time."""
+
+    def __init__(
+        self,
+        linked: LinkedProgram,
+        process: int = 0,
+        cancel: Words | None = None,
+        communicator: Communicator | None = None,
+        most_calls: int = MOST_CALLS,
+        team: Team | None = None,
+    ) -> None:
+        """`cancel` is a word that is not 0 when all is to end. More than `most_calls` that are
+        open at once count as endless recursion. A `team` shares kernels that have much work."""
+        self.linked = linked
+        self.process = process
+        self.communicator = communicator
+        self.pool = Pool(linked.program.devices)
+        self._abandoned: Pool | None = None
+        self._native: Any = _run()
+        self._cancel: Words = np.zeros(1, np.int64) if cancel is None else cancel
+        self._stack: Words = np.empty(STACK_WORDS, np.int64)
+        self._calls: Words = np.empty(2 * most_calls, np.int64)
+        self._state: Words = np.zeros(loop.STATE_WORDS, np.int64)
+        self._known: list[Words] = [np.zeros(1, np.int64) for _ in linked.program.checks]
+        self._checks: Words = np.zeros(max(1, len(self._known)), np.int64)
+        self._meetings: Words = np.zeros(max(1, len(linked.program.python)), np.int64)
+        self._kept: dict[int, _KeptMeeting] = {}
+        self._state[loop.MEETINGS] = self._meetings.ctypes.data
+        self._state[loop.CALLS] = self._calls.ctypes.data
+        self._state[loop.MOST_CALLS] = most_calls
+        self._state[loop.CANCEL] = self._cancel.ctypes.data
+        self._state[loop.POOL] = self.pool.words.ctypes.data
+        self._state[loop.FUNCTIONS] = linked.functions.ctypes.data
+        self._state[loop.KERNELS] = linked.kernels.ctypes.data
+        self._state[loop.CHECKS] = self._checks.ctypes.data
+        self._state[loop.PROCESS] = process
+        self._globals: Words = linked.globals.copy()
+        self._state[loop.GLOBALS] = self._globals.ctypes.data
+        self._team = team
+        self._team_words: Words = np.zeros(team_words(team.workers if team else 1), np.int64)
+        self._helpers: Callable[[], None] | None = None
+        if team is not None and team.workers > 1:
+            self._team_words[WORKERS] = team.workers
+            self._state[loop.TEAM] = -1
+        self._address = self._state.ctypes.data
+        self._set_stack(self._stack)
+        for number, known in enumerate(self._known):
+            self._checks[number] = known.ctypes.data
+
+    def call(self, function: int, arguments: Sequence[int]) -> list[int]:
+        """Run a function on the words of its arguments; returns those of its results."""
+        self.pool.collect()
+        self._abandoned = None
+        linked, state = self.linked, self._state
+        frame = linked.frames[function]
+        self._make_room(int(linked.functions[function, 1]))
+        start = frame.first_constant
+        self._stack[frame.result_count : start] = arguments
+        self._stack[start : start + frame.constant_count] = frame.constants[: frame.constant_count]
+        state[loop.CODE] = linked.functions[function, 0]
+        state[loop.FRAME] = self._stack.ctypes.data
+        state[loop.DEPTH] = state[loop.TILE] = state[loop.RUNS] = 0
+        self.pool.begin()
+        self._globals[:] = linked.globals
+        try:
+            while reason := self._native(self._address):
+                self._handle(reason)
+        except BaseException:
+            self._abandon_blocks()
+            raise
+        finally:
+            self._dismiss_helpers()
+        for position in linked.program.global_blocks:
+            self.pool.release(int(self._globals[position]))
+        return self._stack[: frame.result_count].tolist()
+
+    def _call_helpers(self) -> None:
+        """Let the team's other workers wait for jobs until the call ends."""
+        if self._team is None:
+            return
+        words = self._team_words
+        jobs = int(words[JOBS])
+        self._helpers = self._team.start(lambda worker: _serve()(words.ctypes.data, worker, jobs))
+        self._state[loop.TEAM] = words.ctypes.data
+
+    def _dismiss_helpers(self) -> None:
+        if self._helpers is not None:
+            end_work(self._team_words)
+            self._helpers()
+            self._helpers = None
+            self._state[loop.TEAM] = -1
+
+    def _abandon_blocks(self) -> None:
+        """Forget the blocks of a run that has failed; other devices may still be reading them."""
+        self._abandoned = self.pool
+        self.pool = Pool(self.linked.program.devices)
+        self._state[loop.POOL] = self.pool.words.ctypes.data
+
+    @property
+    def runs(self) -> int:
+        """How many kernels the last call has run."""
+        return int(self._state[loop.RUNS])
+
+    # Why the loop returned --------------------------------------------------------------------
+
+    def _handle(self, reason: int) -> None:
+        state = self._state
+        at = int(state[loop.CODE])
+        instruction = self.linked.instruction(at)
+        match reason:
+            case loop.TIME:
+                return
+            case loop.HELP:
+                self._call_helpers()
+            case loop.COMPILE:
+                self.linked.compile_kernel(self._word(at, 1))
+            case loop.CHECK:
+                self._check(at)
+            case loop.PYTHON:
+                self._python(at, instruction.kind.name)
+            case loop.STACK:
+                callee = self.linked.functions[self._callee(at)]
+                used = int(state[loop.FRAME]) - self._stack.ctypes.data
+                self._make_room(used + self._word(at, 2) + int(callee[1]), instruction.source)
+            case loop.FAILED:
+                raise self._failure(at, instruction)
+            case loop.CANCELLED:
+                raise DeviceFailed
+            case loop.TOO_DEEP:
+                name = self.linked.program.functions[self._callee(at)].name
+                raise MachineError(
+                    instruction.source,
+                    f"is a call {state[loop.MOST_CALLS]} deep: does @{name} recurse without end?",
+                )
+            case loop.MEMORY:
+                raise MemoryError(f"a tensor of {self._bytes(at)} bytes")
+            case loop.OVERFLOW:
+                raise MemoryError("a tensor of more bytes than can be counted")
+            case _:
+                raise ValueError(f"the loop returned {reason}")
+
+    def _callee(self, at: int) -> int:
+        """The number of the function that a call is of."""
+        number = self._word(at, 1)
+        is_direct = self.linked.instruction(at).kind.name == "call"
+        return number if is_direct else self._register(number).value
+
+    def _failure(self, at: int, instruction: Instruction) -> Exception:
+        """Why a kernel, or a command of a collective, has failed."""
+        state, number = self._state, self._word(at, 1)
+        status = int(state[loop.STATUS])
+        if instruction.kind.name == "exchange":
+            command, _ = self._kept[number].meeting.commands[int(state[loop.ROW])]
+            return command_failure(command, status)
+        kernel = self.linked.program.kernels[number]
+        if not kernel.failures:
+            return CommandFailed(instruction.source, status)
+        # All tiles again: the first check that fails anywhere is the one to tell.
+        bindings = int(state[loop.FRAME]) + self._word(at, 2)
+        count = self._word(at, 5)
+        constants = bindings + 8 * count
+        tiles = self._register(self._word(at, 3)).value
+        status = self.call_native(int(self.linked.kernels[number]), bindings, constants, tiles)
+        words = view(constants, 8 * self._word(at, 6 + count)).view(np.int64)
+        return CommandFailed(instruction.source, status, kernel.failures, words.tolist())
+
+    def _word(self, at: int, position: int) -> int:
+        return ctypes.c_int64.from_address(at + 8 * position).value
+
+    def _register(self, offset: int) -> ctypes.c_int64:
+        return ctypes.c_int64.from_address(int(self._state[loop.FRAME]) + offset)
+
+    def _values(self, at: int, position: int) -> list[int]:
+        """The registers of a list that begins at a word of an instruction."""
+        count = self._word(at, position)
+        return [
+            self._register(self._word(at, position + 1 + number)).value for number in range(count)
+        ]
+
+    def _bytes(self, at: int) -> int:
+        name = self.linked.instruction(at).kind.name
+        return self._register(self._word(at, 2 if name == "allocate" else 4)).value
+
+    def _check(self, at: int) -> None:
+        number = self._word(at, 1)
+        values = self._values(at, 2)
+        self.linked.program.checks[number](values)
+        known = np.array([1, *values], np.int64)
+        self._known[number] = known
+        self._checks[number] = known.ctypes.data
+
+    def _python(self, at: int, name: str) -> None:
+        number = self._word(at, 1)
+        program = self.linked.program
+        if name == "fail":
+            raise program.failures[number](self._values(at, 2))
+        count = self._word(at, 2)
+        values = self._values(at, 3 + count)
+        self._number = number
+        results = program.python[number].function(self, values)
+        for position, result in enumerate(results):
+            self._register(self._word(at, 3 + position)).value = result
+        self._state[loop.CODE] = at + 8 * (4 + count + len(values))
+
+    # Meetings ---------------------------------------------------------------------------------
+
+    def keep_meeting(self, meeting: Meeting) -> None:
+        """Let the `exchange` that is being carried out need no Python with these numbers."""
+        bindings = [np.array(words, np.int64) for _, words in meeting.commands]
+        constants = [np.array([*each.constants, 0], np.int64) for each, _ in meeting.commands]
+        words = [
+            *(len(meeting.numbers), meeting.result_bytes, len(meeting.commands)),
+            *(len(meeting.sources), len(meeting.results), 0),
+            *meeting.numbers,
+        ]
+        for (each, _), own, numbers in zip(meeting.commands, bindings, constants, strict=True):
+            words += (each.function.address, own.ctypes.data, numbers.ctypes.data, each.tiles)
+        for command, position in (*meeting.sources, *meeting.results):
+            words.append(bindings[command].ctypes.data + 8 * position)
+        known = np.array(words, np.int64)
+        self._kept[self._number] = _KeptMeeting(meeting, (known, *bindings, *constants))
+        self._meetings[self._number] = known.ctypes.data
+
+    @staticmethod
+    def call_native(function: int, bindings: int, constants: int, tiles: int) -> int:
+        """Call a native function on all its tiles; returns its status."""
+        return int(_kernel_type()(function)(bindings, constants, 0, tiles))
+
+    # Memory -----------------------------------------------------------------------------------
+
+    def _set_stack(self, stack: Words) -> None:
+        self._stack = stack
+        self._state[loop.STACK_END] = stack.ctypes.data + stack.nbytes
+
+    def _make_room(self, size: int, source: object = None) -> None:
+        """Have so many bytes for frames."""
+        if size <= self._stack.nbytes:
+            return
+        if size > 8 * MOST_STACK_WORDS:
+            raise MachineError(source, "needs more memory for the frames of calls than there is")
+        old = self._stack
+        stack: Words = np.empty(max(2 * len(old), -(-size // 8)), np.int64)
+        stack[: len(old)] = old
+        self._state[loop.FRAME] += stack.ctypes.data - old.ctypes.data
+        self._set_stack(stack)
+
+    def array(self, block: int, size: int) -> Bytes:
+        """A block with one reference as an array that owns it."""
+        return np.asarray(_Block(self.pool, block, size))
+
+    def store(self, data: Bytes) -> int:
+        """A new block with some bytes."""
+        block = self.pool.allocate(data.size)
+        ctypes.memmove(block, data.ctypes.data, data.size)
+        return block
+
+
+def view(address: int, size: int) -> Bytes:
+    """The bytes at an address, which must stay there for as long as they are looked at."""
+    if size == 0:
+        return np.empty(0, np.uint8)
+    memory: Any = (ctypes.c_uint8 * size).from_address(address)
+    return np.frombuffer(memory, np.uint8)

@@ -1,0 +1,125 @@
+"""Host code as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .instructions import SCALARS, signature
+from .program import (
+    ArrayAddress,
+    HostFunction,
+    HostProgram,
+    Instruction,
+    Label,
+    Operand,
+    Outgoing,
+    Register,
+)
+
+
+def print_program(program: HostProgram) -> str:
+    """All functions of a program, one after the other."""
+    return "\n".join(
+        "\n".join(_FunctionPrinter(program, function).lines()) + "\n"
+        for function in program.functions
+    )
+
+
+class _FunctionPrinter:
+    """The text of one function; registers get numbers in the order in which they are named."""
+
+    def __init__(self, program: HostProgram, function: HostFunction) -> None:
+        self._program = program
+        self._function = function
+        self._names: dict[Register, str] = {}
+        for number, register in enumerate(function.arguments):
+            self._names[register] = f"%arg{number}"
+        for number, register in enumerate(function.results):
+            self._names[register] = f"%result{number}"
+        places = sorted({label.position for label in function.labels if label.position >= 0})
+        used = {
+            operand.position
+            for instruction in function.instructions
+            for operand in instruction.operands
+            if isinstance(operand, Label)
+        }
+        self._places = {
+            place: f"^{number}" for number, place in enumerate(p for p in places if p in used)
+        }
+
+    def lines(self) -> Iterator[str]:
+        """The lines of the function."""
+        arguments = ", ".join(self._names[each] for each in self._function.arguments)
+        results = ", ".join(self._names[each] for each in self._function.results)
+        yield f"func @{self._function.name}({arguments}) -> ({results}) {{"
+        for number, instruction in enumerate(self._function.instructions):
+            if number in self._places:
+                yield f"{self._places[number]}:"
+            yield f"  {self._line(instruction)}"
+        yield "}"
+
+    def _line(self, instruction: Instruction) -> str:
+        written: list[str] = []
+        read: list[str] = []
+        element = _element(instruction)
+        pairs = zip(instruction.kind.operands, instruction.operands, strict=True)
+        for (name, kind), operand in pairs:
+            if kind in ("write", "writes") and name != "index":
+                texts = operand if isinstance(operand, tuple) else (operand,)
+                written += [self._text(each, "") for each in texts]
+            elif kind == "target":
+                read.append(self._label(operand))
+            elif kind == "reads":
+                read.append(f"{name}({self._list(operand)})")
+            elif kind == "number":
+                read.append(self._named(name, operand))
+            elif name in ("tiles", "work"):
+                read.append(f"{name} {self._text(operand, '')}")
+            elif kind != "frame":
+                read.append(self._text(operand, element))
+        head = f"{', '.join(written)} = " if written else ""
+        return f"{head}{instruction.kind.name} {', '.join(read)}".rstrip()
+
+    def _label(self, operand: Operand) -> str:
+        return self._places[operand.position] if isinstance(operand, Label) else "?"
+
+    def _list(self, operand: Operand) -> str:
+        texts = operand if isinstance(operand, tuple) else (operand,)
+        return ", ".join(self._text(each, "") for each in texts)
+
+    def _named(self, name: str, operand: Operand) -> str:
+        number = operand if isinstance(operand, int) else 0
+        if name == "function":
+            return f"@{self._program.functions[number].name}"
+        if name == "kernel":
+            return f"@{self._program.kernels[number].name}"
+        return f"#{number}"
+
+    def _text(self, operand: Operand, element: str) -> str:
+        if isinstance(operand, Outgoing):
+            return f"%out{operand.number}"
+        if not isinstance(operand, Register):
+            return str(operand)
+        constant = self._function.constants.get(operand)
+        if isinstance(constant, ArrayAddress):
+            return f"@constant_{constant.number}"
+        if isinstance(constant, int):
+            return _number(constant, element)
+        return self._names.setdefault(operand, f"%{len(self._names)}")
+
+
+def _element(instruction: Instruction) -> str:
+    """The element type of a scalar instruction's last operand, as which constants are printed."""
+    if instruction.kind.name not in SCALARS:
+        return ""
+    return signature(instruction.kind.name)[1][-1].name
+
+
+def _number(value: int, element: str) -> str:
+    if element == "f32":
+        return str(np.array([value], np.int64).view(np.float32)[0])
+    if element == "f64":
+        return str(np.array([value], np.int64).view(np.float64)[0])
+    return str(value)

@@ -1,0 +1,227 @@
+"""Programs of host code: functions of instructions, and what these name by numbers."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...codegen.cache import Native
+from .instructions import SCALAR_WORDS, SCALARS, Kind
+from .loop import FUNCTION_WORDS
+
+Words = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A word in the frame of a function, by a number of its own."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A word in the frame of the function that is called next: its results, then its arguments."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayAddress:
+    """Where the elements of one of a program's constant arrays lie."""
+
+    number: int
+
+
+@dataclass(slots=True, eq=False)
+class Label:
+    """A place in a function: that of the instruction with this number, once it is known."""
+
+    position: int = -1
+
+
+AnyRegister = Register | Outgoing
+Operand = AnyRegister | int | Label | tuple[AnyRegister, ...]
+Constant = int | ArrayAddress
+Numbers = Sequence[int]
+
+
+@dataclass(slots=True, eq=False)
+class Instruction:
+    """One instruction: an operand for each of its kind, and what to name where it fails.
+
+    Instructions of one `scope` are carried out together, each once, in their order.
+    """
+
+    kind: Kind
+    operands: tuple[Operand, ...]
+    source: object
+    scope: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class HostFunction:
+    """A function: registers for its arguments and results, and constants, which are registers
+    that are set when it begins."""
+
+    name: str
+    arguments: list[Register] = field(default_factory=list[Register])
+    results: list[Register] = field(default_factory=list[Register])
+    constants: dict[Register, Constant] = field(default_factory=dict[Register, Constant])
+    instructions: list[Instruction] = field(default_factory=list[Instruction])
+    labels: list[Label] = field(default_factory=list[Label])
+
+
+@dataclass(frozen=True, slots=True)
+class HostKernel:
+    """A kernel by a name for people, how to get its native code, and what its checks are about."""
+
+    name: str
+    compile: Callable[[], Native]
+    failures: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PythonCall:
+    """A Python function from the machine, and the words of registers, to those of others.
+
+    Of an `exchange`, the first two results are a tensor's address and block.
+    """
+
+    name: str
+    function: Callable[[Any, Numbers], Numbers]
+
+
+@dataclass(slots=True, eq=False)
+class HostProgram:
+    """Functions, and the tables that instructions refer to.
+
+    - `failures`: from the values of registers to the exception to raise;
+    - `checks`: raise an exception if the values of registers do not fit together;
+    - `arrays`: constants, which must not change;
+    - `globals`: the words of globals when a run begins, and where among them blocks are;
+    - `devices`: how many devices blocks may be of, nobody counted in.
+    """
+
+    functions: list[HostFunction] = field(default_factory=list[HostFunction])
+    kernels: list[HostKernel] = field(default_factory=list[HostKernel])
+    failures: list[Callable[[Numbers], Exception]] = field(
+        default_factory=list[Callable[[Numbers], Exception]]
+    )
+    checks: list[Callable[[Numbers], None]] = field(default_factory=list[Callable[[Numbers], None]])
+    python: list[PythonCall] = field(default_factory=list[PythonCall])
+    arrays: list[npt.NDArray[Any]] = field(default_factory=list[npt.NDArray[Any]])
+    globals: list[Constant] = field(default_factory=list[Constant])
+    global_blocks: list[int] = field(default_factory=list[int])
+    devices: int = 1
+
+
+class LinkedProgram:
+    """A program as words that the native loop reads; all machines share it."""
+
+    def __init__(self, program: HostProgram) -> None:
+        self.program = program
+        self.natives: list[Native | None] = [None] * len(program.kernels)
+        self.kernels: Words = np.zeros(max(1, len(program.kernels)), np.int64)
+        self.frames: list[_Frame] = []
+        self._starts: list[int] = []
+        self._instructions: list[Instruction] = []
+        code: list[int] = []
+        entries: list[int] = []
+        for function in program.functions:
+            frame = _Frame(function, self._address)
+            self.frames.append(frame)
+            entries.append(len(code))
+            self._assemble(function, frame, code)
+        self.globals: Words = np.array([self._address(each) for each in program.globals], np.int64)
+        self.code: Words = np.array(code or [0], np.int64)
+        self.functions: Words = np.zeros((max(1, len(entries)), FUNCTION_WORDS), np.int64)
+        for row, entry, frame in zip(self.functions, entries, self.frames, strict=False):
+            row[0] = self.code.ctypes.data + 8 * entry
+            row[1] = 8 * (frame.size + frame.outgoing)
+            row[2] = 8 * frame.first_constant
+            row[3] = frame.constants.ctypes.data
+            row[4] = frame.constant_count
+
+    def _address(self, constant: Constant) -> int:
+        if isinstance(constant, int):
+            return constant
+        return int(self.program.arrays[constant.number].ctypes.data)
+
+    def _assemble(self, function: HostFunction, frame: _Frame, code: list[int]) -> None:
+        starts: list[int] = []
+        at = len(code)
+        for instruction in function.instructions:
+            starts.append(at)
+            at += _length(instruction)
+        starts.append(at)
+        for start, instruction in zip(starts, function.instructions, strict=False):
+            self._starts.append(start)
+            self._instructions.append(instruction)
+            row = [instruction.kind.opcode]
+            for (_, kind), operand in zip(
+                instruction.kind.operands, instruction.operands, strict=True
+            ):
+                if isinstance(operand, Label):
+                    row.append(8 * (starts[operand.position] - start))
+                elif isinstance(operand, tuple):
+                    row += [len(operand), *(8 * frame.slot(each) for each in operand)]
+                elif isinstance(operand, int):
+                    row.append(8 * frame.size if kind == "frame" else operand)
+                else:
+                    row.append(8 * frame.slot(operand))
+            row += [0] * (_length(instruction) - len(row))
+            code += row
+
+    def instruction(self, address: int) -> Instruction:
+        """The instruction at an address."""
+        word = (address - int(self.code.ctypes.data)) // 8
+        return self._instructions[bisect_right(self._starts, word) - 1]
+
+    def compile_kernel(self, number: int) -> None:
+        """Have the native code of a kernel ready."""
+        native = self.program.kernels[number].compile()
+        self.natives[number] = native
+        self.kernels[number] = native.address
+
+
+def _length(instruction: Instruction) -> int:
+    if instruction.kind.name in SCALARS:
+        return SCALAR_WORDS
+    return 1 + sum(1 + len(each) if isinstance(each, tuple) else 1 for each in instruction.operands)
+
+
+class _Frame:
+    """Where the registers of a function lie: results, arguments, constants, and then others."""
+
+    def __init__(self, function: HostFunction, address: Callable[[Constant], int]) -> None:
+        first = [*function.results, *function.arguments, *function.constants]
+        self._slots = {register: slot for slot, register in enumerate(first)}
+        self.result_count = len(function.results)
+        self.first_constant = self.result_count + len(function.arguments)
+        self.constant_count = len(function.constants)
+        values = [address(each) for each in function.constants.values()]
+        self.constants: Words = np.array(values or [0], np.int64)
+        self.outgoing = 0
+        for instruction in function.instructions:
+            for operand in instruction.operands:
+                for each in operand if isinstance(operand, tuple) else (operand,):
+                    if isinstance(each, Register):
+                        self._slots.setdefault(each, len(self._slots))
+                    elif isinstance(each, Outgoing):
+                        self.outgoing = max(self.outgoing, each.number + 1)
+            if instruction.kind.name == "run":
+                lists = (each for each in instruction.operands if isinstance(each, tuple))
+                self.outgoing = max(self.outgoing, sum(map(len, lists)))
+        self.size = len(self._slots)
+
+    def slot(self, register: AnyRegister) -> int:
+        """The number of a register's word in the frame."""
+        if isinstance(register, Outgoing):
+            return self.size + register.number
+        return self._slots[register]

@@ -1,0 +1,83 @@
+"""The native code of the scalar instructions: a switch over what kernels compute elements with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+
+from ...codegen.cache import source_of
+from ...codegen.scalar_ops.llvm_scalar_ops import OPERATIONS
+from ...codegen.scalar_ops.llvm_values import from_storage, to_storage
+from ..abi.elements import Element
+from ..intrinsics import intrinsic
+from .instructions import SCALARS, Kind, signature
+
+SOURCE = source_of(__file__)
+
+_WORD = ir.IntType(64)
+
+
+def _pointer(builder: Any, address: Any) -> Any:
+    return builder.inttoptr(address, _WORD.as_pointer())
+
+
+def _read(builder: Any, word: Any, element: Element) -> Any:
+    """An element from the low bytes of a register."""
+    stored = word
+    if element.storage_bytes < 8:
+        stored = builder.trunc(word, ir.IntType(8 * element.storage_bytes))
+    if element.is_float and element.width >= 32:
+        kind = ir.FloatType() if element.width == 32 else ir.DoubleType()
+        return builder.bitcast(stored, kind)
+    return from_storage(builder, stored, element)
+
+
+def _write(builder: Any, value: Any, element: Element) -> Any:
+    """A register with an element in its low bytes; integers fill it by their sign."""
+    stored = to_storage(builder, value, element)
+    bits = ir.IntType(8 * element.storage_bytes)
+    if element.is_float:
+        stored = builder.bitcast(stored, bits)
+    if element.storage_bytes == 8:
+        return stored
+    is_signed = not element.is_float and element.container_width > 1
+    return (builder.sext if is_signed else builder.zext)(stored, _WORD)
+
+
+def _emit(builder: Any, kind: Kind, code: Any, frame: Any) -> None:
+    """One instruction, whose operands are words behind `code`."""
+
+    def register(position: int) -> Any:
+        offset = builder.load(_pointer(builder, builder.add(code, ir.Constant(_WORD, position))))
+        return _pointer(builder, builder.add(frame, offset))
+
+    elements, operands, result = signature(kind.name)
+    values = [
+        _read(builder, builder.load(register(16 + 8 * number)), element)
+        for number, element in enumerate(operands)
+    ]
+    computed = OPERATIONS[kind.name.split("_")[0]][1](builder, values, *elements)
+    builder.store(_write(builder, computed, result), register(8))
+
+
+@intrinsic
+def compute(typingctx: Any, opcode: Any, code: Any, frame: Any) -> Any:
+    """Carry out the scalar instruction at an address on the registers of a frame."""
+
+    def generate(context: Any, builder: Any, signature_: Any, values: Sequence[Any]) -> Any:
+        opcode, code, frame = values
+        done = builder.append_basic_block("computed")
+        switch = builder.switch(opcode, done)
+        for kind in SCALARS.values():
+            block = builder.append_basic_block(kind.name)
+            switch.add_case(ir.Constant(_WORD, kind.opcode), block)
+            builder.position_at_end(block)
+            _emit(builder, kind, code, frame)
+            builder.branch(done)
+        builder.position_at_end(done)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate

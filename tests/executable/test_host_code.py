@@ -1,0 +1,567 @@
+"""Programs with loops, branches, calls and run-time offsets: host code does what the interpreter
+does, errors included.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+
+import numpy as np
+import pytest
+from breadth import cases
+from mesh_opt import api
+from mesh_opt.codegen.host_code.lowering import HostEntry
+from mesh_opt.codegen.recording.compile import compile_program
+from mesh_opt.interpreter.machine import Program
+from mesh_opt.interpreter.run import find_function, run
+from mesh_opt.ir.diagnostics import OperationError
+from mesh_opt.runtime.host.machine import Machine, MachineError
+from mesh_opt.runtime.host.pool import TAKEN
+
+PROGRAMS: dict[str, tuple[str, list]] = {
+    "swapped": (
+        """
+func.func @main(%a: tensor<3xi32>, %b: tensor<3xi32>, %n: index) -> (tensor<3xi32>, tensor<3xi32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a, %y = %b)
+      -> (tensor<3xi32>, tensor<3xi32>) {
+    scf.yield %y, %x : tensor<3xi32>, tensor<3xi32>
+  }
+  return %r#0, %r#1 : tensor<3xi32>, tensor<3xi32>
+}""",
+        [np.arange(3, dtype=np.int32), np.arange(3, 6, dtype=np.int32), np.int64(5)],
+    ),
+    "factorial": (
+        """
+func.func @factorial(%n: i64) -> i64 {
+  %c1 = arith.constant 1 : i64
+  %p = arith.cmpi sle, %n, %c1 : i64
+  cf.cond_br %p, ^end(%c1 : i64), ^more
+^more:
+  %m = arith.subi %n, %c1 : i64
+  %f = func.call @factorial(%m) : (i64) -> i64
+  %g = arith.muli %n, %f : i64
+  cf.br ^end(%g : i64)
+^end(%r: i64):
+  return %r : i64
+}
+func.func @main(%n: i64) -> i64 {
+  %r = func.call @factorial(%n) : (i64) -> i64
+  return %r : i64
+}""",
+        [np.int64(12)],
+    ),
+    "functions_as_values": (
+        """
+func.func private @twice(%x: tensor<3xi32>) -> tensor<3xi32> {
+  %y = arith.addi %x, %x : tensor<3xi32>
+  return %y : tensor<3xi32>
+}
+func.func private @square(%x: tensor<3xi32>) -> tensor<3xi32> {
+  %y = arith.muli %x, %x : tensor<3xi32>
+  return %y : tensor<3xi32>
+}
+func.func @main(%x: tensor<3xi32>, %c: i1) -> (tensor<3xi32>, tensor<3xi32>) {
+  %f = func.constant @twice : (tensor<3xi32>) -> tensor<3xi32>
+  %g = func.constant @square : (tensor<3xi32>) -> tensor<3xi32>
+  %h = scf.if %c -> ((tensor<3xi32>) -> tensor<3xi32>) {
+    scf.yield %f : (tensor<3xi32>) -> tensor<3xi32>
+  } else {
+    scf.yield %g : (tensor<3xi32>) -> tensor<3xi32>
+  }
+  %y = func.call_indirect %h(%x) : (tensor<3xi32>) -> tensor<3xi32>
+  %z = func.call_indirect %g(%y) : (tensor<3xi32>) -> tensor<3xi32>
+  return %y, %z : tensor<3xi32>, tensor<3xi32>
+}""",
+        [np.arange(3, dtype=np.int32), np.bool_(True)],
+    ),
+    "decode": (
+        """
+func.func @main(%cache: tensor<6x4xf32>, %row: tensor<1x4xf32>, %at: index)
+    -> (tensor<6x4xf32>, tensor<2x4xf32>, tensor<6x4xf32>) {
+  %u = tensor.insert_slice %row into %cache[%at, 0] [1, 4] [1, 1]
+    : tensor<1x4xf32> into tensor<6x4xf32>
+  %p = tensor.extract_slice %u[%at, 0] [2, 4] [1, 1] : tensor<6x4xf32> to tensor<2x4xf32>
+  %v = tensor.insert_slice %row into %u[0, 0] [1, 4] [1, 1]
+    : tensor<1x4xf32> into tensor<6x4xf32>
+  return %u, %p, %v : tensor<6x4xf32>, tensor<2x4xf32>, tensor<6x4xf32>
+}""",
+        [np.arange(24, dtype=np.float32).reshape(6, 4), np.ones((1, 4), np.float32), np.int64(3)],
+    ),
+    "columns": (
+        """
+func.func @main(%a: tensor<4x5xf32>, %b: tensor<4x2xf32>, %at: index) -> (tensor<4x5xf32>,
+    tensor<4x2xf32>) {
+  %u = tensor.insert_slice %b into %a[0, %at] [4, 2] [1, 1] : tensor<4x2xf32> into tensor<4x5xf32>
+  %p = tensor.extract_slice %u[0, %at] [4, 2] [1, 1] : tensor<4x5xf32> to tensor<4x2xf32>
+  return %u, %p : tensor<4x5xf32>, tensor<4x2xf32>
+}""",
+        [np.zeros((4, 5), np.float32), np.ones((4, 2), np.float32), np.int64(2)],
+    ),
+    "growing": (
+        """
+func.func @main(%a: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %a) -> (tensor<?xf32>) {
+    %j = tensor.concat dim(0) %t, %a : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    scf.yield %j : tensor<?xf32>
+  }
+  return %r : tensor<?xf32>
+}""",
+        [np.arange(3, dtype=np.float32), np.int64(4)],
+    ),
+    "elements": (
+        """
+func.func @main(%a: tensor<5xi8>, %k: tensor<5xindex>) -> tensor<5xi8> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %r = scf.for %i = %c0 to %c5 step %c1 iter_args(%t = %a) -> (tensor<5xi8>) {
+    %j = tensor.extract %k[%i] : tensor<5xindex>
+    %x = tensor.extract %t[%j] : tensor<5xi8>
+    %y = arith.muli %x, %x : i8
+    %u = tensor.insert %y into %t[%i] : tensor<5xi8>
+    scf.yield %u : tensor<5xi8>
+  }
+  return %r : tensor<5xi8>
+}""",
+        [np.arange(5, 10, dtype=np.int8), np.array([4, 3, 2, 1, 0])],
+    ),
+    "switches": (
+        """
+func.func @main(%a: tensor<4xf32>, %k: index, %i: i32) -> (tensor<4xf32>, i32) {
+  %r = scf.index_switch %k -> tensor<4xf32>
+  case 2 {
+    %s = arith.addf %a, %a : tensor<4xf32>
+    scf.yield %s : tensor<4xf32>
+  }
+  case 5 {
+    %s = arith.mulf %a, %a : tensor<4xf32>
+    scf.yield %s : tensor<4xf32>
+  }
+  default {
+    scf.yield %a : tensor<4xf32>
+  }
+  cf.switch %i : i32, [
+    default: ^b(%i : i32),
+    7: ^c,
+    9: ^b(%i : i32)
+  ]
+^b(%x: i32):
+  %y = arith.addi %x, %x : i32
+  return %r, %y : tensor<4xf32>, i32
+^c:
+  return %a, %i : tensor<4xf32>, i32
+}""",
+        [np.arange(4, dtype=np.float32), np.int64(5), np.int32(9)],
+    ),
+    "blocks_that_loop": (
+        """
+func.func @main(%a: tensor<3xf32>, %n: index) -> (tensor<3xf32>, tensor<3xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %d = arith.addf %a, %a : tensor<3xf32>
+  cf.br ^head(%c0, %a : index, tensor<3xf32>)
+^head(%i: index, %t: tensor<3xf32>):
+  %p = arith.cmpi slt, %i, %n : index
+  cf.cond_br %p, ^body, ^end
+^body:
+  %u = arith.mulf %t, %d : tensor<3xf32>
+  %j = arith.addi %i, %c1 : index
+  cf.br ^head(%j, %u : index, tensor<3xf32>)
+^end:
+  return %t, %d : tensor<3xf32>, tensor<3xf32>
+}""",
+        [np.array([1, 2, 0.5], np.float32), np.int64(3)],
+    ),
+    "parallel": (
+        """
+func.func @main(%a: tensor<4xf32>, %n: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %z = arith.constant 1.0 : f32
+  %r = scf.parallel (%i) = (%c0) to (%n) step (%c1) init (%z) -> f32 {
+    %x = tensor.extract %a[%i] : tensor<4xf32>
+    scf.reduce(%x : f32) {
+    ^bb0(%l: f32, %q: f32):
+      %s = arith.addf %l, %q : f32
+      scf.reduce.return %s : f32
+    }
+  }
+  return %r : f32
+}""",
+        [np.arange(4, dtype=np.float32), np.int64(3)],
+    ),
+    "forall": (
+        """
+func.func @main(%a: tensor<4x6xf32>, %n: index) -> (tensor<4x6xf32>, tensor<4x6xf32>) {
+  %b = arith.addf %a, %a : tensor<4x6xf32>
+  %r = scf.forall (%i, %j) in (%n, 2) shared_outs(%o = %b) -> (tensor<4x6xf32>) {
+    %k = arith.addi %j, %j : index
+    %x = tensor.extract_slice %o[%i, 0] [1, 3] [1, 1] : tensor<4x6xf32> to tensor<1x3xf32>
+    %y = arith.mulf %x, %x : tensor<1x3xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %y into %o[%i, %k] [1, 3] [1, 1]
+        : tensor<1x3xf32> into tensor<4x6xf32>
+    }
+  }
+  %s = scf.forall (%i) in (2) shared_outs(%o = %r) -> (tensor<4x6xf32>) {
+    %x = tensor.extract_slice %a[0, %i] [4, 1] [1, 1] : tensor<4x6xf32> to tensor<4x1xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %x into %o[0, %i] [4, 1] [1, 1]
+        : tensor<4x1xf32> into tensor<4x6xf32>
+    }
+  }
+  return %r, %s : tensor<4x6xf32>, tensor<4x6xf32>
+}""",
+        [np.arange(24, dtype=np.float32).reshape(4, 6), np.int64(3)],
+    ),
+    "numbers": (
+        """
+func.func @main(%x: f32, %h: f16, %i: i4, %u: i32) -> (f32, f16, i4, i32, i1, f64, index) {
+  %a = math.exp %x : f32
+  %b = arith.addf %h, %h : f16
+  %c = arith.addi %i, %i : i4
+  %d = arith.fptosi %a : f32 to i32
+  %e = arith.cmpf ogt, %a, %x : f32
+  %f = arith.extf %x : f32 to f64
+  %g = arith.index_cast %u : i32 to index
+  %k = arith.divsi %d, %u : i32
+  return %a, %b, %c, %k, %e, %f, %g : f32, f16, i4, i32, i1, f64, index
+}""",
+        [np.float32(1.5), np.float16(0.1), np.int8(7), np.int32(-3)],
+    ),
+    "large_product": (
+        """
+func.func @main(%a: tensor<?x80xf32>, %b: tensor<80x?xf32>, %c: tensor<?x?xf32>)
+    -> tensor<?x?xf32> {
+  %0 = linalg.matmul ins(%a, %b : tensor<?x80xf32>, tensor<80x?xf32>)
+      outs(%c : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %0 : tensor<?x?xf32>
+}""",
+        [
+            np.random.default_rng(0).standard_normal((96, 80)).astype(np.float32),
+            np.random.default_rng(1).standard_normal((80, 150)).astype(np.float32),
+            np.ones((96, 150), np.float32),
+        ],
+    ),
+}
+
+
+class Compiled:
+    """A program as host code, and nothing else."""
+
+    def __init__(self, text: str) -> None:
+        self.module = api.compile(text, stages=False).module
+        symbols = Program(self.module)
+        self.entry = HostEntry(symbols, find_function(symbols, "main"))
+        self.machine = Machine(self.entry.program)
+
+    def run(self, inputs: list) -> list[np.ndarray]:
+        return self.entry.call(self.machine, [np.asarray(each) for each in inputs])
+
+    def leaked_bytes(self) -> int:
+        gc.collect()
+        self.machine.pool.collect()
+        return self.machine.pool.used_bytes
+
+
+def check(text: str, inputs: list) -> None:
+    compiled = Compiled(text)
+    before = [np.array(each) for each in inputs]
+    expected = run(compiled.module, "main", inputs)
+    for _ in range(2):
+        for got, want in zip(compiled.run(inputs), expected, strict=True):
+            assert got.dtype == want.dtype and got.shape == want.shape
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5, err_msg=text)
+    for now, then in zip(inputs, before, strict=True):
+        np.testing.assert_array_equal(now, then)
+    del got
+    assert compiled.leaked_bytes() == 0
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program(name: str) -> None:
+    check(*PROGRAMS[name])
+
+
+def test_other_inputs_need_no_new_code() -> None:
+    compiled = Compiled(PROGRAMS["large_product"][0])
+    for shape in ((3, 4), (0, 5), (100, 90), (1, 1)):
+        a, b = np.ones((shape[0], 80), np.float32), np.ones((80, shape[1]), np.float32)
+        (result,) = compiled.run([a, b, np.zeros(shape, np.float32)])
+        np.testing.assert_array_equal(result, np.full(shape, 80, np.float32))
+
+
+def test_a_warm_loop_asks_nothing_of_the_system() -> None:
+    compiled = Compiled(PROGRAMS["decode"][0])
+    inputs = PROGRAMS["decode"][1]
+    compiled.run(inputs)
+    taken = int(compiled.machine.pool.words[TAKEN])
+    for _ in range(10):
+        compiled.run(inputs)
+    assert int(compiled.machine.pool.words[TAKEN]) == taken
+
+
+RECURSION = """
+func.func @down(%n: index) -> index {
+  %r = func.call @down(%n) : (index) -> index
+  return %r : index
+}
+func.func @main(%n: index) -> index {
+  %r = func.call @down(%n) : (index) -> index
+  return %r : index
+}"""
+
+
+def test_a_recursion_without_end_is_the_interpreters_error() -> None:
+    compiled = Compiled(RECURSION)
+    with pytest.raises(OperationError) as expected:
+        run(compiled.module, "main", [np.int64(0)])
+    with pytest.raises(MachineError) as found:
+        compiled.run([np.int64(0)])
+    assert found.value.message == expected.value.message
+    assert found.value.source is expected.value.operation
+
+
+FAILURES = {
+    "slice": ("%r = tensor.extract_slice %a[%i] [3] [1] : tensor<?xf32> to tensor<3xf32>", [3, -1]),
+    "by_two": ("%r = tensor.extract_slice %a[%i] [3] [2] : tensor<?xf32> to tensor<3xf32>", [1, 9]),
+    "long": (
+        "%s = tensor.extract_slice %a[0] [%i] [1] : tensor<?xf32> to tensor<?xf32>\n"
+        "%r = tensor.cast %s : tensor<?xf32> to tensor<3xf32>",
+        [6, -1, 2, 1 << 62],
+    ),
+    "element": (
+        "%x = tensor.extract %a[%i] : tensor<?xf32>\n%r = tensor.splat %x : tensor<3xf32>",
+        [5, -1, 1 << 62],
+    ),
+    "insert": (
+        "%x = arith.constant 1.0 : f32\n%s = tensor.insert %x into %a[%i] : tensor<?xf32>\n"
+        "%r = tensor.cast %s : tensor<?xf32> to tensor<3xf32>",
+        [5, -1, 1 << 62, 0],
+    ),
+    "size": (
+        "%s = tensor.empty(%i) : tensor<?xf32>\n"
+        "%r = tensor.cast %s : tensor<?xf32> to tensor<3xf32>",
+        [-1, 4],
+    ),
+    "division": (
+        "%d = arith.divsi %i, %i : index\n%s = tensor.extract_slice %a[%d] [3] [1]"
+        " : tensor<?xf32> to tensor<3xf32>\n%r = tensor.cast %s : tensor<3xf32> to tensor<3xf32>",
+        [0],
+    ),
+    "step": (
+        "%c0 = arith.constant 0 : index\n%e = tensor.empty() : tensor<3xf32>\n"
+        "%r = scf.for %k = %c0 to %c0 step %i iter_args(%t = %e) -> (tensor<3xf32>) {\n"
+        "scf.yield %t : tensor<3xf32>\n}",
+        [0, -5],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_what_the_interpreter_refuses_is_the_same_error(name: str) -> None:
+    body, indices = FAILURES[name]
+    compiled = Compiled(
+        f"func.func @main(%a: tensor<?xf32>, %i: index) -> tensor<3xf32> {{\n{body}\n"
+        "  return %r : tensor<3xf32>\n}"
+    )
+    for index in indices:
+        inputs = [np.zeros(5, np.float32), np.int64(index)]
+        with pytest.raises(OperationError) as expected:
+            run(compiled.module, "main", inputs)
+        with pytest.raises(OperationError) as found:
+            compiled.run(inputs)
+        assert found.value.operation is expected.value.operation
+        assert found.value.message == expected.value.message
+
+
+# Random programs ------------------------------------------------------------------------------
+
+
+class Generator:
+    """Programs of two functions over `tensor<6xf64>`, indices and conditions.
+
+    Kernels are few and alike: what is tested is who owns which memory, and control flow.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.count = 0
+        self.lines: list[str] = []
+        self.calls: list[str] = []
+
+    def name(self) -> str:
+        self.count += 1
+        return f"%v{self.count}"
+
+    def emit(self, text: str) -> str:
+        name = self.name()
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def statement(self, tensors: list[str], indices: list[str], depth: int) -> None:
+        pick = self.random.choice
+        tensor, other, index = pick(tensors), pick(tensors), pick(indices)
+        kinds = ["add", "slice", "insert", "element", "index", *self.calls]
+        if depth < 3:
+            kinds += ["if", "for", "while", "switch"]
+        kind = pick(kinds)
+        if kind == "add":
+            tensors.append(self.emit(f"arith.addf {tensor}, {other} : {T}"))
+        elif kind == "slice":
+            part = self.emit(f"tensor.extract_slice {tensor}[{index}] [3] [1] : {T} to {P}")
+            text = (
+                f"tensor.insert_slice {part} into {other}[{pick(indices)}] [3] [1] : {P} into {T}"
+            )
+            tensors.append(self.emit(text))
+        elif kind == "insert":
+            element = self.emit(f"tensor.extract {tensor}[{index}] : {T}")
+            tensors.append(
+                self.emit(f"tensor.insert {element} into {other}[{pick(indices)}] : {T}")
+            )
+        elif kind == "element":
+            element = self.emit(f"tensor.extract {tensor}[{index}] : {T}")
+            cast = self.emit(f"arith.fptosi {element} : f64 to i64")
+            low = self.emit(f"arith.index_cast {cast} : i64 to index")
+            indices.append(self.emit(f"arith.remui {low}, %four : index"))
+        elif kind == "index":
+            total = self.emit(f"arith.addi {index}, {pick(indices)} : index")
+            indices.append(self.emit(f"arith.remui {total}, %four : index"))
+        elif kind == "call":
+            call = f"func.call @helper({tensor}, {index}) : ({T}, index) -> {T}"
+            tensors.append(self.emit(call))
+        else:
+            getattr(self, f"region_{kind}")(tensors, indices, depth)
+
+    def block(self, tensors: list[str], indices: list[str], depth: int, end: str) -> None:
+        tensors, indices = list(tensors), list(indices)
+        for _ in range(self.random.randint(0, 3)):
+            self.statement(tensors, indices, depth + 1)
+        last = tensors[-1] if self.random.random() < 0.7 else self.random.choice(tensors)
+        self.lines.append(f"{end} {last}, {self.random.choice(indices)} : {T}, index")
+
+    def region_if(self, tensors: list[str], indices: list[str], depth: int) -> None:
+        condition = self.emit(f"arith.cmpi ult, {self.random.choice(indices)}, %two : index")
+        name = self.name()
+        self.lines.append(f"{name}:2 = scf.if {condition} -> ({T}, index) {{")
+        self.block(tensors, indices, depth, "scf.yield")
+        self.lines.append("} else {")
+        self.block(tensors, indices, depth, "scf.yield")
+        self.lines.append("}")
+        tensors.append(f"{name}#0")
+        indices.append(f"{name}#1")
+
+    def region_switch(self, tensors: list[str], indices: list[str], depth: int) -> None:
+        name = self.name()
+        chosen = self.random.choice(indices)
+        self.lines.append(f"{name}:2 = scf.index_switch {chosen} -> {T}, index")
+        for head in ("case 1", "case 3", "default"):
+            self.lines.append(f"{head} {{")
+            self.block(tensors, indices, depth, "scf.yield")
+            self.lines.append("}")
+        tensors.append(f"{name}#0")
+        indices.append(f"{name}#1")
+
+    def region_for(self, tensors: list[str], indices: list[str], depth: int) -> None:
+        name, counter, t, i = (self.name() for _ in range(4))
+        starts = f"{t} = {self.random.choice(tensors)}, {i} = {self.random.choice(indices)}"
+        high = self.random.choice([*indices, "%two"])
+        self.lines.append(
+            f"{name}:2 = scf.for {counter} = %zero to {high} step %one iter_args({starts})"
+            f" -> ({T}, index) {{"
+        )
+        self.block([*tensors, t], [*indices, i, counter], depth, "scf.yield")
+        self.lines.append("}")
+        tensors.append(f"{name}#0")
+        indices.append(f"{name}#1")
+
+    def region_while(self, tensors: list[str], indices: list[str], depth: int) -> None:
+        name, t, i, n, s, j, m = (self.name() for _ in range(7))
+        starts = f"{t} = {self.random.choice(tensors)}, {i} = {self.random.choice(indices)}"
+        self.lines.append(
+            f"{name}:3 = scf.while ({starts}, {n} = %zero) : ({T}, index, index)"
+            f" -> ({T}, index, index) {{"
+        )
+        condition = self.emit(f"arith.cmpi ult, {n}, %two : index")
+        passed = self.random.choice([*tensors, t])
+        self.lines.append(f"scf.condition({condition}) {passed}, {i}, {n} : {T}, index, index")
+        self.lines.append(f"}} do {{\n^bb0({s}: {T}, {j}: index, {m}: index):")
+        inner, numbers = [*tensors, s], [*indices, j]
+        for _ in range(self.random.randint(0, 2)):
+            self.statement(inner, numbers, depth + 1)
+        following = self.emit(f"arith.addi {m}, %one : index")
+        self.lines.append(f"scf.yield {inner[-1]}, {numbers[-1]}, {following} : {T}, index, index")
+        self.lines.append("}")
+        tensors.append(f"{name}#0")
+        indices.append(f"{name}#1")
+
+    def function(self, name: str, arguments: list[str], depth: int) -> str:
+        self.lines = [f"%{n} = arith.constant {i} : index" for i, n in enumerate(NUMBERS)]
+        tensors = [f"%a{i}" for i, each in enumerate(arguments) if each == T]
+        indices = [f"%a{i}" for i, each in enumerate(arguments) if each != T] + ["%zero", "%two"]
+        for _ in range(self.random.randint(2, 6)):
+            self.statement(tensors, indices, depth)
+        results = ", ".join(self.random.choices(tensors, k=2) if name == "main" else tensors[-1:])
+        types = ", ".join([T] * (2 if name == "main" else 1))
+        named = ", ".join(f"%a{i}: {each}" for i, each in enumerate(arguments))
+        body = "\n".join(f"  {line}" for line in self.lines)
+        return (
+            f"func.func @{name}({named}) -> ({types}) {{\n{body}\n  return {results} : {types}\n}}"
+        )
+
+    def program(self) -> str:
+        helper = self.function("helper", [T, "index"], 1)
+        self.calls = ["call"]
+        return f"{helper}\n{self.function('main', [T, T, 'index'], 0)}"
+
+
+T, P = "tensor<6xf64>", "tensor<3xf64>"
+NUMBERS = ("zero", "one", "two", "three", "four")
+
+
+@pytest.mark.parametrize("seed", cases(10, 2000))
+def test_random_program(seed: int) -> None:
+    text = Generator(seed).program()
+    values = np.random.default_rng(seed).integers(0, 9, (2, 6)).astype(np.float64)
+    check(text, [values[0], values[1], np.int64(seed % 4)])
+
+
+def test_workers_share_kernels_in_a_loop() -> None:
+    """Small kernels stay on one thread, and a check that fails on another worker is told."""
+    text = """
+func.func @main(%a: tensor<64x512xf32>, %k: tensor<64x512xindex>, %n: index) -> tensor<64x512xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty() : tensor<64x512xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %a) -> (tensor<64x512xf32>) {
+    %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>,
+        affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%k : tensor<64x512xindex>) outs(%e : tensor<64x512xf32>) {
+    ^b(%at: index, %old: f32):
+      %row = linalg.index 0 : index
+      %x = tensor.extract %t[%row, %at] : tensor<64x512xf32>
+      %y = arith.addf %x, %x : f32
+      linalg.yield %y : f32
+    } -> tensor<64x512xf32>
+    scf.yield %s : tensor<64x512xf32>
+  }
+  return %r : tensor<64x512xf32>
+}"""
+    module = api.compile(text).module
+    generator = np.random.default_rng(0)
+    values = generator.standard_normal((64, 512), np.float32)
+    places = generator.integers(0, 512, (64, 512))
+    program = compile_program(module, workers=3)
+    for count in (1, 5):
+        inputs = [values, places, np.int64(count)]
+        (expected,) = run(module, "main", inputs)
+        np.testing.assert_array_equal(program.run("main", inputs)[0], expected)
+    places[50, 7] = places[60, 0] = 512
+    with pytest.raises(OperationError, match="has index 512 in dimension 1") as failure:
+        program.run("main", [values, places, np.int64(1)])
+    assert failure.value.operation.name == "tensor.extract"

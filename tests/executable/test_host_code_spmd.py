@@ -1,0 +1,134 @@
+"""Processes that meet in loops and branches do what they do in the interpreter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from mesh_opt import api
+from mesh_opt.codegen.recording.compile import CompiledProgram
+from mesh_opt.interpreter.run import run_spmd
+from mesh_opt.ir.diagnostics import OperationError
+from mesh_opt.sharding.grid import Grid
+
+GRID = "shard.grid @g(shape = 3)\n"
+
+PROGRAMS: dict[str, str] = {
+    "a_loop_that_ends_when_all_agree": """
+func.func @main(%a: tensor<4xf64>) -> (tensor<4xf64>, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %limit = arith.constant 100.0 : f64
+  %r:2 = scf.while (%x = %a, %i = %c0) : (tensor<4xf64>, index) -> (tensor<4xf64>, index) {
+    %s = shard.all_reduce %x on @g grid_axes = [0] : tensor<4xf64> -> tensor<4xf64>
+    %v = tensor.extract %s[%c0] : tensor<4xf64>
+    %c = arith.cmpf olt, %v, %limit : f64
+    scf.condition(%c) %s, %i : tensor<4xf64>, index
+  } do {
+  ^bb0(%x: tensor<4xf64>, %i: index):
+    %y = arith.addf %x, %a : tensor<4xf64>
+    %j = arith.addi %i, %c1 : index
+    scf.yield %y, %j : tensor<4xf64>, index
+  }
+  return %r#0, %r#1 : tensor<4xf64>, index
+}""",
+    "halos_in_a_loop": """
+func.func @main(%a: tensor<6xf64>) -> (tensor<6xf64>, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %p = shard.process_linear_index on @g : index
+  %q = shard.process_multi_index on @g axes = [0] : index
+  %t = arith.addi %p, %q : index
+  %r = scf.for %i = %c0 to %c5 step %c1 iter_args(%x = %a) -> (tensor<6xf64>) {
+    %h = shard.update_halo %x on @g split_axes = [[0]] halo_sizes = [1, 1] : tensor<6xf64>
+    %l = tensor.extract_slice %h[0] [4] [1] : tensor<6xf64> to tensor<4xf64>
+    %u = tensor.extract_slice %h[2] [4] [1] : tensor<6xf64> to tensor<4xf64>
+    %s = arith.addf %l, %u : tensor<4xf64>
+    %n = tensor.insert_slice %s into %h[1] [4] [1] : tensor<4xf64> into tensor<6xf64>
+    scf.yield %n : tensor<6xf64>
+  }
+  return %r, %t : tensor<6xf64>, index
+}""",
+    "open_sizes": """
+func.func @main(%a: tensor<?xf64>) -> (tensor<?xf64>, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%x = %a) -> (tensor<?xf64>) {
+    %g = shard.all_gather %x on @g grid_axes = [0] gather_axis = 0 : tensor<?xf64> -> tensor<?xf64>
+    %y = arith.addf %g, %g : tensor<?xf64>
+    scf.yield %y : tensor<?xf64>
+  }
+  %n = tensor.dim %r, %c0 : tensor<?xf64>
+  return %r, %n : tensor<?xf64>, index
+}""",
+    "a_branch_by_the_process": """
+func.func private @meet(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %s = shard.shift %x on @g grid_axes = [0] shift_axis = 0 offset = 1 rotate
+    : tensor<4xf64> -> tensor<4xf64>
+  return %s : tensor<4xf64>
+}
+func.func @main(%a: tensor<4xf64>) -> (tensor<4xf64>, index) {
+  %c1 = arith.constant 1 : index
+  %p = shard.process_linear_index on @g : index
+  %c = arith.cmpi eq, %p, %c1 : index
+  %r = scf.if %c -> (tensor<4xf64>) {
+    %n = arith.negf %a : tensor<4xf64>
+    %m = func.call @meet(%n) : (tensor<4xf64>) -> tensor<4xf64>
+    scf.yield %m : tensor<4xf64>
+  } else {
+    %m = func.call @meet(%a) : (tensor<4xf64>) -> tensor<4xf64>
+    scf.yield %m : tensor<4xf64>
+  }
+  return %r, %p : tensor<4xf64>, index
+}""",
+}
+
+
+def inputs_of(text: str) -> list[list[np.ndarray]]:
+    rng = np.random.default_rng(0)
+    sizes = [6] * 3 if "6xf64" in text else [2, 3, 1] if "?xf64" in text else [4] * 3
+    return [[rng.integers(1, 5, size).astype(np.float64)] for size in sizes]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program(name: str) -> None:
+    module = api.compile(GRID + PROGRAMS[name], stages=False).module
+    grid, inputs = Grid("g", (3,)), inputs_of(PROGRAMS[name])
+    expected = run_spmd(module, "main", inputs, grid)
+    program = CompiledProgram(module)
+    target = program.symbols.lookup(module, "main")
+    assert target is not None and program._host_entry(target, grid) is not None
+    for _ in range(2):
+        found = program.run_spmd("main", inputs, grid)
+        for own, wanted in zip(found, expected, strict=True):
+            for got, want in zip(own, wanted, strict=True):
+                np.testing.assert_array_equal(got, want)
+    program.close()
+
+
+FAILS = """
+func.func @main(%a: tensor<4xf64>) -> tensor<4xf64> {
+  %p = shard.process_linear_index on @g : index
+  %c3 = arith.constant 3 : index
+  %i = arith.muli %p, %c3 : index
+  %x = tensor.extract %a[%i] : tensor<4xf64>
+  %s = tensor.splat %x : tensor<4xf64>
+  %r = shard.all_reduce %s on @g grid_axes = [0] : tensor<4xf64> -> tensor<4xf64>
+  return %r : tensor<4xf64>
+}"""
+
+
+def test_a_device_that_fails_releases_the_others() -> None:
+    module = api.compile(GRID + FAILS, stages=False).module
+    program = CompiledProgram(module)
+    good = GRID + FAILS.replace("constant 3 : index", "constant 1 : index")
+    for _ in range(2):
+        with pytest.raises(OperationError, match="has index 6 in dimension 0") as failure:
+            program.run_spmd("main", inputs_of(FAILS), Grid("g", (3,)))
+        assert failure.value.operation.name == "tensor.extract"
+        assert "on device 2" in failure.value.notes[-1].message
+    program.close()
+    check = CompiledProgram(api.compile(good, stages=False).module)
+    assert len(check.run_spmd("main", inputs_of(good), Grid("g", (3,)))) == 3
+    check.close()

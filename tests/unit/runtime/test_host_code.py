@@ -1,0 +1,366 @@
+"""The machine for host code: instructions, memory, calls, and what ends a run."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mesh_opt.codegen import cache
+from mesh_opt.runtime.commands import DeviceFailed
+from mesh_opt.runtime.host.builder import Builder
+from mesh_opt.runtime.host.instructions import BY_OPCODE, CONTROL, KINDS, SCALARS
+from mesh_opt.runtime.host.machine import MOST_CALLS, STACK_WORDS, Machine, MachineError, Pool, view
+from mesh_opt.runtime.host.pool import TAKEN, native_pool
+from mesh_opt.runtime.host.printer import print_program
+from mesh_opt.runtime.host.program import (
+    ArrayAddress,
+    HostFunction,
+    HostProgram,
+    LinkedProgram,
+    Outgoing,
+)
+
+Write = Callable[[Builder], None]
+
+
+def build(*writes: Write, **tables) -> HostProgram:
+    functions = []
+    for write in writes:
+        builder = Builder(HostFunction(write.__name__))
+        write(builder)
+        functions.append(builder.finish())
+    return HostProgram(functions, **tables)
+
+
+def machine_of(*writes: Write, **tables) -> Machine:
+    return Machine(LinkedProgram(build(*writes, **tables)))
+
+
+def test_every_opcode_is_one_instruction() -> None:
+    assert len(BY_OPCODE) == len(KINDS) == len(CONTROL) + len(SCALARS)
+
+
+def scalar(name: str, *operands: int) -> int:
+    def main(b: Builder) -> None:
+        arguments = [b.argument() for _ in operands]
+        b.emit(name, b.result(), *arguments)
+        b.emit("return")
+
+    return machine_of(main).call(0, operands)[0]
+
+
+def bits(value: float, dtype=np.float32) -> int:
+    word = np.zeros(1, np.int64)
+    word.view(dtype)[0] = value
+    return int(word[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "operands", "expected"),
+    [
+        ("addi_i64", (2**63 - 1, 1), -(2**63)),
+        ("addi_i32", (2**31 - 1, 1), -(2**31)),
+        ("addi_i8", (100, 100), -56),
+        ("addi_i1", (1, 1), 0),
+        ("divsi_i32", (-7, 2), -3),
+        ("divui_i32", (-1, 2), 2**31 - 1),
+        ("floordivsi_i64", (-7, 2), -4),
+        ("floormodsi_i64", (-7, 2), 1),
+        ("cmpiult_i8", (1, -1), 1),
+        ("cmpislt_i8", (1, -1), 0),
+        ("select_i32", (0, 3, -4), -4),
+        ("convertui_i8_i64", (-1,), 255),
+        ("converti_i64_i16", (65_537,), 1),
+        ("addf_f32", (bits(1.5), bits(2.25)), bits(3.75)),
+        ("maximumf_f64", (bits(1.5, np.float64), bits(2.0, np.float64)), bits(2.0, np.float64)),
+        ("cmpfolt_f32", (bits(float("nan")), bits(1.0)), 0),
+        ("cmpfult_f32", (bits(float("nan")), bits(1.0)), 1),
+        ("sitofp_i8_f32", (-3,), bits(-3.0)),
+        ("fptosi_f32_i32", (bits(-3.7),), -3),
+        ("convertf_f64_f32", (bits(0.5, np.float64),), bits(0.5)),
+    ],
+)
+def test_scalar_instruction(name: str, operands: tuple[int, ...], expected: int) -> None:
+    assert scalar(name, *operands) == expected
+
+
+def count_up(b: Builder) -> None:
+    low, high, step, count = b.argument(), b.argument(), b.argument(), b.result()
+    index, total = b.register(), b.register()
+    b.move(index, low)
+    b.move(total, 0)
+    top, end = b.label(), b.label()
+    b.emit("jump_unless", b.compute("cmpislt_i64", low, high), end)
+    b.place(top)
+    b.emit("addi_i64", total, total, b.constant(1))
+    b.emit("loop", index, high, step, top)
+    b.place(end)
+    b.move(count, total)
+    b.emit("return")
+
+
+@given(st.integers(-(2**63), 2**63 - 1), st.integers(0, 30), st.integers(1, 2**63 - 1))
+def test_a_loop_runs_as_often_as_a_range_has_numbers(low: int, span: int, step: int) -> None:
+    high = min(low + span, 2**63 - 1)
+    assert COUNTER.call(0, [low, high, step]) == [len(range(low, high, step))]
+
+
+COUNTER = machine_of(count_up)
+
+
+def test_a_loop_to_the_largest_number_ends() -> None:
+    assert COUNTER.call(0, [-(2**63), 2**63 - 1, 2**62]) == [4]
+
+
+def fibonacci(b: Builder) -> None:
+    n, result = b.argument(), b.result()
+    small = b.later(lambda: (b.move(result, n), b.emit("return")))
+    b.emit("jump_if", b.hold(b.compare("slt", n, 2)), small)
+    terms = []
+    for distance in (1, 2):
+        b.move(Outgoing(1), b.subtract(n, distance))
+        b.emit("call", 0, 0)
+        terms.append(b.register())
+        b.move(terms[-1], Outgoing(0))
+    b.move(result, b.add(*terms))
+    b.emit("return")
+
+
+def test_recursion() -> None:
+    assert machine_of(fibonacci).call(0, [20]) == [6765]
+
+
+def descend(b: Builder) -> None:
+    n, result = b.argument(), b.result()
+    bottom = b.later(lambda: (b.move(result, 7), b.emit("return")))
+    b.emit("jump_unless", n, bottom)
+    b.move(Outgoing(1), b.subtract(n, 1))
+    b.emit("call", 0, 0)
+    b.move(result, Outgoing(0))
+    b.emit("return")
+
+
+def test_frames_get_more_memory_when_they_need_it() -> None:
+    assert MOST_CALLS > STACK_WORDS
+    assert machine_of(descend).call(0, [MOST_CALLS - 1]) == [7]
+
+
+def test_a_recursion_without_end_is_an_error_at_its_call() -> None:
+    machine = machine_of(descend)
+    with pytest.raises(MachineError, match="20000 deep: does @descend recurse without end"):
+        machine.call(0, [MOST_CALLS + 1])
+    assert machine.call(0, [1]) == [7]
+
+
+def test_moves_happen_at_the_same_time() -> None:
+    def main(b: Builder) -> None:
+        x, y, z = (b.argument() for _ in range(3))
+        results = [b.result() for _ in range(3)]
+        b.move_all([x, y, z], [y, z, x])
+        b.move_all(results, [x, y, z])
+        b.emit("return")
+
+    assert machine_of(main).call(0, [1, 2, 3]) == [2, 3, 1]
+
+
+def test_an_index_outside_goes_elsewhere() -> None:
+    def main(b: Builder) -> None:
+        index, size, result = b.argument(), b.argument(), b.result()
+        outside = b.later(lambda: b.emit("fail", 0, (index, size)))
+        b.emit("position", result, b.constant(0), index, size, outside)
+        b.emit("return")
+
+    machine = machine_of(main, failures=[lambda numbers: IndexError(str(numbers))])
+    assert machine.call(0, [3, 4]) == [3]
+    for index in (4, -1, 2**62, -(2**63)):
+        with pytest.raises(IndexError, match=str(index)):
+            machine.call(0, [index, 4])
+
+
+def test_sizes_are_checked_when_they_change() -> None:
+    seen = []
+
+    def main(b: Builder) -> None:
+        b.emit("check", 0, (b.argument(), b.argument()))
+        b.emit("return")
+
+    machine = machine_of(main, checks=[lambda numbers: seen.append(list(numbers))])
+    for sizes in ([1, 2], [1, 2], [1, 3], [1, 3]):
+        machine.call(0, sizes)
+    assert seen == [[1, 2], [1, 3]]
+
+
+def test_python_is_called_with_words_and_gives_words() -> None:
+    from mesh_opt.runtime.host.program import PythonCall
+
+    def main(b: Builder) -> None:
+        x, y = b.argument(), b.argument()
+        b.emit("python", 0, (b.result(), b.result()), (x, y))
+        b.emit("return")
+
+    calls = [PythonCall("divmod", lambda machine, numbers: divmod(*numbers))]
+    assert machine_of(main, python=calls).call(0, [17, 5]) == [3, 2]
+
+
+def test_constants_are_arrays() -> None:
+    def main(b: Builder) -> None:
+        b.emit("load_i16", b.result(), b.constant(ArrayAddress(0)))
+        b.emit("return")
+
+    assert machine_of(main, arrays=[np.array([-5], np.int16)]).call(0, []) == [-5]
+
+
+@pytest.mark.parametrize(("kind", "bytes_"), [("size", 0), ("allocate", 1 << 61)])
+def test_sizes_that_nobody_has_are_an_error(kind: str, bytes_: int) -> None:
+    def main(b: Builder) -> None:
+        size = b.argument()
+        if kind == "size":
+            size = b.compute("size", size, size)
+        b.emit("allocate", b.result(), size)
+        b.emit("return")
+
+    machine = machine_of(main)
+    for size in (1 << 40, (1 << 62) + 1, -1) if kind == "size" else (bytes_, -1):
+        if kind == "size" and size == -1:
+            continue
+        with pytest.raises(MemoryError):
+            machine.call(0, [size])
+
+
+def update(b: Builder) -> None:
+    """Add one to the first number of a block that may be shared."""
+    block, target = b.argument(), b.result()
+    b.emit("own", target, block, block, b.constant(8))
+    b.emit("store_64", target, b.compute("addi_i64", b.compute("load_i64", target), b.constant(1)))
+    b.emit("release", block)
+    b.emit("return")
+
+
+def test_a_block_is_written_in_place_only_if_nobody_else_reads_it() -> None:
+    machine = machine_of(update)
+    block = machine.store(np.array([41], np.int64).view(np.uint8))
+    assert machine.call(0, [block]) == [block]
+    assert view(block, 8).view(np.int64)[0] == 42
+    view(block - 64, 8).view(np.int64)[0] += 1
+    (other,) = machine.call(0, [block])
+    assert other != block
+    assert (view(block, 8).view(np.int64)[0], view(other, 8).view(np.int64)[0]) == (42, 43)
+
+
+@given(st.lists(st.integers(0, 5000), min_size=1, max_size=40))
+def test_blocks_do_not_overlap_and_are_used_again(sizes: list[int]) -> None:
+    pool = Pool()
+    blocks = [pool.allocate(size) for size in sizes]
+    ranges = sorted(zip(blocks, sizes, strict=True))
+    for (first, size), (second, _) in pairwise(ranges):
+        assert first + size <= second - 64
+    assert all(block % 64 == 0 for block in blocks)
+    assert pool.used_bytes == pool.peak_bytes == sum(sizes)
+    for block in blocks:
+        pool.release(block)
+    taken = int(pool.words[TAKEN])
+    for size in sizes:
+        pool.allocate(size)
+    assert int(pool.words[TAKEN]) == taken
+
+
+def test_a_result_outlives_its_machine_and_gives_its_block_back() -> None:
+    def main(b: Builder) -> None:
+        b.emit("allocate", b.result(), b.constant(64))
+        b.emit("return")
+
+    machine = machine_of(main)
+    array = machine.array(machine.call(0, [])[0], 64)
+    pool = machine.pool
+    assert pool.used_bytes == 64
+    part = array[:8]
+    del array
+    gc.collect()
+    pool.collect()
+    assert pool.used_bytes == 64
+    del part
+    gc.collect()
+    pool.collect()
+    assert pool.used_bytes == 0
+    last = machine.array(machine.call(0, [])[0], 64)
+    del machine, pool
+    gc.collect()
+    last[:] = 1
+
+
+def forever(b: Builder) -> None:
+    top = b.label()
+    b.place(top)
+    b.jump(top)
+
+
+def test_a_run_ends_when_it_is_told_to() -> None:
+    cancel = np.ones(1, np.int64)
+    machine = Machine(LinkedProgram(build(forever)), cancel=cancel)
+    with pytest.raises(DeviceFailed):
+        machine.call(0, [])
+
+
+def test_python_gets_to_see_signals() -> None:
+    """The loop returns to Python every now and then, where a handler may raise."""
+    machine = machine_of(forever)
+    looks = []
+
+    def handle(reason: int) -> None:
+        looks.append(reason)
+        if len(looks) == 2:
+            raise KeyboardInterrupt
+
+    machine._handle = handle
+    with pytest.raises(KeyboardInterrupt):
+        machine.call(0, [])
+
+
+def test_code_is_printed() -> None:
+    text = print_program(build(count_up, fibonacci))
+    assert "func @count_up(%arg0, %arg1, %arg2) -> (%result0) {" in text
+    assert "loop %" in text and ", %arg1, %arg2, ^0" in text
+    assert "  call @count_up" in text and "%out1 = move" in text
+
+
+def test_a_run_that_fails_keeps_no_memory() -> None:
+    def main(b: Builder) -> None:
+        b.emit("allocate", b.register(), b.constant(1 << 20))
+        b.emit("fail", 0, ())
+
+    machine = machine_of(main, failures=[lambda numbers: IndexError()])
+    for _ in range(3):
+        with pytest.raises(IndexError):
+            machine.call(0, [])
+        assert machine.pool.used_bytes == 0
+
+
+def test_the_code_of_pools_stays_in_memory() -> None:
+    """Of functions that nothing uses the code is unloaded when many others have been compiled."""
+    Pool().allocate(64)
+    cache._recent.clear()
+    gc.collect()
+    assert native_pool().code in set(cache._loaded.values())
+
+
+def test_a_block_of_a_loop_is_allocated_before_it() -> None:
+    """Not in it, even if another device is set there."""
+    function = HostFunction("f")
+    builder = Builder(function)
+    builder.emit("device", 1)
+    block = builder.compute("allocate", builder.constant(64))
+    builder.emit("device", 0)
+    builder.move(builder.register(), 5)
+    with builder.scope():
+        builder.emit("device", 1)
+        builder.emit("copy", block, builder.constant(0), builder.constant(0))
+        builder.emit("device", 0)
+    builder.emit("release", block)
+    builder.finish()
+    names = [each.kind.name for each in function.instructions]
+    assert names.index("allocate") < names.index("move") < names.index("copy")
