@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .passes.sharding.rules.builder import RuleBuilder, elementwise_rule
     from .passes.sharding.rules.registry import dialect_rule, sharding_rule
     from .passes.sharding.spmd import SpmdPass
-    from .sharding.factors import FactorKind, FactorRule
+    from .sharding.factors import FactorKind, FactorRule, Shards
     from .sharding.sharding import ReductionKind
     from .tiling.packed_layouts import IDENTITY, PackedLayout
     from .tiling.tiled_layouts import tiled_layout
@@ -65,7 +65,7 @@ _HOMES = {
     "passes.sharding.rules.builder": ("RuleBuilder", "elementwise_rule"),
     "passes.sharding.rules.registry": ("dialect_rule", "sharding_rule"),
     "passes.sharding.spmd": ("SpmdPass",),
-    "sharding.factors": ("FactorKind", "FactorRule"),
+    "sharding.factors": ("FactorKind", "FactorRule", "Shards"),
     "sharding.sharding": ("ReductionKind",),
     "tiling.packed_layouts": ("IDENTITY", "PackedLayout"),
     "tiling.tiled_layouts": ("tiled_layout",),
@@ -93,6 +93,7 @@ __all__ = [
     "Partitioner",
     "ReductionKind",
     "RuleBuilder",
+    "Shards",
     "SpmdPass",
     "Tensor",
     "Tile",

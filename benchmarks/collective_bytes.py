@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mesh_opt.passes.sharding.cost_report import bytes_sent
-from mesh_opt.passes.sharding.simplify.collectives import PURE_COLLECTIVES, SEND
+from mesh_opt.sharding.collectives import PURE_COLLECTIVES, SEND
 from xdsl.ir import Operation
 
 
@@ -14,7 +14,7 @@ def collective_bytes(module: Operation) -> float:
     """
     total = 0.0
     for operation in module.walk():
-        if operation.name in PURE_COLLECTIVES or operation.name == SEND:
+        if operation.name in PURE_COLLECTIVES or operation.name == SEND.operation:
             sent = bytes_sent(operation)
             if sent is None:
                 raise ValueError(f"the bytes of {operation} are not known")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 from xdsl.dialects.affine import Affine
 from xdsl.dialects.builtin import (
@@ -16,8 +17,7 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.dialects.utils import parse_dynamic_index_list_without_types, print_dynamic_index_list
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -37,25 +37,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..ir.attribute_access import number_list
 from ..ir.dialect_extension import extended
-from .linalg.base import segment_sizes
+from ..ir.syntax.assembly_format import Parsed, Syntax
+from ..ir.syntax.operations import SyntaxOperation
 
 _INDEX = IndexType()
 _FALSE = IntegerAttr(0, i1)
-
-
-def _parse_basis(parser: Parser) -> tuple[Sequence[SSAValue], DenseArrayBase]:
-    """Parse `(4, %n)`: the dynamic sizes and the static ones."""
-    dynamic, static = parse_dynamic_index_list_without_types(
-        parser, dynamic_index=DYNAMIC_INDEX, delimiter=parser.Delimiter.PAREN
-    )
-    values = [parser.resolve_operand(each, _INDEX) for each in dynamic]
-    return values, DenseArrayBase.from_list(i64, static)
-
-
-def _print_basis(printer: Printer, dynamic: Sequence[SSAValue], static: Attribute) -> None:
-    print_dynamic_index_list(
-        printer, DYNAMIC_INDEX, dynamic, number_list(static), delimiter=Parser.Delimiter.PAREN
-    )
 
 
 def _verify_basis(dynamic: Sequence[SSAValue], static: Attribute, count: int) -> None:
@@ -75,7 +61,7 @@ def _verify_basis(dynamic: Sequence[SSAValue], static: Attribute, count: int) ->
 
 
 @irdl_op_definition
-class DelinearizeIndexOp(IRDLOperation):
+class DelinearizeIndexOp(SyntaxOperation):
     """A position in a flat array as a position in each dimension of the basis."""
 
     name = "affine.delinearize_index"
@@ -87,36 +73,33 @@ class DelinearizeIndexOp(IRDLOperation):
 
     traits = traits_def(Pure())
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        linear = parser.resolve_operand(parser.parse_unresolved_operand(), _INDEX)
-        parser.parse_keyword("into")
-        dynamic, static = _parse_basis(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        return cls.create(
-            operands=(linear, *dynamic),
-            result_types=types,
-            properties={"static_basis": static},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.linear_index)
-        printer.print_string(" into ")
-        _print_basis(printer, self.dynamic_basis, self.static_basis)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_list(self.result_types, printer.print_attribute)
+    SYNTAX: ClassVar[Syntax] = (
+        " $linear_index into dynamic-tuple($dynamic_basis, $static_basis)"
+        " attr-dict : type($multi_index)"
+    )
 
     def verify_(self) -> None:
+        super().verify_()
         _verify_basis(self.dynamic_basis, self.static_basis, len(self.multi_index))
 
 
+@dataclass(frozen=True, slots=True)
+class Disjoint:
+    """` disjoint`, or nothing, for which MLIR has the property `false`."""
+
+    printed_attributes: ClassVar[tuple[str, ...]] = ("disjoint",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        found = parser.parse_optional_keyword("disjoint") is not None
+        parsed.attributes["disjoint"] = UnitAttr() if found else _FALSE
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        if isinstance(operation.properties.get("disjoint"), UnitAttr):
+            printer.print_string(" disjoint")
+
+
 @irdl_op_definition
-class LinearizeIndexOp(IRDLOperation):
+class LinearizeIndexOp(SyntaxOperation):
     """A position in each dimension of the basis as a position in a flat array."""
 
     name = "affine.linearize_index"
@@ -131,37 +114,14 @@ class LinearizeIndexOp(IRDLOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure())
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        properties: dict[str, Attribute] = {"disjoint": _FALSE}
-        if parser.parse_optional_keyword("disjoint"):
-            properties["disjoint"] = UnitAttr()
-        unresolved = parser.parse_comma_separated_list(
-            parser.Delimiter.SQUARE, parser.parse_unresolved_operand
-        )
-        indices = [parser.resolve_operand(each, _INDEX) for each in unresolved]
-        parser.parse_keyword("by")
-        dynamic, properties["static_basis"] = _parse_basis(parser)
-        properties["operandSegmentSizes"] = segment_sizes(len(indices), len(dynamic))
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        return cls.create(
-            operands=(*indices, *dynamic),
-            result_types=[parser.parse_type()],
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" disjoint [" if isinstance(self.disjoint, UnitAttr) else " [")
-        printer.print_list(self.multi_index, printer.print_ssa_value)
-        printer.print_string("] by ")
-        _print_basis(printer, self.dynamic_basis, self.static_basis)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.linear_index.type)
+    SYNTAX: ClassVar[Syntax] = (
+        Disjoint(),
+        " [$multi_index] by dynamic-tuple($dynamic_basis, $static_basis)"
+        " attr-dict : type($linear_index)",
+    )
 
     def verify_(self) -> None:
+        super().verify_()
         _verify_basis(self.dynamic_basis, self.static_basis, len(self.multi_index))
 
 
@@ -177,6 +137,7 @@ class MaxOp(IRDLOperation):
 
     traits = traits_def(Pure())
 
+    # By hand: the map says how many operands stand in parentheses, how many in brackets.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         affine_map = parser.parse_attribute()

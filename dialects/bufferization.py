@@ -10,7 +10,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, traits_def
 from xdsl.traits import MemoryFreeEffect
 
 from ..ir.dialect_extension import extended
-from ..ir.syntax.rows import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
+from ..ir.syntax.assembly_format import Syntax
+from ..ir.syntax.operations import SyntaxOperation
 
 
 @irdl_op_definition
@@ -23,7 +24,7 @@ class DeallocTensorOp(SyntaxOperation):
 
     traits = traits_def(MemoryFreeEffect())
 
-    SYNTAX: ClassVar[Syntax] = (" ", Operand("tensor"), ATTRIBUTES, " : ", Type("tensor"))
+    SYNTAX: ClassVar[Syntax] = " $tensor attr-dict : type($tensor)"
 
 
 ExtendedBufferization = extended(Bufferization, [DeallocTensorOp])

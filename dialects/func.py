@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Self, cast
+from dataclasses import dataclass, replace
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, FlatSymbolRefAttrConstr, FunctionType
 from xdsl.dialects.func import CallOp, Func
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
-    IRDLOperation,
     OpDef,
     irdl_op_definition,
     operand_def,
@@ -26,9 +25,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..ir.dialect_extension import extended, variant
 from ..ir.symbols import find_symbol, verify_visibility
-from ..ir.verification import add_checks
+from ..ir.syntax.assembly_format import Parsed, Syntax
+from ..ir.syntax.operations import SyntaxOperation
+from ..ir.verification import check
 
 
+@check("func.func")
 def _function(operation: Operation) -> None:
     verify_visibility(operation)
     parent = operation.parent_op()
@@ -47,11 +49,8 @@ def _function(operation: Operation) -> None:
             )
 
 
-add_checks({"func.func": _function})
-
-
 @irdl_op_definition
-class ConstantOp(IRDLOperation):
+class ConstantOp(SyntaxOperation):
     """A function as a value."""
 
     name = "func.constant"
@@ -61,23 +60,7 @@ class ConstantOp(IRDLOperation):
 
     traits = traits_def(Pure())
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        value = parser.parse_attribute()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        return cls.create(
-            result_types=[parser.parse_type()],
-            properties={"value": value},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.value)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
+    SYNTAX: ClassVar[Syntax] = " $value attr-dict : type($result)"
 
     def verify_(self) -> None:
         function = find_symbol(self, self.value.string_value())
@@ -91,8 +74,22 @@ class ConstantOp(IRDLOperation):
             )
 
 
+@dataclass(frozen=True, slots=True)
+class CalleeType:
+    """`(T) -> U`: the type of the callee, which says those of arguments and results."""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        function_type = parser.parse_function_type()
+        parsed.types["callee"] = [function_type]
+        parsed.types["arguments"] = list(function_type.inputs)
+        parsed.types["res"] = list(function_type.outputs)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        printer.print_attribute(operation.operands[0].type)
+
+
 @irdl_op_definition
-class CallIndirectOp(IRDLOperation):
+class CallIndirectOp(SyntaxOperation):
     """A call of a function that is a value."""
 
     name = "func.call_indirect"
@@ -101,34 +98,7 @@ class CallIndirectOp(IRDLOperation):
     arguments = var_operand_def()
     res = var_result_def()
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        callee = parser.parse_unresolved_operand()
-        position = parser.pos
-        arguments = parser.parse_comma_separated_list(
-            parser.Delimiter.PAREN, parser.parse_unresolved_operand
-        )
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        function_type = parser.parse_function_type()
-        inputs = function_type.inputs.data
-        return cls.create(
-            operands=(
-                parser.resolve_operand(callee, function_type),
-                *parser.resolve_operands(arguments, inputs, position),
-            ),
-            result_types=function_type.outputs.data,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.callee)
-        with printer.in_parens():
-            printer.print_list(self.arguments, printer.print_ssa_value)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.callee.type)
+    SYNTAX: ClassVar[Syntax] = (" $callee($arguments) attr-dict : ", CalleeType())
 
     def verify_(self) -> None:
         function_type = self.callee.type

@@ -27,10 +27,10 @@ from .iree_encoding.interfaces import (
     ConvolutionEncoding,
     EncodingError,
     EncodingSolverInterface,
+    Spelling,
     Tensor,
 )
 from .iree_encoding.packed_layout_dict import ENCODING_INFO, encoding_info, packed_layout_of
-from .iree_encoding.spelling import Spelling
 
 ENCODING_ATTRIBUTE = "encoding_attr"
 """Under this key today's VMVX resolver keeps the encoding that it has laid out."""

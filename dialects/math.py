@@ -22,7 +22,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..ir.attribute_access import with_element
 from ..ir.dialect_extension import extended
-from ..ir.syntax.rows import ATTRIBUTES, Operand, Parsed, Syntax, SyntaxOperation, Type
+from ..ir.syntax.assembly_format import Parsed, Syntax
+from ..ir.syntax.operations import SyntaxOperation
 
 _NONE = FastMathFlagsAttr("none")
 
@@ -66,6 +67,7 @@ class _ClassificationOp(IRDLOperation):
 
     traits = traits_def(Pure())
 
+    # By hand: the type of the result follows from the operand's.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         unresolved = parser.parse_unresolved_operand()
@@ -139,8 +141,9 @@ class ClampFOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        *(" ", Operand("value"), " to [", Operand("min"), ", ", Operand("max"), "]"),
-        *(_FAST_MATH, ATTRIBUTES, " : ", Type("value", ("min", "max", "result"))),
+        " $value to [$min, $max]",
+        _FAST_MATH,
+        " attr-dict : type($value, $min, $max, $result)",
     )
 
 
@@ -158,8 +161,9 @@ class SincosOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        *(" ", Operand("operand"), _FAST_MATH, ATTRIBUTES),
-        *(" : ", Type("operand", ("sin", "cos"))),
+        " $operand",
+        _FAST_MATH,
+        " attr-dict : type($operand, $sin, $cos)",
     )
 
 

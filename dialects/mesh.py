@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, SSAValue
+from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, SSAValue
 from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
@@ -53,14 +53,9 @@ from .shard.checks import (
 )
 from .shard.collective_base import Collective
 from .shard.collectives import (
-    AllGatherDefinition,
-    AllReduceDefinition,
-    AllSliceDefinition,
-    AllToAllDefinition,
-    ReduceScatterDefinition,
-    ShiftDefinition,
     UpdateHaloDefinition,
 )
+from .shard.dialect import Shard, operation_class
 from .shard.grids import (
     GridDefinition,
     GridShapeDefinition,
@@ -68,14 +63,6 @@ from .shard.grids import (
     OnGrid,
     ProcessLinearIndexDefinition,
     ProcessMultiIndexDefinition,
-)
-from .shard.rooted_collectives import (
-    BroadcastDefinition,
-    GatherDefinition,
-    RecvDefinition,
-    ReduceDefinition,
-    ScatterDefinition,
-    SendDefinition,
 )
 from .shard.syntax import (
     INDEX,
@@ -203,13 +190,6 @@ class MeshShapeOp(OnMesh, GridShapeDefinition):
     RESULT_NAMES: ClassVar[tuple[str, ...]] = ("mesh_shape",)
 
     name = "mesh.mesh_shape"
-
-
-@irdl_op_definition
-class ShardingOp(OnMesh, ShardingDefinition):
-    """`mesh.sharding @mesh0 split_axes = [[0]] partial = sum[1] : !mesh.sharding`."""
-
-    name = "mesh.sharding"
 
 
 @irdl_op_definition
@@ -377,116 +357,24 @@ class ShardShapeOp(NamedResults):
                 raise VerifyException(f"sizes must not be negative, got {size}")
 
 
-@irdl_op_definition
-class ProcessMultiIndexOp(OnMesh, ProcessMultiIndexDefinition):
-    """`mesh.process_multi_index on @mesh0 axes = [0] : index`."""
-
-    name = "mesh.process_multi_index"
-
-
-@irdl_op_definition
-class ProcessLinearIndexOp(OnMesh, ProcessLinearIndexDefinition):
-    """`mesh.process_linear_index on @mesh0 : index`."""
-
-    name = "mesh.process_linear_index"
+_ON_MESH = (
+    NeighborsLinearIndicesDefinition,
+    ProcessLinearIndexDefinition,
+    ProcessMultiIndexDefinition,
+    ShardingDefinition,
+    UpdateHaloDefinition,
+)
+"""Operations that differ from those of `shard` in their words only."""
 
 
-@irdl_op_definition
-class NeighborsLinearIndicesOp(OnMesh, NeighborsLinearIndicesDefinition):
-    """`mesh.neighbors_linear_indices on @mesh0[%i] split_axes = [0] : index, index`."""
-
-    name = "mesh.neighbors_linear_indices"
-
-
-@irdl_op_definition
-class UpdateHaloOp(OnMesh, UpdateHaloDefinition):
-    """`mesh.update_halo %t on @mesh0 split_axes = [[0]] halo_sizes = [1, 1] : tensor<8xf32>`."""
-
-    name = "mesh.update_halo"
-
-
-@irdl_op_definition
-class AllGatherOp(MeshCollective, AllGatherDefinition):
-    """See `AllGatherDefinition`."""
-
-    name = "mesh.all_gather"
-
-
-@irdl_op_definition
-class AllReduceOp(MeshCollective, AllReduceDefinition):
-    """See `AllReduceDefinition`."""
-
-    name = "mesh.all_reduce"
-
-
-@irdl_op_definition
-class AllSliceOp(MeshCollective, AllSliceDefinition):
-    """See `AllSliceDefinition`."""
-
-    name = "mesh.all_slice"
-
-
-@irdl_op_definition
-class AllToAllOp(MeshCollective, AllToAllDefinition):
-    """See `AllToAllDefinition`."""
-
-    name = "mesh.all_to_all"
-
-
-@irdl_op_definition
-class BroadcastOp(MeshCollective, BroadcastDefinition):
-    """See `BroadcastDefinition`."""
-
-    name = "mesh.broadcast"
-
-
-@irdl_op_definition
-class GatherOp(MeshCollective, GatherDefinition):
-    """See `GatherDefinition`."""
-
-    name = "mesh.gather"
-
-
-@irdl_op_definition
-class ReduceOp(MeshCollective, ReduceDefinition):
-    """See `ReduceDefinition`."""
-
-    name = "mesh.reduce"
-
-
-@irdl_op_definition
-class ReduceScatterOp(MeshCollective, ReduceScatterDefinition):
-    """See `ReduceScatterDefinition`."""
-
-    name = "mesh.reduce_scatter"
-
-
-@irdl_op_definition
-class ScatterOp(MeshCollective, ScatterDefinition):
-    """See `ScatterDefinition`."""
-
-    name = "mesh.scatter"
-
-
-@irdl_op_definition
-class SendOp(MeshCollective, SendDefinition):
-    """See `SendDefinition`."""
-
-    name = "mesh.send"
-
-
-@irdl_op_definition
-class RecvOp(MeshCollective, RecvDefinition):
-    """See `RecvDefinition`."""
-
-    name = "mesh.recv"
-
-
-@irdl_op_definition
-class ShiftOp(MeshCollective, ShiftDefinition):
-    """See `ShiftDefinition`."""
-
-    name = "mesh.shift"
+def _respelled(operation: type[Operation]) -> type[Operation] | None:
+    """The operation of `mesh` that differs in its words only from one of `shard`."""
+    definition = operation.__bases__[-1]
+    spelling = MeshCollective if issubclass(definition, Collective) else OnMesh
+    if definition not in _ON_MESH and spelling is OnMesh:
+        return None
+    name = operation.name.replace("shard.", "mesh.", 1)
+    return operation_class(name, cast("type[OnGrid]", definition), spelling)
 
 
 Mesh = Dialect(
@@ -494,26 +382,10 @@ Mesh = Dialect(
     [
         MeshOp,
         MeshShapeOp,
-        ShardingOp,
         GetShardingOp,
         ShardOp,
         ShardShapeOp,
-        ProcessMultiIndexOp,
-        ProcessLinearIndexOp,
-        NeighborsLinearIndicesOp,
-        UpdateHaloOp,
-        AllGatherOp,
-        AllReduceOp,
-        AllSliceOp,
-        AllToAllOp,
-        BroadcastOp,
-        GatherOp,
-        ReduceOp,
-        ReduceScatterOp,
-        ScatterOp,
-        SendOp,
-        RecvOp,
-        ShiftOp,
+        *(found for each in Shard.operations if (found := _respelled(each)) is not None),
     ],
     [MeshAxesArrayAttr, MeshReductionKindAttr, MeshShardAttr, MeshShardingType],
 )

@@ -22,7 +22,7 @@ _DIALECTS = {
     "iree_cpu": ("iree_cpu", "IreeCpu"),
     "iree_encoding": ("iree_encoding.dialect", "IreeEncoding"),
     "iree_gpu": ("iree_gpu", "IreeGpu"),
-    "iree_tensor_ext": ("iree_tensor_ext.dialect", "IreeTensorExt"),
+    "iree_tensor_ext": ("iree_tensor_ext", "IreeTensorExt"),
     "linalg": ("linalg.dialect", "Linalg"),
     "math": ("math", "ExtendedMath"),
     "mesh": ("mesh", "Mesh"),

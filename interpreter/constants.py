@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.stream.parameters import NamedParameter
+from ..dialects.stream.types import NamedParameter
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import (
     Array,

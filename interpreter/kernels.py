@@ -15,7 +15,7 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, SymbolRefAttr, TensorType
 from xdsl.ir import Attribute, Operation, Region
 
-from ..dialects.iree_tensor_ext.dispatch_tensors import DispatchTensor
+from ..dialects.iree_tensor_ext import DispatchTensor
 from ..ir.attribute_access import (
     attribute,
     integer,

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.iree_encoding.interfaces import Tensor
-from ..dialects.stream.parameters import NamedParameter
+from ..dialects.stream.types import NamedParameter
 from ..ir.diagnostics import OperationError
 from ..ir.tensor_types import element_named
 from ..runtime.abi.values import Array, dtype_of, element_type, shape_text, static_shape

@@ -37,7 +37,7 @@ from ..runtime.abi.values import (
     static_shape,
     wrap,
 )
-from ..sharding.collective_matching import COLLECTIVES
+from ..sharding.collectives import COLLECTIVES
 from ..sharding.grid import Grid
 from ..sharding.sharding import Sharding
 from .devices import provide
@@ -311,11 +311,7 @@ def called(program: Program, op: Operation) -> list[Operation]:
     return [found for root in roots if (found := program.lookup(op, root)) is not None]
 
 
-_ON_DEVICES = COLLECTIVES | {
-    "shard.all_slice",
-    "shard.process_linear_index",
-    "shard.process_multi_index",
-}
+_ON_DEVICES = {*COLLECTIVES, "shard.process_linear_index", "shard.process_multi_index"}
 """Operations that only mean something on the devices of a grid."""
 
 

@@ -21,22 +21,8 @@ from ..sharding.collective_matching import (
     find_mismatch,
     names,
 )
+from ..sharding.collectives import COLLECTIVES, SHIFT, UPDATE_HALO
 from ..sharding.sharding import ReductionKind
-
-_DIMENSIONS: dict[str, tuple[str, ...]] = {
-    "all_gather": ("gather_axis",),
-    "all_to_all": ("split_axis", "concat_axis"),
-    "gather": ("gather_axis",),
-    "reduce_scatter": ("scatter_axis",),
-    "scatter": ("scatter_axis",),
-    "shift": ("shift_axis", "offset"),
-}
-"""Integer attributes that must be equal on all devices, by kind."""
-
-_JOINED = {"all_gather": "gather_axis", "gather": "gather_axis", "all_to_all": "concat_axis"}
-"""The dimension along which pieces are joined."""
-
-_REDUCTIONS = frozenset(("all_reduce", "reduce", "reduce_scatter"))
 
 
 def reduction_kind(op: Operation) -> ReductionKind:
@@ -57,21 +43,27 @@ def collective_signature(
 
     `numbers` are parameters whose values operands may give, such as the root's coordinates.
     """
-    kind = operation_name(op).partition(".")[2]
+    row = COLLECTIVES[operation_name(op)]
     parameters: dict[str, object] = {}
-    if kind in _REDUCTIONS:
+    if row.reduces:
         parameters["reduction"] = reduction_kind(op)
-    parameters |= {name: integer(op, name) for name in _DIMENSIONS.get(kind, ())}
-    if kind == "shift" and flag(op, "rotate"):
+    parameters |= {name: integer(op, name) for name in row.numbers}
+    if row is SHIFT and flag(op, "rotate"):
         parameters["rotate"] = "true"
     parameters |= {name: str(list(values)) for name, values in numbers.items()}
-    if kind != "update_halo":
+    if row is not UPDATE_HALO:
         parameters["grid_axes"] = str(list(integers(op, "grid_axes")))
     free = free_dimension(op, **numbers)
     sizes = tuple(ANY_SIZE if d == free else size for d, size in enumerate(shape))
     source, result = op.operands[0].type, op.results[0].type
     return CollectiveSignature(
-        kind, tuple(group), source, element_type(source), result, sizes, tuple(parameters.items())
+        row.name,
+        tuple(group),
+        source,
+        element_type(source),
+        result,
+        sizes,
+        tuple(parameters.items()),
     )
 
 
@@ -84,10 +76,10 @@ def free_dimension(op: Operation, **numbers: Sequence[int]) -> int | None:
     shape = static_shape(op.results[0].type)
     if shape is not None and all(size >= 0 for size in shape):
         return None
-    kind = operation_name(op).partition(".")[2]
-    if kind == "update_halo":
+    row = COLLECTIVES[operation_name(op)]
+    if row is UPDATE_HALO:
         return numbers["dimension"][0]
-    return integer(op, _JOINED[kind]) if kind in _JOINED else None
+    return integer(op, row.joins) if row.joins else None
 
 
 def message_signature(

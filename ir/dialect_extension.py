@@ -1,16 +1,37 @@
-"""Ways to make dialects: by extending xDSL's, and by repeating one class under many names."""
+"""Ways to make dialects: from files, by extending xDSL's, by repeating a class under many names."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import ModuleType
 from typing import TypeVar, cast
 
 from xdsl.dialect_interfaces import DialectInterface
-from xdsl.ir import Dialect, Operation
+from xdsl.ir import Attribute, Dialect, Operation
 from xdsl.irdl import IRDLOperation, OpDef
 
 OperationT = TypeVar("OperationT", bound=IRDLOperation)
+KindT = TypeVar("KindT", Operation, Attribute)
+
+
+def dialect_of(
+    name: str, *modules: ModuleType, interfaces: Sequence[DialectInterface] = ()
+) -> Dialect:
+    """The dialect of the operations and attributes that modules define under its name.
+
+    Classes whose Python names begin with an underscore are left out.
+    """
+    defined = [value for module in modules for value in vars(module).values()]
+    classes = dict.fromkeys(value for value in defined if isinstance(value, type))
+    prefix = f"{name}."
+
+    def public(kind: type[KindT]) -> list[type[KindT]]:
+        kinds = [each for each in classes if issubclass(each, kind)]
+        named = [each for each in kinds if getattr(each, "name", "").startswith(prefix)]
+        return [each for each in named if not each.__name__.startswith("_")]
+
+    return Dialect(name, public(Operation), public(Attribute), list(interfaces))
 
 
 def extended(base: Dialect, operations: Sequence[type[Operation]]) -> Dialect:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar, TypeAlias
 
 from xdsl.builder import Builder
 from xdsl.dialects.arith import (
@@ -13,12 +15,15 @@ from xdsl.dialects.arith import (
     DivUIOp,
     IntegerOverflowAttr,
     IntegerOverflowFlag,
+    MaxSIOp,
     MaxUIOp,
+    MinSIOp,
     MuliOp,
     RemUIOp,
+    SubiOp,
 )
 from xdsl.dialects.builtin import IndexType, IntegerAttr
-from xdsl.ir import OpResult, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from ..tiling.storage_sizes import LARGEST_VECTOR_SCALE, Extent, StorageFormula
 
@@ -72,9 +77,8 @@ def _tiles(extent: Extent, size: SSAValue, builder: Builder) -> tuple[int, SSAVa
 
 
 def _multiply(left: SSAValue, right: SSAValue, builder: Builder) -> SSAValue:
-    operation = MuliOp(left, right)
-    operation.overflow_flags = NO_SIGNED_WRAP
-    return builder.insert(operation).result
+    indices = BuilderIndices(builder)
+    return indices.index(indices.multiply(left, right))
 
 
 def emit_largest(values: Sequence[SSAValue], builder: Builder) -> SSAValue:
@@ -85,11 +89,11 @@ def emit_largest(values: Sequence[SSAValue], builder: Builder) -> SSAValue:
     return largest
 
 
-Amount = int | SSAValue
+IndexOrInt: TypeAlias = int | SSAValue
 """A number that is known now, or a value of type index."""
 
 
-def known(value: SSAValue) -> Amount:
+def known(value: SSAValue) -> IndexOrInt:
     """The number that a value is, if it is an arith constant; else the value."""
     if isinstance(value, OpResult) and isinstance(value.op, ConstantOp):
         attribute = value.op.value
@@ -98,64 +102,117 @@ def known(value: SSAValue) -> Amount:
     return value
 
 
-def as_value(amount: Amount, builder: Builder) -> SSAValue:
-    """The amount as a value."""
-    return constant_index(amount, builder) if isinstance(amount, int) else amount
+class IndexArithmetic(ABC):
+    """Arithmetic on indices. Operations are made only where a result is not known."""
+
+    OVERFLOW: ClassVar[IntegerOverflowAttr | None] = None
+    """What is said of products."""
+
+    @abstractmethod
+    def insert(self, operation: Operation) -> SSAValue:
+        """Put an operation in its place; returns its first result."""
+
+    def index(self, number: IndexOrInt) -> SSAValue:
+        """A number as a value."""
+        if isinstance(number, SSAValue):
+            return number
+        return self.insert(ConstantOp(IntegerAttr(number, INDEX)))
+
+    def add(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
+        """left + right."""
+        if isinstance(left, int) and isinstance(right, int):
+            return left + right
+        if 0 in (left, right):
+            return right if left == 0 else left
+        return self.binary(AddiOp, left, right)
+
+    def subtract(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
+        """left - right."""
+        if isinstance(left, int) and isinstance(right, int):
+            return left - right
+        return left if right == 0 else self.binary(SubiOp, left, right)
+
+    def multiply(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
+        """left * right."""
+        if isinstance(left, int) and isinstance(right, int):
+            return left * right
+        if 0 in (left, right):
+            return 0
+        if 1 in (left, right):
+            return right if left == 1 else left
+        return self.binary(self._product, left, right)
+
+    def divide(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
+        """left / right of numbers that are not negative, rounded down."""
+        if isinstance(left, int) and isinstance(right, int):
+            return left // right
+        return left if right == 1 else self.binary(DivUIOp, left, right)
+
+    def remainder(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
+        """left mod right of numbers that are not negative."""
+        if isinstance(left, int) and isinstance(right, int):
+            return left % right
+        return 0 if right == 1 else self.binary(RemUIOp, left, right)
+
+    def maximum(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
+        """The larger of two numbers with signs."""
+        if isinstance(left, int) and isinstance(right, int):
+            return max(left, right)
+        return self.binary(MaxSIOp, left, right)
+
+    def minimum(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
+        """The smaller of two numbers with signs."""
+        if isinstance(left, int) and isinstance(right, int):
+            return min(left, right)
+        return self.binary(MinSIOp, left, right)
+
+    def binary(
+        self,
+        make: Callable[[SSAValue, SSAValue], Operation],
+        left: IndexOrInt,
+        right: IndexOrInt,
+    ) -> SSAValue:
+        """What an operation makes of two numbers that are not both known."""
+        return self.insert(make(self.index(left), self.index(right)))
+
+    def _product(self, left: SSAValue, right: SSAValue) -> Operation:
+        operation = MuliOp(left, right)
+        if self.OVERFLOW is not None:
+            operation.overflow_flags = self.OVERFLOW
+        return operation
 
 
-def add(left: Amount, right: Amount, builder: Builder) -> Amount:
-    """The sum; operations only where it is not known."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left + right
-    if left == 0:
-        return right
-    if right == 0:
-        return left
-    return builder.insert(AddiOp(as_value(left, builder), as_value(right, builder))).result
+class BuilderIndices(IndexArithmetic):
+    """Index arithmetic where a builder is. Products of sizes do not wrap."""
+
+    OVERFLOW = NO_SIGNED_WRAP
+
+    def __init__(self, builder: Builder) -> None:
+        self._builder = builder
+
+    def insert(self, operation: Operation) -> SSAValue:
+        return self._builder.insert(operation).results[0]
+
+    def bytes_of(self, elements: IndexOrInt, bits: int, *, round_up: bool) -> IndexOrInt:
+        """The bytes of some elements; elements of less than a byte are packed."""
+        if bits >= 8:
+            return self.multiply(elements, bits // 8)
+        total = self.multiply(elements, bits)
+        if isinstance(total, int):
+            return -(-total // 8) if round_up else total // 8
+        return self.binary(CeilDivUIOp, total, 8) if round_up else self.divide(total, 8)
+
+    def row_major_position(
+        self, indices: Sequence[IndexOrInt], sizes: Sequence[IndexOrInt]
+    ) -> IndexOrInt:
+        """How many elements come before the one at `indices` of a tensor of `sizes`."""
+        position: IndexOrInt = 0
+        for index, size in zip(indices, sizes, strict=True):
+            position = self.add(self.multiply(position, size), index)
+        return position
 
 
-def multiply(left: Amount, right: Amount, builder: Builder) -> Amount:
-    """The product, which does not wrap; operations only where it is not known."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left * right
-    if left == 0 or right == 0:
-        return 0
-    if left == 1:
-        return right
-    if right == 1:
-        return left
-    operation = MuliOp(as_value(left, builder), as_value(right, builder))
-    operation.overflow_flags = NO_SIGNED_WRAP
-    return builder.insert(operation).result
-
-
-def divide(amount: Amount, by: int, builder: Builder) -> Amount:
-    """The quotient of an amount that is not negative, rounded down."""
-    if isinstance(amount, int):
-        return amount // by
-    return builder.insert(DivUIOp(amount, constant_index(by, builder))).result
-
-
-def remainder(amount: Amount, by: int, builder: Builder) -> Amount:
-    """What is left of an amount that is not negative behind a division."""
-    if isinstance(amount, int):
-        return amount % by
-    return builder.insert(RemUIOp(amount, constant_index(by, builder))).result
-
-
-def bytes_of(elements: Amount, bits: int, builder: Builder, *, round_up: bool) -> Amount:
-    """The bytes of some elements; elements of less than a byte are packed."""
-    if bits >= 8:
-        return multiply(elements, bits // 8, builder)
-    total = multiply(elements, bits, builder)
-    if isinstance(total, int):
-        return -(-total // 8) if round_up else total // 8
-    if not round_up:
-        return divide(total, 8, builder)
-    return builder.insert(CeilDivUIOp(total, constant_index(8, builder))).result
-
-
-def is_contiguous(lengths: Sequence[Amount], sizes: Sequence[Amount]) -> bool:
+def is_contiguous(lengths: Sequence[IndexOrInt], sizes: Sequence[IndexOrInt]) -> bool:
     """Whether a part of these lengths is one run of a row-major tensor, as far as is known.
 
     It is if every dimension after the first with a length other than one is taken whole.
@@ -169,7 +226,7 @@ def is_contiguous(lengths: Sequence[Amount], sizes: Sequence[Amount]) -> bool:
 
 
 def reaches_end(
-    starts: Sequence[Amount], lengths: Sequence[Amount], sizes: Sequence[Amount]
+    starts: Sequence[IndexOrInt], lengths: Sequence[IndexOrInt], sizes: Sequence[IndexOrInt]
 ) -> bool:
     """Whether the last element of a part is the last one of all, as far as is known."""
     return all(
@@ -184,7 +241,7 @@ def reaches_end(
     )
 
 
-def is_multiple(indices: Sequence[Amount], sizes: Sequence[Amount], unit: int) -> bool:
+def is_multiple(indices: Sequence[IndexOrInt], sizes: Sequence[IndexOrInt], unit: int) -> bool:
     """Whether `row_major_position` is a multiple of `unit`, as far as is known."""
     stride, is_exact, position = 1, True, 0
     for index, size in zip(reversed(indices), reversed(sizes), strict=True):
@@ -197,13 +254,3 @@ def is_multiple(indices: Sequence[Amount], sizes: Sequence[Amount], unit: int) -
         else:
             is_exact = False
     return position % unit == 0
-
-
-def row_major_position(
-    indices: Sequence[Amount], sizes: Sequence[Amount], builder: Builder
-) -> Amount:
-    """How many elements come before the one at `indices` of a tensor of `sizes`."""
-    position: Amount = 0
-    for index, size in zip(indices, sizes, strict=True):
-        position = add(multiply(position, size, builder), index, builder)
-    return position

@@ -15,7 +15,12 @@ from ..tiling.packed_layouts import DYNAMIC_TILE
 ValueT = TypeVar("ValueT")
 
 
-def parse_index_list(parser: Parser) -> tuple[list[int], list[UnresolvedOperand]]:
+SQUARE = Parser.Delimiter.SQUARE
+
+
+def parse_index_list(
+    parser: Parser, delimiter: Parser.Delimiter = SQUARE
+) -> tuple[list[int], list[UnresolvedOperand]]:
     """Parse `[1, %i]` into the static numbers (holes marked) and the operands."""
     numbers: list[int] = []
     operands: list[UnresolvedOperand] = []
@@ -32,12 +37,15 @@ def parse_index_list(parser: Parser) -> tuple[list[int], list[UnresolvedOperand]
             numbers.append(DYNAMIC_INDEX)
             operands.append(operand)
 
-    parser.parse_comma_separated_list(parser.Delimiter.SQUARE, element)
+    parser.parse_comma_separated_list(delimiter, element)
     return numbers, operands
 
 
 def print_index_list(
-    printer: Printer, numbers: Sequence[int], operands: Sequence[SSAValue]
+    printer: Printer,
+    numbers: Sequence[int],
+    operands: Sequence[SSAValue],
+    delimiter: Parser.Delimiter = SQUARE,
 ) -> None:
     """Print static numbers with the operands in their holes, `?` where one is missing."""
     remaining = iter(operands)
@@ -50,7 +58,7 @@ def print_index_list(
         else:
             printer.print_string("?")
 
-    with printer.in_square_brackets():
+    with printer.delimited(*(delimiter.value or ("", ""))):
         printer.print_list(numbers, element)
 
 

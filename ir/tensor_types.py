@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ComplexType,
+    FixedBitwidthType,
     IntegerType,
     TensorType,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ..sharding.cost import known_extents
 from ..tiling.element_types import ElementType, element_type
 from .diagnostics import OperationError
 
@@ -58,6 +61,18 @@ def element_named(type_: Attribute) -> ElementType:
 def element_of(tensor: TensorType[Attribute]) -> ElementType:
     """The element type of a tensor. Raises `ValueError` if it has no known size."""
     return element_named(tensor.element_type)
+
+
+def element_bytes(value: SSAValue) -> int:
+    """Bytes per element of a tensor in memory; of a type without a width, those of an index."""
+    tensor = ranked(value)
+    element = None if tensor is None else tensor.element_type
+    return element.size if isinstance(element, FixedBitwidthType) else 8
+
+
+def tensor_bytes(value: SSAValue) -> int:
+    """The size of a whole tensor, with a stand-in for dynamic dimensions."""
+    return element_bytes(value) * prod(known_extents(tensor_shape(value) or ()))
 
 
 StaticShape = tuple[int, ...]

@@ -14,20 +14,18 @@ from .attribute_access import symbol_name
 from .diagnostics import Note, OperationError
 from .foreign_code import culprit, told
 from .nesting_limits import deep_recursion
+from .rules import Rules
 from .symbols import SymbolTables, remembered_symbols
 
 Check = Callable[[Operation], None]
 
-_CHECKS: dict[str, Check] = {}
-"""What is checked of operations beyond their own verifiers, by name."""
+check = Rules[Check]()
+"""What is checked of operations beyond their own verifiers. A check raises VerifyException."""
 
 
 def add_checks(checks: Mapping[str, Check]) -> None:
-    """Register what to check of operations, by name, beyond their own verifiers.
-
-    A check raises VerifyException.
-    """
-    _CHECKS.update(checks)
+    """Register what to check of operations, by name, in the place of what was checked."""
+    check.update(checks)
 
 
 TRIPS = (ValueError, IndexError, KeyError, NotImplementedError)
@@ -222,9 +220,8 @@ def _verify_invariants(operation: Operation) -> None:
         _verify_symbols(operation)
     try:
         operation.verify_()
-        check = _CHECKS.get(operation.name)
-        if check is not None:
-            check(operation)
+        if (function := check.get(operation.name)) is not None:
+            function(operation)
     except OperationError:
         raise
     except DiagnosticException as failure:

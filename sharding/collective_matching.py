@@ -13,25 +13,6 @@ from ast import literal_eval
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-COLLECTIVES = frozenset(
-    f"shard.{name}"
-    for name in (
-        "all_gather",
-        "all_reduce",
-        "all_to_all",
-        "broadcast",
-        "gather",
-        "recv",
-        "reduce",
-        "reduce_scatter",
-        "scatter",
-        "send",
-        "shift",
-        "update_halo",
-    )
-)
-"""Operations in which a device meets others: each is run, whoever reads its result."""
-
 ANY_SIZE = -1
 """A size in a signature along which devices may bring different amounts."""
 

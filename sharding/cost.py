@@ -1,8 +1,6 @@
-"""What communication costs: the bytes that each process sends.
+"""What placements hold and what leads from one to another costs, in bytes of each process.
 
-Ring algorithms, with `n` processes in a group and `size` the bytes of the larger end on one
-process (gathered, or not yet reduced). Sources of the formulas: Thakur, Rabenseifner, Gropp,
-"Optimization of collective communication operations in MPICH" (2005).
+What one collective sends is in its row (`collectives.py`).
 """
 
 from __future__ import annotations
@@ -10,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from .sharding import Axes
+from .collectives import ALL_GATHER, ALL_TO_ALL
+from .grid import Grid
+from .sharding import Axes, DimensionAxes, Sharding
 
 UNKNOWN_EXTENT = 2
-"""What an extent that is known only at run time is taken for where plans are compared."""
+"""What an extent that is known only at run time is taken for where costs are compared."""
 
 BYTES_PER_POINT = 0.2
 """What the work at one point of an operation's factors counts as, in bytes sent.
@@ -21,47 +21,25 @@ BYTES_PER_POINT = 0.2
 A process is taken to compute ten operations in the time in which it sends one byte, and a point
 to be two operations."""
 
-DimensionAxes = tuple[Axes, ...]
-
-
-def all_gather_bytes(size: float, n: int) -> float:
-    """`size`: the gathered tensor."""
-    return size * (n - 1) / n
-
-
-def reduce_scatter_bytes(size: float, n: int) -> float:
-    """`size`: the partial result before it is scattered."""
-    return size * (n - 1) / n
-
-
-def all_reduce_bytes(size: float, n: int) -> float:
-    """`size`: the partial result; a reduce-scatter and an all-gather."""
-    return 2 * size * (n - 1) / n
-
-
-def broadcast_bytes(size: float, n: int) -> float:
-    """`size`: what the root has; a scatter and an all-gather."""
-    return 2 * size * (n - 1) / n
-
-
-def all_to_all_bytes(size: float, n: int) -> float:
-    """`size`: what one process holds, before as after."""
-    return size * (n - 1) / n
-
-
-def permute_bytes(size: float) -> float:
-    """`size`: what one process holds and sends to another."""
-    return size
-
 
 def known_extents(shape: Sequence[int | None]) -> tuple[int, ...]:
     """Extents of a grid or a tensor, with a guess in the place of unknown ones."""
     return tuple(UNKNOWN_EXTENT if extent is None else extent for extent in shape)
 
 
+def group_size(grid: Grid, axes: Axes) -> int:
+    """The number of processes along `axes`."""
+    return prod(known_extents([grid.shape[axis] for axis in axes]))
+
+
+def local_fraction(sharding: Sharding) -> float:
+    """The part of the whole tensor that one process holds, without halos."""
+    return local_size(1.0, sharding.dimension_axes, known_extents(sharding.grid.shape))
+
+
 def local_size(size: float, axes: DimensionAxes, extents: Sequence[int]) -> float:
     """The bytes on one process of a tensor of `size` bytes that is split along `axes`."""
-    return size / prod(extents[axis] for split in axes for axis in split)
+    return size / max(1, prod(extents[axis] for split in axes for axis in split))
 
 
 def reshard_bytes(
@@ -83,13 +61,13 @@ def reshard_bytes(
             held /= extents[axis]
     moved = [axis for axis in wanted if place.get(axis, wanted[axis]) != wanted[axis]]
     for axis in moved:
-        sent += all_to_all_bytes(held, extents[axis])
+        sent += held * ALL_TO_ALL.sent(extents[axis])
     for axis in place:
         if axis not in wanted:
+            sent += held * ALL_GATHER.sent(extents[axis])
             held *= extents[axis]
-            sent += all_gather_bytes(held, extents[axis])
     if not sent and not _only_slices(source, target):
-        sent += permute_bytes(held)
+        sent += held
     return sent
 
 

@@ -14,8 +14,8 @@ from math import prod
 
 from .cost import known_extents
 from .factors import FactorKind, FactorRule, TensorFactors
-from .projection import DimensionAxes, Projection, back, fits, minor_most, project
-from .sharding import Axes
+from .projection import Projection, back, fits, minor_most, project
+from .sharding import Axes, DimensionAxes
 
 
 class Direction(Flag):

@@ -28,6 +28,17 @@ class FactorKind(Enum):
     """The operation needs the whole extent on each device."""
 
 
+class Shards(Enum):
+    """What the shards of a factor must be for the factor to be split."""
+
+    ANY = auto()
+    """Of any size, or empty."""
+    FILLED = auto()
+    """Of one element at least: the reduction of nothing, say, has no value."""
+    EVEN = auto()
+    """Of one size."""
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """What is read of one dimension of an operand along a permutation factor.
@@ -68,7 +79,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """One factor: its extent (`None` if dynamic), kind and, for reductions, the combiners.
+    """One factor: its extent (`None` if dynamic), kind, reductions, and how it may be split.
 
     `reductions[r]` combines result `r`'s partial values, or is `None` where result `r` cannot be
     combined by one collective (then the factor must not stay split for that operation).
@@ -77,6 +88,7 @@ class Factor:
     size: int | None
     kind: FactorKind = FactorKind.PASS_THROUGH
     reductions: tuple[ReductionKind | None, ...] = ()
+    shards: Shards = Shards.ANY
 
 
 DimensionFactors = tuple[int, ...]

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from math import prod
 
 from .factors import FactorRule, TensorFactors
-from .sharding import Axes
-
-DimensionAxes = tuple[Axes, ...]
+from .sharding import Axes, DimensionAxes
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from enum import IntEnum
 
 from .factor_propagation import Direction, StepResult, TensorSide, propagate_step
 from .factors import FactorKind, FactorRule
-from .projection import DimensionAxes
+from .sharding import DimensionAxes
 
 
 class Stage(IntEnum):

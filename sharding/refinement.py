@@ -13,8 +13,7 @@ from math import gcd
 
 from .factors import FactorRule
 from .grid import Grid
-from .projection import DimensionAxes
-from .sharding import Axes, Partial, Sharding
+from .sharding import Axes, DimensionAxes, Partial, Sharding
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,11 @@ from heapq import heappop, heappush
 from itertools import count
 from math import gcd, inf, prod
 
+from .cost import known_extents
 from .local_shape import explicit_borders
 from .refinement import Refinement, divisor_chain
 from .reshard_moves import Moves, Pending, Placement, is_even, moves_of_kind
 from .reshard_steps import (
-    UNKNOWN_EXTENT,
     AllGather,
     AllSlice,
     ExchangeHalo,
@@ -265,7 +265,7 @@ def _moves(
     fixed: frozenset[int],
 ) -> Moves:
     """The moves of a search; `fixed` axes stay where they are at the source."""
-    extents = tuple(UNKNOWN_EXTENT if e is None else e for e in source.grid.shape)
+    extents = known_extents(source.grid.shape)
     whole = prod(extents)
     # Only what sizes have in common with numbers of processes matters.
     sizes = tuple(None if size is None else gcd(size, whole) for size in shape)

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import permutations
 from math import prod
 
+from .collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 from .local_shape import divides
 from .reshard_steps import (
     AllGather,
@@ -20,15 +21,9 @@ from .reshard_steps import (
     Permute,
     ReduceScatter,
     Step,
-    all_reduce_fraction,
-    exchange_fraction,
-    gather_fraction,
 )
-from .sharding import Axes, ReductionKind
+from .sharding import Axes, ReductionKind, Split
 
-Borders = tuple[int, ...] | None
-Split = tuple[Axes, Borders]
-"""How one dimension is split: its axes and, where it has them, its explicit borders."""
 Pending = tuple[tuple[ReductionKind, int], ...]
 """Pending reductions as (kind, axis), sorted."""
 Placement = tuple[tuple[Split, ...], Pending]
@@ -148,14 +143,14 @@ class Moves:
             group = self.size(moved)
             left: Split = rest, None
             gathered = self._with(placement, {dimension: left})
-            yield AllGather(dimension, moved), gathered, local * gather_fraction(group)
+            yield AllGather(dimension, moved), gathered, local * ALL_GATHER.sent(group)
             for other, target in enumerate(placement[0]):
                 if other != dimension and self._splittable(other, target, moved):
                     right: Split = target[0] + moved, None
                     yield (
                         AllToAll(other, dimension, moved),
                         self._with(placement, {dimension: left, other: right}),
-                        local * exchange_fraction(group),
+                        local * ALL_TO_ALL.sent(group),
                     )
 
     def _reductions(self, placement: Placement, local: float) -> Iterator[Move]:
@@ -169,7 +164,7 @@ class Moves:
                     left = tuple(p for p in pending if not (p[0] == kind and p[1] in axes))
                     group = self.size(axes)
                     if list(axes) == sorted(axes):
-                        price = local * all_reduce_fraction(group)
+                        price = local * ALL_REDUCE.sent(group)
                         yield AllReduce(kind, axes), (splits, left), price
                     for dimension, split in enumerate(splits):
                         if self._splittable(dimension, split, axes):
@@ -177,7 +172,7 @@ class Moves:
                             yield (
                                 ReduceScatter(kind, dimension, axes),
                                 self._with((splits, left), {dimension: after}),
-                                local * exchange_fraction(group),
+                                local * REDUCE_SCATTER.sent(group),
                             )
 
     def _permutations(self, placement: Placement, local: float) -> Iterator[Move]:

@@ -1,14 +1,20 @@
-"""The collectives of which a change of placement is made, and what each costs.
-
-The byte counts are those of bandwidth-optimal ring algorithms: what each process sends, for `n`
-processes in a group and a local shard of `s` bytes before the step (Thakur, Rabenseifner and
-Gropp, "Optimization of Collective Communication Operations in MPICH", 2005).
-"""
+"""The collectives of which a change of placement is made, and what each costs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from .collectives import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    ALL_SLICE,
+    ALL_TO_ALL,
+    REDUCE_SCATTER,
+    SEND,
+    CollectiveRow,
+)
+from .cost import group_size, local_fraction
 from .sharding import Axes, ReductionKind, Sharding
 
 
@@ -19,6 +25,7 @@ class AllSlice:
     `axes` become the last axes of the dimension.
     """
 
+    ROW: ClassVar[CollectiveRow] = ALL_SLICE
     dimension: int
     axes: Axes
 
@@ -27,6 +34,7 @@ class AllSlice:
 class AllGather:
     """Each process collects the blocks of its group; `axes`, the dimension's last, are freed."""
 
+    ROW: ClassVar[CollectiveRow] = ALL_GATHER
     dimension: int
     axes: Axes
 
@@ -35,6 +43,7 @@ class AllGather:
 class AllToAll:
     """The last `axes` of `concat_dimension` become the last of `split_dimension`."""
 
+    ROW: ClassVar[CollectiveRow] = ALL_TO_ALL
     split_dimension: int
     concat_dimension: int
     axes: Axes
@@ -44,11 +53,14 @@ class AllToAll:
 class Permute:
     """Each process sends its whole shard to one other; the shards keep their shape."""
 
+    ROW: ClassVar[CollectiveRow] = SEND
+
 
 @dataclass(frozen=True, slots=True)
 class AllReduce:
     """The pending reduction over `axes` is done, and each process holds the result."""
 
+    ROW: ClassVar[CollectiveRow] = ALL_REDUCE
     kind: ReductionKind
     axes: Axes
 
@@ -57,6 +69,7 @@ class AllReduce:
 class ReduceScatter:
     """The pending reduction over `axes` is done; `axes` become the last of `dimension`."""
 
+    ROW: ClassVar[CollectiveRow] = REDUCE_SCATTER
     kind: ReductionKind
     dimension: int
     axes: Axes
@@ -65,6 +78,8 @@ class ReduceScatter:
 @dataclass(frozen=True, slots=True)
 class TrimHalo:
     """Each process drops what it holds of its neighbours."""
+
+    ROW: ClassVar[CollectiveRow] = ALL_SLICE
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,62 +101,17 @@ class PlannedStep:
     after: Sharding
 
 
-UNKNOWN_EXTENT = 4
-"""What an extent known only at run time counts as in a comparison of costs."""
-
-
-def group_size(sharding: Sharding, axes: Axes) -> int:
-    """The number of processes along `axes`, with a stand-in for unknown extents."""
-    size = 1
-    for axis in axes:
-        extent = sharding.grid.shape[axis]
-        size *= UNKNOWN_EXTENT if extent is None else extent
-    return size
-
-
-def local_fraction(sharding: Sharding) -> float:
-    """The part of the whole tensor that one process holds, without halos."""
-    parts = 1
-    for axes in sharding.dimension_axes:
-        parts *= group_size(sharding, axes)
-    return 1 / max(parts, 1)
-
-
-def gather_fraction(group: int) -> float:
-    """Sent in an all-gather, in units of the local shard before it: it is passed on n-1 times."""
-    return float(group - 1)
-
-
-def exchange_fraction(group: int) -> float:
-    """Sent in an all-to-all or a reduce-scatter, in units of the local shard before it."""
-    return (group - 1) / group
-
-
-def all_reduce_fraction(group: int) -> float:
-    """Sent in an all-reduce: a reduce-scatter and the all-gather of its result."""
-    return 2 * (group - 1) / group
-
-
 def sent_fraction(planned: PlannedStep, shape: tuple[int | None, ...] = ()) -> float:
     """The bytes that each process sends in a step, as a part of the whole tensor's bytes.
 
     `shape` is the whole tensor's, needed for the share of halos (which is 0 without it).
     """
     before, step = planned.before, planned.step
-    local = local_fraction(before)
-    match step:
-        case AllGather():
-            return local * gather_fraction(group_size(before, step.axes))
-        case AllToAll() | ReduceScatter():
-            return local * exchange_fraction(group_size(before, step.axes))
-        case AllReduce():
-            return local * all_reduce_fraction(group_size(before, step.axes))
-        case Permute():
-            return local
-        case ExchangeHalo():
-            return local * _halo_share(planned.after, shape)
-        case AllSlice() | TrimHalo():
-            return 0.0
+    if isinstance(step, ExchangeHalo):
+        share = _halo_share(planned.after, shape)
+    else:
+        share = step.ROW.sent(group_size(before.grid, getattr(step, "axes", ())))
+    return local_fraction(before) * share
 
 
 def _halo_share(after: Sharding, shape: tuple[int | None, ...]) -> float:
@@ -149,5 +119,5 @@ def _halo_share(after: Sharding, shape: tuple[int | None, ...]) -> float:
     for dimension, (low, high) in enumerate(after.halos):
         size = shape[dimension] if dimension < len(shape) else None
         if size:
-            share += (low + high) * group_size(after, after.dimension_axes[dimension]) / size
+            share += (low + high) * group_size(after.grid, after.dimension_axes[dimension]) / size
     return share

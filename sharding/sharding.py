@@ -16,6 +16,15 @@ from .grid import Grid
 Axes = tuple[int, ...]
 """Grid axes along which one dimension is split, slowest first."""
 
+DimensionAxes = tuple[Axes, ...]
+"""The axes of every dimension."""
+
+Borders = tuple[int, ...] | None
+"""Explicit borders of the shards of a dimension, from 0 to its size; `None` for default ones."""
+
+Split = tuple[Axes, Borders]
+"""How one dimension is split."""
+
 
 class ReductionKind(StrEnum):
     """How partial results combine; the names are those of the `shard` dialect's attribute."""
@@ -62,7 +71,7 @@ class Sharding:
     dimension_axes: tuple[Axes, ...]
     partials: tuple[Partial, ...] = ()
     halos: tuple[tuple[int, int], ...] = ()
-    offsets: tuple[tuple[int, ...] | None, ...] = ()
+    offsets: tuple[Borders, ...] = ()
 
     def __post_init__(self) -> None:
         seen: set[int] = set()
@@ -127,3 +136,15 @@ class Sharding:
         if self.offsets:
             text += f" offsets={[None if b is None else list(b) for b in self.offsets]}"
         return f"@{self.grid.name} {text}"
+
+
+def without_new_partials(source: Sharding, target: Sharding) -> Sharding:
+    """The target without the pending reductions that the source does not have."""
+    held = {(partial.kind, axis) for partial in source.partials for axis in partial.axes}
+    kept = tuple(
+        Partial(partial.kind, (axis,))
+        for partial in target.partials
+        for axis in partial.axes
+        if (partial.kind, axis) in held
+    )
+    return replace(target, partials=kept)

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import ParseError
 
-from ..dialects.iree_encoding.spelling import Spelling
+from ..dialects.iree_encoding.interfaces import Spelling
 from ..dialects.registry import register_dialects
 from ..ir.diagnostics import OperationError, remarks_to
 from ..ir.nesting_limits import deep_recursion

@@ -78,6 +78,13 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
         add_help=False,
     )
+    _add_values(parser)
+    _add_execution(parser)
+    return parser
+
+
+def _add_values(parser: argparse.ArgumentParser) -> None:
+    """Add what goes in, what comes out, and what that is compared with."""
     add = parser.add_argument
     add("file", nargs="?", default="-", help="the program; - or nothing: standard input")
     add("-h", "--help", action="store_true", help="show this text")
@@ -136,6 +143,11 @@ def _parser() -> argparse.ArgumentParser:
         help="the absolute and relative difference to allow for floats, in place of the one that"
         " goes with their type",
     )
+
+
+def _add_execution(parser: argparse.ArgumentParser) -> None:
+    """Add how and on what the program runs, and what is reported."""
+    add = parser.add_argument
     add(
         "--backend",
         metavar="NAME",
@@ -200,7 +212,6 @@ def _parser() -> argparse.ArgumentParser:
         " it is an error if they are not the same on all ranks (with --backend=mpi)",
     )
     add("--debug", action="store_true", help="show Python's traceback with an error")
-    return parser
 
 
 def help_text() -> str:

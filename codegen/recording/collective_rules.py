@@ -18,9 +18,16 @@ from ...runtime.communicator import Communicator
 from ...sharding.collective_matching import (
     ANY_SIZE,
     RECEIVE,
-    SEND,
     CollectiveSignature,
     DeviceState,
+)
+from ...sharding.collectives import (
+    COLLECTIVES,
+    RECV,
+    SEND,
+    SHIFT,
+    UPDATE_HALO,
+    CollectiveRow,
 )
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, ReductionKind
@@ -75,23 +82,15 @@ def _record(frame: RecordingFrame, op: Operation, collective: Collective, source
     return target
 
 
-def _simple(kind: str, axis_name: str | None = None, concat_name: str | None = None) -> Rule:
-    """A collective without a root."""
-
-    def rule(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
-        _, _, group = _group(frame, op)
-        return (_meet(frame, op, group, kind, axis_name, concat_name, None),)
-
-    return rule
-
-
-def _rooted(kind: str, axis_name: str | None = None) -> Rule:
-    """A collective in which one process of the group is the root."""
+def _rule(row: CollectiveRow) -> Rule:
+    """A collective in which all processes of a group meet; one of them may be the root."""
 
     def rule(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
         grid, axes, group = _group(frame, op)
+        if not row.is_rooted:
+            return (_meet(frame, op, group, row, None),)
         index, root = _rank(frame, op, grid, axes, "root")
-        return (_meet(frame, op, group, kind, axis_name, None, root, root=index),)
+        return (_meet(frame, op, group, row, root, root=index),)
 
     return rule
 
@@ -116,28 +115,26 @@ def _meet(
     frame: RecordingFrame,
     op: Operation,
     group: Group,
-    kind: str,
-    axis_name: str | None,
-    concat_name: str | None,
+    row: CollectiveRow,
     root_rank: int | None,
     **numbers: Sequence[int],
 ) -> Tensor:
     source = frame.tensor(op.operands[0])
-    axis = integer(op, axis_name) if axis_name else 0
-    concat_axis = integer(op, concat_name) if concat_name else 0
-    for each in (axis, concat_axis) if axis_name else ():
+    along = [integer(op, name) for name in (row.divides, row.joins) if name]
+    for each in along:
         if not 0 <= each < len(source.shape):
             raise OperationError(op, f"has no dimension {each}: its rank is {len(source.shape)}")
+    axis, concat_axis = (*along, 0, 0)[:2]
     signature = collective_signature(op, group.processes, source.shape, **numbers)
     shapes = _shapes_of_group(frame, op, group, signature)
     source_element, result_element = _elements(op)
-    reduction = _reduction(op, result_element) if "reduce" in kind else ReductionKind.SUM
+    reduction = _reduction(op, result_element) if row.reduces else ReductionKind.SUM
     collective = Collective(
-        kind,
+        row.name,
         group,
         source.shape,
         source_element,
-        result_shape(kind, group, shapes or (source.shape,) * group.size, axis, concat_axis),
+        result_shape(row.name, group, shapes or (source.shape,) * group.size, axis, concat_axis),
         result_element,
         axis,
         concat_axis,
@@ -200,7 +197,7 @@ def _send(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
     grid, axes, group = _group(frame, op)
     _, receiver = _rank(frame, op, grid, axes, "destination")
     source = frame.tensor(op.operands[0])
-    signature = message_signature(op, SEND, [group.processes[receiver]], source.shape)
+    signature = message_signature(op, SEND.name, [group.processes[receiver]], source.shape)
     state = DeviceState(signature, op)
     frame.recorder.add(_communicator(frame, op).send_command(source.place, source.nbytes, state))
     return (source,)
@@ -260,18 +257,10 @@ def _update_halo(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
 
 
 COLLECTIVE_RULES: dict[str, Rule] = {
-    "shard.all_gather": _simple("all_gather", "gather_axis"),
-    "shard.all_reduce": _simple("all_reduce"),
-    "shard.all_slice": _simple("all_slice", "slice_axis"),
-    "shard.all_to_all": _simple("all_to_all", "split_axis", "concat_axis"),
-    "shard.broadcast": _rooted("broadcast"),
-    "shard.gather": _rooted("gather", "gather_axis"),
-    "shard.recv": _receive,
-    "shard.reduce": _rooted("reduce"),
-    "shard.reduce_scatter": _simple("reduce_scatter", "scatter_axis"),
-    "shard.scatter": _rooted("scatter", "scatter_axis"),
-    "shard.send": _send,
-    "shard.shift": _shift,
-    "shard.update_halo": _update_halo,
+    **{name: _rule(row) for name, row in COLLECTIVES.items()},
+    RECV.operation: _receive,
+    SEND.operation: _send,
+    SHIFT.operation: _shift,
+    UPDATE_HALO.operation: _update_halo,
 }
 """Rules by operation."""

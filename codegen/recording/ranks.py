@@ -33,6 +33,7 @@ from ...runtime.abi.values import shape_phrase
 from ...runtime.collectives import Collective
 from ...runtime.communicator import Communicator, RankError, as_bytes
 from ...sharding.collective_matching import ENDED, CollectiveSignature, DeviceState
+from ...sharding.collectives import ALL_GATHER
 from ...sharding.grid import Grid
 from .compile import CompiledProgram
 from .tensors import Array
@@ -232,7 +233,7 @@ def _gather_everywhere(communicator: Communicator, arrays: Sequence[Array]) -> l
         lengths = [prod(shape) * array.itemsize for shape in shapes]
         flat = as_bytes(np.asarray(array, order="C")).view(np.int8)
         gather = Collective(
-            "all_gather",
+            ALL_GATHER.name,
             world,
             flat.shape,
             element,

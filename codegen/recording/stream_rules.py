@@ -15,7 +15,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.iree_tensor_ext.dispatch_tensors import DispatchTensor
+from ...dialects.iree_tensor_ext import DispatchTensor
 from ...interpreter.bindings import check_stored_shape
 from ...interpreter.devices import place as device_of
 from ...interpreter.hal_buffers import BufferView

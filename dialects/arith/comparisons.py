@@ -22,12 +22,13 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import with_element
-from ...ir.verification import add_checks
+from ...ir.verification import check
 
 _PREDICATES = {"arith.cmpf": 16, "arith.cmpi": 10}
 """How many predicates there are, by operation."""
 
 
+@check(*_PREDICATES)
 def _comparison(operation: Operation) -> None:
     found = operation.properties.get("predicate")
     count = _PREDICATES[operation.name]
@@ -35,9 +36,6 @@ def _comparison(operation: Operation) -> None:
         IntegerAttr(number, i64) for number in range(count)
     ]:
         raise VerifyException(f"expected a predicate from 0 to {count - 1} of type i64")
-
-
-add_checks(dict.fromkeys(_PREDICATES, _comparison))
 
 
 _NONE = arith.FastMathFlagsAttr("none")
@@ -59,6 +57,7 @@ class _ComparisonOp(IRDLOperation):
 
     traits = traits_def(Pure())
 
+    # By hand: a comparison of scalars becomes an operation of xDSL's class.
     @classmethod
     def parse(cls, parser: Parser) -> Operation:
         position = parser.pos
@@ -151,6 +150,7 @@ class SelectOp(IRDLOperation):
 
     traits = traits_def(Pure())
 
+    # By hand: a choice of scalars becomes an operation of xDSL's class.
     @classmethod
     def parse(cls, parser: Parser) -> Operation:
         unresolved = parser.parse_comma_separated_list(

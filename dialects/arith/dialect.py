@@ -28,7 +28,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type, with_element
 from ...ir.dialect_extension import extended, variant
-from ...ir.syntax.rows import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
+from ...ir.syntax.assembly_format import Syntax
+from ...ir.syntax.operations import SyntaxOperation
 from .comparisons import CmpfOp, CmpiOp, SelectOp
 from .flags import FastMath, Overflow, Rounding
 
@@ -80,9 +81,7 @@ class ConversionOp(SyntaxOperation):
 
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = (
-        *(" ", Operand("input"), ATTRIBUTES, " : ", Type("input"), " to ", Type("result")),
-    )
+    SYNTAX: ClassVar[Syntax] = " $input attr-dict : type($input) to type($result)"
 
     def allows(self, source: Attribute, result: Attribute) -> bool:
         """Whether an element of `source` can become one of `result`."""
@@ -113,8 +112,9 @@ class ExtFOp(ConversionOp):
     fastmath = opt_prop_def(arith.FastMathFlagsAttr)
 
     SYNTAX: ClassVar[Syntax] = (
-        *(" ", Operand("input"), FastMath(), ATTRIBUTES),
-        *(" : ", Type("input"), " to ", Type("result")),
+        " $input",
+        FastMath(),
+        " attr-dict : type($input) to type($result)",
     )
 
 
@@ -128,8 +128,10 @@ class TruncFOp(ConversionOp):
     roundingmode = opt_prop_def(IntegerAttr)
 
     SYNTAX: ClassVar[Syntax] = (
-        *(" ", Operand("input"), Rounding(), FastMath(), ATTRIBUTES),
-        *(" : ", Type("input"), " to ", Type("result")),
+        " $input",
+        Rounding(),
+        FastMath(),
+        " attr-dict : type($input) to type($result)",
     )
 
     def verify_(self) -> None:
@@ -146,8 +148,9 @@ class TruncIOp(ConversionOp):
     overflow_flags = opt_prop_def(arith.IntegerOverflowAttr, prop_name="overflowFlags")
 
     SYNTAX: ClassVar[Syntax] = (
-        *(" ", Operand("input"), Overflow(), ATTRIBUTES),
-        *(" : ", Type("input"), " to ", Type("result")),
+        " $input",
+        Overflow(),
+        " attr-dict : type($input) to type($result)",
     )
 
 
@@ -195,8 +198,9 @@ class _ScalingOp(SyntaxOperation):
     fastmath = opt_prop_def(arith.FastMathFlagsAttr)
 
     SYNTAX: ClassVar[Syntax] = (
-        *(" ", Operand("input"), ", ", Operand("scale"), FastMath(), ATTRIBUTES),
-        *(" : ", Type("input"), ", ", Type("scale"), " to ", Type("result")),
+        " $input, $scale",
+        FastMath(),
+        " attr-dict : type($input), type($scale) to type($result)",
     )
 
     def verify_(self) -> None:
@@ -224,8 +228,10 @@ class ScalingTruncFOp(_ScalingOp):
     roundingmode = opt_prop_def(IntegerAttr)
 
     SYNTAX: ClassVar[Syntax] = (
-        *(" ", Operand("input"), ", ", Operand("scale"), Rounding(), FastMath(), ATTRIBUTES),
-        *(" : ", Type("input"), ", ", Type("scale"), " to ", Type("result")),
+        " $input, $scale",
+        Rounding(),
+        FastMath(),
+        " attr-dict : type($input), type($scale) to type($result)",
     )
 
 

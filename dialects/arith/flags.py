@@ -9,7 +9,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.rows import Parsed
+from ...ir.syntax.assembly_format import Parsed
 
 ROUNDING_MODES = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away")
 """MLIR's rounding modes; the number of each is its value in `roundingmode`."""

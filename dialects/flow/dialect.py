@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import IndexType, NoneAttr, StringAttr, TensorType
-from xdsl.ir import Attribute, Dialect
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,
@@ -19,24 +20,16 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.rows import (
-    ATTRIBUTES_WITH_KEYWORD,
-    AttributeValue,
-    Operand,
+from ...ir.dialect_extension import dialect_of
+from ...ir.syntax.assembly_format import (
     Syntax,
-    SyntaxOperation,
 )
+from ...ir.syntax.operations import SyntaxOperation
+from .. import iree_tensor_ext
 from ..iree_encoding.interfaces import Tensor, plain, tensor_encoding
-from ..iree_tensor_ext.dispatch_tensors import (
-    FlowDispatchTensorLoadOp,
-    FlowDispatchTensorStoreOp,
-    FlowDispatchTensorType,
-    FlowDispatchWorkgroupCountFromSliceOp,
-    FlowDispatchWorkloadOrdinalOp,
-)
-from ..stream.parameters import NamedParameter
-from .dispatches import FLOW_DISPATCH_OPERATIONS
-from .tensors import FLOW_TENSOR_OPERATIONS, same_tensor, shaped
+from ..stream import workgroups
+from ..stream.types import NamedParameter
+from . import dispatches, tensors
 
 
 class PlacedTensor(SyntaxOperation):
@@ -55,10 +48,7 @@ class TensorTransferOp(PlacedTensor):
     name = "flow.tensor.transfer"
 
     SYNTAX: ClassVar[Syntax] = (
-        *same_tensor("argument_dims"),
-        " to ",
-        AttributeValue("target"),
-        ATTRIBUTES_WITH_KEYWORD,
+        " $operand : type($operand, $result)({$argument_dims})? to $target attr-dict-with-keyword"
     )
 
 
@@ -69,10 +59,7 @@ class TensorBarrierOp(PlacedTensor):
     name = "flow.tensor.barrier"
 
     SYNTAX: ClassVar[Syntax] = (
-        *same_tensor("argument_dims"),
-        " on ",
-        AttributeValue("target"),
-        ATTRIBUTES_WITH_KEYWORD,
+        " $operand : type($operand, $result)({$argument_dims})? on $target attr-dict-with-keyword"
     )
 
 
@@ -87,13 +74,8 @@ class TensorConversion(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("operand"),
-        " : ",
-        *shaped("operand"),
-        " -> ",
-        *shaped("result"),
-        ATTRIBUTES_WITH_KEYWORD,
+        " $operand : type($operand)({$operand_dims})? -> type($result)({$result_dims})?"
+        " attr-dict-with-keyword"
     )
 
 
@@ -135,19 +117,4 @@ class NamedParameterAttr(NamedParameter):
     type: Attribute
 
 
-Flow = Dialect(
-    "flow",
-    [
-        *FLOW_DISPATCH_OPERATIONS,
-        *FLOW_TENSOR_OPERATIONS,
-        FlowDispatchTensorLoadOp,
-        FlowDispatchTensorStoreOp,
-        FlowDispatchWorkgroupCountFromSliceOp,
-        FlowDispatchWorkloadOrdinalOp,
-        TensorBarrierOp,
-        TensorEncodeOp,
-        TensorReshapeOp,
-        TensorTransferOp,
-    ],
-    [FlowDispatchTensorType, NamedParameterAttr],
-)
+Flow = dialect_of("flow", sys.modules[__name__], dispatches, tensors, iree_tensor_ext, workgroups)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, SymbolRefAttr
 from xdsl.ir import Operation, Region
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -21,28 +21,17 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface, SymbolTable
+from xdsl.traits import IsolatedFromAbove, IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.directives import EntryPoints, RegionBody, WorkgroupCountRegion
-from ...ir.syntax.resource_directives import TiedFunctionType, TiedResultTypes, ValueForm
-from ...ir.syntax.rows import (
-    ATTRIBUTES,
-    ATTRIBUTES_WITH_KEYWORD,
-    Dimensions,
-    Operand,
-    Operands,
-    Optional,
+from ...ir.syntax.assembly_format import (
     Parsed,
     Syntax,
-    SyntaxOperation,
-    Type,
-    ValuesAndTypes,
 )
-from ..stream.executables import EXECUTABLE_SYNTAX, EXPORT_SYNTAX, ExecutableBody
-from ..stream.workgroups import FLOW_WORKGROUP_NUMBERS
-
-WORKLOAD = Optional(("[", Operands("workload"), "]"), anchor="workload")
+from ...ir.syntax.directives import EntryPoints, Visibility, WorkgroupCountRegion
+from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.resource_directives import TiedFunctionType, TiedResultTypes, ValueForm
+from ..stream.executables import Executable, ExecutableBody, ExecutableExport
 
 DISPATCH_TYPE = TiedFunctionType(
     ValueForm.SHAPED, "arguments", "argument_dims", "results_", "result_dims"
@@ -57,7 +46,7 @@ class ReturnOp(SyntaxOperation):
     arguments = var_operand_def()
     traits = traits_def(IsTerminator())
 
-    SYNTAX: ClassVar[Syntax] = (ATTRIBUTES, ValuesAndTypes("arguments"))
+    SYNTAX: ClassVar[Syntax] = " attr-dict( $arguments : type($arguments))?"
 
 
 @irdl_op_definition
@@ -67,37 +56,27 @@ class ExecutableEndOp(SyntaxOperation):
     name = "flow.executable_end"
     traits = traits_def(IsTerminator())
 
-    SYNTAX: ClassVar[Syntax] = (ATTRIBUTES,)
+    SYNTAX: ClassVar[Syntax] = " attr-dict"
 
 
 @irdl_op_definition
-class ExecutableOp(SyntaxOperation):
-    """A module of kernels and the names under which they are dispatched."""
+class ExecutableOp(Executable):
+    """A module of kernels of the `flow` dialect."""
 
     name = "flow.executable"
-    sym_visibility = opt_prop_def(StringAttr)
-    sym_name = prop_def(StringAttr)
-    body = region_def("single_block")
-    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), SymbolTable())
 
     SYNTAX: ClassVar[Syntax] = (
-        *EXECUTABLE_SYNTAX,
+        Visibility(),
+        " @$sym_name attr-dict-with-keyword ",
         ExecutableBody("body", terminator=False, end=ExecutableEndOp),
     )
 
 
 @irdl_op_definition
-class ExecutableExportOp(SyntaxOperation):
-    """A kernel that can be dispatched, and how many workgroups a workload needs."""
+class ExecutableExportOp(ExecutableExport):
+    """A kernel of the `flow` dialect."""
 
     name = "flow.executable.export"
-    sym_visibility = opt_prop_def(StringAttr)
-    sym_name = prop_def(StringAttr)
-    function_ref = prop_def(SymbolRefAttr)
-    workgroup_count = region_def()
-    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
-
-    SYNTAX: ClassVar[Syntax] = EXPORT_SYNTAX
 
 
 @irdl_op_definition
@@ -117,12 +96,7 @@ class DispatchOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = (
         " ",
         EntryPoints(),
-        WORKLOAD,
-        "(",
-        Operands("arguments"),
-        ")",
-        ATTRIBUTES,
-        " : ",
+        "([$workload])?($arguments) attr-dict : ",
         DISPATCH_TYPE,
     )
 
@@ -136,14 +110,7 @@ class DispatchTieShapeOp(SyntaxOperation):
     dynamic_dims = var_operand_def(IndexType())
     result = result_def()
 
-    SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("operand"),
-        ATTRIBUTES,
-        " : ",
-        Type("operand", ("result",)),
-        Dimensions("dynamic_dims"),
-    )
+    SYNTAX: ClassVar[Syntax] = " $operand attr-dict : type($operand, $result)({$dynamic_dims})?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +155,9 @@ class DispatchWorkgroupsOp(SyntaxOperation):
     traits = traits_def(IsolatedFromAbove())
 
     SYNTAX: ClassVar[Syntax] = (
-        WORKLOAD,
-        "(",
-        Operands("arguments"),
-        ") : ",
+        "([$workload])?($arguments) : ",
         DISPATCH_TYPE,
-        ATTRIBUTES_WITH_KEYWORD,
+        " attr-dict-with-keyword",
         WorkgroupBody("workgroup_body"),
         WorkgroupCountRegion("workgroup_count", "count"),
     )
@@ -212,23 +176,8 @@ class DispatchRegionOp(SyntaxOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        WORKLOAD,
-        " -> ",
+        "([$workload])? -> ",
         TiedResultTypes(ValueForm.SHAPED, "", "", "results_", "result_dims", parenthesized=True),
-        ATTRIBUTES_WITH_KEYWORD,
-        RegionBody("body"),
+        " attr-dict-with-keyword $body",
         WorkgroupCountRegion("workgroup_count", "count"),
     )
-
-
-FLOW_DISPATCH_OPERATIONS: list[type[Operation]] = [
-    DispatchOp,
-    DispatchRegionOp,
-    DispatchTieShapeOp,
-    DispatchWorkgroupsOp,
-    ExecutableEndOp,
-    ExecutableExportOp,
-    ExecutableOp,
-    ReturnOp,
-    *FLOW_WORKGROUP_NUMBERS,
-]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import IndexType, TensorType
-from xdsl.ir import Attribute, Operation, TypedAttribute
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -21,35 +21,16 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.resource_directives import operand_key
-from ...ir.syntax.rows import (
-    ATTRIBUTES,
-    Dimensions,
-    Operand,
-    Operands,
-    Optional,
+from ...ir.syntax.assembly_format import (
     Parsed,
     Syntax,
-    SyntaxOperation,
-    Type,
-    build,
-    parse_pieces,
-    same_types,
-    type_of,
+    values,
 )
+from ...ir.syntax.directives import type_carried_by
+from ...ir.syntax.operations import SyntaxOperation
 from ..iree_encoding.interfaces import Tensor
 
 INDEX = IndexType()
-
-
-def shaped(name: str) -> Syntax:
-    """`tensor<?x4xf32>{%m}`: the type of a tensor with its dynamic sizes."""
-    return (Type(name), Dimensions(f"{name}_dims"))
-
-
-def same_tensor(dims: str) -> Syntax:
-    """` %t : tensor<?x4xf32>{%m}`: an operand, and a result of the same type."""
-    return (" ", Operand("operand"), " : ", Type("operand", ("result",)), Dimensions(dims))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +44,8 @@ class ConstantValue:
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         position = parser.pos
         value = parser.parse_attribute()
-        type_ = self.type_carried_by(value)
-        if not isinstance(type_, Attribute):
+        type_ = type_carried_by(value)
+        if type_ is None:
             parser.raise_error("expected a value that has a type", position)
         parsed.attributes["value"] = value
         parsed.types["result"] = [type_]
@@ -73,13 +54,31 @@ class ConstantValue:
         printer.print_attribute(cast(Attribute, operation.get_attr_or_prop("value")))
 
     def fits(self, operation: Operation) -> bool:
-        carried = self.type_carried_by(operation.get_attr_or_prop("value"))
-        return carried == type_of(operation, "result")
+        carried = type_carried_by(operation.get_attr_or_prop("value"))
+        return carried == values(operation, "result")[0].type
 
-    def type_carried_by(self, value: Attribute | None) -> object:
-        """The type that the text of a value ends with, if it ends with one."""
-        own = value.get_type() if isinstance(value, TypedAttribute) else None
-        return own if own is not None else getattr(value, "type", None)
+
+@dataclass(frozen=True, slots=True)
+class ElementType:
+    """No text: a value is of the type of a tensor's elements."""
+
+    element: str
+    tensor: str
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        type_ = parsed.types[self.tensor][0]
+        if not isinstance(type_, TensorType):
+            parser.raise_error(f"expected a ranked tensor, found {type_}")
+        parsed.types[self.element] = [cast(Tensor, type_).element_type]
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        """Nothing is to be printed."""
+
+    def verify(self, operation: Operation) -> None:
+        names = (self.element, self.tensor)
+        element, tensor = (values(operation, name)[0].type for name in names)
+        if isinstance(tensor, TensorType) and cast(Tensor, tensor).element_type != element:
+            raise VerifyException(f"expected an element of {tensor}, found {element}")
 
 
 @irdl_op_definition
@@ -91,7 +90,10 @@ class TensorConstantOp(SyntaxOperation):
     result = result_def()
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = (ATTRIBUTES, " ", ConstantValue())
+    SYNTAX: ClassVar[Syntax] = (
+        " attr-dict ",
+        ConstantValue(),
+    )
 
 
 class NewTensor(SyntaxOperation):
@@ -100,7 +102,7 @@ class NewTensor(SyntaxOperation):
     result_dims = var_operand_def(INDEX)
     result = result_def(TensorType)
 
-    SYNTAX: ClassVar[Syntax] = (" : ", Type("result"), Dimensions("result_dims"), ATTRIBUTES)
+    SYNTAX: ClassVar[Syntax] = " : type($result)({$result_dims})? attr-dict"
 
 
 @irdl_op_definition
@@ -128,20 +130,9 @@ class TensorSplatOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("value"),
-        " : ",
-        *shaped("result"),
-        ATTRIBUTES,
+        " $value : type($result)({$result_dims})? attr-dict",
+        ElementType("value", "result"),
     )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> SyntaxOperation:
-        return _parse_with_element(cls, parser, "value", "result")
-
-    def verify_(self) -> None:
-        super().verify_()
-        _verify_element(self.value.type, self.result.type)
 
 
 @irdl_op_definition
@@ -154,7 +145,7 @@ class TensorCloneOp(SyntaxOperation):
     result = result_def(TensorType)
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = (*same_tensor("argument_dims"), ATTRIBUTES)
+    SYNTAX: ClassVar[Syntax] = " $operand : type($operand, $result)({$argument_dims})? attr-dict"
 
 
 @irdl_op_definition
@@ -167,7 +158,7 @@ class TensorTieShapeOp(SyntaxOperation):
     result = result_def(TensorType)
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = (*same_tensor("dynamic_dims"), ATTRIBUTES)
+    SYNTAX: ClassVar[Syntax] = " $operand : type($operand, $result)({$dynamic_dims})? attr-dict"
 
 
 @irdl_op_definition
@@ -185,43 +176,9 @@ class TensorSliceOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("source"),
-        "[",
-        Operands("start_indices"),
-        " for ",
-        Operands("lengths"),
-        "] : ",
-        *shaped("source"),
-        " -> ",
-        *shaped("result"),
-        ATTRIBUTES,
+        " $source[$start_indices for $lengths] : type($source)({$source_dims})?"
+        " -> type($result)({$result_dims})? attr-dict"
     )
-
-
-@dataclass(frozen=True, slots=True)
-class UpdatedTarget:
-    """`%target as tensor<...>{%n}`: the target, which is the result too."""
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        target = parsed.operands["target"][0]
-        position = parser.pos
-        tied = parser.parse_optional_unresolved_operand()
-        if tied is not None:
-            if operand_key(tied) != operand_key(target):
-                parser.raise_error(f"expected '%{target.operand_name}'", position)
-            parser.parse_keyword("as")
-        Type("target", ("result",)).parse(parser, parsed)
-        Dimensions("target_dims").parse(parser, parsed)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        Operand("target").print(printer, operation)
-        printer.print_string(" as ")
-        Type("target").print(printer, operation)
-        Dimensions("target_dims").print(printer, operation)
-
-    def fits(self, operation: Operation) -> bool:
-        return same_types(operation, "target", ("result",))
 
 
 @irdl_op_definition
@@ -239,21 +196,9 @@ class TensorUpdateOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("update"),
-        ", ",
-        Operand("target"),
-        "[",
-        Operands("start_indices"),
-        "] : ",
-        *shaped("update"),
-        " -> ",
-        UpdatedTarget(),
-        ATTRIBUTES,
+        " $update, $target[$start_indices] : type($update)({$update_dims})?"
+        " -> tied($target) type($target, $result)({$target_dims})? attr-dict"
     )
-
-
-INDICES = Optional(("[", Operands("indices"), "]"), anchor="indices")
 
 
 @irdl_op_definition
@@ -268,21 +213,9 @@ class TensorLoadOp(SyntaxOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("source"),
-        INDICES,
-        " : ",
-        *shaped("source"),
-        ATTRIBUTES,
+        " $source([$indices])? : type($source)({$source_dims})? attr-dict",
+        ElementType("result", "source"),
     )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> SyntaxOperation:
-        return _parse_with_element(cls, parser, "result", "source")
-
-    def verify_(self) -> None:
-        super().verify_()
-        _verify_element(self.result.type, self.source.type)
 
 
 @irdl_op_definition
@@ -298,42 +231,9 @@ class TensorStoreOp(SyntaxOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("value"),
-        ", ",
-        Operand("target"),
-        INDICES,
-        " : ",
-        Type("target", ("result",)),
-        Dimensions("target_dims"),
-        ATTRIBUTES,
+        " $value, $target([$indices])? : type($target, $result)({$target_dims})? attr-dict",
+        ElementType("value", "target"),
     )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> SyntaxOperation:
-        return _parse_with_element(cls, parser, "value", "target")
-
-    def verify_(self) -> None:
-        super().verify_()
-        _verify_element(self.value.type, self.target.type)
-
-
-def _parse_with_element(
-    cls: type[SyntaxOperation], parser: Parser, element: str, tensor: str
-) -> SyntaxOperation:
-    """Read an operation in whose text an element's type is left out: it is the tensor's."""
-    parsed = Parsed()
-    parse_pieces(parser, parsed, cls.SYNTAX)
-    type_ = parsed.types[tensor][0]
-    if not isinstance(type_, TensorType):
-        parser.raise_error(f"expected a ranked tensor, found {type_}")
-    parsed.types[element] = [cast(Tensor, type_).element_type]
-    return build(cls, parser, parsed)
-
-
-def _verify_element(element: Attribute, tensor: Attribute) -> None:
-    if isinstance(tensor, TensorType) and cast(Tensor, tensor).element_type != element:
-        raise VerifyException(f"expected an element of {tensor}, found {element}")
 
 
 @irdl_op_definition
@@ -349,26 +249,5 @@ class TensorBitCastOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("source"),
-        " : ",
-        *shaped("source"),
-        " -> ",
-        *shaped("result"),
-        ATTRIBUTES,
+        " $source : type($source)({$source_dims})? -> type($result)({$result_dims})? attr-dict"
     )
-
-
-FLOW_TENSOR_OPERATIONS: list[type[Operation]] = [
-    TensorAllocaOp,
-    TensorBitCastOp,
-    TensorCloneOp,
-    TensorConstantOp,
-    TensorEmptyOp,
-    TensorLoadOp,
-    TensorSliceOp,
-    TensorSplatOp,
-    TensorStoreOp,
-    TensorTieShapeOp,
-    TensorUpdateOp,
-]

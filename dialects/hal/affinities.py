@@ -276,7 +276,7 @@ class DeviceTargets:
 
 
 @irdl_attr_definition
-class UnusableSolverAttr(ParametrizedAttribute, EncodingSolverInterface):
+class _UnusableSolverAttr(ParametrizedAttribute, EncodingSolverInterface):
     """What a target names as its solver and is none. It is an error where a layout is asked for."""
 
     name = "hal.unusable_solver"
@@ -305,9 +305,9 @@ def solver_of(target: ExecutableTargetAttr) -> EncodingSolverInterface:
             continue
         if not isinstance(solver, EncodingSolverInterface):
             problem = f"a target whose {key} cannot lay out tensors: {solver}"
-            return UnusableSolverAttr(StringAttr(problem))
+            return _UnusableSolverAttr(StringAttr(problem))
         try:
             return solver.configured(entries)
         except EncodingError as error:
-            return UnusableSolverAttr(StringAttr(f"a target with a {key}: {error}"))
+            return _UnusableSolverAttr(StringAttr(f"a target with a {key}: {error}"))
     return IdentityResolverAttr()

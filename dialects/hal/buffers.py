@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, i32
+from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, UnitAttr, i32
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -25,20 +25,12 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from ...ir.syntax.resource_directives import ON_AFFINITY, TypeProperty, verify_type
-from ...ir.syntax.rows import (
-    ATTRIBUTES,
-    Dimensions,
-    Operand,
-    Operands,
-    Optional,
+from ...ir.syntax.assembly_format import (
     Parsed,
     Syntax,
-    SyntaxOperation,
-    Type,
-    Types,
 )
-from ..iree_tensor_ext.dispatch_tensors import Ordinal
+from ...ir.syntax.directives import verify_type
+from ...ir.syntax.operations import SyntaxOperation
 from ..stream.affinity import AffinityOpInterface
 
 
@@ -93,29 +85,6 @@ class Keyword:
         return word.data != self.default and _WORD.fullmatch(word.data) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
-    """`"text"` in a string property, or nothing."""
-
-    name: str
-    before: str = ""
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        text = parser.parse_optional_str_literal()
-        if text is not None:
-            parsed.attributes[self.name] = StringAttr(text)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        text = operation.get_attr_or_prop(self.name)
-        if isinstance(text, StringAttr):
-            printer.print_string(self.before)
-            printer.print_string_literal(text.data)
-
-
 @irdl_op_definition
 class ElementTypeOp(SyntaxOperation):
     """The number that stands for an element type at run time."""
@@ -125,7 +94,7 @@ class ElementTypeOp(SyntaxOperation):
     result = result_def(i32)
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = ("<", TypeProperty("type"), ">", ATTRIBUTES, " : ", Type("result"))
+    SYNTAX: ClassVar[Syntax] = "<type($type)> attr-dict : type($result)"
 
 
 @irdl_op_definition
@@ -140,10 +109,7 @@ class EncodingTypeOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = (
         "<",
         Keyword("encoding_type", "dense_row_major"),
-        ">",
-        ATTRIBUTES,
-        " : ",
-        Type("result"),
+        "> attr-dict : type($result)",
     )
 
 
@@ -158,16 +124,7 @@ class BufferViewDimOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        "<",
-        Operand("buffer_view"),
-        " : ",
-        Type("buffer_view"),
-        ">[",
-        Ordinal("index"),
-        "]",
-        ATTRIBUTES,
-        " : ",
-        Type("result"),
+        "<$buffer_view : type($buffer_view)>[index($index)] attr-dict : type($result)"
     )
 
 
@@ -183,20 +140,9 @@ class BufferViewAssertOp(SyntaxOperation):
     message = prop_def(StringAttr)
 
     SYNTAX: ClassVar[Syntax] = (
-        "<",
-        Operand("buffer_view"),
-        " : ",
-        Type("buffer_view"),
-        "> message(",
-        Text("message"),
-        ") shape([",
-        Operands("shape"),
-        "]) type(",
-        Operand("element_type"),
-        ") encoding(",
-        Operand("encoding_type"),
-        ")",
-        ATTRIBUTES,
+        "<$buffer_view : type($buffer_view)> message($message) shape([$shape]) type(",
+        # A format of its own, since `type($element_type)` is the type of an operand.
+        "$element_type) encoding($encoding_type) attr-dict",
     )
 
 
@@ -232,9 +178,6 @@ class ImportType:
         verify_type(self.name, operation.get_attr_or_prop(self.name))
 
 
-WAIT = Optional((" wait(", Operand("wait_fence"), ") =>"), anchor="wait_fence")
-
-
 @irdl_op_definition
 class TensorImportOp(SyntaxOperation):
     """The tensor in a buffer that a caller passed."""
@@ -245,7 +188,7 @@ class TensorImportOp(SyntaxOperation):
     target_dims = var_operand_def(IndexType())
     wait_fence = opt_operand_def(FenceType())
     target_storage = opt_operand_def()
-    consume = opt_prop_def(Attribute)
+    consume = opt_prop_def(UnitAttr)
     name_ = opt_prop_def(StringAttr, prop_name="name")
     affinity = opt_prop_def(Attribute)
     target = result_def()
@@ -253,18 +196,10 @@ class TensorImportOp(SyntaxOperation):
     traits = traits_def(AffinityOpInterface())
 
     SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        WAIT,
-        Optional((" consume",), flag="consume"),
-        " ",
-        Operand("source"),
-        Text("name", " "),
-        " : ",
-        Type("source"),
-        " -> ",
+        "( on($affinity))?( wait($wait_fence) =>)?( consume$consume)? $source( $name)?"
+        " : type($source) -> ",
         ImportType("target_encoding", "target"),
-        Dimensions("target_dims"),
-        ATTRIBUTES,
+        "({$target_dims})? attr-dict",
     )
 
 
@@ -282,16 +217,9 @@ class TensorExportOp(SyntaxOperation):
     traits = traits_def(AffinityOpInterface())
 
     SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
-        Operand("source"),
-        Text("name", " "),
-        " : ",
+        "( on($affinity))? $source( $name)? : ",
         ImportType("source_encoding", "source"),
-        Dimensions("source_dims"),
-        " -> ",
-        Type("target"),
-        ATTRIBUTES,
+        "({$source_dims})? -> type($target) attr-dict",
     )
 
 
@@ -305,13 +233,6 @@ class TensorBarrierOp(SyntaxOperation):
     results_ = var_result_def()
 
     SYNTAX: ClassVar[Syntax] = (
-        " join(",
-        Operands("sources"),
-        " : ",
-        Types("sources", "results_"),
-        ") => ",
-        Operand("signal_fence"),
-        " : ",
-        Type("signal_fence"),
-        ATTRIBUTES,
+        " join($sources : type($sources, $results_)) => $signal_fence"
+        " : type($signal_fence) attr-dict"
     )

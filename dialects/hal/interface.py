@@ -23,19 +23,12 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from ...ir.syntax.directives import parse_struct, print_struct
-from ...ir.syntax.rows import (
-    ATTRIBUTES,
-    Dimensions,
-    Operand,
-    Optional,
+from ...ir.syntax.assembly_format import (
     Parsed,
     Syntax,
-    SyntaxOperation,
-    Type,
 )
-from ...ir.syntax.rows import AttributeValue as Value
-from ..iree_tensor_ext.dispatch_tensors import Ordinal
+from ...ir.syntax.directives import parse_struct, print_struct
+from ...ir.syntax.operations import SyntaxOperation
 
 
 @irdl_attr_definition
@@ -115,15 +108,18 @@ DESCRIPTOR_FLAGS = {"ReadOnly": 1, "Indirect": 2}
 
 @dataclass(frozen=True, slots=True)
 class DescriptorFlags:
-    """`ReadOnly`, or `"ReadOnly|Indirect"`: how a kernel is given a buffer, as a set of bits."""
+    """` flags("ReadOnly|Indirect")`, or nothing: the bits that say how a buffer is given."""
 
     @property
     def printed_attributes(self) -> tuple[str, ...]:
         return ("descriptor_flags",)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
-        position = parser.pos
-        names = parser.parse_identifier_or_str_literal().split("|")
+        if parser.parse_optional_keyword("flags") is None:
+            return
+        with parser.in_parens():
+            position = parser.pos
+            names = parser.parse_identifier_or_str_literal().split("|")
         if any(name not in DESCRIPTOR_FLAGS for name in names):
             parser.raise_error(f"expected flags out of {', '.join(DESCRIPTOR_FLAGS)}", position)
         bits = sum(DESCRIPTOR_FLAGS[name] for name in set(names))
@@ -131,9 +127,12 @@ class DescriptorFlags:
 
     def print(self, printer: Printer, operation: Operation) -> None:
         bits = operation.get_attr_or_prop("descriptor_flags")
-        number = bits.value.data if isinstance(bits, IntegerAttr) else 0
-        names = [name for name, bit in DESCRIPTOR_FLAGS.items() if number & bit]
-        printer.print_identifier_or_string_literal("|".join(names))
+        if not isinstance(bits, IntegerAttr):
+            return
+        names = [name for name, bit in DESCRIPTOR_FLAGS.items() if bits.value.data & bit]
+        printer.print_string(" flags")
+        with printer.in_parens():
+            printer.print_identifier_or_string_literal("|".join(names))
 
     def fits(self, operation: Operation) -> bool:
         bits = operation.get_attr_or_prop("descriptor_flags")
@@ -157,18 +156,10 @@ class InterfaceBindingSubspanOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " layout(",
-        Value("layout"),
-        ") binding(",
-        Ordinal("binding"),
-        ")",
-        Optional((" alignment(", Ordinal("alignment"), ")"), anchor="alignment"),
-        Optional((" offset(", Operand("byte_offset"), ")"), anchor="byte_offset"),
-        Optional((" flags(", DescriptorFlags(), ")"), anchor="descriptor_flags"),
-        ATTRIBUTES,
-        " : ",
-        Type("result"),
-        Dimensions("dynamic_dims"),
+        " layout($layout) binding(index($binding))( alignment(index($alignment)))?("
+        " offset($byte_offset))?",
+        DescriptorFlags(),
+        " attr-dict : type($result)({$dynamic_dims})?",
     )
 
 
@@ -185,13 +176,6 @@ class InterfaceConstantLoadOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " layout(",
-        Value("layout"),
-        ") ordinal(",
-        Ordinal("ordinal"),
-        ")",
-        Optional((" alignment(", Ordinal("alignment"), ")"), anchor="alignment"),
-        ATTRIBUTES,
-        " : ",
-        Type("result"),
+        " layout($layout) ordinal(index($ordinal))( alignment(index($alignment)))? attr-dict"
+        " : type($result)"
     )

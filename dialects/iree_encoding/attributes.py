@@ -39,12 +39,12 @@ from .interfaces import (
     EncodingError,
     EncodingSolverInterface,
     LayoutInterface,
+    Spelling,
     Tensor,
     TensorEncoding,
     with_encoding,
 )
 from .layouts import IdentityResolverAttr, resolve_to_layout
-from .spelling import Spelling
 
 OPERATION_TYPES = ("matmul", "scaled_matmul", "conv")
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, NoneAttr, TensorType
-from xdsl.ir import Attribute, Dialect
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -17,34 +18,14 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.resource_directives import dynamic_dimensions
-from ...ir.syntax.rows import (
-    ATTRIBUTES,
-    Dimensions,
-    Operand,
-    Optional,
+from ...ir.dialect_extension import dialect_of
+from ...ir.syntax.assembly_format import (
     Syntax,
-    SyntaxOperation,
-    Type,
 )
-from .attributes import EncodingAttr
+from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.resource_directives import dynamic_dimensions
+from . import attributes, layouts
 from .interfaces import Tensor, tensor_encoding
-from .layouts import (
-    IdentityAttr,
-    IdentityResolverAttr,
-    LayoutAttr,
-    PackedStorageAttr,
-    PaddingAttr,
-    SpecializationResolverAttr,
-    SpecializedAttr,
-    TestingAttr,
-    UnknownAttr,
-    UnsupportedResolverAttr,
-)
-
-ENCODING_DIMENSIONS = Optional(
-    (" encoding_dims", Dimensions("encoding_dims")), anchor="encoding_dims"
-)
 
 
 def verify_encoding_operation(
@@ -94,14 +75,7 @@ class SetEncodingOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("source"),
-        ENCODING_DIMENSIONS,
-        ATTRIBUTES,
-        " : ",
-        Type("source"),
-        " -> ",
-        Type("result"),
+        " $source( encoding_dims{$encoding_dims})? attr-dict : type($source) -> type($result)"
     )
 
     def verify_(self) -> None:
@@ -121,15 +95,8 @@ class UnsetEncodingOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("source"),
-        ENCODING_DIMENSIONS,
-        ATTRIBUTES,
-        " : ",
-        Type("source"),
-        " -> ",
-        Type("result"),
-        Dimensions("result_dims"),
+        " $source( encoding_dims{$encoding_dims})? attr-dict : type($source)"
+        " -> type($result)({$result_dims})?"
     )
 
     def verify_(self) -> None:
@@ -142,20 +109,4 @@ class UnsetEncodingOp(SyntaxOperation):
             )
 
 
-IreeEncoding = Dialect(
-    "iree_encoding",
-    [SetEncodingOp, UnsetEncodingOp],
-    [
-        EncodingAttr,
-        IdentityAttr,
-        IdentityResolverAttr,
-        LayoutAttr,
-        PackedStorageAttr,
-        PaddingAttr,
-        SpecializationResolverAttr,
-        SpecializedAttr,
-        TestingAttr,
-        UnknownAttr,
-        UnsupportedResolverAttr,
-    ],
-)
+IreeEncoding = dialect_of("iree_encoding", sys.modules[__name__], attributes, layouts)

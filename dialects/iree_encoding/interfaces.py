@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from functools import wraps
-from typing import Any, ClassVar, ParamSpec, TypeVar
+from typing import Any, ClassVar, Literal, ParamSpec, TypeVar
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import DictionaryAttr, TensorType
@@ -23,7 +23,10 @@ from ...tiling.contractions import ContractionOperand
 from ...tiling.convolutions import ConvolutionOperand
 from ...tiling.packed_layouts import PackedLayout
 from ...tiling.storage_sizes import StorageFormula, dense_formula, storage_formula
-from .spelling import Spelling
+
+Spelling = Literal["today", "2024"]
+"""Which names the encoding dialects have: those of IREE 3.13, or those of October 2024."""
+
 
 Tensor = TensorType[Attribute]
 

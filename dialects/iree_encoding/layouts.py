@@ -29,10 +29,10 @@ from .interfaces import (
     EncodingSolverInterface,
     LayoutAttribute,
     LayoutInterface,
+    Spelling,
     Tensor,
     TensorEncoding,
 )
-from .spelling import Spelling
 
 
 class SettledEncoding(TensorEncoding, ABC):

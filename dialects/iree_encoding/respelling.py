@@ -41,7 +41,7 @@ from ..iree_cpu import (
     VmvxEncodingResolverAttr,
     VmvxEncodingSolverAttr,
 )
-from ..iree_tensor_ext.dispatch_tensors import (
+from ..iree_tensor_ext import (
     DispatchTensor,
     DispatchTensorLoadOp,
     DispatchTensorStoreOp,
@@ -56,9 +56,8 @@ from ..iree_tensor_ext.dispatch_tensors import (
 )
 from .attributes import EncodingAttr
 from .dialect import SetEncodingOp, UnsetEncodingOp
-from .interfaces import EncodingSolverInterface, Tensor, with_encoding
+from .interfaces import EncodingSolverInterface, Spelling, Tensor, with_encoding
 from .layouts import LayoutAttr
-from .spelling import Spelling
 
 ATTRIBUTES: tuple[tuple[type[ParametrizedAttribute], type[ParametrizedAttribute]], ...] = (
     (CpuEncodingSolverAttr, CpuEncodingResolverAttr),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Self
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -20,18 +20,17 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     prop_def,
     result_def,
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.syntax.assembly_format import Syntax
+from ...ir.syntax.operations import SyntaxOperation
 from .named_ops import BodyKind, NamedOp
 
 _FLOAT_FUNCTIONS = {
@@ -283,7 +282,7 @@ def clone_body(
 
 
 @irdl_op_definition
-class YieldOp(IRDLOperation):
+class YieldOp(SyntaxOperation):
     """The values of the outputs' elements at one point of the loops."""
 
     name = "linalg.yield"
@@ -295,31 +294,11 @@ class YieldOp(IRDLOperation):
     def __init__(self, *arguments: SSAValue) -> None:
         super().__init__(operands=[arguments])
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        attributes = parser.parse_optional_attr_dict()
-        position = parser.pos
-        unresolved = parser.parse_optional_undelimited_comma_separated_list(
-            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
-        )
-        arguments: tuple[SSAValue, ...] = ()
-        if unresolved:
-            parser.parse_punctuation(":")
-            types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-            arguments = tuple(parser.resolve_operands(unresolved, types, position))
-        return cls.create(operands=arguments, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_op_attributes(self.attributes)
-        if self.arguments:
-            printer.print_string(" ")
-            printer.print_list(self.arguments, printer.print_ssa_value)
-            printer.print_string(" : ")
-            printer.print_list(self.arguments.types, printer.print_attribute)
+    SYNTAX: ClassVar[Syntax] = " attr-dict( $arguments : type($arguments))?"
 
 
 @irdl_op_definition
-class IndexOp(IRDLOperation):
+class IndexOp(SyntaxOperation):
     """The position along one loop of the enclosing structured operation."""
 
     name = "linalg.index"
@@ -343,20 +322,4 @@ class IndexOp(IRDLOperation):
                 f"({loops}) of the enclosing LinalgOp"
             )
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        dim = parser.parse_integer(allow_boolean=False, allow_negative=False)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        result_type = parser.parse_type()
-        return cls.create(
-            properties={"dim": IntegerAttr(dim, i64)},
-            attributes=attributes,
-            result_types=[result_type],
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.dim.value.data}")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
+    SYNTAX: ClassVar[Syntax] = " int($dim) attr-dict : type($result)"

@@ -90,6 +90,7 @@ class GenericOp(StructuredOp):
             regions=[body],
         )
 
+    # By hand: one dictionary in front holds several properties.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         position = parser.pos
@@ -240,6 +241,7 @@ class NamedStructuredOp(StructuredOp):
         if maps is not None and maps != self.ROW.maps(0):
             print_maps(printer, self)
 
+    # By hand: the body and the default maps follow from the name.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         position = parser.pos

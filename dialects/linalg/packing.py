@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -19,10 +19,6 @@ from xdsl.dialects.builtin import (
     ShapedType,
     TensorType,
     i64,
-)
-from xdsl.dialects.utils import (
-    parse_dynamic_index_list_without_types,
-    print_dynamic_index_list,
 )
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
@@ -38,29 +34,34 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import number_list
+from ...ir.syntax.assembly_format import Syntax
+from ...ir.syntax.operations import SyntaxOperation
 from ...ir.tensor_types import ranked_type
 from .base import (
     DestinationEffects,
-    parse_numbers,
     parse_operand_group,
     parse_result_types,
-    print_numbers,
     print_operand_group,
     print_result_types,
     print_sorted_attributes,
-    segment_sizes,
     tensor_types,
     verify_destinations,
 )
 
+PACKED_LAYOUT = (
+    "( outer_dims_perm = numbers($outer_dims_perm))? inner_dims_pos = numbers($inner_dims_pos)"
+    " inner_tiles = dynamic-list($inner_tiles, $static_inner_tiles) into $dest attr-dict"
+    " : type($source) -> type($dest, $result)"
+)
 
-class _PackingOp(IRDLOperation):
+
+class _PackingOp(SyntaxOperation):
     """What `pack` and `unpack` have in common."""
 
     result = result_def(TensorType)
@@ -95,60 +96,6 @@ class _PackingOp(IRDLOperation):
     @abstractmethod
     def packed_type(self) -> TensorType[Attribute]:
         """The type of the tensor that is in tiles."""
-
-    @classmethod
-    def parse_layout(
-        cls, parser: Parser, source: UnresolvedOperand, padding: Sequence[SSAValue]
-    ) -> Self:
-        """Parse everything after the source and the padding value."""
-        properties: dict[str, Attribute] = {}
-        if parser.parse_optional_keyword("outer_dims_perm"):
-            properties["outer_dims_perm"] = parse_numbers(parser)
-        parser.parse_keyword("inner_dims_pos")
-        properties["inner_dims_pos"] = parse_numbers(parser)
-        parser.parse_keyword("inner_tiles")
-        parser.parse_punctuation("=")
-        index = IndexType()
-        tiles, static_tiles = parse_dynamic_index_list_without_types(
-            parser, dynamic_index=DYNAMIC_INDEX
-        )
-        tile_values = [parser.resolve_operand(tile, index) for tile in tiles]
-        properties["static_inner_tiles"] = DenseArrayBase.from_list(i64, static_tiles)
-        parser.parse_keyword("into")
-        dest = parser.parse_unresolved_operand()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        source_type = parser.parse_type()
-        parser.parse_punctuation("->")
-        dest_type = parser.parse_type()
-        operands = (
-            parser.resolve_operand(source, source_type),
-            parser.resolve_operand(dest, dest_type),
-            *padding,
-            *tile_values,
-        )
-        return cls.create(
-            operands=operands,
-            result_types=[dest_type],
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print_layout(self, printer: Printer) -> None:
-        if self.outer_permutation:
-            print_numbers(printer, "outer_dims_perm", self.outer_dims_perm)
-        print_numbers(printer, "inner_dims_pos", self.inner_dims_pos)
-        printer.print_string(" inner_tiles = ")
-        print_dynamic_index_list(
-            printer, DYNAMIC_INDEX, self.dynamic_tiles, number_list(self.static_inner_tiles)
-        )
-        printer.print_string(" into ")
-        printer.print_ssa_value(self.operands[1])
-        print_sorted_attributes(printer, self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.operands[0].type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.operands[1].type)
 
     def verify_(self) -> None:
         verify_destinations(self, 1, 1)
@@ -264,31 +211,9 @@ class PackOp(_PackingOp):
     def packed_type(self) -> TensorType[Attribute]:
         return ranked_type(self.dest)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_unresolved_operand()
-        padding: list[SSAValue] = []
-        if parser.parse_optional_keyword("padding_value"):
-            parser.parse_punctuation("(")
-            value = parser.parse_unresolved_operand()
-            parser.parse_punctuation(":")
-            padding.append(parser.resolve_operand(value, parser.parse_type()))
-            parser.parse_punctuation(")")
-        pack = cls.parse_layout(parser, source, padding)
-        tile_count = len(pack.operands) - 2 - len(padding)
-        pack.properties["operandSegmentSizes"] = segment_sizes(1, 1, len(padding), tile_count)
-        return pack
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        if self.padding_value is not None:
-            printer.print_string(" padding_value(")
-            printer.print_ssa_value(self.padding_value)
-            printer.print_string(" : ")
-            printer.print_attribute(self.padding_value.type)
-            printer.print_string(")")
-        self.print_layout(printer)
+    SYNTAX: ClassVar[Syntax] = (
+        " $source( padding_value($padding_value^ : type($padding_value)))?" + PACKED_LAYOUT
+    )
 
     def verify_(self) -> None:
         super().verify_()
@@ -344,14 +269,7 @@ class UnpackOp(_PackingOp):
     def packed_type(self) -> TensorType[Attribute]:
         return ranked_type(self.source)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        return cls.parse_layout(parser, parser.parse_unresolved_operand(), ())
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        self.print_layout(printer)
+    SYNTAX: ClassVar[Syntax] = " $source" + PACKED_LAYOUT
 
 
 def _dynamic(tiles: Sequence[int | SSAValue]) -> list[SSAValue]:
@@ -393,6 +311,7 @@ class SoftmaxOp(IRDLOperation):
             properties={"dimension": IntegerAttr(dimension, i64)},
         )
 
+    # By hand: groups of operands bring their own types.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         attributes = parser.parse_optional_attr_dict()

@@ -164,6 +164,7 @@ class MapOp(IRDLOperation):
     def loop_count(self) -> int:
         return len(_shape(self.init))
 
+    # By hand: a body of one operation has a short form.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         payload = _parse_payload(parser)
@@ -246,6 +247,7 @@ class ReduceOp(IRDLOperation):
     def loop_count(self) -> int:
         return len(_shape(self.inputs[0]))
 
+    # By hand: a body of one operation has a short form.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         payload = _parse_payload(parser)
@@ -364,6 +366,7 @@ class _RelayoutOp(IRDLOperation):
     def _new_body(input: SSAValue, init: SSAValue) -> Region:
         return clone_body(_RELAYOUT, (element_type(input.type), element_type(init.type)))
 
+    # By hand: the body is never written, and results have the types of outputs.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         position = parser.pos

@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ...ir.attribute_access import attribute, element_type, number_list
+from ...ir.rules import Rules
 from .bodies import BodyError, body_template
 from .named_ops import NAMED_OPS, BodyKind, IteratorType, NamedOp
 
@@ -79,13 +80,16 @@ class StructuredView:
         return tuple(sizes)
 
 
+view_reader = Rules[Callable[[Operation], StructuredView | None]]()
+
+
 def structured_view(operation: Operation) -> StructuredView | None:
     """The view of a structured operation, or `None` for anything else.
 
     An operation that does not verify (maps missing, elements that cannot be converted) has no
     view either. `linalg.softmax`, `pack` and `unpack` are no loop nests of this kind.
     """
-    reader = _READERS.get(operation.name)
+    reader = view_reader.get(operation.name)
     return None if reader is None else reader(operation)
 
 
@@ -152,6 +156,7 @@ def _named_body(operation: Operation, row: NamedOp, function: str = "") -> Block
         return None
 
 
+@view_reader(*NAMED_OPS)
 def _read_named(operation: Operation) -> StructuredView | None:
     row = NAMED_OPS[operation.name]
     if len(operation.operands) != len(row.operands):
@@ -171,6 +176,7 @@ def _read_named(operation: Operation) -> StructuredView | None:
 _CONTRACT = NamedOp("contract", "", ", ->", BodyKind.MULTIPLY_ADD)
 
 
+@view_reader("linalg.contract")
 def _read_contract(operation: Operation) -> StructuredView | None:
     maps = given_maps(operation)
     if maps is None or len(maps) != 3:
@@ -187,6 +193,7 @@ def elementwise_kind(operation: Operation) -> str:
     return str(attribute(operation, "kind")).rpartition("<")[2].rstrip(">")
 
 
+@view_reader("linalg.elementwise")
 def _read_elementwise(operation: Operation) -> StructuredView | None:
     maps = given_maps(operation)
     if maps is None:
@@ -196,6 +203,7 @@ def _read_elementwise(operation: Operation) -> StructuredView | None:
     return _view(operation, len(operation.operands) - 1, maps, iterators, body)
 
 
+@view_reader("linalg.generic")
 def _read_generic(operation: Operation) -> StructuredView | None:
     sizes = number_list(attribute(operation, "operandSegmentSizes"))
     types = attribute(operation, "iterator_types")
@@ -206,6 +214,7 @@ def _read_generic(operation: Operation) -> StructuredView | None:
     return _view(operation, sizes[0], given_maps(operation), iterators, _own_body(operation))
 
 
+@view_reader("linalg.map")
 def _read_map(operation: Operation) -> StructuredView | None:
     rank = _rank(operation.operands[-1])
     maps = (AffineMap.identity(rank),) * len(operation.operands)
@@ -220,6 +229,7 @@ def _kept_dimensions(operation: Operation, rank: int) -> AffineMap:
     return AffineMap(rank, 0, tuple(kept))
 
 
+@view_reader("linalg.reduce")
 def _read_reduce(operation: Operation) -> StructuredView | None:
     input_count = len(operation.operands) // 2
     rank = _rank(operation.operands[0])
@@ -232,6 +242,7 @@ def _read_reduce(operation: Operation) -> StructuredView | None:
 _RELAYOUT = NamedOp("relayout", None, "* -> *", BodyKind.YIELD_INPUT)
 
 
+@view_reader("linalg.broadcast")
 def _read_broadcast(operation: Operation) -> StructuredView | None:
     rank = _rank(operation.operands[1])
     maps = (_kept_dimensions(operation, rank), AffineMap.identity(rank))
@@ -239,6 +250,7 @@ def _read_broadcast(operation: Operation) -> StructuredView | None:
     return _view(operation, 1, maps, iterators, _named_body(operation, _RELAYOUT))
 
 
+@view_reader("linalg.transpose")
 def _read_transpose(operation: Operation) -> StructuredView | None:
     # Output dimension i is input dimension permutation[i], so the input is read at the inverse.
     permutation = number_list(attribute(operation, "permutation"))
@@ -250,16 +262,5 @@ def _read_transpose(operation: Operation) -> StructuredView | None:
     return _view(operation, 1, maps, iterators, _named_body(operation, _RELAYOUT))
 
 
-_READERS: dict[str, Callable[[Operation], StructuredView | None]] = {
-    **dict.fromkeys(NAMED_OPS, _read_named),
-    "linalg.broadcast": _read_broadcast,
-    "linalg.contract": _read_contract,
-    "linalg.elementwise": _read_elementwise,
-    "linalg.generic": _read_generic,
-    "linalg.map": _read_map,
-    "linalg.reduce": _read_reduce,
-    "linalg.transpose": _read_transpose,
-}
-
-STRUCTURED_OPERATIONS = frozenset(_READERS)
+STRUCTURED_OPERATIONS = frozenset(view_reader)
 """The names of the operations that may have a view."""

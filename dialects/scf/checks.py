@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.verification import add_checks
+from ...ir.verification import check
 
 _YIELD = "scf.yield"
 _CONDITION = "scf.condition"
@@ -39,6 +39,7 @@ def _end_of(block: Block, name: str, region: str) -> Operation:
     return last
 
 
+@check("scf.if")
 def _if(operation: Operation) -> None:
     results = operation.result_types
     if results and not operation.regions[1].blocks:
@@ -49,6 +50,7 @@ def _if(operation: Operation) -> None:
             _require_types(end.operand_types, results, f"Operation {_YIELD}", "parent")
 
 
+@check("scf.while")
 def _while(operation: Operation) -> None:
     before, after = (_only_block(region) for region in operation.regions)
     condition = _end_of(before, _CONDITION, "'before'")
@@ -60,6 +62,7 @@ def _while(operation: Operation) -> None:
     _require_types(repeat.operand_types, before.arg_types, f"Operation {_YIELD}", "Region #0")
 
 
+@check("scf.execute_region")
 def _execute_region(operation: Operation) -> None:
     for block in operation.regions[0].blocks:
         end = block.last_op
@@ -73,9 +76,6 @@ def _only_block(region: Region) -> Block:
     if block is None or block is not region.last_block:
         raise VerifyException("expects regions of one block")
     return block
-
-
-add_checks({"scf.execute_region": _execute_region, "scf.if": _if, "scf.while": _while})
 
 
 def _given(operation: Operation) -> Iterator[Sequence[SSAValue]]:
@@ -97,6 +97,7 @@ def _lengths(operation: Operation, name: str) -> list[int]:
     return list(segments.get_values())
 
 
+@check("cf.br", "cf.cond_br", "cf.switch")
 def _branch(operation: Operation) -> None:
     given = list(_given(operation))
     if len(given) != len(operation.successors):
@@ -115,6 +116,3 @@ def _branch(operation: Operation) -> None:
                     f"type mismatch for bb argument #{index} of successor #{number}: found "
                     f"{operand.type}, but the block takes {argument.type}"
                 )
-
-
-add_checks(dict.fromkeys(("cf.br", "cf.cond_br", "cf.switch"), _branch))

@@ -50,6 +50,7 @@ class InParallelOp(IRDLOperation):
 
     traits = traits_def(IsTerminator(), NoTerminator(), RecursiveMemoryEffect())
 
+    # By hand: a region without operations is read as an empty block.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         body = parser.parse_region()
@@ -107,6 +108,7 @@ class ForallOp(IRDLOperation):
         """The block's arguments that stand for the outputs."""
         return self.body.block.args[self.rank :]
 
+    # By hand: arguments of the body are bound in the header, and the terminator may be left out.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         induction = parser.parse_comma_separated_list(

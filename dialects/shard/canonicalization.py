@@ -88,7 +88,7 @@ class FoldCollectiveOfOneDevice(RewritePattern):
 
 
 class FoldSliceOfGather(RewritePattern):
-    """all_slice undoes all_gather."""
+    """A slice undoes a gather."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, AllSliceDefinition):
@@ -104,7 +104,7 @@ class FoldSliceOfGather(RewritePattern):
 
 
 class FoldGatherOfSlice(RewritePattern):
-    """all_gather undoes all_slice where the devices of a group had the same tensor to slice."""
+    """A gather undoes a slice where the devices of a group had the same tensor to slice."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, AllGatherDefinition):

@@ -132,7 +132,7 @@ class AllReduceDefinition(Collective, ABC):
 
 
 class AllSliceDefinition(Collective, ABC):
-    """Keep this device's piece along a dimension: the inverse of all_gather, no communication.
+    """Keep this device's piece along a dimension: the inverse of gathering, no communication.
 
     `shard.all_slice %t on @g grid_axes = [1] slice_axis = 1 : tensor<2x4xi8> -> tensor<2x2xi8>`
     """

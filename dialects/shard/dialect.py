@@ -7,9 +7,26 @@ what upstream accepts though it cannot mean anything. The definitions are shared
 
 from __future__ import annotations
 
-from xdsl.ir import Dialect
-from xdsl.irdl import irdl_op_definition
+from typing import TypeVar, cast
 
+from xdsl.ir import Dialect
+from xdsl.irdl import IRDLOperation, irdl_op_definition
+
+from ...sharding.collectives import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    ALL_SLICE,
+    ALL_TO_ALL,
+    BROADCAST,
+    GATHER,
+    RECV,
+    REDUCE,
+    REDUCE_SCATTER,
+    SCATTER,
+    SEND,
+    SHIFT,
+    UPDATE_HALO,
+)
 from .annotations import (
     GetShardingDefinition,
     ShardDefinition,
@@ -42,160 +59,43 @@ from .rooted_collectives import (
     SendDefinition,
 )
 
-
-@irdl_op_definition
-class GridOp(GridDefinition):
-    """See `GridDefinition`."""
-
-    name = "shard.grid"
-
-
-@irdl_op_definition
-class GridShapeOp(GridShapeDefinition):
-    """See `GridShapeDefinition`."""
-
-    name = "shard.grid_shape"
-
-
-@irdl_op_definition
-class ProcessMultiIndexOp(ProcessMultiIndexDefinition):
-    """See `ProcessMultiIndexDefinition`."""
-
-    name = "shard.process_multi_index"
-
-
-@irdl_op_definition
-class ProcessLinearIndexOp(ProcessLinearIndexDefinition):
-    """See `ProcessLinearIndexDefinition`."""
-
-    name = "shard.process_linear_index"
-
-
-@irdl_op_definition
-class NeighborsLinearIndicesOp(NeighborsLinearIndicesDefinition):
-    """See `NeighborsLinearIndicesDefinition`."""
-
-    name = "shard.neighbors_linear_indices"
-
-
-@irdl_op_definition
-class ShardingOp(ShardingDefinition):
-    """See `ShardingDefinition`."""
-
-    name = "shard.sharding"
-
-
-@irdl_op_definition
-class GetShardingOp(GetShardingDefinition):
-    """See `GetShardingDefinition`."""
-
-    name = "shard.get_sharding"
-
-
-@irdl_op_definition
-class ShardShapeOp(ShardShapeDefinition):
-    """See `ShardShapeDefinition`."""
-
-    name = "shard.shard_shape"
-
-
-@irdl_op_definition
-class ShardOp(ShardDefinition):
-    """See `ShardDefinition`."""
-
-    name = "shard.shard"
-
-
-@irdl_op_definition
-class AllGatherOp(AllGatherDefinition):
-    """See `AllGatherDefinition`."""
-
-    name = "shard.all_gather"
-
-
-@irdl_op_definition
-class AllReduceOp(AllReduceDefinition):
-    """See `AllReduceDefinition`."""
-
-    name = "shard.all_reduce"
-
-
-@irdl_op_definition
-class AllSliceOp(AllSliceDefinition):
-    """See `AllSliceDefinition`."""
-
-    name = "shard.all_slice"
-
-
-@irdl_op_definition
-class AllToAllOp(AllToAllDefinition):
-    """See `AllToAllDefinition`."""
-
-    name = "shard.all_to_all"
-
-
-@irdl_op_definition
-class BroadcastOp(BroadcastDefinition):
-    """See `BroadcastDefinition`."""
-
-    name = "shard.broadcast"
-
-
-@irdl_op_definition
-class GatherOp(GatherDefinition):
-    """See `GatherDefinition`."""
-
-    name = "shard.gather"
-
-
-@irdl_op_definition
-class ReduceOp(ReduceDefinition):
-    """See `ReduceDefinition`."""
-
-    name = "shard.reduce"
-
-
-@irdl_op_definition
-class ReduceScatterOp(ReduceScatterDefinition):
-    """See `ReduceScatterDefinition`."""
-
-    name = "shard.reduce_scatter"
-
-
-@irdl_op_definition
-class ScatterOp(ScatterDefinition):
-    """See `ScatterDefinition`."""
-
-    name = "shard.scatter"
-
-
-@irdl_op_definition
-class SendOp(SendDefinition):
-    """See `SendDefinition`."""
-
-    name = "shard.send"
-
-
-@irdl_op_definition
-class RecvOp(RecvDefinition):
-    """See `RecvDefinition`."""
-
-    name = "shard.recv"
-
-
-@irdl_op_definition
-class ShiftOp(ShiftDefinition):
-    """See `ShiftDefinition`."""
-
-    name = "shard.shift"
-
-
-@irdl_op_definition
-class UpdateHaloOp(UpdateHaloDefinition):
-    """See `UpdateHaloDefinition`."""
-
-    name = "shard.update_halo"
-
+Definition = TypeVar("Definition", bound=IRDLOperation)
+
+
+def operation_class(
+    name: str, definition: type[Definition], *spellings: type[IRDLOperation]
+) -> type[Definition]:
+    """The operation of a name that a definition describes, with the words of some spellings."""
+    parts = {"name": name, "__doc__": definition.__doc__, "__module__": definition.__module__}
+    title = definition.__name__.removesuffix("Definition") + "Op"
+    made = type(definition)(title, (*spellings, definition), parts)
+    return irdl_op_definition(cast("type[Definition]", made))
+
+
+GridOp = operation_class("shard.grid", GridDefinition)
+GridShapeOp = operation_class("shard.grid_shape", GridShapeDefinition)
+ProcessMultiIndexOp = operation_class("shard.process_multi_index", ProcessMultiIndexDefinition)
+ProcessLinearIndexOp = operation_class("shard.process_linear_index", ProcessLinearIndexDefinition)
+NeighborsLinearIndicesOp = operation_class(
+    "shard.neighbors_linear_indices", NeighborsLinearIndicesDefinition
+)
+ShardingOp = operation_class("shard.sharding", ShardingDefinition)
+GetShardingOp = operation_class("shard.get_sharding", GetShardingDefinition)
+ShardShapeOp = operation_class("shard.shard_shape", ShardShapeDefinition)
+ShardOp = operation_class("shard.shard", ShardDefinition)
+AllGatherOp = operation_class(ALL_GATHER.operation, AllGatherDefinition)
+AllReduceOp = operation_class(ALL_REDUCE.operation, AllReduceDefinition)
+AllSliceOp = operation_class(ALL_SLICE.operation, AllSliceDefinition)
+AllToAllOp = operation_class(ALL_TO_ALL.operation, AllToAllDefinition)
+BroadcastOp = operation_class(BROADCAST.operation, BroadcastDefinition)
+GatherOp = operation_class(GATHER.operation, GatherDefinition)
+ReduceOp = operation_class(REDUCE.operation, ReduceDefinition)
+ReduceScatterOp = operation_class(REDUCE_SCATTER.operation, ReduceScatterDefinition)
+ScatterOp = operation_class(SCATTER.operation, ScatterDefinition)
+SendOp = operation_class(SEND.operation, SendDefinition)
+RecvOp = operation_class(RECV.operation, RecvDefinition)
+ShiftOp = operation_class(SHIFT.operation, ShiftDefinition)
+UpdateHaloOp = operation_class(UPDATE_HALO.operation, UpdateHaloDefinition)
 
 Shard = Dialect(
     "shard",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -20,36 +20,22 @@ from xdsl.irdl import (
     var_result_def,
 )
 
+from ...ir.syntax.assembly_format import (
+    Syntax,
+)
 from ...ir.syntax.directives import EntryPoints
+from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import (
-    ON_AFFINITY,
-    Sized,
-    SizedTied,
     TiedFunctionType,
     ValueForm,
-    at_offset,
-    offset_to_end,
-    placed,
-)
-from ...ir.syntax.rows import (
-    ATTRIBUTES,
-    ATTRIBUTES_WITH_KEYWORD,
-    AttributeValue,
-    Operand,
-    Operands,
-    Optional,
-    Syntax,
-    SyntaxOperation,
-    Type,
 )
 from .affinity import AffinityOpInterface
 from .dispatch_syntax import DispatchOperands
-from .regions import ResourceRegion, YieldOp
+from .regions import ResourceRegion
 from .types import ResourceType, TimepointType
 
 INDEX = IndexType()
 TIMEPOINT = TimepointType()
-AWAIT = Optional((" await(", Operand("await_timepoint"), ") =>"), anchor="await_timepoint")
 
 
 class PlacedOperation(SyntaxOperation):
@@ -67,7 +53,7 @@ class AsyncAllocaOp(PlacedOperation):
     storage_size = operand_def(INDEX)
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = (ON_AFFINITY, ATTRIBUTES, " : ", Sized("result", "storage_size"))
+    SYNTAX: ClassVar[Syntax] = "( on($affinity))? attr-dict : type($result){$storage_size}"
 
 
 @irdl_op_definition
@@ -80,12 +66,7 @@ class AsyncConstantOp(PlacedOperation):
     result = result_def(ResourceType)
 
     SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " : ",
-        Sized("result", "result_size"),
-        " = ",
-        AttributeValue("value"),
-        ATTRIBUTES_WITH_KEYWORD,
+        "( on($affinity))? : type($result){$result_size} = $value attr-dict-with-keyword"
     )
 
 
@@ -98,12 +79,9 @@ class AsyncSplatOp(PlacedOperation):
     result_size = operand_def(INDEX)
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        Operand("value"),
-        " : ",
-        Type("value"),
-        " -> ",
-        Sized("result", "result_size"),
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $value : type($value) -> type($result){$result_size}"
+        " attr-dict-with-keyword"
     )
 
 
@@ -115,12 +93,9 @@ class AsyncCopyOf(PlacedOperation):
     result_size = operand_def(INDEX)
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        Operand("source"),
-        " : ",
-        Sized("source", "source_size"),
-        " -> ",
-        Sized("result", "result_size"),
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $source : type($source){$source_size}"
+        " -> type($result){$result_size} attr-dict-with-keyword"
     )
 
 
@@ -150,12 +125,9 @@ class AsyncSliceOp(PlacedOperation):
     result_size = operand_def(INDEX)
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        *offset_to_end("source"),
-        " : ",
-        Sized("source", "source_size"),
-        " -> ",
-        Sized("result", "result_size"),
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $source[$source_offset to $source_end] : type($source){$source_size}"
+        " -> type($result){$result_size} attr-dict-with-keyword"
     )
 
 
@@ -172,20 +144,10 @@ class AsyncFillOp(PlacedOperation):
     value = operand_def()
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        Operand("value"),
-        ", ",
-        Operand("target"),
-        "[",
-        Operand("target_offset"),
-        " to ",
-        Operand("target_end"),
-        " for ",
-        Operand("target_length"),
-        "] : ",
-        Type("value"),
-        " -> ",
-        SizedTied("target", "target_size"),
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $value, $target[$target_offset to $target_end for $target_length]"
+        " : type($value) -> tied($target) type($target, $result){$target_size}"
+        " attr-dict-with-keyword"
     )
 
 
@@ -202,14 +164,10 @@ class AsyncUpdateOp(PlacedOperation):
     update_size = operand_def(INDEX)
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        Operand("update"),
-        ", ",
-        *offset_to_end("target"),
-        " : ",
-        Sized("update", "update_size"),
-        " -> ",
-        SizedTied("target", "target_size"),
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $update, $target[$target_offset to $target_end]"
+        " : type($update){$update_size}"
+        " -> tied($target) type($target, $result){$target_size} attr-dict-with-keyword"
     )
 
 
@@ -229,16 +187,10 @@ class AsyncCopyOp(PlacedOperation):
     length = operand_def(INDEX)
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        *offset_to_end("source"),
-        ", ",
-        *offset_to_end("target"),
-        ", ",
-        Operand("length"),
-        " : ",
-        Sized("source", "source_size"),
-        " -> ",
-        SizedTied("target", "target_size"),
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $source[$source_offset to $source_end], $target[$target_offset to"
+        " $target_end], $length : type($source){$source_size}"
+        " -> tied($target) type($target, $result){$target_size} attr-dict-with-keyword"
     )
 
 
@@ -251,10 +203,8 @@ class AsyncBarrierOp(PlacedOperation):
     size = operand_def(INDEX)
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        Operand("source"),
-        " : ",
-        Sized("source", "size", "result"),
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $source : type($source, $result){$size} attr-dict-with-keyword"
     )
 
 
@@ -272,14 +222,9 @@ class AsyncTransferOp(SyntaxOperation):
     result = result_def(ResourceType)
     traits = traits_def(AffinityOpInterface("target_affinity"))
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        Operand("source"),
-        " : ",
-        Sized("source", "source_size"),
-        Optional((" from(", AttributeValue("source_affinity"), ")"), anchor="source_affinity"),
-        " -> ",
-        Optional(("to(", AttributeValue("target_affinity"), ") "), anchor="target_affinity"),
-        Sized("result", "result_size"),
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $source : type($source){$source_size}( from($source_affinity))?"
+        " -> (to($target_affinity) )?type($result){$result_size} attr-dict-with-keyword"
     )
 
 
@@ -294,13 +239,8 @@ class AsyncLoadOp(SyntaxOperation):
     result = result_def()
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        *at_offset("source"),
-        " : ",
-        Sized("source", "source_size"),
-        " -> ",
-        Type("result"),
-        ATTRIBUTES_WITH_KEYWORD,
+        " $source[$source_offset] : type($source){$source_size} -> type($result)"
+        " attr-dict-with-keyword"
     )
 
 
@@ -316,15 +256,8 @@ class AsyncStoreOp(SyntaxOperation):
     result = result_def(ResourceType)
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("value"),
-        ", ",
-        *at_offset("target"),
-        " : ",
-        Type("value"),
-        " -> ",
-        SizedTied("target", "target_size"),
-        ATTRIBUTES_WITH_KEYWORD,
+        " $value, $target[$target_offset] : type($value)"
+        " -> tied($target) type($target, $result){$target_size} attr-dict-with-keyword"
     )
 
 
@@ -346,13 +279,11 @@ class AsyncDispatchOp(PlacedOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+        "( on($affinity))? ",
         EntryPoints(),
-        Optional(("[", Operands("workload"), "]"), anchor="workload"),
+        "([$workload])?",
         DispatchOperands(),
-        ATTRIBUTES,
-        " : ",
+        " attr-dict : ",
         TiedFunctionType(
             ValueForm.RESOURCE,
             "resource_operands",
@@ -379,13 +310,9 @@ class AsyncExecuteOp(PlacedOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        AWAIT,
-        " with",
+        "( on($affinity))?( await($await_timepoint) =>)? with",
         ResourceRegion(),
-        " => ",
-        Type("result_timepoint"),
-        ATTRIBUTES_WITH_KEYWORD,
+        " => type($result_timepoint) attr-dict-with-keyword",
     )
 
 
@@ -402,25 +329,8 @@ class AsyncConcurrentOp(PlacedOperation):
     body = region_def()
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    SYNTAX: ClassVar[Syntax] = (ON_AFFINITY, " with", ResourceRegion(), ATTRIBUTES_WITH_KEYWORD)
-
-
-STREAM_ASYNC_OPERATIONS: list[type[Operation]] = [
-    AsyncAllocaOp,
-    AsyncBarrierOp,
-    AsyncCastOp,
-    AsyncCloneOp,
-    AsyncConcurrentOp,
-    AsyncConstantOp,
-    AsyncCopyOp,
-    AsyncDispatchOp,
-    AsyncExecuteOp,
-    AsyncFillOp,
-    AsyncLoadOp,
-    AsyncSliceOp,
-    AsyncSplatOp,
-    AsyncStoreOp,
-    AsyncTransferOp,
-    AsyncUpdateOp,
-    YieldOp,
-]
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? with",
+        ResourceRegion(),
+        " attr-dict-with-keyword",
+    )

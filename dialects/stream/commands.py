@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, SymbolRefAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, SymbolRefAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -22,30 +22,19 @@ from xdsl.irdl import (
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
-from ...ir.syntax.directives import EntryPoints
-from ...ir.syntax.resource_directives import (
-    ON_AFFINITY,
-    Sized,
-    at_offset,
-    offset_for_length,
-    verify_columns,
-)
-from ...ir.syntax.rows import (
-    ATTRIBUTES_WITH_KEYWORD,
-    AttributeValue,
-    Operand,
-    Operands,
-    Optional,
+from ...ir.syntax.assembly_format import (
     Parsed,
     Syntax,
-    SyntaxOperation,
-    Type,
-    Types,
-    print_dimensions,
     values,
 )
+from ...ir.syntax.directives import EntryPoints
+from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.resource_directives import (
+    print_dimensions,
+    verify_columns,
+)
 from ..util.types import BufferType
-from .async_ops import AWAIT, INDEX, TIMEPOINT, PlacedOperation
+from .async_ops import INDEX, TIMEPOINT, PlacedOperation
 from .dispatch_syntax import DispatchResources
 from .regions import Captures, CommandBody
 from .types import ResourceType, TimepointType
@@ -60,15 +49,6 @@ class RangeCommand(SyntaxOperation):
     target_length = operand_def(INDEX)
 
 
-RANGE: Syntax = (
-    " ",
-    *offset_for_length("target"),
-    " : ",
-    Sized("target", "target_size"),
-    ATTRIBUTES_WITH_KEYWORD,
-)
-
-
 @irdl_op_definition
 class CmdFlushOp(RangeCommand):
     """Make what was written visible to another device."""
@@ -77,8 +57,8 @@ class CmdFlushOp(RangeCommand):
     source_affinity = opt_prop_def(Attribute)
 
     SYNTAX: ClassVar[Syntax] = (
-        Optional((" to(", AttributeValue("source_affinity"), ")"), anchor="source_affinity"),
-        *RANGE,
+        "( to($source_affinity))? $target[$target_offset for $target_length]"
+        " : type($target){$target_size} attr-dict-with-keyword"
     )
 
 
@@ -90,8 +70,8 @@ class CmdInvalidateOp(RangeCommand):
     source_affinity = opt_prop_def(Attribute)
 
     SYNTAX: ClassVar[Syntax] = (
-        Optional((" from(", AttributeValue("source_affinity"), ")"), anchor="source_affinity"),
-        *RANGE,
+        "( from($source_affinity))? $target[$target_offset for $target_length]"
+        " : type($target){$target_size} attr-dict-with-keyword"
     )
 
 
@@ -101,7 +81,10 @@ class CmdDiscardOp(RangeCommand):
 
     name = "stream.cmd.discard"
 
-    SYNTAX: ClassVar[Syntax] = RANGE
+    SYNTAX: ClassVar[Syntax] = (
+        " $target[$target_offset for $target_length] : type($target){$target_size}"
+        " attr-dict-with-keyword"
+    )
 
 
 @irdl_op_definition
@@ -116,15 +99,8 @@ class CmdFillOp(SyntaxOperation):
     value = operand_def()
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("value"),
-        ", ",
-        *offset_for_length("target"),
-        " : ",
-        Type("value"),
-        " -> ",
-        Sized("target", "target_size"),
-        ATTRIBUTES_WITH_KEYWORD,
+        " $value, $target[$target_offset for $target_length] : type($value)"
+        " -> type($target){$target_size} attr-dict-with-keyword"
     )
 
 
@@ -142,17 +118,8 @@ class CmdCopyOp(SyntaxOperation):
     length = operand_def(INDEX)
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        *at_offset("source"),
-        ", ",
-        *at_offset("target"),
-        ", ",
-        Operand("length"),
-        " : ",
-        Sized("source", "source_size"),
-        " -> ",
-        Sized("target", "target_size"),
-        ATTRIBUTES_WITH_KEYWORD,
+        " $source[$source_offset], $target[$target_offset], $length"
+        " : type($source){$source_size} -> type($target){$target_size} attr-dict-with-keyword"
     )
 
 
@@ -174,13 +141,9 @@ class CmdDispatchOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = (
         " ",
         EntryPoints(),
-        Optional(("[", Operands("workload"), "]"), anchor="workload"),
-        Optional(
-            ("(", Operands("uniform_operands"), " : ", Types("uniform_operands"), ")"),
-            anchor="uniform_operands",
-        ),
+        "([$workload])?(($uniform_operands : type($uniform_operands)))?",
         DispatchResources(),
-        ATTRIBUTES_WITH_KEYWORD,
+        " attr-dict-with-keyword",
     )
 
 
@@ -191,21 +154,16 @@ class CmdExecuteOp(PlacedOperation):
     name = "stream.cmd.execute"
     resource_operands = var_operand_def(ResourceType)
     resource_operand_sizes = var_operand_def(INDEX)
-    once = opt_prop_def(Attribute)
+    once = opt_prop_def(UnitAttr)
     await_timepoint = opt_operand_def(TIMEPOINT)
     result_timepoint = result_def(TimepointType)
     body = region_def()
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        Optional((" once",), flag="once"),
-        ON_AFFINITY,
-        AWAIT,
-        " with",
+        "( once$once)?( on($affinity))?( await($await_timepoint) =>)? with",
         Captures(),
-        " => ",
-        Type("result_timepoint"),
-        ATTRIBUTES_WITH_KEYWORD,
+        " => type($result_timepoint) attr-dict-with-keyword",
     )
 
 
@@ -216,7 +174,10 @@ class CmdSerialOp(SyntaxOperation):
     name = "stream.cmd.serial"
     body = region_def()
 
-    SYNTAX: ClassVar[Syntax] = (CommandBody(), ATTRIBUTES_WITH_KEYWORD)
+    SYNTAX: ClassVar[Syntax] = (
+        CommandBody(),
+        " attr-dict-with-keyword",
+    )
 
 
 @irdl_op_definition
@@ -226,7 +187,10 @@ class CmdConcurrentOp(SyntaxOperation):
     name = "stream.cmd.concurrent"
     body = region_def()
 
-    SYNTAX: ClassVar[Syntax] = (CommandBody(), ATTRIBUTES_WITH_KEYWORD)
+    SYNTAX: ClassVar[Syntax] = (
+        CommandBody(),
+        " attr-dict-with-keyword",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,24 +261,7 @@ class CmdParameterLoadOp(PlacedOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        AWAIT,
+        "( on($affinity))?( await($await_timepoint) =>)?",
         LoadedParameters(),
-        " => ",
-        Type("result_timepoint"),
-        ATTRIBUTES_WITH_KEYWORD,
+        " => type($result_timepoint) attr-dict-with-keyword",
     )
-
-
-STREAM_COMMAND_OPERATIONS: list[type[Operation]] = [
-    CmdConcurrentOp,
-    CmdCopyOp,
-    CmdDiscardOp,
-    CmdDispatchOp,
-    CmdExecuteOp,
-    CmdFillOp,
-    CmdFlushOp,
-    CmdInvalidateOp,
-    CmdParameterLoadOp,
-    CmdSerialOp,
-]

@@ -6,44 +6,26 @@ commands and timepoints.
 
 from __future__ import annotations
 
-from xdsl.ir import Dialect
-
-from .async_ops import STREAM_ASYNC_OPERATIONS
-from .commands import STREAM_COMMAND_OPERATIONS
-from .executables import STREAM_EXECUTABLE_OPERATIONS
-from .regions import STREAM_TIMEPOINT_OPERATIONS
-from .resources import STREAM_FILE_OPERATIONS, STREAM_RESOURCE_OPERATIONS
-from .tensor_elements import STREAM_TENSOR_ELEMENT_OPERATIONS
-from .tensor_ops import STREAM_TENSOR_OPERATIONS
-from .types import (
-    BindingType,
-    ChannelType,
-    FileType,
-    ImmediateTimepointAttr,
-    NamedParameterAttr,
-    ResourceType,
-    TimepointType,
+from ...ir.dialect_extension import dialect_of
+from . import (
+    async_ops,
+    commands,
+    executables,
+    regions,
+    resources,
+    tensor_ops,
+    types,
+    workgroups,
 )
 
-Stream = Dialect(
+Stream = dialect_of(
     "stream",
-    [
-        *STREAM_ASYNC_OPERATIONS,
-        *STREAM_COMMAND_OPERATIONS,
-        *STREAM_EXECUTABLE_OPERATIONS,
-        *STREAM_FILE_OPERATIONS,
-        *STREAM_RESOURCE_OPERATIONS,
-        *STREAM_TENSOR_ELEMENT_OPERATIONS,
-        *STREAM_TENSOR_OPERATIONS,
-        *STREAM_TIMEPOINT_OPERATIONS,
-    ],
-    [
-        BindingType,
-        ChannelType,
-        FileType,
-        ImmediateTimepointAttr,
-        NamedParameterAttr,
-        ResourceType,
-        TimepointType,
-    ],
+    async_ops,
+    commands,
+    executables,
+    regions,
+    resources,
+    tensor_ops,
+    types,
+    workgroups,
 )

@@ -12,22 +12,24 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.syntax.assembly_format import Parsed, values
+from ...ir.syntax.directives import verify_type
 from ...ir.syntax.resource_directives import (
     RESOURCE,
     UNTIED,
     dynamic_dimensions,
     operand_key,
+    parse_dimensions,
     parse_results,
     parse_tie,
+    print_dimensions,
     print_results,
     set_ties,
     ties_fit,
     ties_of,
     verify_columns,
     verify_ties,
-    verify_type,
 )
-from ...ir.syntax.rows import Parsed, parse_dimensions, print_dimensions, values
 from ..util.types import UnusedType
 
 

@@ -22,21 +22,14 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.directives import RegionBody, Symbol, Visibility, WorkgroupCountRegion
-from ...ir.syntax.resource_directives import dynamic_dimensions
-from ...ir.syntax.rows import (
-    ATTRIBUTES,
-    ATTRIBUTES_WITH_KEYWORD,
-    Dimensions,
-    Operand,
+from ...ir.syntax.assembly_format import (
     Parsed,
     Syntax,
-    SyntaxOperation,
-    Type,
-    ValuesAndTypes,
 )
+from ...ir.syntax.directives import RegionBody, Visibility, WorkgroupCountRegion
+from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.resource_directives import dynamic_dimensions
 from .types import BindingType
-from .workgroups import STREAM_WORKGROUP_NUMBERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +51,13 @@ class ExecutableBody(RegionBody):
         return len(blocks) == 1 and isinstance(blocks[0].last_op, self.end)
 
 
-EXECUTABLE_SYNTAX: Syntax = (
-    Visibility(),
-    " ",
-    Symbol("sym_name"),
-    ATTRIBUTES_WITH_KEYWORD,
-)
+class Executable(SyntaxOperation):
+    """A module of kernels and the names under which they are dispatched."""
+
+    sym_visibility = opt_prop_def(StringAttr)
+    sym_name = prop_def(StringAttr)
+    body = region_def("single_block")
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), SymbolTable())
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +89,22 @@ class ExportName:
         return not cast(SymbolRefAttr, operation.properties["function_ref"]).nested_references
 
 
-EXPORT_SYNTAX: Syntax = (
-    Visibility(),
-    " ",
-    ExportName(),
-    WorkgroupCountRegion("workgroup_count"),
-    ATTRIBUTES_WITH_KEYWORD,
-)
+class ExecutableExport(SyntaxOperation):
+    """A kernel that can be dispatched, and how many workgroups a workload needs."""
+
+    sym_visibility = opt_prop_def(StringAttr)
+    sym_name = prop_def(StringAttr)
+    function_ref = prop_def(SymbolRefAttr)
+    workgroup_count = region_def()
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
+
+    SYNTAX: ClassVar[Syntax] = (
+        Visibility(),
+        " ",
+        ExportName(),
+        WorkgroupCountRegion("workgroup_count"),
+        " attr-dict-with-keyword",
+    )
 
 
 @irdl_op_definition
@@ -111,21 +114,18 @@ class ExecutableEndOp(SyntaxOperation):
     name = "stream.executable.end"
     traits = traits_def(IsTerminator())
 
-    SYNTAX: ClassVar[Syntax] = (ATTRIBUTES,)
+    SYNTAX: ClassVar[Syntax] = " attr-dict"
 
 
 @irdl_op_definition
-class ExecutableOp(SyntaxOperation):
-    """A module of kernels and the names under which they are dispatched."""
+class ExecutableOp(Executable):
+    """A module of kernels of the `stream` dialect."""
 
     name = "stream.executable"
-    sym_visibility = opt_prop_def(StringAttr)
-    sym_name = prop_def(StringAttr)
-    body = region_def("single_block")
-    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), SymbolTable())
 
     SYNTAX: ClassVar[Syntax] = (
-        *EXECUTABLE_SYNTAX,
+        Visibility(),
+        " @$sym_name attr-dict-with-keyword ",
         ExecutableBody("body", terminator=False, end=ExecutableEndOp),
     )
 
@@ -138,17 +138,10 @@ class ExecutableOp(SyntaxOperation):
 
 
 @irdl_op_definition
-class ExecutableExportOp(SyntaxOperation):
-    """A kernel that can be dispatched, and how many workgroups a workload needs."""
+class ExecutableExportOp(ExecutableExport):
+    """A kernel of the `stream` dialect."""
 
     name = "stream.executable.export"
-    sym_visibility = opt_prop_def(StringAttr)
-    sym_name = prop_def(StringAttr)
-    function_ref = prop_def(SymbolRefAttr)
-    workgroup_count = region_def()
-    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
-
-    SYNTAX: ClassVar[Syntax] = EXPORT_SYNTAX
 
     def function(self) -> Operation | None:
         """The kernel itself, `None` if the name dangles."""
@@ -184,17 +177,7 @@ class BindingSubspanOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("binding"),
-        "[",
-        Operand("byte_offset"),
-        "]",
-        ATTRIBUTES,
-        " : ",
-        Type("binding"),
-        " -> ",
-        Type("result"),
-        Dimensions("dynamic_dims"),
+        " $binding[$byte_offset] attr-dict : type($binding) -> type($result)({$dynamic_dims})?"
     )
 
     def verify_(self) -> None:
@@ -214,14 +197,4 @@ class ReturnOp(SyntaxOperation):
     arguments = var_operand_def()
     traits = traits_def(IsTerminator())
 
-    SYNTAX: ClassVar[Syntax] = (ATTRIBUTES, ValuesAndTypes("arguments"))
-
-
-STREAM_EXECUTABLE_OPERATIONS: list[type[Operation]] = [
-    BindingSubspanOp,
-    ExecutableEndOp,
-    ExecutableExportOp,
-    ExecutableOp,
-    ReturnOp,
-    *STREAM_WORKGROUP_NUMBERS,
-]
+    SYNTAX: ClassVar[Syntax] = " attr-dict( $arguments : type($arguments))?"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import IndexType, UnitAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -23,29 +23,18 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.resource_directives import (
-    Sized,
-    SizedTypes,
-    TiedResultTypes,
-    ValueForm,
-    placed,
-    verify_columns,
-)
-from ...ir.syntax.rows import (
-    ATTRIBUTES,
-    ATTRIBUTES_WITH_KEYWORD,
-    Operand,
-    Operands,
-    Optional,
+from ...ir.syntax.assembly_format import (
     Parsed,
     Syntax,
-    SyntaxOperation,
-    Type,
-    Types,
     is_plain,
-    print_dimensions,
-    print_pieces,
     values,
+)
+from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.resource_directives import (
+    TiedResultTypes,
+    ValueForm,
+    print_dimensions,
+    verify_columns,
 )
 from .affinity import AffinityOpInterface
 from .types import ResourceType, TimepointType
@@ -205,25 +194,6 @@ class CommandBody:
         return ends_with_yield(operation)
 
 
-@dataclass(frozen=True, slots=True)
-class YieldedResources:
-    """` %a : T{%size}`, or nothing."""
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        Operands("resource_operands").parse(parser, parsed)
-        if parsed.operands["resource_operands"]:
-            parser.parse_punctuation(":")
-            SizedTypes("resource_operands", "resource_operand_sizes").parse(parser, parsed)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        if values(operation, "resource_operands"):
-            types = SizedTypes("resource_operands", "resource_operand_sizes")
-            print_pieces(printer, operation, (" ", Operands("resource_operands"), " : ", types))
-
-    def verify(self, operation: Operation) -> None:
-        verify_columns(operation, "resource_operands", "resource_operand_sizes")
-
-
 @irdl_op_definition
 class YieldOp(SyntaxOperation):
     """Ends a region of asynchronous operations or of commands."""
@@ -234,7 +204,9 @@ class YieldOp(SyntaxOperation):
     irdl_options = (SameVariadicOperandSize(),)
     traits = traits_def(IsTerminator())
 
-    SYNTAX: ClassVar[Syntax] = (ATTRIBUTES, YieldedResources())
+    SYNTAX: ClassVar[Syntax] = (
+        " attr-dict( $resource_operands : sized($resource_operands, $resource_operand_sizes))?"
+    )
 
 
 @irdl_op_definition
@@ -245,7 +217,7 @@ class TimepointImmediateOp(SyntaxOperation):
     result_timepoint = result_def(TimepointType)
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = (ATTRIBUTES, " => ", Type("result_timepoint"))
+    SYNTAX: ClassVar[Syntax] = " attr-dict => type($result_timepoint)"
 
 
 @irdl_op_definition
@@ -258,12 +230,9 @@ class TimepointImportOp(SyntaxOperation):
     result_timepoint = result_def(TimepointType)
     traits = traits_def(AffinityOpInterface())
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        Operands("sources"),
-        " : (",
-        Types("sources"),
-        ") => ",
-        Type("result_timepoint"),
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $sources : (type($sources)) => type($result_timepoint)"
+        " attr-dict-with-keyword"
     )
 
 
@@ -277,11 +246,8 @@ class TimepointExportOp(SyntaxOperation):
     results_ = var_result_def()
     traits = traits_def(AffinityOpInterface())
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        Operand("await_timepoint"),
-        " => (",
-        Types("results_"),
-        ")",
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $await_timepoint => (type($results_)) attr-dict-with-keyword"
     )
 
 
@@ -295,13 +261,9 @@ class TimepointChainExternalOp(SyntaxOperation):
     affinity = opt_prop_def(Attribute)
     traits = traits_def(AffinityOpInterface())
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        Operand("await_timepoint"),
-        " => (",
-        Operands("external_values"),
-        " : ",
-        Types("external_values"),
-        ")",
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $await_timepoint => ($external_values"
+        " : type($external_values)) attr-dict-with-keyword"
     )
 
 
@@ -315,11 +277,7 @@ class TimepointJoinOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " max(",
-        Operands("await_timepoints"),
-        ") => ",
-        Type("result_timepoint"),
-        ATTRIBUTES_WITH_KEYWORD,
+        " max($await_timepoints) => type($result_timepoint) attr-dict-with-keyword"
     )
 
     def verify_(self) -> None:
@@ -340,12 +298,9 @@ class TimepointBarrierOp(SyntaxOperation):
     result_timepoint = result_def(TimepointType)
     traits = traits_def(AffinityOpInterface())
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        Operand("resource"),
-        " : ",
-        Sized("resource", "resource_size", "result"),
-        " => ",
-        Type("result_timepoint"),
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $resource : type($resource, $result){$resource_size}"
+        " => type($result_timepoint) attr-dict-with-keyword"
     )
 
 
@@ -357,28 +312,11 @@ class TimepointAwaitOp(SyntaxOperation):
     resource_operands = var_operand_def(ResourceType)
     resource_operand_sizes = var_operand_def(INDEX)
     await_timepoint = operand_def(TimepointType())
-    sync = opt_prop_def(Attribute)
+    sync = opt_prop_def(UnitAttr)
     results_ = var_result_def(ResourceType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        Optional((" sync",), flag="sync"),
-        " ",
-        Operand("await_timepoint"),
-        " => ",
-        Operands("resource_operands"),
-        " : ",
-        SizedTypes("resource_operands", "resource_operand_sizes", "results_"),
-        ATTRIBUTES_WITH_KEYWORD,
+        "( sync$sync)? $await_timepoint => $resource_operands"
+        " : sized($resource_operands, $resource_operand_sizes, $results_) attr-dict-with-keyword"
     )
-
-
-STREAM_TIMEPOINT_OPERATIONS: list[type[Operation]] = [
-    TimepointAwaitOp,
-    TimepointBarrierOp,
-    TimepointChainExternalOp,
-    TimepointExportOp,
-    TimepointImmediateOp,
-    TimepointImportOp,
-    TimepointJoinOp,
-]

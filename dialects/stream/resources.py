@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, i1, i64
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, UnitAttr, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -24,27 +24,16 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.resource_directives import (
-    ON_AFFINITY,
-    Sized,
-    at_offset,
-    offset_for_length,
-    placed,
-)
-from ...ir.syntax.rows import (
-    ATTRIBUTES,
-    ATTRIBUTES_WITH_KEYWORD,
-    Operand,
+from ...ir.syntax.assembly_format import (
     Optional,
     Parsed,
     Syntax,
-    SyntaxOperation,
-    Type,
     values,
 )
-from ..iree_tensor_ext.dispatch_tensors import FixedResults
+from ...ir.syntax.directives import Operand
+from ...ir.syntax.operations import SyntaxOperation
 from ..util.types import BufferType
-from .async_ops import AWAIT, INDEX, TIMEPOINT, PlacedOperation
+from .async_ops import INDEX, TIMEPOINT, PlacedOperation
 from .types import FileType, ResourceType, TimepointType
 
 
@@ -54,16 +43,15 @@ class ResourceAllocOp(PlacedOperation):
 
     name = "stream.resource.alloc"
     storage_size = operand_def(INDEX)
-    uninitialized = opt_prop_def(Attribute)
+    uninitialized = opt_prop_def(UnitAttr)
     result = result_def(ResourceType)
 
     SYNTAX: ClassVar[Syntax] = (
-        Optional((" uninitialized",), flag="uninitialized"),
-        ON_AFFINITY,
-        ATTRIBUTES,
-        " : ",
-        Sized("result", "storage_size"),
+        "( uninitialized$uninitialized)?( on($affinity))? attr-dict : type($result){$storage_size}"
     )
+
+
+AWAIT = Optional((" await(", Operand("await_timepoint"), ") =>"), "await_timepoint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,21 +76,15 @@ class ResourceAllocaOp(PlacedOperation):
 
     name = "stream.resource.alloca"
     storage_size = operand_def(INDEX)
-    indeterminate_lifetime = opt_prop_def(Attribute)
+    indeterminate_lifetime = opt_prop_def(UnitAttr)
     await_timepoint = opt_operand_def(TIMEPOINT)
     result = result_def(ResourceType)
     result_timepoint = result_def(TimepointType)
 
     SYNTAX: ClassVar[Syntax] = (
-        " uninitialized",
-        Optional((" indeterminate",), flag="indeterminate_lifetime"),
-        ON_AFFINITY,
+        " uninitialized( indeterminate$indeterminate_lifetime)?( on($affinity))?",
         AwaitOrColon(),
-        ATTRIBUTES,
-        " ",
-        Sized("result", "storage_size"),
-        " => ",
-        Type("result_timepoint"),
+        " attr-dict type($result){$storage_size} => type($result_timepoint)",
     )
 
 
@@ -113,21 +95,13 @@ class ResourceDeallocaOp(PlacedOperation):
     name = "stream.resource.dealloca"
     operand = operand_def(ResourceType)
     operand_size = operand_def(INDEX)
-    prefer_origin = opt_prop_def(Attribute)
+    prefer_origin = opt_prop_def(UnitAttr)
     await_timepoint = opt_operand_def(TIMEPOINT)
     result_timepoint = result_def(TimepointType)
 
     SYNTAX: ClassVar[Syntax] = (
-        Optional((" origin",), flag="prefer_origin"),
-        ON_AFFINITY,
-        AWAIT,
-        " ",
-        Operand("operand"),
-        " : ",
-        Sized("operand", "operand_size"),
-        " => ",
-        Type("result_timepoint"),
-        ATTRIBUTES,
+        "( origin$prefer_origin)?( on($affinity))?( await($await_timepoint) =>)? $operand"
+        " : type($operand){$operand_size} => type($result_timepoint) attr-dict"
     )
 
 
@@ -140,15 +114,7 @@ class ResourceSizeOp(PlacedOperation):
     result = result_def(INDEX)
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
-        Operand("operand"),
-        ATTRIBUTES,
-        " : ",
-        Type("operand"),
-        FixedResults(("result",)),
-    )
+    SYNTAX: ClassVar[Syntax] = "( on($affinity))? $operand attr-dict : type($operand)"
 
 
 @irdl_op_definition
@@ -164,15 +130,8 @@ class ResourceSubviewOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("source"),
-        "[",
-        Operand("source_offset"),
-        "] : ",
-        Sized("source", "source_size"),
-        " -> ",
-        Sized("result", "result_size"),
-        ATTRIBUTES_WITH_KEYWORD,
+        " $source[$source_offset] : type($source){$source_size}"
+        " -> type($result){$result_size} attr-dict-with-keyword"
     )
 
 
@@ -229,13 +188,9 @@ class ResourcePackOp(PlacedOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        Optional((" offset(", Operand("offset"), ")"), anchor="offset"),
-        " slices(",
+        "( on($affinity))?( offset($offset))? slices(",
         Slices(),
-        ") : ",
-        Type("total_length"),
-        ATTRIBUTES_WITH_KEYWORD,
+        ") : type($total_length) attr-dict-with-keyword",
     )
 
     def verify_(self) -> None:
@@ -246,16 +201,6 @@ class ResourcePackOp(PlacedOperation):
                 f"{slices} slices, but {len(self.lifetime_intervals)} ends of lifetimes and "
                 f"{len(self.packed_offsets)} offsets"
             )
-
-
-STREAM_RESOURCE_OPERATIONS: list[type[Operation]] = [
-    ResourceAllocOp,
-    ResourceAllocaOp,
-    ResourceDeallocaOp,
-    ResourcePackOp,
-    ResourceSizeOp,
-    ResourceSubviewOp,
-]
 
 
 @irdl_op_definition
@@ -269,14 +214,9 @@ class ResourceTryMapOp(PlacedOperation):
     did_map = result_def(i1)
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        *at_offset("source"),
-        " : ",
-        Type("source"),
-        " -> ",
-        Type("did_map"),
-        ", ",
-        Sized("result", "result_size"),
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $source[$source_offset] : type($source)"
+        " -> type($did_map), type($result){$result_size} attr-dict-with-keyword"
     )
 
 
@@ -291,12 +231,9 @@ class FileConstantOp(PlacedOperation):
     source_length = operand_def(INDEX)
     result = result_def(FileType)
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        *offset_for_length("source"),
-        " : ",
-        Sized("source", "source_size"),
-        " -> ",
-        Type("result"),
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $source[$source_offset for $source_length]"
+        " : type($source){$source_size} -> type($result) attr-dict-with-keyword"
     )
 
 
@@ -315,21 +252,10 @@ class FileReadOp(PlacedOperation):
     result_timepoint = result_def(TimepointType)
 
     SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
+        "( on($affinity))?",
         AwaitOrColon(),
-        " ",
-        *at_offset("source"),
-        ", ",
-        *at_offset("target"),
-        ", ",
-        Operand("length"),
-        " : ",
-        Type("source"),
-        " -> ",
-        Sized("target", "target_size"),
-        " => ",
-        Type("result_timepoint"),
-        ATTRIBUTES_WITH_KEYWORD,
+        " $source[$source_offset], $target[$target_offset], $length : type($source)"
+        " -> type($target){$target_size} => type($result_timepoint) attr-dict-with-keyword",
     )
 
 
@@ -348,27 +274,9 @@ class FileWriteOp(PlacedOperation):
     result_timepoint = result_def(TimepointType)
 
     SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
+        "( on($affinity))?",
         AwaitOrColon(),
-        " ",
-        *at_offset("source"),
-        ", ",
-        *at_offset("target"),
-        ", ",
-        Operand("length"),
-        " : ",
-        Sized("source", "source_size"),
-        " -> ",
-        Type("target"),
-        " => ",
-        Type("result_timepoint"),
-        ATTRIBUTES_WITH_KEYWORD,
+        " $source[$source_offset], $target[$target_offset], $length"
+        " : type($source){$source_size} -> type($target) => type($result_timepoint)"
+        " attr-dict-with-keyword",
     )
-
-
-STREAM_FILE_OPERATIONS: list[type[Operation]] = [
-    FileConstantOp,
-    FileReadOp,
-    FileWriteOp,
-    ResourceTryMapOp,
-]

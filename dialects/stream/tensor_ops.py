@@ -8,8 +8,16 @@ from __future__ import annotations
 
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, SymbolRefAttr, TensorType
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    IndexType,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -24,44 +32,21 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.directives import EntryPoints
-from ...ir.syntax.resource_directives import (
-    ON_AFFINITY,
-    Sized,
-    SizedTied,
-    TypeProperty,
-    dynamic_dimensions,
-    placed,
-)
-from ...ir.syntax.rows import (
-    ATTRIBUTES,
-    ATTRIBUTES_WITH_KEYWORD,
-    AttributeValue,
-    Dimensions,
-    Operand,
-    Operands,
-    Optional,
+from ...ir.syntax.assembly_format import (
     Syntax,
-    SyntaxOperation,
-    Type,
     values,
+)
+from ...ir.syntax.directives import EntryPoints
+from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.resource_directives import (
+    dynamic_dimensions,
 )
 from ..iree_encoding.interfaces import plain
 from .affinity import AffinityOpInterface, TensorPhase
-from .dispatch_syntax import EncodedFunctionType
+from .dispatch_syntax import EncodedFunctionType, TracedTensors
 from .types import ResourceType
 
 INDEX = IndexType()
-
-
-def tensor_in(name: str, size: str) -> Syntax:
-    """`tensor<?x4xf32>{%m} in T{%size}`: the tensor behind the resource `name`."""
-    return (*tensor_type(name), " in ", Sized(name, size))
-
-
-def tensor_type(name: str) -> Syntax:
-    """`tensor<?x4xf32>{%m}`."""
-    return (TypeProperty(f"{name}_encoding"), Dimensions(f"{name}_encoding_dims"))
 
 
 class TensorOperation(SyntaxOperation):
@@ -105,19 +90,13 @@ class TensorImportOp(PlacedTensorOperation):
     result_encoding = prop_def(Attribute)
     result_encoding_dims = var_operand_def(INDEX)
     result_size = operand_def(INDEX)
-    consume = opt_prop_def(Attribute)
+    consume = opt_prop_def(UnitAttr)
     result = result_def(ResourceType)
 
     SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        Optional((" consume",), flag="consume"),
-        " ",
-        Operand("source"),
-        " : ",
-        Type("source"),
-        " -> ",
-        *tensor_in("result", "result_size"),
-        ATTRIBUTES_WITH_KEYWORD,
+        "( on($affinity))?( consume$consume)? $source : type($source)"
+        " -> type($result_encoding)({$result_encoding_dims})? in type($result){$result_size}"
+        " attr-dict-with-keyword"
     )
 
 
@@ -132,12 +111,10 @@ class TensorExportOp(PlacedTensorOperation):
     source_size = operand_def(INDEX)
     result = result_def()
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        Operand("source"),
-        " : ",
-        *tensor_in("source", "source_size"),
-        " -> ",
-        Type("result"),
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $source"
+        " : type($source_encoding)({$source_encoding_dims})? in type($source){$source_size}"
+        " -> type($result) attr-dict-with-keyword"
     )
 
 
@@ -152,13 +129,7 @@ class TensorSizeOfOp(PlacedTensorOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
-        TypeProperty("encoding"),
-        Dimensions("encoding_dims"),
-        ATTRIBUTES,
-        " : ",
-        Type("storage_size"),
+        "( on($affinity))? type($encoding)({$encoding_dims})? attr-dict : type($storage_size)"
     )
 
 
@@ -173,10 +144,9 @@ class TensorEmptyOp(PlacedTensorOperation):
     result = result_def(ResourceType)
 
     SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " : ",
-        *tensor_in("result", "result_size"),
-        ATTRIBUTES_WITH_KEYWORD,
+        "( on($affinity))?"
+        " : type($result_encoding)({$result_encoding_dims})? in type($result){$result_size}"
+        " attr-dict-with-keyword"
     )
 
 
@@ -191,14 +161,9 @@ class TensorConstantOp(PlacedTensorOperation):
     result = result_def(ResourceType)
 
     SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " : ",
-        *tensor_type("result"),
-        " in ",
-        Type("result"),
-        " = ",
-        AttributeValue("value"),
-        ATTRIBUTES_WITH_KEYWORD,
+        "( on($affinity))?"
+        " : type($result_encoding)({$result_encoding_dims})? in type($result) = $value"
+        " attr-dict-with-keyword"
     )
 
 
@@ -213,12 +178,10 @@ class TensorSplatOp(PlacedTensorOperation):
     result_size = operand_def(INDEX)
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        Operand("value"),
-        " : ",
-        Type("value"),
-        " -> ",
-        *tensor_in("result", "result_size"),
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $value : type($value)"
+        " -> type($result_encoding)({$result_encoding_dims})? in type($result){$result_size}"
+        " attr-dict-with-keyword"
     )
 
 
@@ -235,12 +198,11 @@ class TensorCopy(PlacedTensorOperation):
     result = result_def(ResourceType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        Operand("source"),
-        " : ",
-        *tensor_in("source", "source_size"),
-        " -> ",
-        *tensor_in("result", "result_size"),
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $source"
+        " : type($source_encoding)({$source_encoding_dims})? in type($source){$source_size}"
+        " -> type($result_encoding)({$result_encoding_dims})? in type($result){$result_size}"
+        " attr-dict-with-keyword"
     )
 
 
@@ -296,16 +258,11 @@ class TensorSliceOp(PlacedTensorOperation):
     result = result_def(ResourceType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        Operand("source"),
-        "[",
-        Operands("start_indices"),
-        " for ",
-        Operands("lengths"),
-        "] : ",
-        *tensor_in("source", "source_size"),
-        " -> ",
-        *tensor_in("result", "result_size"),
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $source[$start_indices for $lengths]"
+        " : type($source_encoding)({$source_encoding_dims})? in type($source){$source_size}"
+        " -> type($result_encoding)({$result_encoding_dims})? in type($result){$result_size}"
+        " attr-dict-with-keyword"
     )
 
 
@@ -324,19 +281,10 @@ class TensorFillOp(PlacedTensorOperation):
     result = result_def(ResourceType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        Operand("value"),
-        ", ",
-        Operand("target"),
-        Optional(
-            ("[", Operands("start_indices"), " for ", Operands("lengths"), "]"), anchor="lengths"
-        ),
-        " : ",
-        Type("value"),
-        " -> ",
-        *tensor_type("target"),
-        " in ",
-        SizedTied("target", "target_size"),
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $value, $target([$start_indices for $lengths^])? : type($value)"
+        " -> type($target_encoding)({$target_encoding_dims})? in tied($target) type($target,"
+        " $result){$target_size} attr-dict-with-keyword"
     )
 
 
@@ -357,18 +305,11 @@ class TensorUpdateOp(PlacedTensorOperation):
     result = result_def(ResourceType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    SYNTAX: ClassVar[Syntax] = placed(
-        Operand("update"),
-        ", ",
-        Operand("target"),
-        "[",
-        Operands("start_indices"),
-        "] : ",
-        *tensor_in("update", "update_size"),
-        " -> ",
-        *tensor_type("target"),
-        " in ",
-        SizedTied("target", "target_size"),
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $update, $target[$start_indices]"
+        " : type($update_encoding)({$update_encoding_dims})? in type($update){$update_size}"
+        " -> type($target_encoding)({$target_encoding_dims})? in tied($target) type($target,"
+        " $result){$target_size} attr-dict-with-keyword"
     )
 
 
@@ -391,30 +332,69 @@ class TensorDispatchOp(PlacedTensorOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        ON_AFFINITY,
-        " ",
+        "( on($affinity))? ",
         EntryPoints(),
-        Optional(("[", Operands("workload"), "]"), anchor="workload"),
-        "(",
-        Operands("mixed_operands"),
-        ")",
-        ATTRIBUTES,
-        " : ",
+        "([$workload])?($mixed_operands) attr-dict : ",
         EncodedFunctionType(),
     )
 
 
-STREAM_TENSOR_OPERATIONS: list[type[Operation]] = [
-    TensorCloneOp,
-    TensorConstantOp,
-    TensorDispatchOp,
-    TensorEmptyOp,
-    TensorEncodeOp,
-    TensorExportOp,
-    TensorFillOp,
-    TensorImportOp,
-    TensorSizeOfOp,
-    TensorSliceOp,
-    TensorSplatOp,
-    TensorUpdateOp,
-]
+@irdl_op_definition
+class TensorLoadOp(TensorOperation):
+    """One element of a tensor that the host can reach."""
+
+    name = "stream.tensor.load"
+    source = operand_def(ResourceType)
+    source_encoding = prop_def(Attribute)
+    source_encoding_dims = var_operand_def(INDEX)
+    source_size = operand_def(INDEX)
+    indices = var_operand_def(INDEX)
+    result = result_def()
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " $source([$indices])?"
+        " : type($source_encoding)({$source_encoding_dims})? in type($source){$source_size}"
+        " -> type($result) attr-dict-with-keyword"
+    )
+
+
+@irdl_op_definition
+class TensorStoreOp(TensorOperation):
+    """The same tensor, which the host can reach, with one element written."""
+
+    name = "stream.tensor.store"
+    target = operand_def(ResourceType)
+    target_encoding = prop_def(Attribute)
+    target_encoding_dims = var_operand_def(INDEX)
+    target_size = operand_def(INDEX)
+    indices = var_operand_def(INDEX)
+    value = operand_def()
+    result = result_def(ResourceType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    SYNTAX: ClassVar[Syntax] = (
+        " $value, $target([$indices])? : type($value)"
+        " -> type($target_encoding)({$target_encoding_dims})? in tied($target) type($target,"
+        " $result){$target_size} attr-dict-with-keyword"
+    )
+
+
+@irdl_op_definition
+class TensorTraceOp(TensorOperation):
+    """Print tensors that the host can reach when the program runs."""
+
+    name = "stream.tensor.trace"
+    key = prop_def(StringAttr)
+    resources = var_operand_def(ResourceType)
+    resource_sizes = var_operand_def(INDEX)
+    resource_encodings = prop_def(ArrayAttr[Attribute])
+    resource_encoding_dims = var_operand_def(INDEX)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    SYNTAX: ClassVar[Syntax] = (
+        " $key = [",
+        TracedTensors(),
+        "] attr-dict-with-keyword",
+    )

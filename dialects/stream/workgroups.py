@@ -10,8 +10,8 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, result_def, tr
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.rows import ATTRIBUTES, Optional, Syntax, SyntaxOperation, Type
-from ..iree_tensor_ext.dispatch_tensors import Ordinal
+from ...ir.syntax.assembly_format import Syntax
+from ...ir.syntax.operations import SyntaxOperation
 
 
 class WorkgroupNumber(SyntaxOperation):
@@ -21,7 +21,7 @@ class WorkgroupNumber(SyntaxOperation):
     result = result_def(IndexType())
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = ("[", Ordinal("dimension"), "]", ATTRIBUTES, " : ", Type("result"))
+    SYNTAX: ClassVar[Syntax] = "[index($dimension)] attr-dict : type($result)"
 
     def verify_(self) -> None:
         super().verify_()
@@ -38,9 +38,7 @@ class BoundedWorkgroupNumber(WorkgroupNumber):
     upper_bound = opt_prop_def(IntegerAttr)
 
     SYNTAX: ClassVar[Syntax] = (
-        *("[", Ordinal("dimension"), "]"),
-        Optional((" upper_bound ", Ordinal("upper_bound")), anchor="upper_bound"),
-        *(ATTRIBUTES, " : ", Type("result")),
+        "[index($dimension)]( upper_bound index($upper_bound))? attr-dict : type($result)"
     )
 
 
@@ -107,20 +105,8 @@ class HalWorkgroupSizeOp(BoundedWorkgroupNumber):
     name = "hal.interface.workgroup.size"
 
 
-FLOW_WORKGROUP_NUMBERS: list[type[Operation]] = [
-    FlowWorkgroupCountOp,
-    FlowWorkgroupIdOp,
-    FlowWorkgroupSizeOp,
-]
-
 STREAM_WORKGROUP_NUMBERS: list[type[Operation]] = [
     StreamWorkgroupCountOp,
     StreamWorkgroupIdOp,
     StreamWorkgroupSizeOp,
-]
-
-HAL_WORKGROUP_NUMBERS: list[type[Operation]] = [
-    HalWorkgroupCountOp,
-    HalWorkgroupIdOp,
-    HalWorkgroupSizeOp,
 ]

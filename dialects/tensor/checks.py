@@ -5,7 +5,6 @@ Messages are MLIR's where it checks the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -21,7 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type, kept_dimensions, number_list
 from ...ir.tensor_types import shape_text, static_shape
-from ...ir.verification import add_checks
+from ...ir.verification import check
 
 
 def require_same_elements(left: SSAValue, right: SSAValue) -> None:
@@ -72,10 +71,12 @@ def check_slice(operation: Operation, whole: SSAValue, part: SSAValue) -> None:
             )
 
 
+@check("tensor.extract_slice")
 def _extract_slice(operation: Operation) -> None:
     check_slice(operation, operation.operands[0], operation.results[0])
 
 
+@check("tensor.insert_slice")
 def _insert_slice(operation: Operation) -> None:
     check_slice(operation, operation.operands[1], operation.operands[0])
     if operation.operands[1].type != operation.results[0].type:
@@ -85,10 +86,12 @@ def _insert_slice(operation: Operation) -> None:
         )
 
 
+@check("tensor.extract")
 def _extract(operation: Operation) -> None:
     _require_indices(operation, operation.operands[0], len(operation.operands) - 1)
 
 
+@check("tensor.insert")
 def _insert(operation: Operation) -> None:
     _require_indices(operation, operation.operands[1], len(operation.operands) - 2)
 
@@ -102,6 +105,7 @@ def _require_indices(operation: Operation, tensor: SSAValue, count: int) -> None
         )
 
 
+@check("tensor.from_elements")
 def _from_elements(operation: Operation) -> None:
     count = 1
     for size in static_shape(operation.results[0]):
@@ -113,6 +117,7 @@ def _from_elements(operation: Operation) -> None:
         )
 
 
+@check("bufferization.alloc_tensor", "tensor.empty")
 def _dynamic_sizes(operation: Operation) -> None:
     """One operand for each dynamic size of the result, unless a source gives them."""
     if operation.name == "bufferization.alloc_tensor":
@@ -128,6 +133,7 @@ def _dynamic_sizes(operation: Operation) -> None:
         )
 
 
+@check("tensor.cast")
 def _cast(operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     if element_type(source.type) != element_type(result.type):
@@ -136,6 +142,7 @@ def _cast(operation: Operation) -> None:
         )
 
 
+@check("tensor.collapse_shape", "tensor.expand_shape")
 def _reassociation(operation: Operation) -> None:
     """Each group's sizes multiply to the collapsed size."""
     collapsed, expanded = operation.results[0], operation.operands[0]
@@ -176,20 +183,3 @@ def _reassociation(operation: Operation) -> None:
             raise VerifyException(
                 f"expected dimension {position} of collapsed type to be static value of {product}"
             )
-
-
-_CHECKS: dict[str, Callable[[Operation], None]] = {
-    "bufferization.alloc_tensor": _dynamic_sizes,
-    "tensor.cast": _cast,
-    "tensor.collapse_shape": _reassociation,
-    "tensor.empty": _dynamic_sizes,
-    "tensor.expand_shape": _reassociation,
-    "tensor.extract": _extract,
-    "tensor.extract_slice": _extract_slice,
-    "tensor.from_elements": _from_elements,
-    "tensor.insert": _insert,
-    "tensor.insert_slice": _insert_slice,
-}
-"""What to check of xDSL's operations beyond their own verifiers, by name."""
-
-add_checks(_CHECKS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -16,11 +16,9 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.tensor import Tensor
-from xdsl.dialects.utils import parse_dynamic_index_list_without_types, print_dynamic_index_list
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     base,
     irdl_op_definition,
     operand_def,
@@ -31,35 +29,19 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, IsTerminator, MemoryEffect, Pure, get_effects
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type, number_list
 from ...ir.dialect_extension import extended
-from ...ir.syntax.rows import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
+from ...ir.syntax.assembly_format import Syntax
+from ...ir.syntax.operations import SyntaxOperation
 from ...ir.tensor_types import shape_text, shapes_agree, static_shape
-from ..linalg.base import segment_sizes
 from .checks import check_slice, require_same_elements
 from .reshapes import ExpandShapeOp, GatherOp, ReshapeOp, ScatterOp
 
 _INDEX = IndexType()
 _ANY_TENSOR = base(TensorType) | base(UnrankedTensorType)
-
-
-def _parse_mixed(parser: Parser) -> tuple[list[SSAValue], DenseArrayBase]:
-    """Parse `[4, %n]`: the values, and the numbers with markers for the values."""
-    dynamic, static = parse_dynamic_index_list_without_types(parser, dynamic_index=DYNAMIC_INDEX)
-    values: list[SSAValue] = [parser.resolve_operand(each, _INDEX) for each in dynamic]
-    return values, DenseArrayBase.from_list(i64, static)
-
-
-def _print_mixed(printer: Printer, dynamic: Sequence[SSAValue], static: Attribute) -> None:
-    print_dynamic_index_list(printer, DYNAMIC_INDEX, dynamic, number_list(static))
-
-
-# Element by element ------------------------------------------------------------------------------
 
 
 @irdl_op_definition
@@ -73,9 +55,7 @@ class BitcastOp(SyntaxOperation):
 
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = (
-        *(" ", Operand("source"), ATTRIBUTES, " : ", Type("source"), " to ", Type("dest")),
-    )
+    SYNTAX: ClassVar[Syntax] = " $source attr-dict : type($source) to type($dest)"
 
     def verify_(self) -> None:
         source, dest = self.source.type, self.dest.type
@@ -99,15 +79,7 @@ class RankOp(SyntaxOperation):
 
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = (" ", Operand("tensor"), ATTRIBUTES, " : ", Type("tensor"))
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        unresolved = parser.parse_unresolved_operand()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        operand = parser.resolve_operand(unresolved, parser.parse_type())
-        return cls.create(operands=[operand], result_types=[_INDEX], attributes=attributes)
+    SYNTAX: ClassVar[Syntax] = " $tensor attr-dict : type($tensor)"
 
 
 def _verify_index_body(body: Region, rank: int, element: Attribute) -> None:
@@ -145,7 +117,7 @@ class BodyEffects(MemoryEffect):
 
 
 @irdl_op_definition
-class GenerateOp(IRDLOperation):
+class GenerateOp(SyntaxOperation):
     """A tensor whose elements are computed from their positions."""
 
     name = "tensor.generate"
@@ -156,31 +128,7 @@ class GenerateOp(IRDLOperation):
 
     traits = traits_def(BodyEffects())
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        unresolved = parser.parse_optional_undelimited_comma_separated_list(
-            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
-        )
-        extents = [parser.resolve_operand(each, _INDEX) for each in unresolved or ()]
-        body = parser.parse_region()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        return cls.create(
-            operands=extents,
-            result_types=[parser.parse_type()],
-            attributes=attributes,
-            regions=[body],
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.dynamic_extents, printer.print_ssa_value)
-        if self.dynamic_extents:
-            printer.print_string(" ")
-        printer.print_region(self.body)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
+    SYNTAX: ClassVar[Syntax] = "( $dynamic_extents)? $body attr-dict : type($result)"
 
     def verify_(self) -> None:
         shape = static_shape(self.result)
@@ -194,7 +142,7 @@ class GenerateOp(IRDLOperation):
 
 
 @irdl_op_definition
-class PadOp(IRDLOperation):
+class PadOp(SyntaxOperation):
     """A tensor with more elements before and after it in each dimension."""
 
     name = "tensor.pad"
@@ -235,46 +183,11 @@ class PadOp(IRDLOperation):
             regions=[region],
         )
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        unresolved = parser.parse_unresolved_operand()
-        properties: dict[str, Attribute] = {}
-        if parser.parse_optional_keyword("nofold"):
-            properties["nofold"] = UnitAttr()
-        parser.parse_keyword("low")
-        low, properties["static_low"] = _parse_mixed(parser)
-        parser.parse_keyword("high")
-        high, properties["static_high"] = _parse_mixed(parser)
-        region = parser.parse_region()
-        attributes = parser.parse_optional_attr_dict()
-        if "nofold" in attributes:
-            properties["nofold"] = attributes.pop("nofold")
-        parser.parse_punctuation(":")
-        source = parser.resolve_operand(unresolved, parser.parse_type())
-        parser.parse_keyword("to")
-        properties["operandSegmentSizes"] = segment_sizes(1, len(low), len(high))
-        return cls.create(
-            operands=(source, *low, *high),
-            result_types=[parser.parse_type()],
-            properties=properties,
-            attributes=attributes,
-            regions=[region],
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        printer.print_string(" nofold low" if self.nofold is not None else " low")
-        _print_mixed(printer, self.low, self.static_low)
-        printer.print_string(" high")
-        _print_mixed(printer, self.high, self.static_high)
-        printer.print_string(" ")
-        printer.print_region(self.region)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" to ")
-        printer.print_attribute(self.result.type)
+    SYNTAX: ClassVar[Syntax] = (
+        " $source( nofold$nofold)? low",
+        "dynamic-list($low, $static_low) high",
+        "dynamic-list($high, $static_high) $region attr-dict : type($source) to type($result)",
+    )
 
     def verify_(self) -> None:
         require_same_elements(self.source, self.result)
@@ -305,7 +218,7 @@ class PadOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ParallelInsertSliceOp(IRDLOperation):
+class ParallelInsertSliceOp(SyntaxOperation):
     """What one thread of a `scf.forall` puts into a shared output."""
 
     name = "tensor.parallel_insert_slice"
@@ -321,45 +234,12 @@ class ParallelInsertSliceOp(IRDLOperation):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_unresolved_operand()
-        parser.parse_keyword("into")
-        dest = parser.parse_unresolved_operand()
-        properties: dict[str, Attribute] = {}
-        groups: list[list[SSAValue]] = []
-        for name in ("static_offsets", "static_sizes", "static_strides"):
-            values, properties[name] = _parse_mixed(parser)
-            groups.append(values)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        operands = [parser.resolve_operand(source, parser.parse_type())]
-        parser.parse_keyword("into")
-        operands.append(parser.resolve_operand(dest, parser.parse_type()))
-        properties["operandSegmentSizes"] = segment_sizes(1, 1, *map(len, groups))
-        return cls.create(
-            operands=(*operands, *(value for group in groups for value in group)),
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        printer.print_string(" into ")
-        printer.print_ssa_value(self.dest)
-        _print_mixed(printer, self.offsets, self.static_offsets)
-        for values, numbers in (
-            (self.sizes, self.static_sizes),
-            (self.strides, self.static_strides),
-        ):
-            printer.print_string(" ")
-            _print_mixed(printer, values, numbers)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" into ")
-        printer.print_attribute(self.dest.type)
+    SYNTAX: ClassVar[Syntax] = (
+        " $source into $dest",
+        "dynamic-list($offsets, $static_offsets)"
+        " dynamic-list($sizes, $static_sizes) dynamic-list($strides, $static_strides)"
+        " attr-dict : type($source) into type($dest)",
+    )
 
     def verify_(self) -> None:
         parent = self.parent_op()

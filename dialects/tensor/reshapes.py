@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
-from typing import ClassVar, Self, cast
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -17,11 +18,9 @@ from xdsl.dialects.builtin import (
     UnrankedTensorType,
     i64,
 )
-from xdsl.dialects.utils import parse_dynamic_index_list_without_types, print_dynamic_index_list
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     BaseAttr,
-    IRDLOperation,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -36,13 +35,37 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type, number_list
-from ...ir.syntax.rows import ATTRIBUTES, Operand, Syntax, SyntaxOperation, Type
+from ...ir.syntax.assembly_format import Parsed, Syntax
+from ...ir.syntax.operations import SyntaxOperation
 from ...ir.tensor_types import shape_text, shapes_agree, static_shape
 from .checks import require_same_elements
 
 
+@dataclass(frozen=True, slots=True)
+class Reassociation:
+    """`[[0, 1], [2]]`: lists of integers without their types."""
+
+    printed_attributes: ClassVar[tuple[str, ...]] = ("reassociation",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        parsed.attributes["reassociation"] = parser.parse_attribute()
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        def index(attribute: Attribute) -> None:
+            number = attribute.value.data if isinstance(attribute, IntegerAttr) else attribute
+            printer.print_string(str(number))
+
+        def group(attribute: Attribute) -> None:
+            with printer.in_square_brackets():
+                printer.print_list(cast("ArrayAttr[Attribute]", attribute).data, index)
+
+        groups = cast("ArrayAttr[Attribute]", operation.properties["reassociation"])
+        with printer.in_square_brackets():
+            printer.print_list(groups.data, group)
+
+
 @irdl_op_definition
-class ExpandShapeOp(IRDLOperation):
+class ExpandShapeOp(SyntaxOperation):
     """A tensor each of whose dimensions is split into several."""
 
     name = "tensor.expand_shape"
@@ -73,56 +96,12 @@ class ExpandShapeOp(IRDLOperation):
             },
         )
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_unresolved_operand()
-        reassociation = parser.parse_attribute()
-        parser.parse_keyword("output_shape")
-        dynamic, static = parse_dynamic_index_list_without_types(
-            parser, dynamic_index=DYNAMIC_INDEX
-        )
-        index = IndexType()
-        sizes = [parser.resolve_operand(each, index) for each in dynamic]
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        operand = parser.resolve_operand(source, parser.parse_type())
-        parser.parse_keyword("into")
-        return cls.create(
-            operands=(operand, *sizes),
-            result_types=[parser.parse_type()],
-            properties={
-                "reassociation": reassociation,
-                "static_output_shape": DenseArrayBase.from_list(i64, static),
-            },
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        def index(attribute: Attribute) -> None:
-            number = attribute.value.data if isinstance(attribute, IntegerAttr) else attribute
-            printer.print_string(str(number))
-
-        def group(attribute: Attribute) -> None:
-            with printer.in_square_brackets():
-                printer.print_list(cast("ArrayAttr[Attribute]", attribute).data, index)
-
-        printer.print_string(" ")
-        printer.print_ssa_value(self.src)
-        printer.print_string(" ")
-        with printer.in_square_brackets():
-            printer.print_list(self.reassociation.data, group)
-        printer.print_string(" output_shape ")
-        print_dynamic_index_list(
-            printer,
-            DYNAMIC_INDEX,
-            self.dynamic_output_shape,
-            number_list(self.static_output_shape),
-        )
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.src.type)
-        printer.print_string(" into ")
-        printer.print_attribute(self.result.type)
+    SYNTAX: ClassVar[Syntax] = (
+        " $src ",
+        Reassociation(),
+        " output_shape dynamic-list($dynamic_output_shape, $static_output_shape)"
+        " attr-dict : type($src) into type($result)",
+    )
 
     def verify_(self) -> None:
         sizes, shape = number_list(self.static_output_shape), static_shape(self.result)
@@ -169,8 +148,7 @@ class ReshapeOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        *(" ", Operand("source"), "(", Operand("shape"), ")", ATTRIBUTES),
-        *(" : (", Type("source"), ", ", Type("shape"), ") -> ", Type("result")),
+        " $source($shape) attr-dict : (type($source), type($shape)) -> type($result)"
     )
 
     def verify_(self) -> None:
@@ -204,64 +182,40 @@ class ReshapeOp(SyntaxOperation):
             )
 
 
-class _IndexedOp(IRDLOperation):
-    """What `gather` and `scatter` have in common."""
-
-    @staticmethod
-    def parse_dimensions(parser: Parser, keyword: str) -> dict[str, Attribute]:
-        """Parse `gather_dims([0, 1]) unique`."""
-        parser.parse_keyword(keyword)
-        with parser.in_parens():
-            numbers = parser.parse_comma_separated_list(
-                parser.Delimiter.SQUARE, parser.parse_integer
-            )
-        properties: dict[str, Attribute] = {keyword: DenseArrayBase.from_list(i64, numbers)}
-        if parser.parse_optional_keyword("unique"):
-            properties["unique"] = UnitAttr()
-        return properties
-
-    def print_dimensions(self, printer: Printer, keyword: str) -> None:
-        """Print what `parse_dimensions` reads, the attributes and the type."""
-        numbers = ", ".join(map(str, number_list(self.properties[keyword])))
-        printer.print_string(f" {keyword}([{numbers}])")
-        if "unique" in self.properties:
-            printer.print_string(" unique")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_operation_type(self)
-
-    def verify_indexed(self, whole: SSAValue, indices: SSAValue, part: SSAValue, key: str) -> None:
-        """Check that `part` has the slices of `whole` that `indices` name."""
-        require_same_elements(whole, part)
-        dimensions = number_list(self.properties[key])
-        shape, index_shape = static_shape(whole), static_shape(indices)
-        if not dimensions:
-            raise VerifyException(f"{key} must be non-empty")
-        if list(dimensions) != sorted(set(dimensions)) or not all(
-            0 <= each < len(shape) for each in dimensions
-        ):
-            raise VerifyException(
-                f"{key} must be strictly increasing values below the rank {len(shape)}, found "
-                f"{list(dimensions)}"
-            )
-        if not index_shape or not shapes_agree(index_shape[-1:], (len(dimensions),)):
-            raise VerifyException(
-                f"{key} length {len(dimensions)} must match the last dimension of the indices, "
-                f"which are '{indices.type}'"
-            )
-        ones = [1 if i in dimensions else size for i, size in enumerate(shape)]
-        dropped = [size for i, size in enumerate(shape) if i not in dimensions]
-        expected = ((*index_shape[:-1], *ones), (*index_shape[:-1], *dropped))
-        if not any(shapes_agree(static_shape(part), each) for each in expected):
-            raise VerifyException(
-                f"result type mismatch: expected shape ({shape_text(expected[0])}) or its "
-                f"rank-reduced variant ({shape_text(expected[1])}), found "
-                f"({shape_text(static_shape(part))})"
-            )
+def _verify_indexed(
+    operation: Operation, whole: SSAValue, indices: SSAValue, part: SSAValue, key: str
+) -> None:
+    """Check that `part` has the slices of `whole` that `indices` name."""
+    require_same_elements(whole, part)
+    dimensions = number_list(operation.properties[key])
+    shape, index_shape = static_shape(whole), static_shape(indices)
+    if not dimensions:
+        raise VerifyException(f"{key} must be non-empty")
+    if list(dimensions) != sorted(set(dimensions)) or not all(
+        0 <= each < len(shape) for each in dimensions
+    ):
+        raise VerifyException(
+            f"{key} must be strictly increasing values below the rank {len(shape)}, found "
+            f"{list(dimensions)}"
+        )
+    if not index_shape or not shapes_agree(index_shape[-1:], (len(dimensions),)):
+        raise VerifyException(
+            f"{key} length {len(dimensions)} must match the last dimension of the indices, "
+            f"which are '{indices.type}'"
+        )
+    ones = [1 if i in dimensions else size for i, size in enumerate(shape)]
+    dropped = [size for i, size in enumerate(shape) if i not in dimensions]
+    expected = ((*index_shape[:-1], *ones), (*index_shape[:-1], *dropped))
+    if not any(shapes_agree(static_shape(part), each) for each in expected):
+        raise VerifyException(
+            f"result type mismatch: expected shape ({shape_text(expected[0])}) or its "
+            f"rank-reduced variant ({shape_text(expected[1])}), found "
+            f"({shape_text(static_shape(part))})"
+        )
 
 
 @irdl_op_definition
-class GatherOp(_IndexedOp):
+class GatherOp(SyntaxOperation):
     """Slices of a tensor, one for each list of indices."""
 
     name = "tensor.gather"
@@ -274,38 +228,17 @@ class GatherOp(_IndexedOp):
 
     traits = traits_def(Pure())
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        position = parser.pos
-        source = parser.parse_unresolved_operand()
-        with parser.in_square_brackets():
-            indices = parser.parse_unresolved_operand()
-        properties = cls.parse_dimensions(parser, "gather_dims")
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        function_type = parser.parse_function_type()
-        return cls.create(
-            operands=parser.resolve_operands(
-                [source, indices], function_type.inputs.data, position
-            ),
-            result_types=function_type.outputs.data,
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        with printer.in_square_brackets():
-            printer.print_ssa_value(self.indices)
-        self.print_dimensions(printer, "gather_dims")
+    SYNTAX: ClassVar[Syntax] = (
+        " $source[$indices] gather_dims(numbers($gather_dims))( unique$unique)?"
+        " attr-dict : functional-type($source, $indices, $result)"
+    )
 
     def verify_(self) -> None:
-        self.verify_indexed(self.source, self.indices, self.result, "gather_dims")
+        _verify_indexed(self, self.source, self.indices, self.result, "gather_dims")
 
 
 @irdl_op_definition
-class ScatterOp(_IndexedOp):
+class ScatterOp(SyntaxOperation):
     """A tensor in which some slices, one for each list of indices, are others."""
 
     name = "tensor.scatter"
@@ -319,40 +252,15 @@ class ScatterOp(_IndexedOp):
 
     traits = traits_def(Pure())
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        position = parser.pos
-        source = parser.parse_unresolved_operand()
-        parser.parse_keyword("into")
-        dest = parser.parse_unresolved_operand()
-        with parser.in_square_brackets():
-            indices = parser.parse_unresolved_operand()
-        properties = cls.parse_dimensions(parser, "scatter_dims")
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        function_type = parser.parse_function_type()
-        return cls.create(
-            operands=parser.resolve_operands(
-                [source, dest, indices], function_type.inputs.data, position
-            ),
-            result_types=function_type.outputs.data,
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        printer.print_string(" into ")
-        printer.print_ssa_value(self.dest)
-        with printer.in_square_brackets():
-            printer.print_ssa_value(self.indices)
-        self.print_dimensions(printer, "scatter_dims")
+    SYNTAX: ClassVar[Syntax] = (
+        " $source into $dest[$indices] scatter_dims(numbers($scatter_dims))( unique$unique)?"
+        " attr-dict : functional-type($source, $dest, $indices, $result)"
+    )
 
     def verify_(self) -> None:
         if self.unique is None:
             raise VerifyException("requires 'unique' attribute to be set")
-        self.verify_indexed(self.dest, self.indices, self.source, "scatter_dims")
+        _verify_indexed(self, self.dest, self.indices, self.source, "scatter_dims")
         if self.dest.type != self.result.type:
             raise VerifyException(
                 f"expected the result to be '{self.dest.type}', found '{self.result.type}'"

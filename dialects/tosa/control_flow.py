@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -22,10 +22,12 @@ from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type
+from ...ir.syntax.assembly_format import Syntax
+from ...ir.syntax.operations import SyntaxOperation
 
 
 @irdl_op_definition
-class YieldOp(IRDLOperation):
+class YieldOp(SyntaxOperation):
     """The values that a branch or loop body hands on."""
 
     name = "tosa.yield"
@@ -37,28 +39,7 @@ class YieldOp(IRDLOperation):
     def __init__(self, *arguments: SSAValue) -> None:
         super().__init__(operands=[arguments])
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        position = parser.pos
-        unresolved = parser.parse_optional_undelimited_comma_separated_list(
-            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
-        )
-        attributes = parser.parse_optional_attr_dict()
-        operands: Sequence[SSAValue] = ()
-        if unresolved:
-            parser.parse_punctuation(":")
-            types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-            operands = parser.resolve_operands(unresolved, types, position)
-        return cls.create(operands=operands, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        if self.arguments:
-            printer.print_string(" ")
-            printer.print_list(self.arguments, printer.print_ssa_value)
-        printer.print_op_attributes(self.attributes)
-        if self.arguments:
-            printer.print_string(" : ")
-            printer.print_list(self.arguments.types, printer.print_attribute)
+    SYNTAX: ClassVar[Syntax] = "( $arguments)? attr-dict( : type($arguments))?"
 
 
 def _parse_bindings(
@@ -140,6 +121,7 @@ class IfOp(IRDLOperation):
 
     traits = traits_def(RecursiveMemoryEffect())
 
+    # By hand: names are bound in the header that the regions do not have as arguments.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         condition = parser.parse_unresolved_operand()
@@ -215,6 +197,7 @@ class WhileOp(IRDLOperation):
 
     traits = traits_def(RecursiveMemoryEffect())
 
+    # By hand: arguments of the condition are bound in the header.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         arguments, unresolved = _parse_bindings(parser)

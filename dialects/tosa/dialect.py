@@ -259,6 +259,7 @@ class TosaOp(IRDLOperation):
 class PrettyTosaOp(TosaOp):
     """Base of the operations that have a syntax of their own: all but `tosa.const`."""
 
+    # By hand: modes are bare words in the dictionary, and all operations share one row.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         unresolved = parser.parse_optional_undelimited_comma_separated_list(

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
     FunctionType,
     IndexType,
+    IntegerAttr,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
+    VectorType,
 )
-from xdsl.ir import Attribute, Dialect, TypedAttribute
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.irdl import (
-    IRDLOperation,
+    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -25,57 +31,164 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.symbols import VISIBILITY, verify_visibility
-from ...ir.syntax.directives import RegionBody, Symbol
-from ...ir.syntax.resource_directives import verify_type
-from ...ir.syntax.rows import (
-    ATTRIBUTES,
-    ATTRIBUTES_WITH_KEYWORD,
-    Operand,
-    Operands,
-    Optional,
+from ...ir.dialect_extension import dialect_of
+from ...ir.syntax.assembly_format import (
     Parsed,
     Syntax,
-    SyntaxOperation,
-    Type,
-    Types,
-    build,
-    same_types,
-    values,
 )
-from .buffers import BufferConstantOp, CompositeAttr
-from .functions import CallOp, FuncOp, ReturnOp
+from ...ir.syntax.directives import (
+    Implied,
+    Visibility,
+    print_struct,
+    type_carried_by,
+    verify_type,
+)
+from ...ir.syntax.operations import SyntaxOperation
+from . import functions, types
 from .types import (
     BufferType,
-    BytePatternAttr,
-    InlineAlwaysAttr,
-    InlineNeverAttr,
     IntAssumptionAttr,
     PointerType,
-    UninitializedAttr,
-    UnusedType,
 )
 
 
-def type_carried_by(attribute: Attribute) -> Attribute | None:
-    """The type that the text of an attribute ends with, if it ends with one."""
-    if isinstance(attribute, TypedAttribute):
-        return attribute.get_type()
-    return getattr(attribute, "type", None)
+@irdl_attr_definition
+class CompositeAttr(ParametrizedAttribute):
+    """`#util.composite<64xi8, [part, part,]>`: parts that follow one another in memory."""
+
+    name = "util.composite"
+    type: VectorType[Attribute]
+    """How many elements all parts have, of which type; the notation leaves `vector` out."""
+    parts: ArrayAttr[Attribute]
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        parts: list[Attribute] = []
+        with parser.in_angle_brackets():
+            shape, element = parser.parse_ranked_shape()
+            parser.parse_punctuation(",")
+            parser.parse_punctuation("[")
+            # A comma may follow the last part too.
+            while parser.parse_optional_punctuation("]") is None:
+                parts.append(parser.parse_attribute())
+                if parser.parse_optional_punctuation(",") is None:
+                    parser.parse_punctuation("]")
+                    break
+        return [VectorType(element, shape), ArrayAttr(parts)]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            for size in self.type.get_shape():
+                printer.print_string(f"{size}x")
+            printer.print_attribute(self.type.element_type)
+            printer.print_string(", [\n")
+            for part in self.parts:
+                printer.print_string("    ")
+                printer.print_attribute(part)
+                printer.print_string(",\n")
+            printer.print_string("]")
 
 
-GLOBAL_PROPERTIES = frozenset(
-    {"sym_name", "sym_visibility", "is_mutable", "type", "initial_value", "inlining_policy"}
-)
+@dataclass(frozen=True, slots=True)
+class BufferForm:
+    """` <alignment = 64, mime_type = "text/plain">` with what is known, or nothing."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("alignment", "mime_type")
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        if parser.parse_optional_punctuation("<") is None:
+            return
+        while True:
+            key = parser.parse_identifier()
+            parser.parse_punctuation("=")
+            if key == "alignment":
+                value: Attribute = IntegerAttr.from_index_int_value(parser.parse_integer())
+            elif key == "mime_type":
+                value = StringAttr(parser.parse_str_literal())
+            else:
+                parser.raise_error(f"expected alignment or mime_type, found '{key}'")
+            parsed.attributes[key] = value
+            if parser.parse_optional_punctuation(",") is None:
+                break
+        parser.parse_punctuation(">")
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        alignment = operation.get_attr_or_prop("alignment")
+        if isinstance(alignment, IntegerAttr):
+            number = cast(IntegerAttr, alignment).value.data
+            alignment = partial(printer.print_string, str(number))
+        fields = [("alignment", alignment), ("mime_type", operation.get_attr_or_prop("mime_type"))]
+        if any(value is not None for _, value in fields):
+            printer.print_string(" ")
+            print_struct(printer, fields)
 
 
 @irdl_op_definition
-class GlobalOp(IRDLOperation):
+class BufferConstantOp(SyntaxOperation):
+    """Constant bytes in host memory."""
+
+    name = "util.buffer.constant"
+    name_ = opt_prop_def(StringAttr, prop_name="name")
+    value = prop_def(Attribute)
+    alignment = opt_prop_def(IntegerAttr[IndexType])
+    mime_type = opt_prop_def(StringAttr)
+    result = result_def(BufferType)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        "( $name)?",
+        BufferForm(),
+        " attr-dict : type($result) = $value",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class InitialValue:
+    """` = 1 : i32`, ` = #value : T`, or ` : T`: a value, and its type if it does not say it."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("initial_value", "type")
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        type_: Attribute | None = None
+        if parser.parse_optional_punctuation("=") is not None:
+            value = parser.parse_attribute()
+            parsed.attributes["initial_value"] = value
+            type_ = type_carried_by(value)
+        if type_ is None:
+            parser.parse_punctuation(":")
+            type_ = parser.parse_type()
+        parsed.attributes["type"] = type_
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        value = operation.properties.get("initial_value")
+        if value is not None:
+            printer.print_string(" = ")
+            printer.print_attribute(value)
+        if type_carried_by(value) is None:
+            printer.print_string(" : ")
+            printer.print_attribute(operation.properties["type"])
+
+    def verify(self, operation: Operation) -> None:
+        type_ = operation.properties["type"]
+        verify_type("type", type_)
+        carried = type_carried_by(operation.properties.get("initial_value"))
+        if carried is not None and carried != type_:
+            raise VerifyException(
+                f"initial value is of type {carried}, but the global is of type {type_}"
+            )
+
+
+@irdl_op_definition
+class GlobalOp(SyntaxOperation):
     """A variable of the module: a device, a weight, a number."""
 
     name = "util.global"
@@ -87,73 +200,11 @@ class GlobalOp(IRDLOperation):
     inlining_policy = opt_prop_def(Attribute)
     traits = traits_def(SymbolOpInterface())
 
-    @classmethod
-    def parse(cls, parser: Parser) -> GlobalOp:
-        visibility = parser.parse_optional_keyword_in(VISIBILITY)
-        mutable = parser.parse_optional_keyword("mutable") is not None
-        name = parser.parse_symbol_name()
-        policy: Attribute | None = None
-        if parser.parse_optional_punctuation("<") is not None:
-            parser.parse_keyword("inlining_policy")
-            parser.parse_punctuation("=")
-            policy = parser.parse_attribute()
-            parser.parse_punctuation(">")
-        attributes = parser.parse_optional_attr_dict()
-        initial_value = type_ = None
-        if parser.parse_optional_punctuation("=") is not None:
-            initial_value = parser.parse_attribute()
-            type_ = type_carried_by(initial_value)
-        if type_ is None:
-            parser.parse_punctuation(":")
-            type_ = parser.parse_type()
-        properties: dict[str, Attribute | None] = {
-            "sym_visibility": None if visibility is None else StringAttr(visibility),
-            "sym_name": name,
-            "type": type_,
-            "is_mutable": UnitAttr() if mutable else None,
-            "initial_value": initial_value,
-            "inlining_policy": policy,
-        }
-        return cls.create(
-            properties={key: value for key, value in properties.items() if value is not None},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        if self.sym_visibility is not None:
-            printer.print_string(f" {self.sym_visibility.data}")
-        printer.print_string(" mutable " if self.is_mutable is not None else " ")
-        printer.print_symbol_name(self.sym_name.data)
-        if self.inlining_policy is not None:
-            printer.print_string(" <inlining_policy = ")
-            printer.print_attribute(self.inlining_policy)
-            printer.print_string(">")
-        rest = {
-            name: value
-            for name, value in (self.properties | self.attributes).items()
-            if name not in GLOBAL_PROPERTIES
-        }
-        if rest:
-            printer.print_string(" ")
-            printer.print_attr_dict(rest)
-        if self.initial_value is not None:
-            printer.print_string(" = ")
-            printer.print_attribute(self.initial_value)
-            if type_carried_by(self.initial_value) is not None:
-                return
-        printer.print_string(" : ")
-        printer.print_attribute(self.type)
-
-    def verify_(self) -> None:
-        verify_visibility(self)
-        verify_type("type", self.type)
-        if self.initial_value is None:
-            return
-        carried = type_carried_by(self.initial_value)
-        if carried is not None and carried != self.type:
-            raise VerifyException(
-                f"initial value is of type {carried}, but the global is of type {self.type}"
-            )
+    SYNTAX: ClassVar[Syntax] = (
+        Visibility(),
+        "( mutable$is_mutable)? @$sym_name( <inlining_policy = $inlining_policy>)? attr-dict",
+        InitialValue(),
+    )
 
 
 @irdl_op_definition
@@ -165,13 +216,7 @@ class GlobalAddressOp(SyntaxOperation):
     result = result_def(PointerType)
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Symbol("global", reference=True),
-        ATTRIBUTES,
-        " : ",
-        Type("result"),
-    )
+    SYNTAX: ClassVar[Syntax] = " @$global attr-dict : type($result)"
 
 
 @irdl_op_definition
@@ -183,14 +228,7 @@ class GlobalLoadOp(SyntaxOperation):
     is_immutable = opt_prop_def(UnitAttr)
     result = result_def()
 
-    SYNTAX: ClassVar[Syntax] = (
-        Optional((" immutable",), flag="is_immutable"),
-        " ",
-        Symbol("global", reference=True),
-        ATTRIBUTES,
-        " : ",
-        Type("result"),
-    )
+    SYNTAX: ClassVar[Syntax] = "( immutable$is_immutable)? @$global attr-dict : type($result)"
 
 
 @irdl_op_definition
@@ -201,15 +239,7 @@ class GlobalStoreOp(SyntaxOperation):
     value = operand_def()
     global_ = prop_def(SymbolRefAttr, prop_name="global")
 
-    SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("value"),
-        ", ",
-        Symbol("global", reference=True),
-        ATTRIBUTES,
-        " : ",
-        Type("value"),
-    )
+    SYNTAX: ClassVar[Syntax] = " $value, @$global attr-dict : type($value)"
 
 
 @irdl_op_definition
@@ -220,15 +250,7 @@ class GlobalLoadIndirectOp(SyntaxOperation):
     global_ = operand_def(PointerType)
     result = result_def()
 
-    SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("global_"),
-        ATTRIBUTES,
-        " : ",
-        Type("global_"),
-        " -> ",
-        Type("result"),
-    )
+    SYNTAX: ClassVar[Syntax] = " $global_ attr-dict : type($global_) -> type($result)"
 
 
 @irdl_op_definition
@@ -239,21 +261,11 @@ class GlobalStoreIndirectOp(SyntaxOperation):
     value = operand_def()
     global_ = operand_def(PointerType)
 
-    SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("value"),
-        ", ",
-        Operand("global_"),
-        ATTRIBUTES,
-        " : ",
-        Type("value"),
-        " -> ",
-        Type("global_"),
-    )
+    SYNTAX: ClassVar[Syntax] = " $value, $global_ attr-dict : type($value) -> type($global_)"
 
 
 @irdl_op_definition
-class InitializerOp(IRDLOperation):
+class InitializerOp(SyntaxOperation):
     """Code that runs once, when the module is loaded, to set globals."""
 
     name = "util.initializer"
@@ -261,22 +273,10 @@ class InitializerOp(IRDLOperation):
     body = region_def()
     traits = traits_def(IsolatedFromAbove())
 
-    @classmethod
-    def parse(cls, parser: Parser) -> InitializerOp:
-        attributes = parser.parse_optional_attr_dict_with_keyword()
-        return cls.create(
-            properties={"function_type": FunctionType.from_lists([], [])},
-            attributes={} if attributes is None else dict(attributes.data),
-            regions=[parser.parse_region()],
-        )
-
-    def print(self, printer: Printer) -> None:
-        ATTRIBUTES_WITH_KEYWORD.print_except(printer, self, frozenset({"function_type"}))
-        RegionBody("body").print(printer, self)
-
-    def prints_generically(self) -> bool:
-        """Whether the type is not the one that a reader puts in."""
-        return self.function_type != FunctionType.from_lists([], [])
+    SYNTAX: ClassVar[Syntax] = (
+        Implied("function_type", FunctionType.from_lists([], [])),
+        " attr-dict-with-keyword $body",
+    )
 
 
 @irdl_op_definition
@@ -287,13 +287,7 @@ class OptimizationBarrierOp(SyntaxOperation):
     sources = var_operand_def()
     results_ = var_result_def()
 
-    SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operands("sources"),
-        ATTRIBUTES,
-        " : ",
-        Types("sources", "results_"),
-    )
+    SYNTAX: ClassVar[Syntax] = " $sources attr-dict : type($sources, $results_)"
 
 
 @irdl_op_definition
@@ -306,29 +300,18 @@ class AlignOp(SyntaxOperation):
     result = result_def()
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("value"),
-        ", ",
-        Operand("alignment"),
-        ATTRIBUTES,
-        " : ",
-        Type("value", ("alignment", "result")),
-    )
+    SYNTAX: ClassVar[Syntax] = " $value, $alignment attr-dict : type($value, $alignment, $result)"
 
 
-@irdl_op_definition
-class AssumeIntOp(IRDLOperation):
-    """Numbers with what is known of them: for each one set of facts, or one for each caller."""
+@dataclass(frozen=True, slots=True)
+class AssumedValues:
+    """`%a<umin = 1>, %b[<umax = 4>, <umax = 8>]`: values, and what is known of each."""
 
-    name = "util.assume.int"
-    values_ = var_operand_def()
-    assumptions = prop_def(ArrayAttr[ArrayAttr[IntAssumptionAttr]])
-    results_ = var_result_def()
-    traits = traits_def(Pure())
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("assumptions",)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> AssumeIntOp:
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
         facts: list[ArrayAttr[IntAssumptionAttr]] = []
 
         def parse_fact() -> IntAssumptionAttr:
@@ -342,38 +325,45 @@ class AssumeIntOp(IRDLOperation):
             facts.append(ArrayAttr(several or [parse_fact()]))
             return operand
 
-        parsed = Parsed()
         parsed.operands["values_"] = parser.parse_comma_separated_list(
             parser.Delimiter.NONE, parse_value
         )
         parsed.attributes["assumptions"] = ArrayAttr(facts)
-        parser.parse_punctuation(":")
-        Types("values_", "results_").parse(parser, parsed)
-        return build(cls, parser, parsed)
 
-    def print(self, printer: Printer) -> None:
+    def print(self, printer: Printer, operation: Operation) -> None:
+        assumptions = cast(
+            "ArrayAttr[ArrayAttr[IntAssumptionAttr]]", operation.properties["assumptions"]
+        )
+
         def print_fact(fact: IntAssumptionAttr) -> None:
             fact.print_parameters(printer)
 
         def print_value(index: int) -> None:
-            printer.print_ssa_value(self.values_[index])
-            facts = self.assumptions.data[index]
+            printer.print_ssa_value(operation.operands[index])
+            facts = assumptions.data[index]
             if len(facts) == 1:
                 print_fact(facts.data[0])
                 return
             with printer.in_square_brackets():
                 printer.print_list(facts, print_fact)
 
-        printer.print_string(" ")
-        printer.print_list(range(len(self.values_)), print_value)
-        printer.print_string(" : ")
-        printer.print_list([v.type for v in values(self, "values_")], printer.print_attribute)
+        printer.print_list(range(len(operation.operands)), print_value)
 
-    def prints_generically(self) -> bool:
-        """Whether results have other types than the values that they are."""
-        return not same_types(self, "values_", ("results_",))
+
+@irdl_op_definition
+class AssumeIntOp(SyntaxOperation):
+    """Numbers with what is known of them: for each one set of facts, or one for each caller."""
+
+    name = "util.assume.int"
+    values_ = var_operand_def()
+    assumptions = prop_def(ArrayAttr[ArrayAttr[IntAssumptionAttr]])
+    results_ = var_result_def()
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (" ", AssumedValues(), " : type($values_, $results_)")
 
     def verify_(self) -> None:
+        super().verify_()
         if len(self.assumptions) != len(self.values_):
             raise VerifyException(
                 f"{len(self.values_)} values, but assumptions about {len(self.assumptions)}"
@@ -391,44 +381,13 @@ class SwitchOp(SyntaxOperation):
     result = result_def()
     traits = traits_def(Pure())
 
-    @classmethod
-    def parse(cls, parser: Parser) -> SwitchOp:
-        type_ = parser.parse_type()
-        parser.parse_keyword("from")
-        listed = parser.parse_comma_separated_list(
-            parser.Delimiter.SQUARE, parser.parse_unresolved_operand
-        )
-        parser.parse_keyword("at")
-        index = parser.parse_unresolved_operand()
-        parser.parse_keyword("else")
-        default = parser.parse_unresolved_operand()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        return cls.create(
-            operands=[
-                parser.resolve_operand(index, IndexType()),
-                parser.resolve_operand(default, type_),
-                *(parser.resolve_operand(value, type_) for value in listed),
-            ],
-            result_types=[parser.parse_type()],
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.default_value.type)
-        printer.print_string(" from ")
-        with printer.in_square_brackets():
-            printer.print_list(self.values_, printer.print_ssa_value)
-        printer.print_string(" at ")
-        printer.print_ssa_value(self.index)
-        printer.print_string(" else ")
-        printer.print_ssa_value(self.default_value)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
+    SYNTAX: ClassVar[Syntax] = (
+        " type($default_value, $values_) from [$values_] at $index else $default_value"
+        " attr-dict : type($result)"
+    )
 
     def verify_(self) -> None:
+        super().verify_()
         types = {value.type for value in (*self.values_, self.default_value, self.result)}
         if len(types) > 1:
             raise VerifyException(
@@ -437,34 +396,4 @@ class SwitchOp(SyntaxOperation):
             )
 
 
-Util = Dialect(
-    "util",
-    [
-        AlignOp,
-        AssumeIntOp,
-        BufferConstantOp,
-        CallOp,
-        FuncOp,
-        GlobalAddressOp,
-        GlobalLoadIndirectOp,
-        GlobalLoadOp,
-        GlobalOp,
-        GlobalStoreIndirectOp,
-        GlobalStoreOp,
-        InitializerOp,
-        OptimizationBarrierOp,
-        ReturnOp,
-        SwitchOp,
-    ],
-    [
-        BufferType,
-        BytePatternAttr,
-        CompositeAttr,
-        InlineAlwaysAttr,
-        InlineNeverAttr,
-        IntAssumptionAttr,
-        PointerType,
-        UninitializedAttr,
-        UnusedType,
-    ],
-)
+Util = dialect_of("util", sys.modules[__name__], functions, types)

@@ -31,7 +31,10 @@ from xdsl.traits import CallableOpInterface, IsolatedFromAbove, IsTerminator, Sy
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.symbols import VISIBILITY, verify_visibility
-from ...ir.syntax.directives import Symbol
+from ...ir.syntax.assembly_format import (
+    Syntax,
+)
+from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import (
     UNTIED,
     TiedFunctionType,
@@ -44,7 +47,6 @@ from ...ir.syntax.resource_directives import (
     ties_of,
     verify_ties,
 )
-from ...ir.syntax.rows import ATTRIBUTES, Operands, Syntax, SyntaxOperation, ValuesAndTypes
 
 EMPTY = DictionaryAttr({})
 SIGNATURE = frozenset(
@@ -88,6 +90,7 @@ class FuncOp(IRDLOperation):
     body = region_def()
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), FunctionCallable())
 
+    # By hand: arguments are the region's, each with attributes, and results may be tied to them.
     @classmethod
     def parse(cls, parser: Parser) -> FuncOp:
         visibility = parser.parse_optional_keyword_in(VISIBILITY)
@@ -234,7 +237,7 @@ class ReturnOp(SyntaxOperation):
     arguments = var_operand_def()
     traits = traits_def(IsTerminator())
 
-    SYNTAX: ClassVar[Syntax] = (ATTRIBUTES, ValuesAndTypes("arguments"))
+    SYNTAX: ClassVar[Syntax] = " attr-dict( $arguments : type($arguments))?"
 
     def verify_(self) -> None:
         super().verify_()
@@ -261,12 +264,6 @@ class CallOp(SyntaxOperation):
     results_ = var_result_def()
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Symbol("callee", reference=True),
-        "(",
-        Operands("arguments"),
-        ")",
-        ATTRIBUTES,
-        " : ",
+        " @$callee($arguments) attr-dict : ",
         TiedFunctionType(ValueForm.PLAIN, "arguments", "", "results_", ""),
     )

@@ -1,1 +1,1 @@
-"""The rows and directives that drive how operations are read and printed."""
+"""The formats and directives that drive how operations are read and printed."""

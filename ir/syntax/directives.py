@@ -1,4 +1,7 @@
-"""Directives of syntax rows for regions, structs of attributes, and symbols."""
+"""What names and words in a format stand for: values, types, attributes, regions and symbols.
+
+Further down are objects for syntax that several dialects share, and structs of attributes.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,394 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Operation, Region
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute, TypedAttribute
+from xdsl.irdl import OpDef, OptionalDef, VariadicDef
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ..attribute_access import number_list
+from ..index_lists import parse_index_list, print_index_list
 from ..symbols import VISIBILITY, verify_visibility
-from .rows import Parsed, is_plain
+from .assembly_format import Directive, Parsed, directive, is_plain, values
 
 INDEX = IndexType()
+
+
+def _is_list(definition: OpDef, name: str) -> bool:
+    """Whether a name stands for a list of operands or results."""
+    found = dict([*definition.operands, *definition.results])[name]
+    return isinstance(found, VariadicDef) and not isinstance(found, OptionalDef)
+
+
+def _property_classes(definition: OpDef, name: str) -> set[type[Attribute]]:
+    """The classes of attributes that a property may be, as far as its definition says."""
+    found = (definition.properties | definition.attributes)[name]
+    return found.constr.get_bases() or set()
+
+
+@directive("$")
+def _variable(definition: OpDef, name: str) -> Directive:
+    if name in dict(definition.operands):
+        return (Operands if _is_list(definition, name) else Operand)(name)
+    if name in dict(definition.regions):
+        return RegionBody(name)
+    if name not in definition.properties and name not in definition.attributes:
+        raise ValueError(f"'{definition.name}' defines no '{name}'")
+    classes = _property_classes(definition, name)
+    if classes == {UnitAttr}:
+        return Flag(name)
+    return (StringValue if classes == {StringAttr} else AttributeValue)(name)
+
+
+@directive("type")
+def _type(definition: OpDef, name: str, *also: str) -> Directive:
+    if name in definition.properties:
+        return TypeProperty(name)
+    if _is_list(definition, name):
+        return Types(name, also)
+    lists = tuple(each for each in also if _is_list(definition, each))
+    return Type(name, tuple(each for each in also if each not in lists), lists)
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """`%value`."""
+
+    name: str
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        parsed.operands[self.name] = [parser.parse_unresolved_operand()]
+
+    def parse_optional(self, parser: Parser, parsed: Parsed) -> bool:
+        operand = parser.parse_optional_unresolved_operand()
+        parsed.operands[self.name] = [] if operand is None else [operand]
+        return operand is not None
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        for value in values(operation, self.name):
+            printer.print_ssa_value(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """`%a, %b`, perhaps none."""
+
+    name: str
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        self.parse_optional(parser, parsed)
+
+    def parse_optional(self, parser: Parser, parsed: Parsed) -> bool:
+        operands = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        parsed.operands[self.name] = operands or []
+        return bool(operands)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        printer.print_list(values(operation, self.name), printer.print_ssa_value)
+
+
+def same_types(operation: Operation, name: str, others: Sequence[str]) -> bool:
+    """Whether values that are printed with one list of types have these types."""
+    types = [value.type for value in values(operation, name)]
+    return all([value.type for value in values(operation, other)] == types for other in others)
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """The type of one operand or result, and of others that have the same."""
+
+    name: str
+    also: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    """Names of several values each, of which all have this type."""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        type_ = parser.parse_type()
+        for name in (self.name, *self.also):
+            parsed.types[name] = [type_]
+        for name in self.lists:
+            parsed.uniform_types[name] = type_
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        printer.print_attribute(self.type_of(operation))
+
+    def fits(self, operation: Operation) -> bool:
+        if not values(operation, self.name):
+            return True
+        type_ = self.type_of(operation)
+        every = (value for name in self.lists for value in values(operation, name))
+        return same_types(operation, self.name, self.also) and all(v.type == type_ for v in every)
+
+    def type_of(self, operation: Operation) -> Attribute:
+        """The type that is printed."""
+        return cast(SSAValue, getattr(operation, self.name)).type
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """The types of several operands or results: `T, U`, perhaps none; `also` names others."""
+
+    name: str
+    also: tuple[str, ...] = ()
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        types = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_type, parser.parse_type
+        )
+        for name in (self.name, *self.also):
+            parsed.types[name] = list[Attribute](types or [])
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        printer.print_list(
+            values(operation, self.name), lambda value: printer.print_attribute(value.type)
+        )
+
+    def fits(self, operation: Operation) -> bool:
+        return same_types(operation, self.name, self.also)
+
+
+@directive("functional-type")
+def _functional_type(definition: OpDef, *names: str) -> Directive:
+    """`functional-type($a, $b, $result)`: `(T, U) -> V`."""
+    del definition
+    return FunctionalType(names)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionalType:
+    """`(T, U) -> V`: the types of operands and of the one result, which comes last."""
+
+    names: tuple[str, ...]
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        position = parser.pos
+        function_type = parser.parse_function_type()
+        types = (*function_type.inputs.data, *function_type.outputs.data)
+        if len(types) != len(self.names) or len(function_type.outputs) != 1:
+            parser.raise_error(
+                f"expected the types of {len(self.names) - 1} operands and 1 result", position
+            )
+        for name, type_ in zip(self.names, types, strict=True):
+            parsed.types[name] = [type_]
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        *inputs, output = (values(operation, name)[0].type for name in self.names)
+        printer.print_attribute(FunctionType.from_lists(inputs, [output]))
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeValue:
+    """A property in its usual notation."""
+
+    name: str
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        parsed.attributes[self.name] = parser.parse_attribute()
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        if (attribute := operation.get_attr_or_prop(self.name)) is not None:
+            printer.print_attribute(attribute)
+
+
+@dataclass(frozen=True, slots=True)
+class StringValue(AttributeValue):
+    """`"text"` in a string property."""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        parsed.attributes[self.name] = StringAttr(parser.parse_str_literal())
+
+    def parse_optional(self, parser: Parser, parsed: Parsed) -> bool:
+        text = parser.parse_optional_str_literal()
+        if text is not None:
+            parsed.attributes[self.name] = StringAttr(text)
+        return text is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A unit property, which the words around it stand for."""
+
+    name: str
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        del parser
+        parsed.attributes[self.name] = UnitAttr()
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        """Nothing is to be printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Implied:
+    """No text: a property that has this value wherever the operation has its own syntax."""
+
+    name: str
+    value: Attribute
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        del parser
+        parsed.attributes.setdefault(self.name, self.value)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        """Nothing is to be printed."""
+
+    def fits(self, operation: Operation) -> bool:
+        return operation.get_attr_or_prop(self.name) == self.value
+
+
+@dataclass(frozen=True, slots=True)
+class TypeProperty:
+    """A type that is kept in a property, as the tensor type that a resource stands for."""
+
+    name: str
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        parsed.attributes[self.name] = parser.parse_type()
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        printer.print_attribute(cast(TypeAttribute, operation.get_attr_or_prop(self.name)))
+
+    def verify(self, operation: Operation) -> None:
+        verify_type(self.name, operation.get_attr_or_prop(self.name))
+
+
+def verify_type(name: str, attribute: Attribute | None) -> None:
+    """Verify that a property, if it is there, is a type. Raises VerifyException."""
+    if attribute is not None and not isinstance(attribute, TypeAttribute):
+        raise VerifyException(f"expected a type as '{name}', found {attribute}")
+
+
+def type_carried_by(attribute: Attribute | None) -> Attribute | None:
+    """The type that the text of an attribute ends with, if it ends with one."""
+    own = attribute.get_type() if isinstance(attribute, TypedAttribute) else None
+    return own if own is not None else getattr(attribute, "type", None)
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerValue:
+    """`0`: an integer property without its type, at least 0."""
+
+    name: str
+    type: IntegerType | IndexType
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        number = parser.parse_integer(allow_boolean=False, allow_negative=False)
+        parsed.attributes[self.name] = IntegerAttr(number, self.type)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        number = cast(IntegerAttr, operation.get_attr_or_prop(self.name))
+        printer.print_string(str(number.value.data))
+
+    def fits(self, operation: Operation) -> bool:
+        number = operation.get_attr_or_prop(self.name)
+        if number is None:
+            return True
+        value = cast(IntegerAttr, number).value.data
+        return value >= 0 and number == IntegerAttr(value, self.type)
+
+
+@directive("index")
+def _index(definition: OpDef, name: str) -> Directive:
+    """`index($a)`: a number of type index."""
+    del definition
+    return IntegerValue(name, INDEX)
+
+
+@directive("int")
+def _int(definition: OpDef, name: str) -> Directive:
+    """`int($a)`: a number of type i64."""
+    del definition
+    return IntegerValue(name, i64)
+
+
+@directive("numbers")
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """`[1, 0]`: a property that is an array of i64."""
+
+    name: str
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        numbers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+        parsed.attributes[self.name] = DenseArrayBase.from_list(i64, numbers)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        with printer.in_square_brackets():
+            printer.print_list(
+                number_list(operation.get_attr_or_prop(self.name)), printer.print_int
+            )
+
+
+@directive("dynamic-list")
+@dataclass(frozen=True, slots=True)
+class IndexList:
+    """`[0, %n]`: numbers in one property, operands in the place of those that are dynamic."""
+
+    name: str
+    numbers: str
+    delimiter: Parser.Delimiter = Parser.Delimiter.SQUARE
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.numbers,)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        numbers, parsed.operands[self.name] = parse_index_list(parser, self.delimiter)
+        parsed.attributes[self.numbers] = DenseArrayBase.from_list(i64, numbers)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        numbers = number_list(operation.get_attr_or_prop(self.numbers))
+        print_index_list(printer, numbers, values(operation, self.name), self.delimiter)
+
+    def fits(self, operation: Operation) -> bool:
+        static = operation.get_attr_or_prop(self.numbers)
+        return cast("DenseArrayBase[IntegerType]", static).elt_type == i64
+
+
+@directive("dynamic-tuple")
+def _dynamic_tuple(definition: OpDef, name: str, numbers: str) -> Directive:
+    """`dynamic-tuple($operands, $numbers)`: `(0, %n)`."""
+    del definition
+    return IndexList(name, numbers, Parser.Delimiter.PAREN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +431,7 @@ class WorkgroupCountRegion:
 
 @dataclass(frozen=True, slots=True)
 class RegionBody:
-    """` {...}`; with `terminator` false, a last operation without operands is not printed."""
+    """`{...}`; with `terminator` false, a last operation without operands is not printed."""
 
     name: str
     terminator: bool = True
@@ -62,7 +443,6 @@ class RegionBody:
         region = cast(Region, getattr(operation, self.name))
         last = region.blocks[0].last_op if region.blocks else None
         hidden = not self.terminator and is_plain(last)
-        printer.print_string(" ")
         printer.print_region(region, print_block_terminators=not hidden)
 
 
@@ -109,12 +489,17 @@ def print_struct(
         printer.print_list([pair for pair in fields if pair[1] is not None], print_field)
 
 
+@directive("@$")
+def _symbol(definition: OpDef, name: str) -> Directive:
+    return Symbol(name, _property_classes(definition, name) == {SymbolRefAttr})
+
+
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """`@name`, kept as a string property; `flat` keeps it as a reference."""
+    """`@name`, kept as a string property, or as a reference."""
 
     name: str
-    reference: bool = False
+    reference: bool
 
     @property
     def printed_attributes(self) -> tuple[str, ...]:

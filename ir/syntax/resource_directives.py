@@ -18,103 +18,38 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     ShapedType,
 )
-from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from .rows import (
-    ATTRIBUTES_WITH_KEYWORD,
-    AttributeValue,
-    Directive,
-    Operand,
-    Optional,
-    Parsed,
-    Syntax,
-    parse_dimensions,
-    print_dimensions,
-    same_types,
-    type_of,
-    values,
-)
+from .assembly_format import Parsed, directive, values
+from .directives import INDEX, same_types
 
 RESOURCE = "stream.resource"
-INDEX = IndexType()
 UNTIED = -1
 
-ON_AFFINITY = Optional((" on(", AttributeValue("affinity"), ")"), anchor="affinity")
-"""` on(#hal.device.affinity<@d>)`, or nothing."""
 
-
-def placed(*pieces: str | Directive) -> Syntax:
-    """` on(#hal.device.affinity<@d>) ... attributes {...}`: an operation that runs somewhere."""
-    return (ON_AFFINITY, " ", *pieces, ATTRIBUTES_WITH_KEYWORD)
-
-
-def at_offset(name: str) -> Syntax:
-    """`%target[%target_offset]`: what begins at an offset."""
-    return (Operand(name), "[", Operand(f"{name}_offset"), "]")
-
-
-def offset_to_end(name: str) -> Syntax:
-    """`%target[%target_offset to %target_end]`: a range by where it ends."""
-    return (Operand(name), "[", Operand(f"{name}_offset"), " to ", Operand(f"{name}_end"), "]")
-
-
-def offset_for_length(name: str) -> Syntax:
-    """`%target[%target_offset for %target_length]`: a range by how long it is."""
-    return (Operand(name), "[", Operand(f"{name}_offset"), " for ", Operand(f"{name}_length"), "]")
-
-
+@directive("tied")
 @dataclass(frozen=True, slots=True)
-class Sized:
-    """`T{%size}`: the type of a resource with its size in bytes.
+class TiedOperand:
+    """`%target as`: the operand in whose place a result is stored. A text may leave it out."""
 
-    `also` names other values of the same type, as results that are stored in an operand.
-    """
-
-    name: str
-    size: str
-    also: str = ""
+    operand: str
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
-        parsed.types[self.name] = [parser.parse_type()]
-        if self.also:
-            parsed.types[self.also] = parsed.types[self.name]
-        with parser.in_braces():
-            parsed.operands[self.size] = [parser.parse_unresolved_operand()]
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        printer.print_attribute(type_of(operation, self.name))
-        with printer.in_braces():
-            printer.print_list(values(operation, self.size), printer.print_ssa_value)
-
-    def fits(self, operation: Operation) -> bool:
-        return not self.also or same_types(operation, self.name, (self.also,))
-
-
-@dataclass(frozen=True, slots=True)
-class SizedTied:
-    """`%target as T{%size}`: a result that is stored in the place of an operand."""
-
-    name: str
-    size: str
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        target = parsed.operands[self.operand][0]
+        position = parser.pos
         if (tied := parser.parse_optional_unresolved_operand()) is not None:
-            target = parsed.operands[self.name][0]
             if operand_key(tied) != operand_key(target):
-                parser.raise_error(f"expected the result to be tied to '{target.operand_name}'")
+                parser.raise_error(
+                    f"expected the result to be tied to '%{target.operand_name}'", position
+                )
             parser.parse_keyword("as")
-        Sized(self.name, self.size, "result").parse(parser, parsed)
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        printer.print_ssa_value(values(operation, self.name)[0])
-        printer.print_string(" as ")
-        Sized(self.name, self.size).print(printer, operation)
-
-    def fits(self, operation: Operation) -> bool:
-        return same_types(operation, self.name, ("result",))
+        printer.print_ssa_value(values(operation, self.operand)[0])
+        printer.print_string(" as")
 
 
 def operand_key(operand: UnresolvedOperand) -> tuple[str, int]:
@@ -122,6 +57,7 @@ def operand_key(operand: UnresolvedOperand) -> tuple[str, int]:
     return operand.operand_name, operand.index
 
 
+@directive("sized")
 @dataclass(frozen=True, slots=True)
 class SizedTypes:
     """`T{%size}, U{%size}`: the types of several resources with their sizes.
@@ -167,6 +103,23 @@ def verify_columns(operation: Operation, *names: str) -> None:
     if len(set(counts)) > 1:
         found = ", ".join(f"{count} {name}" for count, name in zip(counts, names, strict=True))
         raise VerifyException(f"expected lists of one length, found {found}")
+
+
+def parse_dimensions(parser: Parser) -> list[UnresolvedOperand]:
+    """`{%m, %n}`, or nothing."""
+    return (
+        parser.parse_optional_comma_separated_list(
+            parser.Delimiter.BRACES, parser.parse_unresolved_operand
+        )
+        or []
+    )
+
+
+def print_dimensions(printer: Printer, dimensions: Sequence[SSAValue]) -> None:
+    """The inverse of `parse_dimensions`."""
+    if dimensions:
+        with printer.in_braces():
+            printer.print_list(dimensions, printer.print_ssa_value)
 
 
 class ValueForm(Enum):
@@ -391,29 +344,3 @@ def print_results(
         return
     with printer.in_parens():
         printer.print_list(items, print_one)
-
-
-@dataclass(frozen=True, slots=True)
-class TypeProperty:
-    """A type that is kept in a property, as the tensor type that a resource stands for."""
-
-    name: str
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        parsed.attributes[self.name] = parser.parse_type()
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        printer.print_attribute(cast(TypeAttribute, operation.get_attr_or_prop(self.name)))
-
-    def verify(self, operation: Operation) -> None:
-        verify_type(self.name, operation.get_attr_or_prop(self.name))
-
-
-def verify_type(name: str, attribute: Attribute | None) -> None:
-    """Verify that a property, if it is there, is a type."""
-    if attribute is not None and not isinstance(attribute, TypeAttribute):
-        raise VerifyException(f"expected a type as '{name}', found {attribute}")

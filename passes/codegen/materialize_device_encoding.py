@@ -32,7 +32,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.interfaces import Tensor, plain, tensor_encoding
-from ...dialects.iree_tensor_ext.dispatch_tensors import (
+from ...dialects.iree_tensor_ext import (
     DispatchTensor,
     DispatchTensorLoad,
     DispatchTensorStore,
@@ -43,6 +43,7 @@ from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS
 from ...ir.index import constant_index
 from ...ir.index_lists import mixed_list
+from ...ir.rules import Rules
 from ...ir.tensor_types import element_of, ranked, shape_of
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
 from ...tiling.storage_sizes import dense_formula
@@ -92,7 +93,7 @@ class KernelLowering:
             if not _is_encoded(operation):
                 continue
             self.values.move_to(operation)
-            RULES.get(operation.name, _compute)(self, operation)
+            lowering.get(operation.name, _compute)(self, operation)
             done.append(operation)
         for operation in reversed(done):
             Rewriter.erase_op(operation)
@@ -121,6 +122,9 @@ class KernelLowering:
 
 Rule = Callable[[KernelLowering, Operation], None]
 
+lowering = Rules[Rule]()
+"""What becomes of operations that are more than computations, by name."""
+
 
 def _is_encoded(operation: Operation) -> bool:
     """Whether an operation has to do with encoded tensors."""
@@ -136,6 +140,7 @@ def _has_encoding(type_: Attribute) -> bool:
 # Bindings
 
 
+@lowering("hal.interface.binding.subspan", "stream.binding.subspan")
 def _bind(kernel: KernelLowering, operation: Operation) -> None:
     """The packed tensor that a binding holds."""
     old = operation.results[0]
@@ -182,6 +187,7 @@ def _sizes(tensor: Tensor, dims: Sequence[SSAValue]) -> list[Size]:
     return list(mixed_list(tensor.get_shape(), dims))
 
 
+@lowering("flow.dispatch.tensor.load", "iree_tensor_ext.dispatch.tensor.load")
 def _load(kernel: KernelLowering, operation: Operation) -> None:
     """Load all of a packed binding; a part of it is taken once it is unpacked."""
     load = cast(DispatchTensorLoad, operation)
@@ -272,6 +278,7 @@ def _is_whole(access: DispatchTensorLoad | DispatchTensorStore, sizes: Sequence[
     return True
 
 
+@lowering("flow.dispatch.tensor.store", "iree_tensor_ext.dispatch.tensor.store")
 def _store(kernel: KernelLowering, operation: Operation) -> None:
     """Store all of a packed binding."""
     store = cast(DispatchTensorStore, operation)
@@ -313,6 +320,7 @@ def _store(kernel: KernelLowering, operation: Operation) -> None:
 # Encodings
 
 
+@lowering("iree_encoding.set_encoding")
 def _set(kernel: KernelLowering, operation: Operation) -> None:
     """The same tensor; whoever wants it packed packs it."""
     source, result = operation.operands[0], operation.results[0]
@@ -330,6 +338,7 @@ def _as_type(
     return HeldTensor(plain(tensor), kernel.values.dimensions.sizes(form), {IDENTITY: form})
 
 
+@lowering("iree_encoding.unset_encoding")
 def _unset(kernel: KernelLowering, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     held = kernel.values.held(source)
@@ -341,6 +350,7 @@ def _unset(kernel: KernelLowering, operation: Operation) -> None:
 # Tensors made of nothing
 
 
+@lowering("tensor.empty")
 def _empty(kernel: KernelLowering, operation: Operation) -> None:
     result = operation.results[0]
     values, tensor = kernel.values, plain(cast(Tensor, result.type))
@@ -350,6 +360,7 @@ def _empty(kernel: KernelLowering, operation: Operation) -> None:
     )
 
 
+@lowering("linalg.fill")
 def _fill(kernel: KernelLowering, operation: Operation) -> None:
     """Filled in whatever layout it is wanted; what is beyond the tensor's end is filled as well."""
     scalar, result = operation.operands[0], operation.results[0]
@@ -375,6 +386,7 @@ def _is_zero(scalar: SSAValue) -> bool:
     return isinstance(value, IntegerAttr | FloatAttr) and value.value.data == 0
 
 
+@lowering("tensor.dim")
 def _dimension(kernel: KernelLowering, operation: Operation) -> None:
     index = constant_operand(operation.operands[1])
     sizes = kernel.values.sizes(operation.operands[0])
@@ -445,19 +457,3 @@ def _compute_unpacked(kernel: KernelLowering, operation: Operation) -> None:
             kernel.replace(old, IDENTITY, new)
         else:
             old.replace_all_uses_with(new)
-
-
-RULES: dict[str, Rule] = {
-    "flow.dispatch.tensor.load": _load,
-    "flow.dispatch.tensor.store": _store,
-    "hal.interface.binding.subspan": _bind,
-    "iree_encoding.set_encoding": _set,
-    "iree_encoding.unset_encoding": _unset,
-    "iree_tensor_ext.dispatch.tensor.load": _load,
-    "iree_tensor_ext.dispatch.tensor.store": _store,
-    "linalg.fill": _fill,
-    "stream.binding.subspan": _bind,
-    "tensor.dim": _dimension,
-    "tensor.empty": _empty,
-}
-"""What becomes of operations that are more than computations, by name."""

@@ -17,20 +17,21 @@ from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...dialects.flow import dispatches as flow
 from ...dialects.flow.dialect import TensorEncodeOp, TensorReshapeOp, TensorTransferOp
 from ...dialects.iree_encoding.interfaces import tensor_encoding
 from ...dialects.iree_encoding.respelling import spelling_of
 from ...dialects.linalg.structured_view import structured_view
 from ...dialects.stream.affinity import AFFINITY
 from ...ir.diagnostics import OperationError, remark
-from ...ir.effects import only_computes
-from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
+from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS, KERNEL_IN_PLACE
 from ...ir.locations import builder_before, replace_by
 from ...ir.tensor_types import ranked
 from ..imports.import_annotations import import_mesh
@@ -52,10 +53,10 @@ from .fusion.groups import (
     is_collective,
     is_computation,
     is_copied,
+    only_computes,
     repeated_broadcasts,
 )
 from .fusion.kernel_outlining import KernelOutliner
-from .fusion.outline_dispatch_regions import inline_regions, outline_workgroups
 
 UNUSED_READS = frozenset({*MOVES, LOAD})
 """Operations that do nothing if nobody reads their results."""
@@ -308,3 +309,59 @@ def remove_unused(function: Operation) -> None:
                     and (operation.name in UNUSED_READS or only_computes(operation))
                 ):
                     Rewriter.erase_op(operation)
+
+
+REGION = "flow.dispatch.region"
+
+
+def inline_regions(function: Operation) -> list[list[Operation]]:
+    """Put the operations of regions in their place; gives those of each."""
+    regions = [operation for operation in function.walk() if operation.name == REGION]
+    for region in regions:
+        nested = (inner for inner in region.walk() if inner is not region)
+        if any(inner.name in (REGION, KERNEL_IN_PLACE) for inner in nested):
+            raise OperationError(region, "is one dispatch and holds another")
+    return [_inline(region) for region in regions]
+
+
+def _inline(region: Operation) -> list[Operation]:
+    blocks = tuple(region.regions[0].blocks)
+    if len(blocks) != 1 or (end := blocks[0].last_op) is None:
+        raise OperationError(region, f"is one dispatch, of one block: it has {len(blocks)}")
+    operations = [operation for operation in blocks[0].ops if operation is not end]
+    place = region.attributes.get(AFFINITY)
+    for operation in operations:
+        if place is not None:
+            operation.attributes.setdefault(AFFINITY, place)
+        operation.detach()
+    results = tuple(end.operands)
+    Rewriter.insert_op(operations, InsertPoint.before(region))
+    Rewriter.replace_op(region, [], results)
+    return operations
+
+
+def outline_workgroups(function: Operation, outliner: KernelOutliner) -> None:
+    """Move kernels in place to executables."""
+    for operation in tuple(function.walk()):
+        if isinstance(operation, flow.DispatchWorkgroupsOp):
+            _outline(operation, function, outliner)
+
+
+def _outline(
+    operation: flow.DispatchWorkgroupsOp, function: Operation, outliner: KernelOutliner
+) -> None:
+    body, count = operation.workgroup_body, operation.workgroup_count
+    for end in tuple(body.walk()):
+        if end.name == "flow.return" and end.parent_op() is operation:
+            replace_by(end, ReturnOp())
+    types = [argument.type for argument in body.blocks[0].args]
+    kernel = FuncOp("kernel", (types, []), operation.detach_region(body))
+    counted = operation.detach_region(count) if count.blocks else None
+    entry = outliner.add_kernel(kernel, function, len(operation.workload), counted)
+    dispatch = flow.DispatchOp.create(
+        operands=operation.operands,
+        result_types=operation.result_types,
+        properties={**operation.properties, "entry_points": ArrayAttr([entry])},
+        attributes=operation.attributes,
+    )
+    replace_by(operation, dispatch)

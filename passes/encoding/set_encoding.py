@@ -30,9 +30,8 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.attributes import EncodingAttr
 from ...dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
-from ...dialects.iree_encoding.interfaces import Tensor, with_encoding
+from ...dialects.iree_encoding.interfaces import Spelling, Tensor, with_encoding
 from ...dialects.iree_encoding.respelling import spelled_encoding, spelling_of
-from ...dialects.iree_encoding.spelling import Spelling
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before
 from ..sizes.dimension_sizes import DimensionSizes

@@ -36,32 +36,16 @@ from ...dialects.shard.attributes import (
     ShardShardingType,
 )
 from ...ir.diagnostics import Note, OperationError
-from ..sharding.partition.index_arithmetic import IndexArithmetic
+from ..sharding.process_arithmetic import ArithmeticBefore
 
-SHARD_OPERATIONS: dict[str, type[Operation]] = {
-    "mesh.all_gather": shard.AllGatherOp,
-    "mesh.all_reduce": shard.AllReduceOp,
-    "mesh.all_slice": shard.AllSliceOp,
-    "mesh.all_to_all": shard.AllToAllOp,
-    "mesh.broadcast": shard.BroadcastOp,
-    "mesh.gather": shard.GatherOp,
-    "mesh.get_sharding": shard.GetShardingOp,
-    "mesh.mesh": shard.GridOp,
-    "mesh.mesh_shape": shard.GridShapeOp,
-    "mesh.neighbors_linear_indices": shard.NeighborsLinearIndicesOp,
-    "mesh.process_linear_index": shard.ProcessLinearIndexOp,
-    "mesh.process_multi_index": shard.ProcessMultiIndexOp,
-    "mesh.recv": shard.RecvOp,
-    "mesh.reduce": shard.ReduceOp,
-    "mesh.reduce_scatter": shard.ReduceScatterOp,
-    "mesh.scatter": shard.ScatterOp,
-    "mesh.send": shard.SendOp,
-    "mesh.shard": shard.ShardOp,
-    "mesh.sharding": shard.ShardingOp,
-    "mesh.shift": shard.ShiftOp,
-    "mesh.update_halo": shard.UpdateHaloOp,
+_MESH_NAMES = {"shard.grid": "mesh.mesh", "shard.grid_shape": "mesh.mesh_shape"}
+
+SHARD_OPERATIONS = {
+    _MESH_NAMES.get(operation.name, operation.name.replace("shard.", "mesh.", 1)): operation
+    for operation in shard.Shard.operations
+    if operation is not shard.ShardShapeOp
 }
-"""The operations that only change words."""
+"""The operations that only change words, by their names in `mesh`."""
 
 _PROPERTY_NAMES = {"mesh": "grid", "mesh_axes": "grid_axes"}
 
@@ -179,10 +163,8 @@ class _Conversion:
                 operation, "needs a sharding made by mesh.sharding, to know the coordinates"
             )
         grid = sharding.resolve_grid()
-        arithmetic = IndexArithmetic(operation)
-        axes = tuple(range(grid.rank))
-        extents = arithmetic.extents(sharding.grid, grid, axes)
-        device = arithmetic.coordinates(operation.device, extents, axes)
+        arithmetic = ArithmeticBefore(operation)
+        device = arithmetic.coordinates(grid, operation.device, range(grid.rank))
         self.replace(operation, [shard.ShardShapeOp(sizes, operation.sharding, device)])
 
     def convert_foreign(self, operation: Operation) -> None:

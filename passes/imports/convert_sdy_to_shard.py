@@ -45,6 +45,7 @@ from ...dialects.sdy.dialect import (
     PropagationBarrierOp,
     ShardingGroupOp,
 )
+from ...dialects.shard.annotations import ShardDefinition
 from ...dialects.shard.checks import DEVICES
 from ...dialects.shard.dialect import GridOp, ShardingOp, ShardOp
 from ...dialects.tensor.dialect import BitcastOp
@@ -196,7 +197,7 @@ class _Conversion:
         block: Block,
         before: Operation | None,
         for_users: bool,
-    ) -> ShardOp:
+    ) -> ShardDefinition:
         """Insert an annotation of a value before an operation, or at the end of a block."""
         imported = self._meshes[sharding.mesh]
         lists = [imported.axes(dimension.axes) for dimension in sharding.dimensions]
@@ -218,7 +219,7 @@ class _Conversion:
                 block.add_op(operation)
         return annotation
 
-    def _keep_more(self, annotation: ShardOp, sharding: TensorSharding) -> None:
+    def _keep_more(self, annotation: ShardDefinition, sharding: TensorSharding) -> None:
         """Keep open dimensions and priorities. Axes kept off a tensor close all of it."""
         dimensions = sharding.dimensions
         if not sharding.replicated:

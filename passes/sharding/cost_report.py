@@ -2,7 +2,7 @@
 
 The numbers are counted from the program, not measured:
 
-- bytes sent are those of ring algorithms (`sharding/reshard_steps.py`);
+- bytes sent are those of ring algorithms (`sharding/collectives.py`);
 - work is the number of scalar `arith` and `math` operations other than constants, comparisons and
   conversions that loop nests and elementwise operations run;
 - peak memory is that of tensors that are still to be read, at the moment when they are most. An
@@ -26,7 +26,6 @@ from math import prod
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
-    FixedBitwidthType,
     ModuleOp,
     TensorType,
 )
@@ -40,13 +39,13 @@ from ...dialects.shard.boundary import enclosing_grid
 from ...ir.attribute_access import number_list
 from ...ir.host_programs import CALLS, EXECUTABLES, FUNCTIONS
 from ...ir.symbols import symbol
-from ...ir.tensor_types import ranked
-from ...sharding.reshard_steps import all_reduce_fraction, exchange_fraction, gather_fraction
+from ...ir.tensor_types import element_bytes, ranked
+from ...sharding.collectives import COLLECTIVES, RECV, UPDATE_HALO
 from ..imports.import_annotations import import_mesh
 from ..sizes.local_sizes import LocalSizes
 from ..stream.kernels.exports import entry_points
+from .annotations.access import axes_of, grid_name
 from .partition.partitioner import constant_index
-from .simplify.collectives import PURE_COLLECTIVES, SEND, axes_of, grid_name
 
 Shapes = Callable[..., Sequence[int] | None]
 """The shape of a value, on the first process along some grid axes or on the last one."""
@@ -224,7 +223,7 @@ class _Counter:
 
     def _operation(self, operation: Operation) -> Cost:
         cost = Cost()
-        if operation.name in PURE_COLLECTIVES or operation.name == SEND:
+        if operation.name in COLLECTIVES and operation.name != RECV.operation:
             self._collective(operation, cost)
             return cost
         for entry in entry_points(operation):
@@ -269,7 +268,7 @@ class _Counter:
     def _bytes(self, value: SSAValue) -> int:
         """The size of a tensor, 0 if it is not known and for anything else."""
         shape = self._sizes.shape(value)
-        return 0 if shape is None else prod(shape) * _element_bytes(value)
+        return 0 if shape is None else prod(shape) * element_bytes(value)
 
     def _count_loops(self, view: StructuredView, cost: Cost) -> None:
         sizes: dict[AffineExpr, int] = {}
@@ -348,31 +347,21 @@ def _axes(operation: Operation) -> Sequence[int]:
 def _sent(operation: Operation, shape_of: Shapes) -> float | None:
     """The bytes that a device sends in a collective, `None` if that is not known."""
     source = operation.operands[0]
-    if operation.name == "shard.update_halo":
+    if operation.name == UPDATE_HALO.operation:
         return _halo_bytes(operation, shape_of)
     grid = enclosing_grid(operation, grid_name(operation))
     group = None if grid is None else grid.size(_axes(operation))
     shape = shape_of(source)
     if group is None or shape is None:
         return None
-    size = prod(shape) * _element_bytes(source)
-    match operation.name:
-        case "shard.all_gather" | "shard.gather":
-            whole, first = shape_of(operation.results[0]), shape_of(source, _axes(operation))
-            if whole is None or first is None:
-                return size * gather_fraction(group)
+    size = prod(shape) * element_bytes(source)
+    row = COLLECTIVES[operation.name]
+    if row.joins and not row.divides:
+        whole, first = shape_of(operation.results[0]), shape_of(source, _axes(operation))
+        if whole is not None and first is not None:
             # All pieces but that of the next process in the ring, which is the first.
-            return float((prod(whole) - prod(first)) * _element_bytes(source))
-        case "shard.all_reduce":
-            return size * all_reduce_fraction(group)
-        case "shard.reduce_scatter" | "shard.all_to_all" | "shard.reduce" | "shard.scatter":
-            return size * exchange_fraction(group)
-        case "shard.broadcast":
-            return 2 * size * exchange_fraction(group)
-        case "shard.send" | "shard.shift":
-            return float(size)
-        case _:
-            return 0.0
+            return float((prod(whole) - prod(first)) * element_bytes(source))
+    return size * row.sent(group)
 
 
 def _halo_bytes(operation: Operation, shape_of: Shapes) -> float | None:
@@ -397,14 +386,8 @@ def _halo_bytes(operation: Operation, shape_of: Shapes) -> float | None:
         others = [size for index, size in enumerate(shape) if index != dimension]
         if DYNAMIC_INDEX in others and low + high:
             return None
-        sent += prod(others) * (low + high) * _element_bytes(source)
+        sent += prod(others) * (low + high) * element_bytes(source)
     return float(sent)
-
-
-def _element_bytes(value: SSAValue) -> int:
-    value_type = ranked(value)
-    element = None if value_type is None else value_type.element_type
-    return element.size if isinstance(element, FixedBitwidthType) else 8
 
 
 def _held(value: SSAValue) -> SSAValue:

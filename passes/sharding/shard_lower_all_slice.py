@@ -7,16 +7,17 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, cf, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, SymbolRefAttr, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ...dialects.shard.dialect import ProcessMultiIndexOp
 from ...ir.diagnostics import OperationError
+from ...ir.index import IndexOrInt
+from ...sharding.collectives import ALL_SLICE
 from ..imports.import_annotations import import_mesh
-from .annotations.access import grid_of
-from .partition.index_arithmetic import Index, IndexArithmetic, listed_axes
+from .annotations.access import axes_of, grid_of
+from .process_arithmetic import ArithmeticBefore
 
 NOT_DIVISIBLE = (
     "Slicing a tensor with axis size that is not exactly divisible by the grid process group size "
@@ -37,7 +38,7 @@ class ShardLowerAllSlicePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         import_mesh(op)
         for operation in list(op.walk()):
-            if operation.name == "shard.all_slice":
+            if operation.name == ALL_SLICE.operation:
                 lower_all_slice(operation)
 
 
@@ -47,25 +48,18 @@ def lower_all_slice(operation: Operation) -> None:
     Raises OperationError where the grid is not defined or the pieces are not equal.
     """
     grid = grid_of(operation)
-    symbol = cast(SymbolRefAttr, operation.properties["grid"])
-    axes = listed_axes(operation, "grid_axes")
+    axes = axes_of(operation, "grid_axes")
     dimension = cast(IntegerAttr, operation.properties["slice_axis"]).value.data
     source, result = operation.operands[0], operation.results[0]
-    arithmetic = IndexArithmetic(operation)
+    arithmetic = ArithmeticBefore(operation)
 
     sizes = [_size(source, d, arithmetic) for d in range(len(_shape(source.type)))]
-    extents = arithmetic.extents(symbol, grid, axes)
-    group: Index = 1
-    for extent in extents:
-        group = arithmetic.multiply(group, extent)
+    group = arithmetic.parts(grid, axes)
     _check_divisible(sizes[dimension], group, arithmetic)
     piece = arithmetic.divide(sizes[dimension], group)
-    position: Index = 0
-    if axes:
-        coordinates = arithmetic.insert(ProcessMultiIndexOp(symbol, axes)).results
-        position = arithmetic.linear_index(coordinates, extents)
+    position = arithmetic.position(grid, axes)
 
-    offsets: list[Index] = [0] * len(sizes)
+    offsets: list[IndexOrInt] = [0] * len(sizes)
     offsets[dimension] = arithmetic.multiply(position, piece)
     sizes[dimension] = piece
     result_type = cast("TensorType[Attribute]", result.type)
@@ -78,9 +72,9 @@ def lower_all_slice(operation: Operation) -> None:
         new = tensor.EmptyOp([size for size in sizes if not isinstance(size, int)], slice_type)
     else:
         new = tensor.ExtractSliceOp(source, offsets, sizes, [1] * len(sizes), slice_type)
-    value = arithmetic.insert(new).results[0]
+    value = arithmetic.insert(new)
     if slice_type != result_type:
-        value = arithmetic.insert(tensor.CastOp(value, result_type)).results[0]
+        value = arithmetic.insert(tensor.CastOp(value, result_type))
     value.name_hint = result.name_hint
     result.replace_all_uses_with(value)
     Rewriter.erase_op(operation)
@@ -90,14 +84,14 @@ def _shape(value_type: Attribute) -> tuple[int, ...]:
     return cast("TensorType[Attribute]", value_type).get_shape()
 
 
-def _size(value: SSAValue, dimension: int, arithmetic: IndexArithmetic) -> Index:
+def _size(value: SSAValue, dimension: int, arithmetic: ArithmeticBefore) -> IndexOrInt:
     size = _shape(value.type)[dimension]
     if size != DYNAMIC_INDEX:
         return size
-    return arithmetic.insert(tensor.DimOp(value, arithmetic.value(dimension))).results[0]
+    return arithmetic.insert(tensor.DimOp(value, arithmetic.index(dimension)))
 
 
-def _check_divisible(size: Index, group: Index, arithmetic: IndexArithmetic) -> None:
+def _check_divisible(size: IndexOrInt, group: IndexOrInt, arithmetic: ArithmeticBefore) -> None:
     remainder = arithmetic.remainder(size, group)
     if remainder == 0:
         return
@@ -105,6 +99,6 @@ def _check_divisible(size: Index, group: Index, arithmetic: IndexArithmetic) -> 
         raise OperationError(
             arithmetic.anchor, f"slices {size} elements into {group} pieces, which are not equal"
         )
-    zero = arithmetic.value(0)
-    equal = arithmetic.insert(arith.CmpiOp(remainder, zero, "eq")).results[0]
-    arithmetic.insert(cf.AssertOp(equal, NOT_DIVISIBLE))
+    zero = arithmetic.index(0)
+    equal = arithmetic.insert(arith.CmpiOp(remainder, zero, "eq"))
+    arithmetic.put(cf.AssertOp(equal, NOT_DIVISIBLE))

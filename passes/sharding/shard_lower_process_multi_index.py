@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.shard.dialect import ProcessLinearIndexOp
 from ..imports.import_annotations import import_mesh
-from .annotations.access import grid_of
-from .partition.index_arithmetic import IndexArithmetic, listed_axes
+from .annotations.access import axes_of, grid_of
+from .process_arithmetic import ArithmeticBefore
 
 
 @dataclass(frozen=True)
@@ -36,12 +35,10 @@ def lower_process_multi_index(operation: Operation) -> None:
     Raises OperationError where the grid is not defined.
     """
     grid = grid_of(operation)
-    symbol = cast(SymbolRefAttr, operation.properties["grid"])
-    axes = listed_axes(operation, "axes") or tuple(range(grid.rank))
-    arithmetic = IndexArithmetic(operation)
-    number = arithmetic.insert(ProcessLinearIndexOp(symbol)).results[0]
-    extents = arithmetic.extents(symbol, grid, tuple(range(grid.rank)))
-    coordinates = arithmetic.coordinates(number, extents, axes)
+    axes = axes_of(operation, "axes") or tuple(range(grid.rank))
+    arithmetic = ArithmeticBefore(operation)
+    number = arithmetic.insert(ProcessLinearIndexOp(grid.name))
+    coordinates = arithmetic.coordinates(grid, number, axes)
     for result, coordinate in zip(operation.results, coordinates, strict=True):
-        result.replace_all_uses_with(arithmetic.value(coordinate))
+        result.replace_all_uses_with(arithmetic.index(coordinate))
     Rewriter.erase_op(operation)

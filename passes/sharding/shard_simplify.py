@@ -22,17 +22,21 @@ from xdsl.passes import ModulePass
 from ...dialects.shard.dialect import AllReduceOp, ReduceScatterOp
 from ...ir.attribute_access import block_of
 from ...ir.tensor_types import tensor_shape
-from ...sharding.sharding import ReductionKind
-from ..imports.import_annotations import import_mesh
-from .simplify.collectives import (
+from ...sharding.collectives import (
     ALL_GATHER,
     ALL_REDUCE,
     ALL_SLICE,
+    ALL_TO_ALL,
     PURE_COLLECTIVES,
-    PURE_QUERIES,
     RECV,
     REDUCE_SCATTER,
     SEND,
+    CollectiveRow,
+)
+from ...sharding.sharding import ReductionKind
+from ..imports.import_annotations import import_mesh
+from .annotations.access import (
+    PURE_QUERIES,
     axes_of,
     dimension_of,
     grid_name,
@@ -133,9 +137,9 @@ def _insert_before(operation: Operation, made: Operation) -> SSAValue:
     return made.results[0]
 
 
-def _made_by(value: SSAValue, name: str) -> Operation | None:
+def _made_by(value: SSAValue, row: CollectiveRow) -> Operation | None:
     owner = value.owner
-    return owner if isinstance(owner, Operation) and owner.name == name else None
+    return owner if isinstance(owner, Operation) and owner.name == row.operation else None
 
 
 def _used_once(value: SSAValue) -> bool:
@@ -145,13 +149,13 @@ def _used_once(value: SSAValue) -> bool:
 def _sliced(operation: Operation) -> SSAValue | None:
     """`all_slice` of what was gathered, or of a finished reduction."""
     source = operation.operands[0]
-    dimension, axes = dimension_of(operation, "slice_axis"), axes_of(operation)
+    dimension, axes = dimension_of(operation, ALL_SLICE.divides), axes_of(operation)
     gather = _made_by(source, ALL_GATHER)
     if (
         gather is not None
         and grid_name(gather) == grid_name(operation)
         and axes_of(gather) == axes
-        and dimension_of(gather, "gather_axis") == dimension
+        and dimension_of(gather, ALL_GATHER.joins) == dimension
         and gather.operands[0].type == operation.results[0].type
     ):
         return gather.operands[0]
@@ -175,13 +179,13 @@ def _sliced(operation: Operation) -> SSAValue | None:
 
 
 def _gathered(operation: Operation) -> SSAValue | None:
-    """`all_gather` of what was sliced of the same whole."""
+    """Gathering what was sliced of the same whole."""
     piece = _made_by(operation.operands[0], ALL_SLICE)
     if (
         piece is not None
         and grid_name(piece) == grid_name(operation)
         and axes_of(piece) == axes_of(operation)
-        and dimension_of(piece, "slice_axis") == dimension_of(operation, "gather_axis")
+        and dimension_of(piece, ALL_SLICE.divides) == dimension_of(operation, ALL_GATHER.joins)
         and piece.operands[0].type == operation.results[0].type
     ):
         return piece.operands[0]
@@ -220,7 +224,7 @@ def _combined(operation: Operation) -> SSAValue | None:
     left, right = operation.operands[0].owner, operation.operands[1].owner
     if not isinstance(left, Operation) or not isinstance(right, Operation) or left is right:
         return None
-    if left.name != right.name or left.name not in (ALL_REDUCE, REDUCE_SCATTER):
+    if left.name != right.name or left.name not in (ALL_REDUCE.operation, REDUCE_SCATTER.operation):
         return None
     if (
         left.properties != right.properties
@@ -285,11 +289,11 @@ def _first(*rules: Rule) -> Rule:
 
 
 _RULES: dict[str, Rule] = {
-    ALL_SLICE: _first(_alone, _sliced),
-    ALL_GATHER: _first(_alone, _gathered),
-    ALL_REDUCE: _first(_alone, _without_elements),
-    REDUCE_SCATTER: _alone,
-    "shard.all_to_all": _alone,
+    ALL_SLICE.operation: _first(_alone, _sliced),
+    ALL_GATHER.operation: _first(_alone, _gathered),
+    ALL_REDUCE.operation: _first(_alone, _without_elements),
+    REDUCE_SCATTER.operation: _alone,
+    ALL_TO_ALL.operation: _alone,
     **dict.fromkeys(_COMBINATIONS, _combined),
 }
 """What may stand in the place of an operation, `None` if nothing simpler does."""
@@ -305,7 +309,7 @@ def _drop_dead(operation: Operation) -> bool:
             inner.detach()
             inner.erase()
             dropped = True
-        elif inner.name == RECV:
+        elif inner.name == RECV.operation:
             sent = _made_by(inner.operands[0], SEND)
             if sent is not None and _used_once(sent.results[0]):
                 inner.detach()

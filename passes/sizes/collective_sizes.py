@@ -8,56 +8,37 @@ follows the rule of `shard.shard_shape`: of `n` pieces the last `size mod n` hav
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, TensorType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i64
 from xdsl.dialects.tensor import ExtractOp, FromElementsOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from ...dialects.shard.dialect import AllReduceOp, GridShapeOp, ProcessMultiIndexOp
+from ...dialects.shard.boundary import enclosing_grid
+from ...dialects.shard.dialect import AllReduceOp
+from ...ir.index import INDEX, IndexOrInt
 from ...ir.locations import builder_before
+from ...sharding.collectives import COLLECTIVES, CollectiveRow
+from ...sharding.grid import Grid
 from ...sharding.sharding import ReductionKind
-from ..sharding.simplify.collectives import axes_of, dimension_of, grid_name
-from .dimension_sizes import RULES, DimensionSizes, Rule, Size
-
-INDEX = IndexType()
-
-
-def _same(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """Everybody gets as much as they bring."""
-    return sizes.size(value.op.operands[0], index)
+from ..sharding.annotations.access import axes_of, dimension_of, grid_name
+from ..sharding.process_arithmetic import ProcessArithmetic
+from .dimension_sizes import DimensionSizes, Rule, size_rule
 
 
-def _joined(axis_name: str) -> Rule:
-    """All pieces of the group together along one dimension."""
+def _rule(row: CollectiveRow) -> Rule:
+    """A dimension is as long as before, one piece of it, or the pieces of all."""
 
-    def rule(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-        if index != dimension_of(value.op, axis_name):
+    def rule(sizes: DimensionSizes, value: OpResult, index: int) -> IndexOrInt | None:
+        grid = enclosing_grid(value.op, grid_name(value.op))
+        divided = bool(row.divides) and dimension_of(value.op, row.divides) == index
+        joined = bool(row.joins) and dimension_of(value.op, row.joins) == index
+        if not divided and not joined:
             return sizes.size(value.op.operands[0], index)
-        return _SizeArithmetic(sizes, value).total(index)
+        if grid is None or (divided and joined):
+            return _stated(value, index)
+        arithmetic = _SizeArithmetic(sizes, value, grid)
+        return arithmetic.share(index) if divided else arithmetic.total(index)
 
     return rule
-
-
-def _divided(axis_name: str) -> Rule:
-    """One piece of as many as the group has processes."""
-
-    def rule(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-        if index != dimension_of(value.op, axis_name):
-            return sizes.size(value.op.operands[0], index)
-        return _SizeArithmetic(sizes, value).share(index)
-
-    return rule
-
-
-def _exchanged(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """Everybody's piece along one dimension, joined along the other."""
-    split = dimension_of(value.op, "split_axis")
-    joined = dimension_of(value.op, "concat_axis")
-    if index not in (split, joined):
-        return sizes.size(value.op.operands[0], index)
-    if split == joined:
-        return _stated(value, index)
-    arithmetic = _SizeArithmetic(sizes, value)
-    return arithmetic.share(index) if index == split else arithmetic.total(index)
 
 
 def _stated(value: SSAValue, index: int) -> int | None:
@@ -71,83 +52,51 @@ def _stated(value: SSAValue, index: int) -> int | None:
     return None
 
 
-class _SizeArithmetic:
+class _SizeArithmetic(ProcessArithmetic):
     """Numbers in front of a collective."""
 
-    def __init__(self, sizes: DimensionSizes, value: OpResult) -> None:
+    def __init__(self, sizes: DimensionSizes, value: OpResult, grid: Grid) -> None:
         self._sizes = sizes
         self._value = value
         self._builder = builder_before(value.op)
         self._axes = axes_of(value.op)
-        self._grid = grid_name(value.op)
+        self._grid = grid
 
-    def total(self, index: int) -> Size:
+    def insert(self, operation: Operation) -> SSAValue:
+        operation.location = self._value.op.location
+        return self._builder.insert(operation).results[0]
+
+    def index(self, number: IndexOrInt) -> SSAValue:
+        return number if isinstance(number, SSAValue) else self._sizes.constant(number, self._value)
+
+    def total(self, index: int) -> IndexOrInt:
         """The sizes of a dimension on all processes of the group together."""
         stated = _stated(self._value, index)
         if stated is not None:
             return stated
         own = self._sizes.size(self._value.op.operands[0], index)
         if isinstance(own, int):
-            return self._add(arith.MuliOp(self._number(own), self._processes()))
-        brought = self._add(arith.IndexCastOp(own, i64))
+            return self.multiply(own, self.parts(self._grid, self._axes))
+        brought = self.insert(arith.IndexCastOp(own, i64))
         one = TensorType(i64, [1])
-        pieces = self._add(FromElementsOp.create(operands=[brought], result_types=[one]))
-        summed = self._add(AllReduceOp(pieces, self._grid, self._axes, ReductionKind.SUM))
-        first = self._add(ExtractOp(summed, [self._number(0)], i64))
-        return self._add(arith.IndexCastOp(first, INDEX))
+        pieces = self.insert(FromElementsOp.create(operands=[brought], result_types=[one]))
+        summed = self.insert(AllReduceOp(pieces, self._grid.name, self._axes, ReductionKind.SUM))
+        first = self.insert(ExtractOp(summed, [self.index(0)], i64))
+        return self.insert(arith.IndexCastOp(first, INDEX))
 
-    def share(self, index: int) -> Size:
+    def share(self, index: int) -> IndexOrInt:
         """The size of this process's piece of a dimension of the operand."""
-        size = self._as_value(self._sizes.size(self._value.op.operands[0], index))
-        processes = self._processes()
-        small = self._add(arith.DivUIOp(size, processes))
-        larger = self._add(arith.RemUIOp(size, processes))
-        first_larger = self._add(arith.SubiOp(processes, larger))
-        is_larger = self._add(arith.CmpiOp(self._rank(), first_larger, "uge"))
-        return self._add(
-            arith.SelectOp(is_larger, self._add(arith.AddiOp(small, self._number(1))), small)
-        )
-
-    def _processes(self) -> SSAValue:
-        total = self._number(1)
-        for axis in self._axes:
-            total = self._add(arith.MuliOp(total, self._add(GridShapeOp(self._grid, [axis]))))
-        return total
-
-    def _rank(self) -> SSAValue:
-        """Where this process is in its group, the first axis slowest."""
-        rank = self._number(0)
-        for axis in self._axes:
-            scaled = self._add(arith.MuliOp(rank, self._add(GridShapeOp(self._grid, [axis]))))
-            here = self._add(ProcessMultiIndexOp(self._grid, [axis]))
-            rank = self._add(arith.AddiOp(scaled, here))
-        return rank
-
-    def _as_value(self, size: Size) -> SSAValue:
-        return size if isinstance(size, SSAValue) else self._number(size)
-
-    def _number(self, number: int) -> SSAValue:
-        return self._sizes.constant(number, self._value)
-
-    def _add(self, operation: Operation) -> SSAValue:
-        operation.location = self._value.op.location
-        return self._builder.insert(operation).results[0]
+        size = self._sizes.size(self._value.op.operands[0], index)
+        processes = self.parts(self._grid, self._axes)
+        small, larger = self.divide(size, processes), self.remainder(size, processes)
+        if larger == 0:
+            return small
+        first_larger = self.index(self.subtract(processes, larger))
+        position = self.index(self.position(self._grid, self._axes))
+        is_larger = self.insert(arith.CmpiOp(position, first_larger, "uge"))
+        more = self.index(self.add(small, 1))
+        return self.insert(arith.SelectOp(is_larger, more, self.index(small)))
 
 
-RULES.update(
-    {
-        "shard.all_gather": _joined("gather_axis"),
-        "shard.all_reduce": _same,
-        "shard.all_slice": _divided("slice_axis"),
-        "shard.all_to_all": _exchanged,
-        "shard.broadcast": _same,
-        "shard.gather": _joined("gather_axis"),
-        "shard.recv": _same,
-        "shard.reduce": _same,
-        "shard.reduce_scatter": _divided("scatter_axis"),
-        "shard.scatter": _divided("scatter_axis"),
-        "shard.send": _same,
-        "shard.shift": _same,
-        "shard.update_halo": _same,
-    }
-)
+for _name, _row in COLLECTIVES.items():
+    size_rule(_name)(_rule(_row))

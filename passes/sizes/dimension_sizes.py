@@ -26,6 +26,7 @@ from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
 from ...ir.index import constant_index
 from ...ir.index_lists import mixed_list
 from ...ir.locations import builder_before, located_builder, maker_of
+from ...ir.rules import Rules
 from ...ir.tensor_types import ranked
 
 Size = SSAValue | int
@@ -150,6 +151,9 @@ ELEMENTWISE = ("arith.", "complex.", "math.")
 
 Rule = Callable[[DimensionSizes, OpResult, int], Size | None]
 
+size_rule = Rules[Rule]()
+"""Where the sizes of a result are, by operation."""
+
 
 def _dynamic_position(value: SSAValue, index: int) -> int:
     """Which of a type's dynamic dimensions a dimension is."""
@@ -186,6 +190,7 @@ def _like_first_tensor(sizes: DimensionSizes, value: OpResult, index: int) -> Si
     return None if first is None else sizes.size(first, index)
 
 
+@size_rule("scf.forall")
 def _written_into(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """Each result of a linalg operation, or of a loop, is as large as what it is written into."""
     operation = value.op
@@ -197,6 +202,7 @@ def _written_into(sizes: DimensionSizes, value: OpResult, index: int) -> Size | 
     return sizes.size(operand, index) if operand.type.name == "tensor" else None
 
 
+@size_rule("flow.dispatch")
 def _dispatch(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """The dynamic sizes of all results, one after another."""
     del sizes
@@ -209,6 +215,11 @@ def _dispatch(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None
     return listed[before + _dynamic_position(value, index)]
 
 
+@size_rule(
+    "flow.dispatch.tensor.load",
+    "iree_tensor_ext.dispatch.tensor.load",
+    "tensor.extract_slice",
+)
 def _slice(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """The lengths of a slice without those of the dimensions that are dropped: they are 1."""
     del sizes
@@ -228,6 +239,7 @@ def _slice(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     return kept[index] if len(kept) == len(shape) else None
 
 
+@size_rule("tensor.pad")
 def _pad(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """The size of what is padded, and the padding on both sides."""
     operation = value.op
@@ -260,6 +272,7 @@ def _combine(
     return builder.insert(kind(operands[0], operands[1])).result
 
 
+@size_rule("tensor.expand_shape")
 def _expand(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     del sizes
     static = number_list(attribute(value.op, "static_output_shape"))
@@ -270,6 +283,7 @@ def _expand(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     return dynamic[position] if position < len(dynamic) else None
 
 
+@size_rule("tensor.collapse_shape")
 def _collapse(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     groups = attribute(value.op, "reassociation")
     if not isinstance(groups, ArrayAttr):
@@ -282,6 +296,7 @@ def _collapse(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None
     return total
 
 
+@size_rule("tensor.concat")
 def _concatenate(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     dimension = attribute(value.op, "dim")
     if not isinstance(dimension, IntegerAttr) or dimension.value.data != index:
@@ -292,33 +307,20 @@ def _concatenate(sizes: DimensionSizes, value: OpResult, index: int) -> Size | N
     return total
 
 
-RULES: dict[str, Rule] = {
-    "flow.dispatch": _dispatch,
-    "flow.dispatch.tensor.load": _slice,
-    "flow.tensor.barrier": _listed("argument_dims", 0),
-    "flow.tensor.encode": _listed("result_dims"),
-    "flow.tensor.reshape": _listed("result_dims"),
-    "flow.tensor.transfer": _listed("argument_dims", 0),
-    "hal.tensor.import": _listed("target_dims"),
-    "iree_encoding.set_encoding": _like(0),
-    "iree_encoding.unset_encoding": _listed("result_dims", 0),
-    "iree_tensor_ext.compute_barrier.end": _like(0),
-    "iree_tensor_ext.compute_barrier.start": _like(0),
-    "iree_tensor_ext.dispatch.tensor.load": _slice,
-    "scf.forall": _written_into,
-    "tensor.cast": _like(0),
-    "tensor.collapse_shape": _collapse,
-    "tensor.concat": _concatenate,
-    "tensor.empty": _listed("dynamic_sizes"),
-    "tensor.expand_shape": _expand,
-    "tensor.extract_slice": _slice,
-    "tensor.generate": _listed("dynamic_extents"),
-    "tensor.insert": _like(1),
-    "tensor.insert_slice": _like(1),
-    "tensor.pad": _pad,
-    "tensor.splat": _listed("dynamicSizes"),
-}
-"""Where the sizes of a result are, by operation."""
+size_rule("flow.tensor.barrier", "flow.tensor.transfer")(_listed("argument_dims", 0))
+size_rule("flow.tensor.encode", "flow.tensor.reshape")(_listed("result_dims"))
+size_rule("hal.tensor.import")(_listed("target_dims"))
+size_rule(
+    "iree_encoding.set_encoding",
+    "iree_tensor_ext.compute_barrier.end",
+    "iree_tensor_ext.compute_barrier.start",
+    "tensor.cast",
+)(_like(0))
+size_rule("iree_encoding.unset_encoding")(_listed("result_dims", 0))
+size_rule("tensor.empty")(_listed("dynamic_sizes"))
+size_rule("tensor.generate")(_listed("dynamic_extents"))
+size_rule("tensor.insert", "tensor.insert_slice")(_like(1))
+size_rule("tensor.splat")(_listed("dynamicSizes"))
 
 _MODULES = ("collective_sizes", "tosa_sizes")
 """The files of this folder that add rules."""
@@ -328,4 +330,4 @@ _MODULES = ("collective_sizes", "tosa_sizes")
 def _rules() -> dict[str, Rule]:
     for module in _MODULES:
         import_module(f".{module}", __package__)
-    return RULES
+    return size_rule

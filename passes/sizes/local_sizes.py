@@ -21,7 +21,7 @@ from ...ir.attribute_access import attribute
 from ...ir.tensor_types import ranked
 from ...sharding.grid import Grid
 from ...sharding.local_shape import halo, shard_intervals
-from ..sharding.simplify.collectives import axes_of, grid_name
+from ..sharding.annotations.access import axes_of, grid_name
 from .dimension_sizes import DimensionSizes
 
 Shape = tuple[int, ...]

@@ -11,7 +11,7 @@ from ...ir.locations import builder_before
 from ..sharding.rules.builder import integer
 from ..sharding.rules.tosa import constant_shape
 from ..sharding.rules.tosa_windows import sliding
-from .dimension_sizes import RULES, DimensionSizes, Rule, Size
+from .dimension_sizes import DimensionSizes, Rule, Size, size_rule
 
 
 def _broadcast(count: int) -> Rule:
@@ -39,10 +39,12 @@ def _like_source(sizes: DimensionSizes, value: OpResult, index: int) -> Size | N
     return sizes.size(value.op.operands[0], index)
 
 
+@size_rule("tosa.matmul")
 def _product(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     return sizes.size(value.op.operands[1 if index == 2 else 0], index)
 
 
+@size_rule("tosa.transpose")
 def _transposed(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     order = number_list(attribute(value.op, "perms"))
     return sizes.size(value.op.operands[0], order[index]) if index < len(order) else None
@@ -59,24 +61,20 @@ BINARY = (
 )
 REDUCTIONS = "all any max min product sum"
 
-RULES.update(
-    {
-        **{f"tosa.{name}": _like_source for name in UNARY.split()},
-        **{f"tosa.{name}": _broadcast(2) for name in BINARY.split()},
-        **{f"tosa.reduce_{name}": _like_source for name in REDUCTIONS.split()},
-        "tosa.matmul": _product,
-        "tosa.select": _broadcast(3),
-        "tosa.transpose": _transposed,
-    }
-)
+ELEMENTWISE_UNARY = (*UNARY.split(), *(f"reduce_{name}" for name in REDUCTIONS.split()))
+size_rule(*(f"tosa.{name}" for name in ELEMENTWISE_UNARY))(_like_source)
+size_rule(*(f"tosa.{name}" for name in BINARY.split()))(_broadcast(2))
+size_rule("tosa.select")(_broadcast(3))
 
 
+@size_rule("tosa.argmax")
 def _argmax(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """The searched dimension is left out."""
     axis = integer(value.op, "axis")
     return None if axis is None else sizes.size(value.op.operands[0], index + (index >= axis))
 
 
+@size_rule("tosa.concat")
 def _concat(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     operands = value.op.operands
     if integer(value.op, "axis") != index:
@@ -94,11 +92,13 @@ def _concat(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     return known if total is None else scaled(sizes, value, total, 1, known, 1)
 
 
+@size_rule("tosa.gather")
 def _gather(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """Batch and channels are the table's, rows those of the indices."""
     return sizes.size(value.op.operands[1 if index == 1 else 0], index)
 
 
+@size_rule("tosa.pad")
 def _pad(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     widths = constant_shape(value.op, 1)
     if widths is None:
@@ -107,6 +107,7 @@ def _pad(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     return scaled(sizes, value, sizes.size(value.op.operands[0], index), 1, added, 1)
 
 
+@size_rule("tosa.reshape")
 def _reshape(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """The only extent that is not known holds what the others leave of all elements."""
     result, divisor, factor = value.type, 1, 1
@@ -130,36 +131,24 @@ def _reshape(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     return scaled(sizes, value, 1 if unknown is None else unknown, factor, 0, divisor)
 
 
+@size_rule("tosa.slice")
 def _slice(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     del sizes
     lengths = constant_shape(value.op, 2)
     return None if lengths is None or lengths[index] < 0 else lengths[index]
 
 
+@size_rule("tosa.scatter", "tosa.table")
 def _source(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     return sizes.size(value.op.operands[0], index)
 
 
+@size_rule("tosa.tile")
 def _tile(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     multiples = constant_shape(value.op, 1)
     if multiples is None:
         return None
     return scaled(sizes, value, sizes.size(value.op.operands[0], index), multiples[index], 0, 1)
-
-
-RULES.update(
-    {
-        "tosa.argmax": _argmax,
-        "tosa.concat": _concat,
-        "tosa.gather": _gather,
-        "tosa.pad": _pad,
-        "tosa.reshape": _reshape,
-        "tosa.scatter": _source,
-        "tosa.slice": _slice,
-        "tosa.table": _source,
-        "tosa.tile": _tile,
-    }
-)
 
 
 def scaled(
@@ -195,6 +184,14 @@ def _channels(sizes: DimensionSizes, value: OpResult) -> Size:
     return builder.insert(MuliOp(sizes.value(weight, 2), multiplier)).result
 
 
+@size_rule(
+    "tosa.avg_pool2d",
+    "tosa.conv2d",
+    "tosa.conv3d",
+    "tosa.depthwise_conv2d",
+    "tosa.max_pool2d",
+    "tosa.transpose_conv2d",
+)
 def _windows(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """As many windows as fit into the padded image."""
     operation = value.op
@@ -213,18 +210,3 @@ def _windows(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
         return scaled(sizes, value, extent, window.stride, grown, 1)
     room = around - window.reach + window.stride
     return scaled(sizes, value, extent, 1, room, window.stride)
-
-
-RULES.update(
-    dict.fromkeys(
-        (
-            "tosa.avg_pool2d",
-            "tosa.conv2d",
-            "tosa.conv3d",
-            "tosa.depthwise_conv2d",
-            "tosa.max_pool2d",
-            "tosa.transpose_conv2d",
-        ),
-        _windows,
-    )
-)

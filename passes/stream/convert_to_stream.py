@@ -24,12 +24,13 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.interfaces import tensor_encoding
 from ...dialects.stream import tensor_ops as stream
-from ...dialects.stream.tensor_elements import TensorLoadOp
+from ...dialects.stream.tensor_ops import TensorLoadOp
 from ...dialects.util.types import UnusedType
 from ...ir.diagnostics import Note, OperationError
 from ...ir.host_programs import CALLS, FUNCTIONS_AND_INITIALIZERS
 from ...ir.index import constant_index
 from ...ir.locations import builder_before
+from ...ir.rules import Rules
 from ...ir.symbols import symbol
 from ...ir.tensor_types import ranked, require_ranked
 from ..sizes.dimension_sizes import constant_operand
@@ -164,7 +165,7 @@ class HostProgram:
             for region in operation.regions:
                 self.convert_region(region)
             return
-        rule = RULES.get(operation.name)
+        rule = conversion.get(operation.name)
         if rule is None:
             raise OperationError(
                 operation,
@@ -177,12 +178,16 @@ class HostProgram:
 
 Rule = Callable[[HostProgram, Operation, Builder], None]
 
+conversion = Rules[Rule]()
+"""What becomes of each operation on tensors that a host program may have."""
+
 
 def _operands(operation: Operation, name: str) -> tuple[SSAValue, ...]:
     """A group of operands by the name that the operation's definition gives it."""
     return tuple(cast(Sequence[SSAValue], getattr(operation, name)))
 
 
+@conversion("hal.tensor.import")
 def _import(host: HostProgram, operation: Operation, builder: Builder) -> None:
     place = host.placement.runs_on(operation)
     tensor = require_ranked(operation, operation.properties["target_encoding"])
@@ -198,6 +203,7 @@ def _import(host: HostProgram, operation: Operation, builder: Builder) -> None:
     host.store(operation.results[0], StoredTensor(held, size, dims))
 
 
+@conversion("hal.tensor.export")
 def _export(host: HostProgram, operation: Operation, builder: Builder) -> None:
     source = operation.operands[0]
     stored, held_at = host.stored(source, operation), host.placement.of(source)
@@ -214,6 +220,7 @@ def _export(host: HostProgram, operation: Operation, builder: Builder) -> None:
     operation.results[0].replace_all_uses_with(result)
 
 
+@conversion("flow.tensor.transfer")
 def _transfer(host: HostProgram, operation: Operation, builder: Builder) -> None:
     source = operation.operands[0]
     stored = host.stored(source, operation)
@@ -221,12 +228,14 @@ def _transfer(host: HostProgram, operation: Operation, builder: Builder) -> None
     host.store(operation.results[0], moved)
 
 
+@conversion("flow.tensor.barrier")
 def _same(host: HostProgram, operation: Operation, builder: Builder) -> None:
     """The same bytes, whatever they are called."""
     del builder
     host.store(operation.results[0], host.stored(operation.operands[0], operation))
 
 
+@conversion("flow.tensor.reshape")
 def _reshape(host: HostProgram, operation: Operation, builder: Builder) -> None:
     del builder
     stored = host.stored(operation.operands[0], operation)
@@ -234,6 +243,7 @@ def _reshape(host: HostProgram, operation: Operation, builder: Builder) -> None:
     host.store(operation.results[0], StoredTensor(stored.resource, stored.size, dims))
 
 
+@conversion("flow.tensor.encode")
 def _encode(host: HostProgram, operation: Operation, builder: Builder) -> None:
     place = host.placement.runs_on(operation)
     source, result = operation.operands[0], operation.results[0]
@@ -258,6 +268,7 @@ def _encode(host: HostProgram, operation: Operation, builder: Builder) -> None:
     host.store(result, StoredTensor(builder.insert(encoded).result, size, dims))
 
 
+@conversion("flow.dispatch")
 def _dispatch(host: HostProgram, operation: Operation, builder: Builder) -> None:
     place = host.placement.runs_on(operation)
     operands: list[SSAValue] = []
@@ -308,6 +319,7 @@ def _dispatch(host: HostProgram, operation: Operation, builder: Builder) -> None
         host.store(old, StoredTensor(new, size, dims))
 
 
+@conversion("arith.constant", "flow.tensor.constant")
 def _constant(host: HostProgram, operation: Operation, builder: Builder) -> None:
     place = host.placement.runs_on(operation)
     tensor = require_ranked(operation, operation.results[0].type)
@@ -317,6 +329,7 @@ def _constant(host: HostProgram, operation: Operation, builder: Builder) -> None
     host.store(operation.results[0], StoredTensor(held, size, ()))
 
 
+@conversion("tensor.empty")
 def _empty(host: HostProgram, operation: Operation, builder: Builder) -> None:
     place = host.placement.runs_on(operation)
     tensor = require_ranked(operation, operation.results[0].type)
@@ -330,6 +343,7 @@ def _empty(host: HostProgram, operation: Operation, builder: Builder) -> None:
     host.store(operation.results[0], StoredTensor(builder.insert(empty).result, size, dims))
 
 
+@conversion("linalg.fill", "tensor.splat")
 def _splat(host: HostProgram, operation: Operation, builder: Builder) -> None:
     """`linalg.fill`, and `tensor.splat`: the value comes first."""
     place = host.placement.runs_on(operation)
@@ -347,6 +361,7 @@ def _splat(host: HostProgram, operation: Operation, builder: Builder) -> None:
     host.store(operation.results[0], StoredTensor(builder.insert(splat).result, size, dims))
 
 
+@conversion("tensor.extract")
 def _extract(host: HostProgram, operation: Operation, builder: Builder) -> None:
     """The host reads an element: of a copy that it can reach."""
     source = operation.operands[0]
@@ -362,6 +377,7 @@ def _extract(host: HostProgram, operation: Operation, builder: Builder) -> None:
     operation.results[0].replace_all_uses_with(builder.insert(load).result)
 
 
+@conversion("tensor.dim")
 def _dimension(host: HostProgram, operation: Operation, builder: Builder) -> None:
     source, index = operation.operands[0], constant_operand(operation.operands[1])
     tensor = require_ranked(operation, source.type)
@@ -376,6 +392,7 @@ def _dimension(host: HostProgram, operation: Operation, builder: Builder) -> Non
     operation.results[0].replace_all_uses_with(known)
 
 
+@conversion("util.global.load")
 def _load_global(host: HostProgram, operation: Operation, builder: Builder) -> None:
     stored = host.variables.load(operation, builder)
     if stored is None:
@@ -383,6 +400,7 @@ def _load_global(host: HostProgram, operation: Operation, builder: Builder) -> N
     host.store(operation.results[0], stored)
 
 
+@conversion("util.global.store")
 def _store_global(host: HostProgram, operation: Operation, builder: Builder) -> None:
     value = operation.operands[0]
     stored, place = host.stored(value, operation), host.placement.of(value)
@@ -397,6 +415,7 @@ def _global(operation: Operation) -> str:
     return f"@{name.root_reference.data}" if isinstance(name, SymbolRefAttr) else "nothing"
 
 
+@conversion("util.optimization_barrier")
 def _barrier(host: HostProgram, operation: Operation, builder: Builder) -> None:
     """`util.optimization_barrier`: of the resources."""
     for index, operand in enumerate(operation.operands):
@@ -414,25 +433,3 @@ def _barrier(host: HostProgram, operation: Operation, builder: Builder) -> None:
 def _dynamic(tensor: TensorType[Attribute], before: int | None = None) -> int:
     """How many dimensions, or how many of the first ones, a type leaves open."""
     return sum(size < 0 for size in tensor.get_shape()[:before])
-
-
-RULES: dict[str, Rule] = {
-    "arith.constant": _constant,
-    "flow.dispatch": _dispatch,
-    "flow.tensor.barrier": _same,
-    "flow.tensor.constant": _constant,
-    "flow.tensor.encode": _encode,
-    "flow.tensor.reshape": _reshape,
-    "flow.tensor.transfer": _transfer,
-    "hal.tensor.export": _export,
-    "hal.tensor.import": _import,
-    "linalg.fill": _splat,
-    "tensor.dim": _dimension,
-    "tensor.empty": _empty,
-    "tensor.extract": _extract,
-    "tensor.splat": _splat,
-    "util.global.load": _load_global,
-    "util.global.store": _store_global,
-    "util.optimization_barrier": _barrier,
-}
-"""What becomes of each operation on tensors that a host program may have."""

@@ -19,7 +19,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...dialects.arith.dialect import ExtendedArith
 from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding
 from ...dialects.iree_encoding.layouts import PackedStorageAttr
-from ...dialects.iree_tensor_ext.dispatch_tensors import DispatchTensor
+from ...dialects.iree_tensor_ext import DispatchTensor
 from ...ir.locations import builder_before, located_builder
 from ...ir.tensor_types import element_of
 from ...tiling.element_types import ElementKind

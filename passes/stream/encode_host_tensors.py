@@ -36,35 +36,33 @@ from ...dialects.stream.async_ops import (
     AsyncSplatOp,
     AsyncUpdateOp,
 )
-from ...dialects.stream.tensor_elements import TensorLoadOp, TensorStoreOp
 from ...dialects.stream.tensor_ops import (
     TensorCloneOp,
     TensorConstantOp,
     TensorDispatchOp,
     TensorEmptyOp,
     TensorFillOp,
+    TensorLoadOp,
     TensorSizeOfOp,
     TensorSliceOp,
     TensorSplatOp,
+    TensorStoreOp,
     TensorUpdateOp,
 )
 from ...ir.diagnostics import OperationError
 from ...ir.garbage_collection import without_garbage_collection
 from ...ir.host_programs import host_operations
 from ...ir.index import (
-    Amount,
-    add,
-    as_value,
-    bytes_of,
+    BuilderIndices,
+    IndexOrInt,
     emit_largest,
     emit_size,
     is_contiguous,
     is_multiple,
     known,
-    multiply,
     reaches_end,
-    row_major_position,
 )
+from ...ir.rules import Rules
 from ...ir.syntax.resource_directives import RESOURCE
 from ...ir.tensor_types import element_of, require_ranked, shape_of
 from .stored_elements import Elements, pattern
@@ -81,7 +79,7 @@ class EncodeHostTensorsPass(ModulePass):
             planned = Planned()
             try:
                 for operation in tuple(host_operations(op)):
-                    if (rule := RULES.get(operation.name)) is not None:
+                    if (rule := lowering.get(operation.name)) is not None:
                         planned.add(operation, rule)
             except OperationError:
                 planned.undo()
@@ -112,7 +110,7 @@ class Planned:
         self._replacements[operation] = results
         self._becomes.update(zip(operation.results, results, strict=True))
 
-    def known(self, value: SSAValue) -> Amount:
+    def known(self, value: SSAValue) -> IndexOrInt:
         """The number that a value is or becomes, if there is one; else the value."""
         amount = known(self._becomes.get(value, value))
         return amount if isinstance(amount, int) else value
@@ -133,8 +131,9 @@ class HostBuilder(Builder):
     def __init__(self, place: InsertPoint, planned: Planned) -> None:
         super().__init__(place, operation_insertion_handler=[planned.made.append])
         self._planned = planned
+        self.indices = BuilderIndices(self)
 
-    def known(self, value: SSAValue) -> Amount:
+    def known(self, value: SSAValue) -> IndexOrInt:
         """The number that a value of the program is or becomes, if there is one."""
         return self._planned.known(value)
 
@@ -146,7 +145,7 @@ def storage_size(tensor: Tensor, dims: Sequence[SSAValue], builder: HostBuilder)
     """The bytes of a tensor as a value: the largest that any target may need."""
     formulas = storage_formula_of(tensor)
     if all(formula.is_static for formula in formulas):
-        return as_value(max(formula.evaluate() for formula in formulas), builder)
+        return builder.indices.index(max(formula.evaluate() for formula in formulas))
     return emit_largest([emit_size(formula, dims, builder) for formula in formulas], builder)
 
 
@@ -161,7 +160,7 @@ def plain_tensor(operation: Operation, type_: Attribute) -> Tensor:
     return tensor
 
 
-def sizes_of(tensor: Tensor, dims: Sequence[SSAValue], builder: HostBuilder) -> list[Amount]:
+def sizes_of(tensor: Tensor, dims: Sequence[SSAValue], builder: HostBuilder) -> list[IndexOrInt]:
     """All sizes of a tensor, given those of its dynamic dimensions."""
     rest = iter(dims)
     return [builder.known(next(rest)) if size is None else size for size in shape_of(tensor)]
@@ -179,10 +178,10 @@ def elements_of(operation: Operation, tensor: Tensor) -> Elements:
 
 def position_of(
     tensor: Tensor, dims: Sequence[SSAValue], indices: Sequence[SSAValue], builder: HostBuilder
-) -> Amount:
+) -> IndexOrInt:
     """How many elements of a row-major tensor come before the one at `indices`."""
     amounts = [builder.known(index) for index in indices]
-    return row_major_position(amounts, sizes_of(tensor, dims, builder), builder)
+    return builder.indices.row_major_position(amounts, sizes_of(tensor, dims, builder))
 
 
 def run_of_bytes(
@@ -190,11 +189,11 @@ def run_of_bytes(
     tensor: Tensor,
     dims: Sequence[SSAValue],
     starts: Sequence[SSAValue],
-    lengths: Sequence[Amount],
+    lengths: Sequence[IndexOrInt],
     builder: HostBuilder,
     *,
     is_written: bool,
-) -> tuple[Amount, Amount]:
+) -> tuple[IndexOrInt, IndexOrInt]:
     """The first byte of a part of a row-major tensor, and how many there are.
 
     Raises OperationError at the operation unless the part is one run of bytes. It may share its
@@ -220,13 +219,13 @@ def run_of_bytes(
             f"is about a part of {tensor} that is not known to {'end' if begins else 'begin'} with"
             f" a whole byte: {in_byte} elements share one, and only kernels can take them apart",
         )
-    elements: Amount = 1
+    elements: IndexOrInt = 1
     for length in lengths:
-        elements = multiply(elements, length, builder)
-    position = row_major_position(first, sizes, builder)
+        elements = builder.indices.multiply(elements, length)
+    position = builder.indices.row_major_position(first, sizes)
     return (
-        bytes_of(position, bits, builder, round_up=False),
-        bytes_of(elements, bits, builder, round_up=True),
+        builder.indices.bytes_of(position, bits, round_up=False),
+        builder.indices.bytes_of(elements, bits, round_up=True),
     )
 
 
@@ -240,13 +239,19 @@ def _placed(operation: Operation, **properties: Attribute) -> dict[str, Attribut
 
 
 Results = Sequence[SSAValue]
+Rule = Callable[[Operation, HostBuilder], Results]
+
+lowering = Rules[Rule]()
+"""What each tensor operation becomes, by name."""
 
 
+@lowering("stream.tensor.sizeof")
 def _size_of(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorSizeOfOp, operation)
     return [storage_size(require_ranked(op, op.encoding), tuple(op.encoding_dims), builder)]
 
 
+@lowering("stream.tensor.empty")
 def _empty(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorEmptyOp, operation)
     new = AsyncAllocaOp.create(
@@ -255,6 +260,7 @@ def _empty(operation: Operation, builder: HostBuilder) -> Results:
     return builder.insert(new).results
 
 
+@lowering("stream.tensor.constant")
 def _constant(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorConstantOp, operation)
     tensor = plain_tensor(op, op.result_encoding)
@@ -278,6 +284,7 @@ def _stored_constant(value: Attribute) -> Attribute:
     return DenseIntOrFPElementsAttr.from_list(TensorType(i8, type_.shape), numbers)
 
 
+@lowering("stream.tensor.splat")
 def _splat(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorSplatOp, operation)
     elements = elements_of(op, require_ranked(op, op.result_encoding))
@@ -289,6 +296,7 @@ def _splat(operation: Operation, builder: HostBuilder) -> Results:
     return builder.insert(new).results
 
 
+@lowering("stream.tensor.clone")
 def _clone(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorCloneOp, operation)
     new = AsyncCloneOp.create(
@@ -299,6 +307,7 @@ def _clone(operation: Operation, builder: HostBuilder) -> Results:
     return builder.insert(new).results
 
 
+@lowering("stream.tensor.slice")
 def _slice(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorSliceOp, operation)
     tensor = plain_tensor(op, op.source_encoding)
@@ -312,13 +321,13 @@ def _slice(operation: Operation, builder: HostBuilder) -> Results:
         builder,
         is_written=False,
     )
-    end = add(start, builder.known(op.result_size), builder)
+    end = builder.indices.add(start, builder.known(op.result_size))
     new = AsyncSliceOp.create(
         operands=[
             op.source,
             op.source_size,
-            as_value(start, builder),
-            as_value(end, builder),
+            builder.indices.index(start),
+            builder.indices.index(end),
             op.result_size,
         ],
         result_types=[op.result.type],
@@ -327,11 +336,12 @@ def _slice(operation: Operation, builder: HostBuilder) -> Results:
     return builder.insert(new).results
 
 
+@lowering("stream.tensor.fill")
 def _fill(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorFillOp, operation)
     tensor = require_ranked(op, op.target_encoding)
-    start: Amount = 0
-    length: Amount = builder.known(op.target_size)
+    start: IndexOrInt = 0
+    length: IndexOrInt = builder.known(op.target_size)
     if op.lengths:
         start, length = run_of_bytes(
             op,
@@ -346,9 +356,9 @@ def _fill(operation: Operation, builder: HostBuilder) -> Results:
         operands=[
             op.target,
             op.target_size,
-            as_value(start, builder),
-            as_value(add(start, length, builder), builder),
-            as_value(length, builder),
+            builder.indices.index(start),
+            builder.indices.index(builder.indices.add(start, length)),
+            builder.indices.index(length),
             pattern(op.value, elements_of(op, tensor).stored_bits, op, builder),
         ],
         result_types=[op.result.type],
@@ -357,6 +367,7 @@ def _fill(operation: Operation, builder: HostBuilder) -> Results:
     return builder.insert(new).results
 
 
+@lowering("stream.tensor.update")
 def _update(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorUpdateOp, operation)
     tensor = plain_tensor(op, op.target_encoding)
@@ -370,13 +381,13 @@ def _update(operation: Operation, builder: HostBuilder) -> Results:
         builder,
         is_written=True,
     )
-    end = add(start, builder.known(op.update_size), builder)
+    end = builder.indices.add(start, builder.known(op.update_size))
     new = AsyncUpdateOp.create(
         operands=[
             op.target,
             op.target_size,
-            as_value(start, builder),
-            as_value(end, builder),
+            builder.indices.index(start),
+            builder.indices.index(end),
             op.update,
             op.update_size,
         ],
@@ -386,6 +397,7 @@ def _update(operation: Operation, builder: HostBuilder) -> Results:
     return builder.insert(new).results
 
 
+@lowering("stream.tensor.load")
 def _load(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorLoadOp, operation)
     tensor = plain_tensor(op, op.source_encoding)
@@ -394,6 +406,7 @@ def _load(operation: Operation, builder: HostBuilder) -> Results:
     return [elements.load(op, op.source, op.source_size, at, builder)]
 
 
+@lowering("stream.tensor.store")
 def _store(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorStoreOp, operation)
     tensor = plain_tensor(op, op.target_encoding)
@@ -402,6 +415,7 @@ def _store(operation: Operation, builder: HostBuilder) -> Results:
     return [elements.store(op, op.value, op.target, op.target_size, at, builder)]
 
 
+@lowering("stream.tensor.dispatch")
 def _dispatch(operation: Operation, builder: HostBuilder) -> Results:
     """All of each resource is given to the kernel."""
     op = cast(TensorDispatchOp, operation)
@@ -410,7 +424,7 @@ def _dispatch(operation: Operation, builder: HostBuilder) -> Results:
         if encoding is not None and encoding.is_open:
             raise OperationError(op, f"the layout of {type_} is not settled")
     resources = sum(value.type.name == RESOURCE for value in op.mixed_operands)
-    start = as_value(0, builder)
+    start = builder.indices.index(0)
     new = AsyncDispatchOp.build(
         operands=[
             tuple(op.workload),
@@ -430,21 +444,3 @@ def _dispatch(operation: Operation, builder: HostBuilder) -> Results:
         attributes=dict(op.attributes),
     )
     return builder.insert(new).results
-
-
-Rule = Callable[[Operation, HostBuilder], Results]
-
-RULES: dict[str, Rule] = {
-    "stream.tensor.clone": _clone,
-    "stream.tensor.constant": _constant,
-    "stream.tensor.dispatch": _dispatch,
-    "stream.tensor.empty": _empty,
-    "stream.tensor.fill": _fill,
-    "stream.tensor.load": _load,
-    "stream.tensor.sizeof": _size_of,
-    "stream.tensor.slice": _slice,
-    "stream.tensor.splat": _splat,
-    "stream.tensor.store": _store,
-    "stream.tensor.update": _update,
-}
-"""What each tensor operation becomes, by name."""

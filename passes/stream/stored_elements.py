@@ -33,7 +33,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.stream.async_ops import AsyncLoadOp, AsyncStoreOp
 from ...ir.diagnostics import OperationError
-from ...ir.index import Amount, as_value, bytes_of, divide, multiply, remainder
+from ...ir.index import BuilderIndices, IndexOrInt
 from ...ir.tensor_types import element_named
 from ...tiling.element_types import ElementKind
 
@@ -49,11 +49,16 @@ class Elements:
     stored_bits: int
 
     def load(
-        self, operation: Operation, resource: SSAValue, size: SSAValue, at: Amount, builder: Builder
+        self,
+        operation: Operation,
+        resource: SSAValue,
+        size: SSAValue,
+        at: IndexOrInt,
+        builder: Builder,
     ) -> SSAValue:
         """The element at a row-major position of a resource of `size` bytes."""
         if self.stored_bits >= 8:
-            offset = as_value(bytes_of(at, self.stored_bits, builder, round_up=False), builder)
+            offset = self._byte_at(at, builder)
             return _load(resource, size, offset, self.type, builder)
         bits = self._bits_type(operation)
         offset, shift = self._place(at, builder)
@@ -68,12 +73,12 @@ class Elements:
         value: SSAValue,
         resource: SSAValue,
         size: SSAValue,
-        at: Amount,
+        at: IndexOrInt,
         builder: Builder,
     ) -> SSAValue:
         """The resource with the element at a row-major position replaced."""
         if self.stored_bits >= 8:
-            offset = as_value(bytes_of(at, self.stored_bits, builder, round_up=False), builder)
+            offset = self._byte_at(at, builder)
             return _store(value, resource, size, offset, builder)
         bits = self._bits_type(operation)
         offset, shift = self._place(at, builder)
@@ -87,6 +92,11 @@ class Elements:
         kept = builder.insert(AndIOp(byte, others)).result
         return _store(builder.insert(OrIOp(kept, placed)).result, resource, size, offset, builder)
 
+    def _byte_at(self, at: IndexOrInt, builder: Builder) -> SSAValue:
+        """Where an element of whole bytes begins."""
+        indices = BuilderIndices(builder)
+        return indices.index(indices.bytes_of(at, self.stored_bits, round_up=False))
+
     def _bits_type(self, operation: Operation) -> IntegerType:
         """The integer that an element of less than a byte is shifted as."""
         element = element_named(self.type)
@@ -98,11 +108,11 @@ class Elements:
             )
         return IntegerType(self.stored_bits)
 
-    def _place(self, at: Amount, builder: Builder) -> tuple[SSAValue, SSAValue]:
+    def _place(self, at: IndexOrInt, builder: Builder) -> tuple[SSAValue, SSAValue]:
         """Which byte an element is in, and how many bits of the byte come before it."""
-        in_byte = 8 // self.stored_bits
-        offset = as_value(divide(at, in_byte, builder), builder)
-        before = multiply(remainder(at, in_byte, builder), self.stored_bits, builder)
+        in_byte, indices = 8 // self.stored_bits, BuilderIndices(builder)
+        offset = indices.index(indices.divide(at, in_byte))
+        before = indices.multiply(indices.remainder(at, in_byte), self.stored_bits)
         if isinstance(before, int):
             return offset, _byte(before, builder)
         return offset, builder.insert(IndexCastOp(before, i8)).result

@@ -61,6 +61,7 @@ def check(text: str, pipeline: str, *backends: str) -> api.Program:
     return program
 
 
+@pytest.mark.usefixtures("nothing_left_to_choose")
 @pytest.mark.parametrize("text", PROGRAMS)
 def test_spmd(text: str) -> None:
     complex_numbers = "complex<" in text  # which the numba backend does not compile

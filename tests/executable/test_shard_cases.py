@@ -82,11 +82,13 @@ def check(text: str, *passes: str) -> None:
 
 @pytest.mark.parametrize("passes", [("spmd",), ("shard-partition",)], ids=["spmd", "alone"])
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
-def test_case(case: Path, passes: tuple[str, ...]) -> None:
+def test_case(case: Path, passes: tuple[str, ...], request: pytest.FixtureRequest) -> None:
     if case.stem in MEANINGLESS:
         with pytest.raises(VerifyException, match=MEANINGLESS[case.stem]):
             parse(case.read_text())
         return
+    if passes == ("spmd",):
+        request.getfixturevalue("nothing_left_to_choose")
     check(case.read_text(), *passes)
 
 

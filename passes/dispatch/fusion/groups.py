@@ -13,15 +13,51 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any, cast
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    MemRefType,
+    TensorType,
+    UnrankedMemRefType,
+)
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
-from xdsl.traits import IsTerminator
+from xdsl.traits import IsTerminator, is_side_effect_free
 
 from ....dialects.linalg.structured_view import structured_view
 from ....ir.attribute_access import is_splat
-from ....ir.effects import only_computes
 from ...stream.analysis.device_placement import DevicePlacement
 from .iteration_space import GroupRows, is_broadcast
+
+_OF_VALUES = frozenset({"arith", "complex", "linalg", "math", "tensor", "tosa"})
+"""Dialects whose operations compute values, as long as no buffer is among these."""
+
+_OF_BODIES = frozenset({"scf"})
+"""Dialects whose operations do what their bodies do."""
+
+_NOT_OF_VALUES = frozenset({"tosa.custom", "tosa.variable", "tosa.variable_write"})
+
+
+def only_computes(operation: Operation) -> bool:
+    """Whether an operation does nothing but compute its results."""
+    if is_side_effect_free(operation):
+        return True
+    dialect = operation.name.partition(".")[0]
+    if dialect in _OF_VALUES:
+        if operation.name in _NOT_OF_VALUES or _has_buffer(operation):
+            return False
+    elif dialect not in _OF_BODIES:
+        return False
+    return all(
+        inner.has_trait(IsTerminator, value_if_unregistered=False) or only_computes(inner)
+        for region in operation.regions
+        for block in region.blocks
+        for inner in block.ops
+    )
+
+
+def _has_buffer(operation: Operation) -> bool:
+    types = (*operation.operand_types, *operation.result_types)
+    return any(isinstance(each, MemRefType | UnrankedMemRefType) for each in types)
+
 
 HOST_DIALECTS = frozenset({"cf", "flow", "func", "hal", "scf", "shard", "stream", "util"})
 """Operations of these dialects are the host program's, but for parallel loops."""

@@ -25,9 +25,8 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....dialects.flow import dispatches as flow
-from ....dialects.iree_encoding.interfaces import Tensor
-from ....dialects.iree_encoding.spelling import Spelling
-from ....dialects.iree_tensor_ext.dispatch_tensors import DispatchTensorType, FlowDispatchTensorType
+from ....dialects.iree_encoding.interfaces import Spelling, Tensor
+from ....dialects.iree_tensor_ext import DispatchTensorType, FlowDispatchTensorType
 from ....dialects.linalg.structured_view import structured_view
 from ....dialects.shard.checks import DEVICES
 from ....dialects.stream.affinity import AFFINITY

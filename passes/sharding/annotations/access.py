@@ -28,10 +28,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from ....dialects.shard.attributes import AxesArrayAttr, ReductionKindAttr
 from ....dialects.shard.checks import find_grid, grid_value
+from ....ir.attribute_access import integer, integers
 from ....ir.diagnostics import Note, OperationError
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.grid import Grid
-from ....sharding.sharding import Axes, Partial, Sharding
+from ....sharding.sharding import Axes, Partial, ReductionKind, Sharding
 
 SHARD = "shard.shard"
 SHARDING = "shard.sharding"
@@ -260,7 +261,7 @@ def annotation_of(operation: Operation, grids: GridTable | None = None) -> Annot
         note = Note(f"applied to a value of type {operation.operands[0].type} here", operation)
         raise OperationError(error.operation, error.message, (*error.notes, note)) from error
     rank = len(shape)
-    listed = _listed(operation, OPEN_DIMENSIONS_ATTRIBUTE)
+    listed = integers(operation, OPEN_DIMENSIONS_ATTRIBUTE)
     return Annotation(
         operation,
         sharding,
@@ -270,14 +271,43 @@ def annotation_of(operation: Operation, grids: GridTable | None = None) -> Annot
     )
 
 
-def _listed(operation: Operation, name: str) -> tuple[int, ...]:
-    found = operation.attributes.get(name)
-    return tuple(map(int, found.get_values())) if isinstance(found, DenseArrayBase) else ()
-
-
 def _priorities(operation: Operation, rank: int) -> tuple[int, ...]:
-    each = _listed(operation, DIMENSION_PRIORITIES_ATTRIBUTE)
+    each = integers(operation, DIMENSION_PRIORITIES_ATTRIBUTE)
     if len(each) == rank:
         return each
     common = operation.properties.get(PRIORITY_PROPERTY)
     return (common.value.data if isinstance(common, IntegerAttr) else 0,) * rank
+
+
+# What collectives say
+
+PURE_QUERIES = frozenset(
+    {
+        "shard.grid_shape",
+        "shard.neighbors_linear_indices",
+        "shard.process_linear_index",
+        "shard.process_multi_index",
+    }
+)
+
+
+def grid_name(operation: Operation) -> str:
+    """The name of the grid of an operation."""
+    symbol = operation.get_attr_or_prop("grid")
+    return symbol.string_value() if isinstance(symbol, SymbolRefAttr) else ""
+
+
+def axes_of(operation: Operation, name: str = "grid_axes") -> Axes:
+    """A list of grid axes of an operation, in its order."""
+    return integers(operation, name)
+
+
+def dimension_of(operation: Operation, name: str) -> int:
+    """The dimension that an operation works along."""
+    return integer(operation, name, -1)
+
+
+def kind_of(operation: Operation) -> ReductionKind:
+    """How a reduction combines; sums where nothing is said."""
+    found = operation.get_attr_or_prop("reduction")
+    return found.reduction if isinstance(found, ReductionKindAttr) else ReductionKind.SUM

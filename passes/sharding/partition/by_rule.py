@@ -7,33 +7,32 @@ split, its results are partial and are finished by a collective.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import replace
 
-from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....dialects.linalg.structured_view import STRUCTURED_OPERATIONS
 from ....ir.diagnostics import remark
-from ....ir.tensor_types import ranked, shape_of
-from ....sharding.factor_placement import Participant, Restriction, Spread, placement
-from ....sharding.factors import Factor, FactorKind, FactorRule
+from ....ir.tensor_types import element_bytes, ranked
+from ....sharding.factor_splits import PlannedTensor
+from ....sharding.factors import FactorKind
 from ....sharding.grid import Grid
-from ....sharding.reshard_moves import Split
-from ....sharding.sharding import Partial, ReductionKind, Sharding
+from ....sharding.op_sharding import (
+    Preference,
+    annotated_op_sharding,
+    choose_op_sharding,
+    placement,
+)
+from ....sharding.sharding import Partial, Sharding
 from ..annotations.access import SHARD, SHARDING
-from ..rules.combiners import Combiner, combiner_of, declared_combiner
+from ..rules.combiners import combiner_of
 from ..rules.registry import factor_rule
 from ..rules.rule_cache import OWN_BODIES, operation_key
-from ..simplify.linear import carried_partials
 from .local_types import local_type
 from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
-from .reductions import finish_result, with_kinds
+from .reductions import carried_partials, finish_result
 from .registry import ANY, partition
-
-UNKNOWN_ELEMENT_BYTES = 8
-
 
 Emit = Callable[[Partitioner, OpSharding, list[SSAValue]], Operation]
 """Emits the local operation from local operands."""
@@ -49,49 +48,21 @@ def by_rule(partitioner: Partitioner, operation: Operation) -> None:
         remark(
             "sharding", operation, "has no factor rule: its operands are gathered on every device"
         )
-    spread_by_rule(partitioner, operation, can_split)
-
-
-@dataclass(frozen=True, slots=True)
-class ShardSplit:
-    """What is known of the shards into which a factor would be split."""
-
-    even: bool
-    """They are of one size."""
-    filled: bool
-    """None is empty."""
-    backward: bool
-    """Something is read backward along the factor."""
-
-
-Allowed = Callable[[Factor, ShardSplit], bool]
-"""Whether an operation can be split along a factor like this."""
-
-
-def can_split(factor: Factor, cut: ShardSplit) -> bool:
-    """What a copy of an operation can be split along: all that needs no neighbours.
-
-    The reduction of nothing has no value, and averages of unequal shards do not count alike.
-    """
-    if factor.kind is FactorKind.REDUCTION:
-        return cut.filled and (cut.even or ReductionKind.AVERAGE not in factor.reductions)
-    return factor.kind is FactorKind.PASS_THROUGH
-
-
-def can_split_evenly(factor: Factor, cut: ShardSplit) -> bool:
-    """What can be split into shards of one size only."""
-    return cut.even and can_split(factor, cut)
+    spread_by_rule(partitioner, operation)
 
 
 def spread_by_rule(
     partitioner: Partitioner,
     operation: Operation,
-    allowed: Allowed,
     emit: Emit | None = None,
 ) -> None:
-    """Spread an operation along the factors that are allowed, each with whether it is even."""
-    spread = choose(partitioner, operation, allowed)
-    if spread is None or not spread.is_split:
+    """Run an operation on local operands as its rule says: a copy of it, or what `emit` makes.
+
+    A copy does not look at its neighbours, so of what asks for elements of other shards none is
+    split.
+    """
+    spread = choose(partitioner, operation)
+    if spread is None or not spread.is_split or (emit is None and not _is_copied(spread)):
         run_whole(partitioner, operation)
         return
     operands = [
@@ -99,7 +70,7 @@ def spread_by_rule(
         for index, operand in enumerate(operation.operands)
     ]
     made = (emit or copy_local)(partitioner, spread, operands)
-    partitioner.emitter.add(made)
+    partitioner.emitter.append(made)
     record_sizes(partitioner, spread)
     for index, result in enumerate(operation.results):
         if ranked(result) is None:
@@ -108,13 +79,23 @@ def spread_by_rule(
             finish_result(partitioner, spread, index, made.results[index])
 
 
-def choose(
-    partitioner: Partitioner, operation: Operation, allowed: Allowed, grid: Grid | None = None
-) -> OpSharding | None:
-    """Decide how an operation is spread; `None` if it has no rule or nothing to be spread by.
+def _is_copied(spread: OpSharding) -> bool:
+    """Whether shards of what is split need no elements of others."""
+    return not any(
+        axes and factor.kind in (FactorKind.PERMUTATION, FactorKind.SELECTION)
+        for factor, (axes, _) in zip(spread.rule.factors, spread.assignment, strict=True)
+    )
 
-    `grid` is where it runs if neither its operands nor those that want its results say so.
-    Operations that look alike, with operands placed alike, are spread alike.
+
+def choose(
+    partitioner: Partitioner, operation: Operation, grid: Grid | None = None
+) -> OpSharding | None:
+    """How an operation is sharded; `None` if it has no rule or nothing to be sharded by.
+
+    That is what the annotations of all its tensors say. Where they say nothing, or not the same, it
+    is chosen as propagation does. `grid` is where it runs if neither its operands nor those that
+    want its results say so. Operations that look alike, with operands placed alike, are sharded
+    alike.
     """
     wanted = [
         None if ranked(result) is None else partitioner.wanted(result)
@@ -134,7 +115,7 @@ def choose(
     key = (operation_key(operation), grid, *wanted, None, *held, None, *free)
     decisions = partitioner.decisions
     if key not in decisions:
-        decisions[key] = _decide(operation, grid, wanted, held, free, allowed)
+        decisions[key] = _decide(operation, grid, wanted, held, free)
     found = decisions[key]
     return None if found is None else replace(found, operation=operation)
 
@@ -145,41 +126,27 @@ def _decide(
     wanted: Sequence[Sharding | None],
     held: Sequence[Sharding | None],
     free: Sequence[bool],
-    allowed: Allowed,
 ) -> OpSharding | None:
     rule = factor_rule(operation)
     if rule is None or not rule.factors:
         return None
-    carried, carriers = carried_partials(operation, held)
-    if any(factor.kind is FactorKind.REDUCTION for factor in rule.factors):
-        carried, carriers = (), ()
-    waiting = {axis for partial in carried for axis in partial.axes}
-    combiners: tuple[Combiner | None, ...] = (None,) * len(operation.results)
-    if any(factor.kind is FactorKind.REDUCTION for factor in rule.factors):
-        combiners = tuple(
-            None
-            if ranked(result) is None
-            else combiner_of(operation, index) or declared_combiner(rule, operation, index)
-            for index, result in enumerate(operation.results)
-        )
-        rule = with_kinds(operation, rule, combiners)
-    results = [
-        _participant(result, factors, sharding if not carried else _finished(sharding))
-        for result, factors, sharding in zip(operation.results, rule.results, wanted, strict=True)
-    ]
+    reduces = any(factor.kind is FactorKind.REDUCTION for factor in rule.factors)
+    carried, carriers = ((), ()) if reduces else carried_partials(operation, held)
     operands = [
-        _participant(
-            operand,
-            factors,
-            _finished(sharding) if index in carriers else sharding,
-            is_free,
-        )
-        for index, (operand, factors, sharding, is_free) in enumerate(
-            zip(operation.operands, rule.operands, held, free, strict=True)
-        )
+        PlannedTensor(None) if is_free else _planned(value, sharding, grid)
+        for value, sharding, is_free in zip(operation.operands, held, free, strict=True)
     ]
-    restriction = _restriction(grid, rule, allowed, waiting)
-    assignment = Spread(grid, rule, operands, results, restriction).choose()
+    results = [
+        PlannedTensor(None, width=element_bytes(value))
+        if sharding is None
+        else _planned(value, sharding, grid)
+        for value, sharding in zip(operation.results, wanted, strict=True)
+    ]
+    waiting = frozenset(axis for partial in carried for axis in partial.axes)
+    chosen = annotated_op_sharding(rule, operands, results, grid, waiting) or choose_op_sharding(
+        rule, operands, results, grid, Preference(weigh_work=True), waiting
+    )
+    assignment = chosen.assignment
     placed = tuple(placement(grid, factors, assignment) for factors in rule.results)
     return OpSharding(
         operation,
@@ -197,62 +164,29 @@ def _decide(
             else local_type(value_type, sharding)
             for result, sharding in zip(operation.results, placed, strict=True)
         ),
-        combiners=combiners,
-        is_split=bool(carried) or any(axes for axes, _ in assignment),
-        reduces=any(
-            axes and factor.kind is FactorKind.REDUCTION
-            for factor, (axes, _) in zip(rule.factors, assignment, strict=True)
+        combiners=tuple(
+            combiner_of(operation, index) if reduces and ranked(result) is not None else None
+            for index, result in enumerate(operation.results)
         ),
+        is_split=bool(carried) or any(axes for axes, _ in assignment),
+        reduces=bool(chosen.reduced),
         carried=carried,
     )
 
 
-def _finished(sharding: Sharding | None) -> Sharding | None:
-    return None if sharding is None else sharding.without_partials()
+def _planned(value: SSAValue, sharding: Sharding | None, grid: Grid) -> PlannedTensor:
+    """A tensor as the choice sees it: whole where each process holds it, or on another grid."""
+    if (value_type := ranked(value)) is None:
+        return PlannedTensor(None)
+    if sharding is None or sharding.grid != grid:
+        sharding = Sharding.replicated(grid, value_type.get_num_dims())
+    width = element_bytes(value)
+    return PlannedTensor(sharding.dimension_axes, width=width, offsets=sharding.offsets)
 
 
 def _awaiting(sharding: Sharding, partials: tuple[Partial, ...]) -> Sharding:
     """The sharding with reductions pending."""
     return replace(sharding, partials=partials) if partials else sharding
-
-
-def _restriction(grid: Grid, rule: FactorRule, allowed: Allowed, waiting: set[int]) -> Restriction:
-    backward = {
-        factor
-        for window in rule.windows
-        if window.stride < 0
-        for factor in rule.operands[window.operand][window.dimension]
-    }
-
-    def restriction(factor: int, split: Split) -> bool:
-        row = rule.factors[factor]
-        axes, limits = split
-        if not waiting.isdisjoint(axes):
-            return False
-        parts = grid.size(axes)
-        if limits is not None:
-            even, filled = False, all(start < end for start, end in pairwise(limits))
-        elif row.size is None or not parts:
-            even = filled = False
-        else:
-            even, filled = row.size % parts == 0, row.size >= parts
-        return allowed(row, ShardSplit(even, filled, factor in backward))
-
-    return restriction
-
-
-def _participant(
-    value: SSAValue,
-    factors: Sequence[tuple[int, ...]],
-    sharding: Sharding | None,
-    free: bool = False,
-) -> Participant | None:
-    value_type = ranked(value)
-    if value_type is None:
-        return None
-    element = value_type.element_type
-    size = element.size if isinstance(element, FixedBitwidthType) else UNKNOWN_ELEMENT_BYTES
-    return Participant(tuple(factors), shape_of(value_type), size, sharding, free)
 
 
 def copy_local(
@@ -349,7 +283,7 @@ def run_whole(partitioner: Partitioner, operation: Operation) -> None:
     operands = [partitioner.value(operand) for operand in operation.operands]
     types = [result.type for result in operation.results]
     made = copy_with(partitioner, operation, operands, types)
-    partitioner.emitter.add(made)
+    partitioner.emitter.append(made)
     for old, new in zip(operation.results, made.results, strict=True):
         partitioner.set_value(old, new, None)
 

@@ -10,10 +10,10 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.attribute_access import block_of
-from ....sharding.factor_placement import placement
+from ....ir.index import IndexOrInt
 from ....sharding.local_shape import borders
+from ....sharding.op_sharding import placement
 from ..rules.captured_reads import Along, reads_along_loops
-from .emitter import Size
 from .gather_partition import Lookup, where_split
 from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
@@ -32,7 +32,7 @@ class Part:
     """
 
     value: SSAValue
-    begins: tuple[Size | str | None, ...]
+    begins: tuple[IndexOrInt | str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class LocalRead:
     read: Operation
     operand: int
     index: SSAValue
-    begin: Size | str
+    begin: IndexOrInt | str
 
     def apply(self, partitioner: Partitioner) -> None:
         """Let the read count from where the part begins; its index counts in the whole tensor."""
@@ -73,7 +73,7 @@ def captured_parts(
         if sharding.is_replicated:
             continue
         sections: list[Section] = []
-        begins: list[Size | str | None] = []
+        begins: list[IndexOrInt | str | None] = []
         for dimension, place in enumerate(followed):
             if place is None or place.is_exact:
                 begins.append(None if place is None else HERE)

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....ir.diagnostics import OperationError
+from ....ir.index import IndexOrInt
 from ....ir.tensor_types import ranked
-from ....sharding.factor_placement import without_new_partials
-from ....sharding.sharding import Sharding
+from ....sharding.collectives import COLLECTIVES, PURE_COLLECTIVES
+from ....sharding.sharding import Sharding, without_new_partials
 from ..annotations.access import GET_SHARDING, SHARD, SHARDING
 from ..rules.shared_outputs import SharedOutput, seen_through, shared_outputs
-from ..simplify.collectives import PURE_COLLECTIVES, RECV, SEND
 from .by_rule import copy_with, run_whole
-from .emitter import Size
 from .local_types import local_type
 from .partitioner import Partitioner, normal
 from .registry import partition
@@ -47,7 +46,7 @@ def shard(partitioner: Partitioner, operation: Operation) -> None:
     partitioner.move(result, target)
 
 
-@partition(*PURE_COLLECTIVES, SEND, RECV, "shard.process_linear_index", "shard.process_multi_index")
+@partition(*COLLECTIVES, "shard.process_linear_index", "shard.process_multi_index")
 def of_one_device(partitioner: Partitioner, operation: Operation) -> None:
     """What speaks of one device has no meaning in the program of all of them."""
     raise OperationError(
@@ -74,7 +73,7 @@ def call(partitioner: Partitioner, operation: Operation) -> None:
         for result, sharding in zip(operation.results, results, strict=True)
     ]
     made = copy_with(partitioner, operation, operands, types)
-    partitioner.emitter.add(made)
+    partitioner.emitter.append(made)
     for old, new, sharding in zip(operation.results, made.results, results, strict=True):
         partitioner.set_value(old, new, sharding)
 
@@ -91,7 +90,7 @@ def return_(partitioner: Partitioner, operation: Operation) -> None:
         for operand, sharding in zip(operation.operands, signature.results, strict=True)
     ]
     end = copy_with(partitioner, operation, operands, ())
-    partitioner.emitter.add(end)
+    partitioner.emitter.append(end)
     partitioner.emitter.end = end
 
 
@@ -150,7 +149,7 @@ def body(
             ),
         ]
         end = copy_with(partitioner, terminator, operands, ())
-        emitter.add(end)
+        emitter.append(end)
         emitter.end = end
     return block, list(yielded)
 
@@ -174,7 +173,7 @@ def finish(
         location=operation.location,
         regions=regions,
     )
-    partitioner.emitter.add(made)
+    partitioner.emitter.append(made)
     for old, new, sharding in zip(operation.results, made.results, results, strict=True):
         partitioner.set_value(old, new, sharding)
 
@@ -247,7 +246,7 @@ def jump(partitioner: Partitioner, operation: Operation) -> None:
         sharding = None if ranked(argument) is None else partitioner.sharding_of(argument)
         operands.append(partitioner.value(value, sharding))
     end = copy_with(partitioner, operation, operands, ())
-    partitioner.emitter.add(end)
+    partitioner.emitter.append(end)
     partitioner.emitter.end = end
 
 
@@ -318,7 +317,7 @@ def _body(
             regions=[Region(Block(insertions))],
             location=terminator.location,
         )
-        emitter.add(end)
+        emitter.append(end)
         emitter.end = end
     return block
 
@@ -329,7 +328,7 @@ def _insertion(
     """One device's insertion. What it needs to know is computed before the loop's end."""
     destination = partitioner.value(output.argument, sharding)
     own: Sharding | None = None
-    sizes: dict[int, Size] = {}
+    sizes: dict[int, IndexOrInt] = {}
     if sharding is not None:
         own = normal(seen_through(output.insertion_rule(insertion), sharding))
         sizes = {

@@ -19,10 +19,10 @@ from ....dialects.shard.dialect import (
     SendOp,
     UpdateHaloOp,
 )
+from ....ir.index import IndexOrInt
 from ....ir.tensor_types import shape_of
 from ....sharding.grid import Grid
 from ....sharding.local_shape import divides, explicit_borders, halo
-from ....sharding.pieces import Exchange, Round
 from ....sharding.reshard import permuted_axes, plan_reshard
 from ....sharding.reshard_steps import (
     AllGather,
@@ -36,10 +36,11 @@ from ....sharding.reshard_steps import (
     TrimHalo,
 )
 from ....sharding.sharding import Axes, Sharding
-from .emitter import Emitter, Size
+from ....sharding.slice_exchange import Exchange, Round
+from .emitter import Emitter
 from .local_types import local_type, with_shape
 
-GlobalSize = Callable[[int], Size]
+GlobalSize = Callable[[int], IndexOrInt]
 """The size of a dimension of the whole tensor; asking may emit a collective."""
 
 
@@ -68,8 +69,8 @@ def _named(emitter: Emitter, coarse: Grid, planned: PlannedStep) -> PlannedStep:
 
 
 def shard_interval(
-    emitter: Emitter, size: Size, sharding: Sharding, dimension: int
-) -> tuple[Size, Size]:
+    emitter: Emitter, size: IndexOrInt, sharding: Sharding, dimension: int
+) -> tuple[IndexOrInt, IndexOrInt]:
     """Where this process's shard of a dimension begins, and its length, without halos."""
     axes = sharding.dimension_axes[dimension]
     if not axes:
@@ -82,16 +83,16 @@ def shard_interval(
         lengths = [end - begin for begin, end in pairwise(limits)]
         return start, emitter.element(lengths, position)
     parts = emitter.parts(grid, axes)
-    small = emitter.quotient(size, parts)
+    small = emitter.divide(size, parts)
     larger = emitter.remainder(size, parts)
     if isinstance(larger, int) and larger == 0:
-        return emitter.product(position, small), small
+        return emitter.multiply(position, small), small
     # The first `parts - larger` shards have `small` elements, the others one more.
-    first_larger = emitter.difference(parts, larger)
-    before = emitter.maximum(emitter.difference(position, first_larger), 0)
-    after = emitter.maximum(emitter.difference(emitter.sum(position, 1), first_larger), 0)
-    start = emitter.sum(emitter.product(position, small), before)
-    return start, emitter.sum(small, emitter.difference(after, before))
+    first_larger = emitter.subtract(parts, larger)
+    before = emitter.maximum(emitter.subtract(position, first_larger), 0)
+    after = emitter.maximum(emitter.subtract(emitter.add(position, 1), first_larger), 0)
+    start = emitter.add(emitter.multiply(position, small), before)
+    return start, emitter.add(small, emitter.subtract(after, before))
 
 
 def _emit_step(
@@ -109,22 +110,22 @@ def _emit_step(
             return _slice(emitter, value, result, size, after, dimension, axes)
         case AllGather(dimension, axes):
             found = _grown(result, before, tensor_type, dimension)
-            gathered = emitter.help(AllGatherOp(value, name, axes, dimension, found))
+            gathered = emitter.insert(AllGatherOp(value, name, axes, dimension, found))
             return emitter.cast(gathered, result)
         case AllToAll(split, concat, axes):
             found = _grown(result, before, tensor_type, concat)
-            moved = emitter.help(AllToAllOp(value, name, axes, split, concat, found))
+            moved = emitter.insert(AllToAllOp(value, name, axes, split, concat, found))
             return emitter.cast(moved, result)
         case AllReduce(kind, axes):
-            return emitter.help(AllReduceOp(value, name, axes, kind))
+            return emitter.insert(AllReduceOp(value, name, axes, kind))
         case ReduceScatter(kind, dimension, axes):
-            return emitter.help(ReduceScatterOp(value, name, axes, kind, dimension, result))
+            return emitter.insert(ReduceScatterOp(value, name, axes, kind, dimension, result))
         case Permute():
             return _permute(emitter, value, before, after)
         case TrimHalo():
             lows = [halo(before, d)[0] for d in range(before.rank)]
             sizes = [
-                emitter.difference(emitter.dimension(value, d), sum(halo(before, d)))
+                emitter.subtract(emitter.dimension(value, d), sum(halo(before, d)))
                 for d in range(before.rank)
             ]
             return emitter.slice(value, lows, sizes, result)
@@ -157,9 +158,9 @@ def _slice(
     whole = shape_of(result)[dimension] is not None
     even = explicit_borders(after, dimension) is None and whole
     if even and divides(_static(emitter.dimension(value, dimension)), after.grid.size(axes)):
-        return emitter.help(AllSliceOp(value, after.grid.name, axes, dimension, result))
+        return emitter.insert(AllSliceOp(value, after.grid.name, axes, dimension, result))
     rank = len(result.get_shape())
-    offsets: list[Size] = [0] * rank
+    offsets: list[IndexOrInt] = [0] * rank
     sizes = [emitter.dimension(value, d) for d in range(rank)]
     offsets[dimension], sizes[dimension] = shard_interval(
         emitter, size(dimension), after, dimension
@@ -167,7 +168,7 @@ def _slice(
     return emitter.slice(value, offsets, sizes, result)
 
 
-def _static(size: Size) -> int | None:
+def _static(size: IndexOrInt) -> int | None:
     return size if isinstance(size, int) else None
 
 
@@ -178,16 +179,16 @@ def _permute(emitter: Emitter, value: SSAValue, before: Sharding, after: Shardin
     axes = tuple(sorted({axis for old, new in pairs for axis in (*old, *new)}))
     send_to = _coordinates(emitter, before, [(new, old) for old, new in pairs])
     receive_from = _coordinates(emitter, before, pairs)
-    sent = emitter.help(SendOp(value, grid.name, axes, [send_to[axis] for axis in axes]))
-    return emitter.help(RecvOp(sent, grid.name, axes, [receive_from[axis] for axis in axes]))
+    sent = emitter.insert(SendOp(value, grid.name, axes, [send_to[axis] for axis in axes]))
+    return emitter.insert(RecvOp(sent, grid.name, axes, [receive_from[axis] for axis in axes]))
 
 
 def _coordinates(
     emitter: Emitter, sharding: Sharding, pairs: Sequence[tuple[Axes, Axes]]
-) -> dict[int, Size]:
+) -> dict[int, IndexOrInt]:
     """Coordinates along `theirs` of the process whose position there is ours along `ours`."""
     grid = sharding.grid
-    found: dict[int, Size] = {}
+    found: dict[int, IndexOrInt] = {}
     for theirs, ours in pairs:
         if [grid.shape[axis] for axis in theirs] == [grid.shape[axis] for axis in ours]:
             for their, our in zip(theirs, ours, strict=True):
@@ -197,7 +198,7 @@ def _coordinates(
         for axis in reversed(theirs):
             extent = emitter.extent(grid, axis)
             found[axis] = emitter.remainder(position, extent)
-            position = emitter.quotient(position, extent)
+            position = emitter.divide(position, extent)
     return found
 
 
@@ -209,18 +210,18 @@ def exchange_halo(
     Where there is no neighbour the border is left uninitialised.
     """
     rank = after.rank
-    lows: list[Size] = [halo(after, d)[0] for d in range(rank)]
+    lows: list[IndexOrInt] = [halo(after, d)[0] for d in range(rank)]
     core = [emitter.dimension(value, d) for d in range(rank)]
-    sizes = [emitter.sum(core[d], sum(halo(after, d))) for d in range(rank)]
+    sizes = [emitter.add(core[d], sum(halo(after, d))) for d in range(rank)]
     buffer = emitter.empty(result, sizes)
-    filled = emitter.insert(value, buffer, lows, core)
+    filled = emitter.insert_slice(value, buffer, lows, core)
     halos = [
         width
         for dimension, axes in enumerate(after.dimension_axes)
         if axes
         for width in halo(after, dimension)
     ]
-    return emitter.help(UpdateHaloOp(filled, after.grid.name, after.dimension_axes, halos))
+    return emitter.insert(UpdateHaloOp(filled, after.grid.name, after.dimension_axes, halos))
 
 
 def emit_exchange(
@@ -257,14 +258,14 @@ def emit_exchange(
     for source, part in parts:
         if not any(part.lengths):
             continue
-        offsets: list[Size] = [0] * len(shape)
+        offsets: list[IndexOrInt] = [0] * len(shape)
         offsets[dimension] = emitter.element(part.first, position)
         extents = list(sizes)
         extents[dimension] = emitter.element(part.lengths, position)
         kind = _with_extent(tensor_type, dimension, part.lengths)
         piece = emitter.slice(source, offsets, extents, kind)
         offsets[dimension] = emitter.element(part.places, position)
-        section = emitter.insert(piece, section, offsets, extents)
+        section = emitter.insert_slice(piece, section, offsets, extents)
     return section
 
 
@@ -299,20 +300,20 @@ def _swap(
     """Send a piece of the shard, and receive one."""
     position = emitter.position(grid, axes)
     rank = len(shape_of(tensor_type))
-    offsets: list[Size] = [0] * rank
+    offsets: list[IndexOrInt] = [0] * rank
     offsets[dimension] = emitter.element(each.sent, position)
     sizes = [emitter.dimension(value, d) for d in range(rank)]
     sizes[dimension] = each.width
     piece = emitter.slice(value, offsets, sizes, _with_extent(tensor_type, dimension, [each.width]))
     send_to = _process_coordinates(emitter, grid, axes, each.receivers, position)
     receive_from = _process_coordinates(emitter, grid, axes, each.senders, position)
-    sent = emitter.help(SendOp(piece, grid.name, axes, send_to))
-    return emitter.help(RecvOp(sent, grid.name, axes, receive_from))
+    sent = emitter.insert(SendOp(piece, grid.name, axes, send_to))
+    return emitter.insert(RecvOp(sent, grid.name, axes, receive_from))
 
 
 def _process_coordinates(
-    emitter: Emitter, grid: Grid, axes: Axes, positions: Sequence[int], at: Size
-) -> list[Size]:
+    emitter: Emitter, grid: Grid, axes: Axes, positions: Sequence[int], at: IndexOrInt
+) -> list[IndexOrInt]:
     """The coordinates along some axes of the process at `positions[at]` among those along them."""
     coordinates = [grid.coordinates_along(axes, position) for position in positions]
     return [emitter.element(column, at) for column in zip(*coordinates, strict=True)]

@@ -9,46 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import TypeAlias
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    IndexType,
-    IntegerAttr,
     LocationAttr,
     TensorType,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....dialects.shard.dialect import GridShapeOp, ProcessMultiIndexOp
+from ....dialects.shard.dialect import GridShapeOp
+from ....ir.index import INDEX, IndexOrInt
+from ....ir.index_lists import split_list
 from ....ir.tensor_types import tensor_shape
 from ....sharding.grid import Grid
 from ....sharding.sharding import Axes
-
-Size: TypeAlias = int | SSAValue
-"""A number of elements, known now or by an `index` value of the emitted program."""
-
-INDEX = IndexType()
+from ..process_arithmetic import ProcessArithmetic
 
 FEW = 4
 """Runs of equal numbers that are told apart by comparisons; more are looked up in a table."""
-
-
-def _split(sizes: Sequence[Size]) -> tuple[list[int], list[SSAValue]]:
-    """Sizes as MLIR writes them: numbers with marks for those that are values, and the values."""
-    numbers = [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes]
-    return numbers, [size for size in sizes if not isinstance(size, int)]
 
 
 def _has_no_elements(value: SSAValue) -> bool:
     return 0 in (tensor_shape(value) or ())
 
 
-class Emitter:
+class Emitter(ProcessArithmetic):
     """Appends operations to a block.
 
     `around` is the emitter of the block around this one, whose values may be used here.
@@ -79,7 +68,7 @@ class Emitter:
         """Whether values that another emitter appends can be used here."""
         return any(scope is other for scope in self._scopes())
 
-    def add(self, operation: Operation) -> Operation:
+    def append(self, operation: Operation) -> Operation:
         """Append an operation of the source program."""
         self._append(operation)
         return operation
@@ -90,7 +79,7 @@ class Emitter:
         else:
             self.block.insert_op_before(operation, self.end)
 
-    def help(self, operation: Operation) -> SSAValue:
+    def insert(self, operation: Operation) -> SSAValue:
         """Append an operation that the partitioner needs; returns its first result."""
         if self.location is not None:
             operation.location = self.location
@@ -123,74 +112,18 @@ class Emitter:
 
     # Sizes
 
-    def index(self, size: Size) -> SSAValue:
-        """A size as an `index` value."""
-        if isinstance(size, SSAValue):
-            return size
-        return self.once(
-            ("index", size), lambda: self.help(arith.ConstantOp(IntegerAttr(size, INDEX)))
-        )
+    def index(self, number: IndexOrInt) -> SSAValue:
+        """A number as a value."""
+        if isinstance(number, SSAValue):
+            return number
+        return self.once(("index", number), lambda: super(Emitter, self).index(number))
 
-    def sum(self, left: Size, right: Size) -> Size:
-        """left + right."""
-        if isinstance(left, int) and isinstance(right, int):
-            return left + right
-        if left == 0 and isinstance(left, int):
-            return right
-        if right == 0 and isinstance(right, int):
-            return left
-        return self._binary(arith.AddiOp, left, right)
-
-    def difference(self, left: Size, right: Size) -> Size:
-        """left - right."""
-        if isinstance(left, int) and isinstance(right, int):
-            return left - right
-        if isinstance(right, int) and right == 0:
-            return left
-        return self._binary(arith.SubiOp, left, right)
-
-    def product(self, left: Size, right: Size) -> Size:
-        """left * right."""
-        if isinstance(left, int) and isinstance(right, int):
-            return left * right
-        for one, other in ((left, right), (right, left)):
-            if isinstance(one, int) and one in (0, 1):
-                return other if one else 0
-        return self._binary(arith.MuliOp, left, right)
-
-    def quotient(self, left: Size, right: Size) -> Size:
-        """left / right of numbers that are not negative, rounded down."""
-        if isinstance(left, int) and isinstance(right, int):
-            return left // right
-        if isinstance(right, int) and right == 1:
-            return left
-        return self._binary(arith.DivUIOp, left, right)
-
-    def remainder(self, left: Size, right: Size) -> Size:
-        """left mod right of numbers that are not negative."""
-        if isinstance(left, int) and isinstance(right, int):
-            return left % right
-        if isinstance(right, int) and right == 1:
-            return 0
-        return self._binary(arith.RemUIOp, left, right)
-
-    def maximum(self, left: Size, right: Size) -> Size:
-        """The larger of two numbers with signs."""
-        if isinstance(left, int) and isinstance(right, int):
-            return max(left, right)
-        return self._binary(arith.MaxSIOp, left, right)
-
-    def minimum(self, left: Size, right: Size) -> Size:
-        """The smaller of two numbers with signs."""
-        if isinstance(left, int) and isinstance(right, int):
-            return min(left, right)
-        return self._binary(arith.MinSIOp, left, right)
-
-    def _binary(
-        self, make: Callable[[SSAValue, SSAValue], Operation], left: Size, right: Size
+    def binary(
+        self, make: Callable[[SSAValue, SSAValue], Operation], left: IndexOrInt, right: IndexOrInt
     ) -> SSAValue:
-        left, right = self.index(left), self.index(right)
-        return self.once((make, left, right), lambda: self.help(make(left, right)))
+        """What an operation makes of two numbers that are not both known; once."""
+        key = (make, self.index(left), self.index(right))
+        return self.once(key, lambda: super(Emitter, self).binary(make, left, right))
 
     # The process
 
@@ -203,38 +136,27 @@ class Emitter:
             scope = scope._around
         raise ValueError(f"no one to define a finer grid than @{coarse.name}")
 
-    def extent(self, grid: Grid, axis: int) -> Size:
-        """The number of processes along an axis."""
+    def extent(self, grid: Grid, axis: int) -> IndexOrInt:
+        """The number of processes along an axis; asked for once where it is not known."""
         known = grid.shape[axis]
         if known is not None:
             return known
         return self.once(
-            ("extent", grid.name, axis), lambda: self.help(GridShapeOp(grid.name, [axis]))
+            ("extent", grid.name, axis), lambda: self.insert(GridShapeOp(grid.name, [axis]))
         )
 
-    def parts(self, grid: Grid, axes: Axes) -> Size:
-        """The number of processes along several axes together."""
-        total: Size = 1
-        for axis in axes:
-            total = self.product(total, self.extent(grid, axis))
-        return total
+    def own_coordinates(self, grid: Grid, axes: Axes) -> Sequence[SSAValue]:
+        """Where this process is along some axes; each asked for once."""
+        return [self.coordinate(grid, axis) for axis in axes]
 
     def coordinate(self, grid: Grid, axis: int) -> SSAValue:
-        """Where this process is along an axis."""
+        """Where this process is along an axis; asked for once."""
         return self.once(
             ("coordinate", grid.name, axis),
-            lambda: self.help(ProcessMultiIndexOp(grid.name, [axis])),
+            lambda: super(Emitter, self).own_coordinates(grid, (axis,))[0],
         )
 
-    def position(self, grid: Grid, axes: Axes) -> Size:
-        """The number of this process among those along `axes`, the first listed slowest."""
-        total: Size = 0
-        for axis in axes:
-            scaled = self.product(total, self.extent(grid, axis))
-            total = self.sum(scaled, self.coordinate(grid, axis))
-        return total
-
-    def element(self, numbers: Sequence[int], at: Size) -> Size:
+    def element(self, numbers: Sequence[int], at: IndexOrInt) -> IndexOrInt:
         """`numbers[at]`."""
         if isinstance(at, int):
             return numbers[at]
@@ -242,7 +164,7 @@ class Emitter:
             return numbers[0]
         steps = {after - before for before, after in pairwise(numbers)}
         if len(steps) == 1:
-            return self.sum(self.product(at, steps.pop()), numbers[0])
+            return self.add(self.multiply(at, steps.pop()), numbers[0])
 
         runs = [
             0,
@@ -255,13 +177,13 @@ class Emitter:
         held = TensorType(INDEX, [len(numbers)])
         values = self.once(
             ("table", tuple(numbers)),
-            lambda: self.help(
+            lambda: self.insert(
                 arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(held, list(numbers)))
             ),
         )
         return self.once(
             ("element", tuple(numbers), at),
-            lambda: self.help(tensor.ExtractOp(values, [at], INDEX)),
+            lambda: self.insert(tensor.ExtractOp(values, [at], INDEX)),
         )
 
     def _choose(self, numbers: Sequence[int], runs: Sequence[int], at: SSAValue) -> SSAValue:
@@ -269,18 +191,18 @@ class Emitter:
         found = self.index(numbers[0])
         for start in runs[1:]:
             beyond = self._is_at_least(at, start)
-            found = self.help(arith.SelectOp(beyond, self.index(numbers[start]), found))
+            found = self.insert(arith.SelectOp(beyond, self.index(numbers[start]), found))
         return found
 
     def _is_at_least(self, at: SSAValue, start: int) -> SSAValue:
         return self.once(
             ("at least", at, start),
-            lambda: self.help(arith.CmpiOp(at, self.index(start), "uge")),
+            lambda: self.insert(arith.CmpiOp(at, self.index(start), "uge")),
         )
 
     # Tensors
 
-    def dimension(self, value: SSAValue, dimension: int) -> Size:
+    def dimension(self, value: SSAValue, dimension: int) -> IndexOrInt:
         """The size of a dimension of a tensor of the emitted program."""
         value_type = value.type
         if not isinstance(value_type, TensorType):
@@ -290,23 +212,23 @@ class Emitter:
             return size
         return self.once(
             ("dim", value, dimension),
-            lambda: self.help(tensor.DimOp(value, self.index(dimension))),
+            lambda: self.insert(tensor.DimOp(value, self.index(dimension))),
         )
 
-    def empty(self, tensor_type: TensorType[Attribute], sizes: Sequence[Size]) -> SSAValue:
+    def empty(self, tensor_type: TensorType[Attribute], sizes: Sequence[IndexOrInt]) -> SSAValue:
         """An uninitialised tensor of a type whose dynamic dimensions have the given sizes."""
         dynamic = [
             self.index(size)
             for size, extent in zip(sizes, tensor_type.get_shape(), strict=True)
             if extent == DYNAMIC_INDEX
         ]
-        return self.help(tensor.EmptyOp(dynamic, tensor_type))
+        return self.insert(tensor.EmptyOp(dynamic, tensor_type))
 
     def slice(
         self,
         value: SSAValue,
-        offsets: Sequence[Size],
-        sizes: Sequence[Size],
+        offsets: Sequence[IndexOrInt],
+        sizes: Sequence[IndexOrInt],
         result_type: TensorType[Attribute],
     ) -> SSAValue:
         """The rectangle of a tensor at offsets, of sizes; `result_type` may know less or more.
@@ -325,18 +247,22 @@ class Emitter:
         found = TensorType(result_type.element_type, shape, result_type.encoding)
         ones = [1] * len(sizes)
         return self.cast(
-            self.help(tensor.ExtractSliceOp(value, offsets, sizes, ones, found)), result_type
+            self.insert(tensor.ExtractSliceOp(value, offsets, sizes, ones, found)), result_type
         )
 
-    def insert(
-        self, value: SSAValue, into: SSAValue, offsets: Sequence[Size], sizes: Sequence[Size]
+    def insert_slice(
+        self,
+        value: SSAValue,
+        into: SSAValue,
+        offsets: Sequence[IndexOrInt],
+        sizes: Sequence[IndexOrInt],
     ) -> SSAValue:
         """A copy of `into` whose rectangle at offsets, of sizes, is `value`."""
         if 0 in sizes or _has_no_elements(value) or _has_no_elements(into):
             return into
-        static_offsets, dynamic_offsets = _split(offsets)
-        static_sizes, dynamic_sizes = _split(sizes)
-        return self.help(
+        static_offsets, dynamic_offsets = split_list(offsets)
+        static_sizes, dynamic_sizes = split_list(sizes)
+        return self.insert(
             tensor.InsertSliceOp.build(
                 operands=[value, into, dynamic_offsets, dynamic_sizes, []],
                 properties={
@@ -352,7 +278,7 @@ class Emitter:
         """The same tensor by a type that knows more or less of its sizes."""
         if value.type == result_type:
             return value
-        return self.help(tensor.CastOp(value, result_type))
+        return self.insert(tensor.CastOp(value, result_type))
 
     def discard(self, block: Block) -> None:
         """Forget a block that was emitted, and that no operation has been given."""

@@ -15,23 +15,19 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.attribute_access import block_of
-from ....ir.tensor_types import ranked
+from ....ir.index import IndexOrInt
+from ....ir.tensor_types import ranked, tensor_bytes
+from ....sharding.collectives import ALL_GATHER, ALL_REDUCE
+from ....sharding.cost import group_size, local_fraction
 from ....sharding.local_shape import borders
-from ....sharding.reshard_steps import (
-    all_reduce_fraction,
-    gather_fraction,
-    group_size,
-    local_fraction,
-)
 from ....sharding.sharding import Axes, Sharding
 from ..annotations.access import SHARD
 from ..rules.captured_reads import reads_along_loops
 from .by_rule import captured
 from .emit_reshard import shard_interval
-from .emitter import Size
 from .local_types import tensor_type_of
 from .op_sharding import OpSharding
-from .partitioner import Partitioner, shape, total_bytes
+from .partitioner import Partitioner, shape
 from .reductions import scalar_attribute
 
 
@@ -142,22 +138,22 @@ def _is_filled(table: SSAValue, sharding: Sharding) -> bool:
 
 def pays(lookup: Lookup, result: SSAValue, placed: Sharding) -> bool:
     """Whether summing the results sends less than gathering the table."""
-    group = group_size(lookup.sharding, lookup.axes)
-    summed = total_bytes(result) * local_fraction(placed) * all_reduce_fraction(group)
-    held = total_bytes(lookup.table) * local_fraction(lookup.sharding)
-    return summed < held * gather_fraction(group)
+    group = group_size(lookup.sharding.grid, lookup.axes)
+    summed = tensor_bytes(result) * local_fraction(placed) * ALL_REDUCE.sent(group)
+    held = tensor_bytes(lookup.table) * local_fraction(lookup.sharding)
+    return summed < held * ALL_GATHER.sent(group)
 
 
 def mask_reads(partitioner: Partitioner, lookup: Lookup, made: Operation, local: SSAValue) -> None:
     """Let the body read the local rows, and zero for those of other processes."""
     emitter = partitioner.emitter
-    intervals: dict[int, tuple[Size, Size]] = {}
+    intervals: dict[int, tuple[IndexOrInt, IndexOrInt]] = {}
     for dimension, axes in enumerate(lookup.sharding.dimension_axes):
         if axes and not lookup.follows(dimension):
             size = partitioner.global_size(lookup.table, dimension)
             intervals[dimension] = shard_interval(emitter, size, lookup.sharding, dimension)
     element = tensor_type_of(local)
-    zero = emitter.help(arith.ConstantOp(scalar_attribute(0, element.element_type)))
+    zero = emitter.insert(arith.ConstantOp(scalar_attribute(0, element.element_type)))
     first = emitter.index(0)
     for read in [use.operation for use in local.uses if use.operation.name == "tensor.extract"]:
         if read.parent_op() is not made:

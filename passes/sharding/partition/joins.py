@@ -10,6 +10,7 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.tensor import ConcatOp
 from xdsl.ir import Operation, SSAValue
 
+from ....ir.index import IndexOrInt
 from ....ir.tensor_types import ranked, shape_of
 from ....sharding.factors import FactorKind
 from ....sharding.local_shape import borders
@@ -17,13 +18,13 @@ from ..rules.builder import integer, integers
 from ..rules.tensor import fetched_part, kept_dimensions
 from .by_rule import choose, copy_with, record_sizes, run_whole, spread_by_rule
 from .emit_reshard import shard_interval
-from .emitter import Emitter, Size
+from .emitter import Emitter
 from .local_types import local_type, with_shape
 from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .reductions import finish_result
 from .registry import partition
-from .shifted import Shift, shifted, shifts, windows_by_dimension
+from .shifted import Shift, shifts, windows_by_dimension
 from .slice_exchange import Interval, Section, cut_out, fetch_sections
 from .slices import slice_lists, slice_with
 
@@ -41,13 +42,13 @@ def tosa_concat(partitioner: Partitioner, operation: Operation) -> None:
 
 
 def _join(partitioner: Partitioner, operation: Operation, joined: int | None) -> None:
-    spread = choose(partitioner, operation, shifted)
+    spread = choose(partitioner, operation)
     if spread is None or not spread.is_split or joined is None:
         run_whole(partitioner, operation)
         return
     found = next((shift for shift in shifts(spread) if shift.dimension == joined), None)
     if found is None:
-        spread_by_rule(partitioner, operation, shifted, partial(_join_whole, dimension=joined))
+        spread_by_rule(partitioner, operation, partial(_join_whole, dimension=joined))
         return
     local = _joined_parts(partitioner, spread, found)
     finish_result(partitioner, spread, 0, local)
@@ -81,14 +82,14 @@ def _joined_parts(partitioner: Partitioner, spread: OpSharding, split: Shift) ->
     sizes = [shape(part)[dimension] for part in parts]
     extents = list(shape_of(target))
     extents[dimension] = None if None in sizes else sum(size or 0 for size in sizes)
-    made = emitter.help(ConcatOp(parts, dimension, with_shape(target, extents)))
+    made = emitter.insert(ConcatOp(parts, dimension, with_shape(target, extents)))
     return emitter.cast(made, target)
 
 
 @partition("tensor.insert_slice")
 def insert_slice(partitioner: Partitioner, operation: Operation) -> None:
     """Of a dimension that is written in part, each process writes what lies in its own shard."""
-    spread = choose(partitioner, operation, shifted)
+    spread = choose(partitioner, operation)
     if spread is None or not spread.is_split:
         run_whole(partitioner, operation)
         return
@@ -107,7 +108,7 @@ def insert_slice(partitioner: Partitioner, operation: Operation) -> None:
         )
     ]
     made = _insert_local(partitioner, spread, [source, *others], written)
-    partitioner.emitter.add(made)
+    partitioner.emitter.append(made)
     record_sizes(partitioner, spread)
     finish_result(partitioner, spread, 0, made.results[0])
 
@@ -183,12 +184,12 @@ def _insert_local(
         total = shape(operation.operands[1])[dimension]
         assert total is not None and kept is not None
         start, _ = shard_interval(emitter, total, sharding, dimension)
-        there = emitter.difference(offsets[dimension], start)
+        there = emitter.subtract(offsets[dimension], start)
         if sizes[dimension] == 1:
-            here = emitter.help(arith.CmpiOp(emitter.index(there), emitter.index(extent), "ult"))
-            inside = here if inside is None else emitter.help(arith.AndIOp(inside, here))
+            here = emitter.insert(arith.CmpiOp(emitter.index(there), emitter.index(extent), "ult"))
+            inside = here if inside is None else emitter.insert(arith.AndIOp(inside, here))
             safe = arith.SelectOp(here, emitter.index(there), emitter.index(0))
-            offsets[dimension] = emitter.help(safe)
+            offsets[dimension] = emitter.insert(safe)
             continue
         low, first, length = _overlap(emitter, there, sizes[dimension], extent)
         offsets[dimension], sizes[dimension] = low, length
@@ -200,19 +201,21 @@ def _insert_local(
         target = ranked(source)
         assert target is not None
         held = tensor.ExtractSliceOp(destination, offsets, sizes, lists[2], target)
-        source = emitter.help(arith.SelectOp(inside, source, emitter.help(held)))
+        source = emitter.insert(arith.SelectOp(inside, source, emitter.insert(held)))
     changed = [dict(enumerate(entries)) for entries in (sizes, offsets)]
     properties, numbers = slice_with(operation, dynamic, 2, *changed)
     types = [spread.result_types[0]]
     return copy_with(partitioner, operation, [source, destination, *numbers], types, properties)
 
 
-def _overlap(emitter: Emitter, there: Size, size: Size, extent: Size) -> tuple[Size, Size, Size]:
+def _overlap(
+    emitter: Emitter, there: IndexOrInt, size: IndexOrInt, extent: IndexOrInt
+) -> tuple[IndexOrInt, IndexOrInt, IndexOrInt]:
     """Of `size` elements put at `there` in a shard: where the first of them is that lies in it,
     which that is, and how many do."""
     low = emitter.maximum(there, 0)
-    high = emitter.minimum(emitter.sum(there, size), extent)
-    length = emitter.maximum(emitter.difference(high, low), 0)
+    high = emitter.minimum(emitter.add(there, size), extent)
+    length = emitter.maximum(emitter.subtract(high, low), 0)
     # Where nothing is written, the place of nothing is still one in the tensors.
-    first = emitter.minimum(emitter.difference(low, there), size)
+    first = emitter.minimum(emitter.subtract(low, there), size)
     return emitter.minimum(low, extent), first, length

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from xdsl.ir import Attribute, Operation
 
-from ....sharding.factor_placement import Assignment, placement
 from ....sharding.factors import FactorRule
 from ....sharding.grid import Grid
+from ....sharding.op_sharding import Assignment, placement
 from ....sharding.sharding import Axes, Partial, Sharding
 from ..rules.combiners import Combiner
 

@@ -11,22 +11,21 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from math import prod
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import FixedBitwidthType, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects.shard.dialect import AllReduceOp
 from ....ir.diagnostics import Note, OperationError
+from ....ir.index import INDEX, IndexOrInt
 from ....ir.tensor_types import ranked, tensor_shape
-from ....sharding.factor_placement import UNKNOWN_SIZE, without_new_partials
 from ....sharding.grid import Grid
 from ....sharding.local_shape import explicit_borders, halo
-from ....sharding.sharding import Sharding
+from ....sharding.sharding import Sharding, without_new_partials
 from ..annotations.access import GET_SHARDING, SHARD, SHARDING
 from .emit_reshard import emit_reshard, shard_interval
-from .emitter import INDEX, Emitter, Size
+from .emitter import Emitter
 from .local_types import tensor_type_of
 from .op_sharding import OpSharding
 from .registry import Handler, find_handler
@@ -154,7 +153,7 @@ class Partitioner:
             raise OperationError(owner, "asks for the sharding of a value that has no annotation")
         if isinstance(owner, Operation) and owner.name == SHARDING:
             mapper = {operand: self.scalar(operand) for operand in owner.operands}
-            made = self.emitter.help(owner.clone(mapper))
+            made = self.emitter.insert(owner.clone(mapper))
             return made
         raise KeyError(original)
 
@@ -243,7 +242,7 @@ class Partitioner:
 
     # Sizes
 
-    def global_size(self, original: SSAValue, dimension: int) -> Size:
+    def global_size(self, original: SSAValue, dimension: int) -> IndexOrInt:
         """The size of a dimension of the whole tensor."""
         size = shape(original)[dimension]
         if size is not None:
@@ -259,7 +258,7 @@ class Partitioner:
         local = emitter.dimension(found.value, dimension)
         if sharding is None:
             return local
-        local = emitter.difference(local, sum(halo(sharding, dimension)))
+        local = emitter.subtract(local, sum(halo(sharding, dimension)))
         axes = sharding.dimension_axes[dimension]
         if not axes:
             return local
@@ -277,7 +276,7 @@ class Partitioner:
         dimension: int,
         sharding: Sharding | None,
         emitter: Emitter | None = None,
-    ) -> Size:
+    ) -> IndexOrInt:
         """The size of a dimension of this process's shard under a sharding, without halos."""
         emitter = emitter or self.emitter
         if sharding is None or not sharding.dimension_axes[dimension]:
@@ -350,14 +349,6 @@ def dimensions(value: SSAValue) -> range:
     return range(len(shape(value)))
 
 
-def total_bytes(value: SSAValue) -> float:
-    """The size of a whole tensor of the source program, with a stand-in for dynamic dimensions."""
-    value_type = ranked(value)
-    element = None if value_type is None else value_type.element_type
-    size = element.size if isinstance(element, FixedBitwidthType) else 8
-    return size * prod(UNKNOWN_SIZE if extent is None else extent for extent in shape(value))
-
-
 def constant_index(value: SSAValue) -> int | None:
     """The number that a value is by an `arith.constant`, else `None`."""
     owner = value.owner
@@ -397,11 +388,11 @@ def _sum_over_group(
     emitter: Emitter, local: SSAValue, sharding: Sharding, dimension: int
 ) -> SSAValue:
     """The sum of an index over the processes that share a dimension."""
-    number = emitter.help(arith.IndexCastOp(local, i64))
+    number = emitter.insert(arith.IndexCastOp(local, i64))
     one = TensorType(i64, [1])
-    packed = emitter.help(tensor.FromElementsOp(number, result_type=one))
-    total = emitter.help(
+    packed = emitter.insert(tensor.FromElementsOp(number, result_type=one))
+    total = emitter.insert(
         AllReduceOp(packed, sharding.grid.name, sharding.dimension_axes[dimension])
     )
-    first = emitter.help(tensor.ExtractOp(total, [emitter.index(0)], i64))
-    return emitter.help(arith.IndexCastOp(first, INDEX))
+    first = emitter.insert(tensor.ExtractOp(total, [emitter.index(0)], i64))
+    return emitter.insert(arith.IndexCastOp(first, INDEX))

@@ -1,8 +1,10 @@
 """How partial results are finished: by which collective, and what must be done around it.
 
 The collectives know signed minimum and maximum. Unsigned ones go through them with the sign bit
-flipped; on single bits every reduction is a bitwise one. What no collective computes (`maxnumf`,
-which drops NaNs) is gathered and combined locally.
+flipped; on single bits every reduction is a bitwise one. What no collective computes is gathered
+and combined locally: `maxnumf`, which drops NaNs, and results that combine together. A pending
+reduction is carried through operations that may work on partial results, so that it is done where
+it costs least.
 """
 
 from __future__ import annotations
@@ -25,36 +27,23 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....dialects.linalg.bodies import YieldOp
 from ....dialects.linalg.region_ops import ReduceOp
+from ....dialects.linalg.structured_view import structured_view
 from ....dialects.shard.dialect import AllGatherOp
 from ....dialects.tensor.reshapes import ExpandShapeOp
 from ....ir.diagnostics import OperationError
 from ....ir.tensor_types import ranked, shape_of
-from ....sharding.factor_placement import pending_reductions, without_new_partials
-from ....sharding.factors import Factor, FactorKind, FactorRule
 from ....sharding.grid import Grid
-from ....sharding.sharding import Axes, ReductionKind, Sharding
-from ..rules.combiners import Combiner
+from ....sharding.op_sharding import pending_reductions
+from ....sharding.sharding import Axes, Partial, ReductionKind, Sharding, without_new_partials
+from ..rules.combiners import JOINT, Combiner
+from ..rules.variadic_reductions import JointCombiner, joint_combiner
 from .emitter import Emitter
 from .local_types import tensor_type_of, with_shape
 from .op_sharding import OpSharding
 from .partitioner import Partitioner
 from .rematerializable import splat_of
 
-_UNSIGNED = {"arith.maxui": ReductionKind.MAX, "arith.minui": ReductionKind.MIN}
-
-_ON_BITS = {
-    "arith.addi": ReductionKind.BITWISE_XOR,
-    "arith.muli": ReductionKind.BITWISE_AND,
-    "arith.andi": ReductionKind.BITWISE_AND,
-    "arith.ori": ReductionKind.BITWISE_OR,
-    "arith.xori": ReductionKind.BITWISE_XOR,
-    "arith.maxui": ReductionKind.BITWISE_OR,
-    "arith.minui": ReductionKind.BITWISE_AND,
-    # A set bit is -1 where bits have a sign.
-    "arith.maxsi": ReductionKind.BITWISE_AND,
-    "arith.minsi": ReductionKind.BITWISE_OR,
-}
-"""Reductions of `i1`, whose arithmetic is modulo two."""
+_UNSIGNED = frozenset({"arith.maxui", "arith.minui"})
 
 _COUNTED = frozenset({"arith.addf", "arith.addi", "arith.mulf", "arith.muli", "arith.xori"})
 """Combiners that give another result when an initial value takes part twice."""
@@ -72,44 +61,6 @@ def is_bit(element_type: Attribute) -> bool:
     return bits(element_type) == 1
 
 
-def with_kinds(
-    operation: Operation, rule: FactorRule, combiners: Sequence[Combiner | None]
-) -> FactorRule:
-    """The rule with the collectives that are used for each result's element type."""
-    kinds: list[ReductionKind | None] = []
-    for result, combiner in zip(operation.results, combiners, strict=True):
-        tensor_type = ranked(result)
-        if combiner is None or tensor_type is None:
-            kinds.append(None)
-        elif is_bit(tensor_type.element_type):
-            kinds.append(_ON_BITS.get(combiner.operation, combiner.kind))
-        else:
-            kinds.append(_UNSIGNED.get(combiner.operation, combiner.kind))
-    factors = tuple(
-        replace(factor, reductions=_of_factor(factor, kinds, combiners))
-        if factor.kind is FactorKind.REDUCTION
-        else factor
-        for factor in rule.factors
-    )
-    return replace(rule, factors=factors)
-
-
-def _of_factor(
-    factor: Factor,
-    kinds: Sequence[ReductionKind | None],
-    combiners: Sequence[Combiner | None],
-) -> tuple[ReductionKind | None, ...]:
-    """The kinds of one factor: none where its rule gives another than the results' combiners."""
-    return tuple(
-        kind
-        if combiner is None or declared in (None, ReductionKind.GENERIC, combiner.kind)
-        else None
-        for kind, combiner, declared in zip(
-            kinds, combiners, factor.reductions or (None,) * len(kinds), strict=True
-        )
-    )
-
-
 def finish_result(
     partitioner: Partitioner, spread: OpSharding, index: int, value: SSAValue
 ) -> None:
@@ -117,28 +68,24 @@ def finish_result(
     operation = spread.operation
     result = operation.results[index]
     made = spread.result_shardings[index]
-    partials, group = pending_reductions(spread.grid, spread.rule, spread.assignment, index)
+    factor_axes = [axes for axes, _ in spread.assignment]
+    partials, gathered = pending_reductions(spread.rule, factor_axes, index)
     if spread.carried:
         made = replace(made, partials=spread.carried)
-    if not partials and not group:
+    if not partials and not gathered:
         partitioner.place(result, value, made)
         return
     combiner = spread.combiners[index]
-    if combiner is None:
+    if gathered and combiner is None:
         raise OperationError(
             operation, f"is split along a reduction, but partial results #{index} do not combine"
         )
-    if group:
-        axes = tuple(
-            axis
-            for factor, (split, _) in zip(spread.rule.factors, spread.assignment, strict=True)
-            if factor.kind is FactorKind.REDUCTION
-            for axis in split
-        )
-        value = _combine_gathered(partitioner.emitter, value, made, axes, combiner)
+    if gathered and combiner is not None:
+        value = _combine_gathered(partitioner.emitter, value, made, gathered, combiner)
         partitioner.place(result, value, made)
         return
-    flipped = combiner.operation in _UNSIGNED and not is_bit(_element(value))
+    unsigned = combiner is not None and combiner.operation in _UNSIGNED
+    flipped = unsigned and not is_bit(_element(value))
     if flipped:
         value = flip_sign(partitioner.emitter, value)
     pending = Sharding(made.grid, made.dimension_axes, partials, offsets=made.offsets)
@@ -163,7 +110,7 @@ def _element(value: SSAValue) -> Attribute:
 def flip_sign(emitter: Emitter, value: SSAValue) -> SSAValue:
     """The integers with their highest bit flipped: unsigned order becomes signed order."""
     mask = splat_like(emitter, value, -(1 << (bits(_element(value)) - 1)))
-    return emitter.help(arith.XOrIOp(value, mask))
+    return emitter.insert(arith.XOrIOp(value, mask))
 
 
 def scalar_attribute(number: float, element: Attribute) -> FloatAttr | IntegerAttr:
@@ -185,7 +132,7 @@ def scalar_constant(emitter: Emitter, number: float, element: Attribute) -> SSAV
     """A number of an element type."""
     scalar = scalar_attribute(number, element)
     return emitter.once(
-        ("scalar", element, repr(number)), lambda: emitter.help(arith.ConstantOp(scalar))
+        ("scalar", element, repr(number)), lambda: emitter.insert(arith.ConstantOp(scalar))
     )
 
 
@@ -198,19 +145,19 @@ def splat_like(emitter: Emitter, value: SSAValue, number: float) -> SSAValue:
     if tensor_type.has_static_shape():
         return emitter.once(
             ("splat", element, tensor_type),
-            lambda: emitter.help(tensor.SplatOp(element, [], tensor_type)),
+            lambda: emitter.insert(tensor.SplatOp(element, [], tensor_type)),
         )
     sizes = [
         emitter.index(emitter.dimension(value, dimension))
         for dimension, extent in enumerate(tensor_type.get_shape())
         if extent == DYNAMIC_INDEX
     ]
-    return emitter.help(tensor.SplatOp(element, sizes, tensor_type))
+    return emitter.insert(tensor.SplatOp(element, sizes, tensor_type))
 
 
 def combine(emitter: Emitter, combiner: Combiner, left: SSAValue, right: SSAValue) -> SSAValue:
     """`combiner(left, right)` of two scalars or two tensors."""
-    return emitter.help(_combining(combiner, left, right))
+    return emitter.insert(_combining(combiner, left, right))
 
 
 def _combining(combiner: Combiner, left: SSAValue, right: SSAValue) -> Operation:
@@ -240,7 +187,7 @@ def _combine_gathered(
     block = Block(arg_types=[element, element])
     inner = _combining(combiner, block.args[0], block.args[1])
     block.add_ops([inner, YieldOp(inner.results[0])])
-    return emitter.help(ReduceOp([gathered], [start], [0], Region(block)))
+    return emitter.insert(ReduceOp([gathered], [start], [0], Region(block)))
 
 
 def gather_partials(emitter: Emitter, value: SSAValue, grid: Grid, axes: Axes) -> SSAValue:
@@ -248,7 +195,7 @@ def gather_partials(emitter: Emitter, value: SSAValue, grid: Grid, axes: Axes) -
     tensor_type = tensor_type_of(value)
     expanded = _with_leading_one(emitter, value, tensor_type)
     gathered_type = with_shape(tensor_type, (grid.size(axes), *shape_of(tensor_type)))
-    return emitter.help(AllGatherOp(expanded, grid.name, axes, 0, gathered_type))
+    return emitter.insert(AllGatherOp(expanded, grid.name, axes, 0, gathered_type))
 
 
 def _with_leading_one(
@@ -259,11 +206,11 @@ def _with_leading_one(
     rank = len(shape)
     result = with_shape(tensor_type, (1, *shape))
     if rank == 0:
-        element = emitter.help(tensor.ExtractOp(value, [], tensor_type.element_type))
-        return emitter.help(tensor.FromElementsOp(element, result_type=result))
+        element = emitter.insert(tensor.ExtractOp(value, [], tensor_type.element_type))
+        return emitter.insert(tensor.FromElementsOp(element, result_type=result))
     groups = [[0, 1], *([dimension + 1] for dimension in range(1, rank))]
     sizes = [1, *(emitter.dimension(value, dimension) for dimension in range(rank))]
-    return emitter.help(ExpandShapeOp(value, sizes, groups, result))
+    return emitter.insert(ExpandShapeOp(value, sizes, groups, result))
 
 
 def counts_initial_value(combiner: Combiner, partitioner: Partitioner, init: SSAValue) -> bool:
@@ -292,3 +239,114 @@ def is_splat_of(partitioner: Partitioner, value: SSAValue, combiner: Combiner) -
         splat = splat_of(operation)
         held = None if splat is None else splat.get_attrs()[0]
     return isinstance(held, IntegerAttr | FloatAttr) and held.value.data == neutral
+
+
+# Results that combine together
+
+
+def combines_jointly(spread: OpSharding) -> bool:
+    """Whether a reduction is split whose results combine together."""
+    return spread.reduces and JOINT in spread.combiners
+
+
+def finish_jointly(
+    partitioner: Partitioner, spread: OpSharding, made: Operation, outputs: Sequence[SSAValue]
+) -> None:
+    """Record the results of an operation that has reduced this process's part.
+
+    `outputs`: its local initial values. They may take part again.
+    """
+    view = structured_view(spread.operation)
+    combiner = None if view is None else joint_combiner(view)
+    assert combiner is not None
+    _, axes = pending_reductions(spread.rule, [axes for axes, _ in spread.assignment], 0)
+    emitter = partitioner.emitter
+    gathered = [gather_partials(emitter, value, spread.grid, axes) for value in made.results]
+    reduced = ReduceOp(gathered, outputs, [0], Region(_joint_body(combiner)))
+    emitter.insert(reduced)
+    for result, value, sharding in zip(
+        spread.operation.results, reduced.results, spread.result_shardings, strict=True
+    ):
+        partitioner.place(result, value, sharding)
+
+
+def _joint_body(combiner: JointCombiner) -> Block:
+    """The combination alone: partial results take the place of the candidates."""
+    types = [value.type for value in combiner.accumulators]
+    block = Block(arg_types=[*types, *types])
+    originals = (*combiner.candidates, *combiner.accumulators)
+    mapper: dict[SSAValue, SSAValue] = dict(zip(originals, block.args, strict=True))
+    for operation in combiner.operations:
+        block.add_op(operation.clone(mapper))
+    block.add_op(YieldOp(*(mapper[result] for result in combiner.results)))
+    return block
+
+
+# Reductions that are carried on: f(a0) + f(a1) = f(a0 + a1)
+
+MOVES = frozenset(
+    {
+        "linalg.transpose",
+        "tensor.cast",
+        "tensor.collapse_shape",
+        "tensor.expand_shape",
+        "tensor.extract_slice",
+        "tosa.identity",
+        "tosa.reshape",
+        "tosa.reverse",
+        "tosa.slice",
+        "tosa.transpose",
+    }
+)
+"""Operations that give elements of their first operand: reductions of any kind pass."""
+
+NEGATIONS = frozenset({"arith.negf"})
+
+SUMS = frozenset(
+    {
+        "arith.addf",
+        "arith.addi",
+        "arith.subf",
+        "arith.subi",
+        "linalg.add",
+        "linalg.sub",
+        "tosa.add",
+        "tosa.sub",
+    }
+)
+"""Sums and differences of their first two operands, if both are partial in the same way."""
+
+PRODUCTS = frozenset({"arith.mulf", "arith.muli", "linalg.mul"})
+"""Products of their first two operands, if only one of them is partial."""
+
+QUOTIENTS = frozenset({"arith.divf", "linalg.div"})
+"""Quotients whose dividend alone is partial."""
+
+
+def carried_partials(
+    operation: Operation, held: Sequence[Sharding | None]
+) -> tuple[tuple[Partial, ...], tuple[int, ...]]:
+    """The pending reductions that an operation can carry on, and the operands that have them.
+
+    `held` are the placements of the operands. Both are empty where reductions must be done first.
+    """
+    partials = [sharding.partials if sharding is not None else () for sharding in held]
+    if not any(partials):
+        return (), ()
+    name, first = operation.name, partials[0]
+    if name in MOVES:
+        return (first, (0,)) if first else ((), ())
+    if not all(p.kind is ReductionKind.SUM for own in partials for p in own):
+        return (), ()
+    if name in NEGATIONS:
+        return first, (0,)
+    if len(partials) < 2:
+        return (), ()
+    second = partials[1]
+    if name in SUMS and first == second:
+        return first, (0, 1)
+    if name in PRODUCTS and bool(first) != bool(second):
+        return (first, (0,)) if first else (second, (1,))
+    if name in QUOTIENTS and first and not second:
+        return first, (0,)
+    return (), ()

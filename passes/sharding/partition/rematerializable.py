@@ -22,10 +22,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....ir.attribute_access import is_splat
+from ....ir.index import IndexOrInt
 from ....sharding.local_shape import halo
 from ....sharding.sharding import Sharding
 from .emit_reshard import emit_reshard
-from .emitter import Emitter, Size
+from .emitter import Emitter
 from .local_types import local_type, tensor_type_of
 
 
@@ -42,11 +43,11 @@ class LocalValues(Protocol):
         dimension: int,
         sharding: Sharding | None,
         emitter: Emitter | None = None,
-    ) -> Size:
+    ) -> IndexOrInt:
         """The size of a dimension of the local shard."""
         ...
 
-    def global_size(self, original: SSAValue, dimension: int) -> Size:
+    def global_size(self, original: SSAValue, dimension: int) -> IndexOrInt:
         """The size of a dimension of the whole tensor."""
         ...
 
@@ -114,23 +115,23 @@ def _again(
         regions=[region.clone() for region in operation.regions],
     )
     made.results[0].name_hint = operation.results[0].name_hint
-    return emitter.help(made)
+    return emitter.insert(made)
 
 
-def _sizes(local: LocalValues, creation: Creation, target: Sharding | None) -> list[Size]:
+def _sizes(local: LocalValues, creation: Creation, target: Sharding | None) -> list[IndexOrInt]:
     """The local sizes of a creation, with halos."""
     emitter = creation.emitter
     whole = tensor_type_of(creation.result)
-    sizes: list[Size] = []
+    sizes: list[IndexOrInt] = []
     for dimension in range(whole.get_num_dims()):
         size = local.local_size(creation.result, dimension, target, emitter)
         border = 0 if target is None else sum(halo(target, dimension))
-        sizes.append(emitter.sum(size, border))
+        sizes.append(emitter.add(size, border))
     return sizes
 
 
 def _dynamic(
-    emitter: Emitter, result_type: TensorType[Attribute], sizes: list[Size]
+    emitter: Emitter, result_type: TensorType[Attribute], sizes: list[IndexOrInt]
 ) -> list[SSAValue]:
     return [
         emitter.index(size)
@@ -174,13 +175,13 @@ def _constant(
             result_types=[found], properties=properties, location=operation.location
         )
         made.results[0].name_hint = operation.results[0].name_hint
-        return emitter.help(made)
+        return emitter.insert(made)
     if target is not None and splat is not None:
-        scalar = emitter.help(arith.ConstantOp(splat.get_attrs()[0]))
+        scalar = emitter.insert(arith.ConstantOp(splat.get_attrs()[0]))
         sizes = _dynamic(emitter, found, _sizes(local, creation, target))
-        return emitter.help(tensor.SplatOp(scalar, sizes, found))
+        return emitter.insert(tensor.SplatOp(scalar, sizes, found))
     if target is None:
-        made = emitter.help(operation.clone())
+        made = emitter.insert(operation.clone())
         return made
     value = emit_creation(local, creation, None)
     return emit_reshard(

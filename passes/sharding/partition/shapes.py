@@ -20,8 +20,6 @@ from ....ir.tensor_types import ranked, tensor_shape
 from ..rules.tensor import reassociation
 from .by_rule import (
     by_rule,
-    can_split,
-    can_split_evenly,
     copy_local,
     copy_with,
     run_whole,
@@ -94,7 +92,7 @@ def dimension(partitioner: Partitioner, operation: Operation) -> None:
 @partition("tensor.expand_shape")
 def expand_shape(partitioner: Partitioner, operation: Operation) -> None:
     """Output sizes are those of the shard."""
-    spread_by_rule(partitioner, operation, can_split, _expand)
+    spread_by_rule(partitioner, operation, _expand)
 
 
 def _expand(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> Operation:
@@ -132,7 +130,7 @@ def reshape(partitioner: Partitioner, operation: Operation) -> None:
     if whole is None or not whole.has_static_shape():
         run_whole(partitioner, operation)
         return
-    spread_by_rule(partitioner, operation, can_split_evenly, _reshape)
+    spread_by_rule(partitioner, operation, _reshape)
 
 
 def _reshape(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> Operation:
@@ -140,19 +138,14 @@ def _reshape(partitioner: Partitioner, spread: OpSharding, operands: list[SSAVal
     extents = local_type(whole, spread.result_shardings[0]).get_shape()
     held = TensorType(cast(IntegerType | IndexType, shape_type.element_type), [len(extents)])
     values = DenseIntOrFPElementsAttr.from_list(held, list(extents))
-    constant = partitioner.emitter.help(arith.ConstantOp(values))
+    constant = partitioner.emitter.insert(arith.ConstantOp(values))
     return copy_local(partitioner, spread, [operands[0], constant])
 
 
 @partition("tosa.reshape")
 def tosa_reshape(partitioner: Partitioner, operation: Operation) -> None:
     """The shape operand becomes the shape of the shard."""
-    spread_by_rule(
-        partitioner,
-        operation,
-        can_split_evenly,
-        _with_shape_operand,
-    )
+    spread_by_rule(partitioner, operation, _with_shape_operand)
 
 
 def _with_shape_operand(
@@ -170,5 +163,5 @@ def _with_shape_operand(
             properties={**maker.properties, "values": values},
             location=maker.location,
         )
-        operands[1] = partitioner.emitter.help(constant)
+        operands[1] = partitioner.emitter.insert(constant)
     return copy_local(partitioner, spread, operands)

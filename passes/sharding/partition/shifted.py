@@ -9,10 +9,10 @@ from itertools import pairwise
 
 from xdsl.ir import Operation, SSAValue
 
-from ....sharding.factors import Factor, FactorKind, Window
+from ....sharding.factors import FactorKind, Window
 from ....sharding.local_shape import borders
 from ....sharding.sharding import Axes
-from .by_rule import Allowed, ShardSplit, can_split, choose, record_sizes, run_whole
+from .by_rule import choose, record_sizes, run_whole
 from .op_sharding import OpSharding
 from .partitioner import Partitioner
 from .reductions import finish_result
@@ -23,11 +23,6 @@ Read = Callable[[int, int, int], Interval]
 
 EmitShifted = Callable[[Partitioner, OpSharding, list[SSAValue]], SSAValue]
 """Emits what gives a process's part of the result from its sections and other operands."""
-
-
-def shifted(factor: Factor, cut: ShardSplit) -> bool:
-    """Whether an operation whose sections can be fetched can be split along a factor."""
-    return can_split(factor, cut) or (factor.kind is FactorKind.PERMUTATION and cut.filled)
 
 
 def windows_by_dimension(spread: OpSharding, operand: int = 0) -> dict[int, Window]:
@@ -62,14 +57,13 @@ def with_sections(
     partitioner: Partitioner,
     operation: Operation,
     emit: EmitShifted,
-    allowed: Allowed = shifted,
     read: Read | None = None,
 ) -> None:
     """Spread an operation whose first operand is shifted against its only result.
 
     What it reads is what its rule says, if not `read`.
     """
-    spread = choose(partitioner, operation, allowed)
+    spread = choose(partitioner, operation)
     if spread is None or not spread.is_split:
         run_whole(partitioner, operation)
         return

@@ -15,14 +15,14 @@ from xdsl.dialects.tensor import YieldOp
 from xdsl.ir import Block, Region, SSAValue
 
 from ....dialects.tensor.dialect import PadOp
+from ....ir.index import INDEX, IndexOrInt
 from ....ir.tensor_types import shape_of
 from ....sharding.grid import Grid
 from ....sharding.local_shape import borders, explicit_borders
-from ....sharding.pieces import Exchange, Interval
-from ....sharding.sections import Borders, best_way
 from ....sharding.sharding import Axes, Sharding
+from ....sharding.slice_exchange import Exchange, HaloWidths, Interval, best_way
 from .emit_reshard import emit_exchange, exchange_halo
-from .emitter import INDEX, Emitter, Size
+from .emitter import Emitter
 from .local_types import tensor_type_of, with_shape
 from .partitioner import Partitioner, shape
 
@@ -36,7 +36,7 @@ class Section:
     intervals: Sequence[Interval] | None
     """What each of them reads, in their order, if it is known now: nothing, where the end is not
     behind the start."""
-    at_run_time: Callable[[SSAValue], tuple[Size, Size]] | None = None
+    at_run_time: Callable[[SSAValue], tuple[IndexOrInt, IndexOrInt]] | None = None
     """Otherwise: where this process's section of a whole dimension begins, and its length."""
 
 
@@ -82,7 +82,7 @@ def _gathered(sharding: Sharding, dimensions: set[int]) -> Sharding:
     return replace(sharding, dimension_axes=axes)
 
 
-def _way(original: SSAValue, sharding: Sharding, section: Section) -> Borders | Exchange | None:
+def _way(original: SSAValue, sharding: Sharding, section: Section) -> HaloWidths | Exchange | None:
     """What to exchange for a section, `None` where the dimension is to be gathered."""
     size = shape(original)[section.dimension]
     if size is None or section.intervals is None:
@@ -97,7 +97,7 @@ def _cut(
     value: SSAValue,
     present: Sharding,
     section: Section,
-    way: Borders | Exchange | None,
+    way: HaloWidths | Exchange | None,
 ) -> SSAValue:
     """Fetch what is missing along one dimension where it is split, and cut the section out."""
     emitter, dimension = partitioner.emitter, section.dimension
@@ -127,12 +127,12 @@ def _cut(
 
 
 def cut_out(
-    emitter: Emitter, value: SSAValue, dimension: int, first: Size, length: Size
+    emitter: Emitter, value: SSAValue, dimension: int, first: IndexOrInt, length: IndexOrInt
 ) -> SSAValue:
     """A part of one dimension of a local tensor."""
     held = tensor_type_of(value)
     rank = held.get_num_dims()
-    offsets: list[Size] = [0] * rank
+    offsets: list[IndexOrInt] = [0] * rank
     sizes = [emitter.dimension(value, each) for each in range(rank)]
     offsets[dimension], sizes[dimension] = first, length
     extents = [size if isinstance(size, int) else None for size in sizes]
@@ -159,8 +159,8 @@ def padded(
         return value
     held = tensor_type_of(value)
     extents = list(shape_of(held))
-    low: list[Size] = [0] * len(extents)
-    high: list[Size] = [0] * len(extents)
+    low: list[IndexOrInt] = [0] * len(extents)
+    high: list[IndexOrInt] = [0] * len(extents)
     for padding in paddings:
         position = emitter.position(grid, padding.axes)
         low[padding.dimension] = emitter.element([a for a, _ in padding.widths], position)
@@ -168,7 +168,7 @@ def padded(
         sizes = set(padding.sizes)
         extents[padding.dimension] = sizes.pop() if len(sizes) == 1 else None
     body = Block([YieldOp(filler)], arg_types=[INDEX] * len(extents))
-    return emitter.help(PadOp(value, low, high, Region(body), with_shape(held, extents)))
+    return emitter.insert(PadOp(value, low, high, Region(body), with_shape(held, extents)))
 
 
 def _with_borders(

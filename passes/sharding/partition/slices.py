@@ -15,36 +15,32 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.shard.dialect import BroadcastOp
+from ....ir.index import IndexOrInt
 from ....ir.index_lists import mixed_list, split_list
-from ....sharding.factors import Factor, FactorKind
+from ....sharding.factors import FactorKind
 from ....sharding.local_shape import borders
 from ....sharding.sharding import Axes
 from ..rules.builder import integers
-from .by_rule import ShardSplit, can_split, copy_local, copy_with, spread_by_rule
+from .by_rule import copy_local, copy_with, spread_by_rule
 from .emit_reshard import shard_interval
-from .emitter import Size
 from .local_types import local_type, tensor_type_of
 from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .registry import partition
-from .shifted import paddings_of, shifted, shifts, with_sections
+from .shifted import paddings_of, shifts, with_sections
 
 
 @partition("tensor.extract_slice")
 def extract_slice(partitioner: Partitioner, operation: Operation) -> None:
     """Dimensions that are taken whole are taken whole of the shard."""
-    with_sections(partitioner, operation, _extract_local, _slices)
-
-
-def _slices(factor: Factor, cut: ShardSplit) -> bool:
-    return shifted(factor, cut) or (factor.kind is FactorKind.SELECTION and cut.filled)
+    with_sections(partitioner, operation, _extract_local)
 
 
 def _extract_local(
     partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
 ) -> SSAValue:
-    offsets: dict[int, Size] = {}
-    sizes: dict[int, Size] = {}
+    offsets: dict[int, IndexOrInt] = {}
+    sizes: dict[int, IndexOrInt] = {}
     emitter = partitioner.emitter
     for dimension, axes in enumerate(spread.operand_shardings[0].dimension_axes):
         if axes:
@@ -68,10 +64,10 @@ def _extract_local(
     properties, dynamic = slice_with(operation, operands[1:], 1, sizes, offsets)
     types = [spread.result_types[0]]
     made = copy_with(partitioner, operation, [operands[0], *dynamic], types, properties)
-    value = emitter.add(made).results[0]
+    value = emitter.append(made).results[0]
     for axes, owner in owners.items():
         root = spread.grid.coordinates_along(axes, owner)
-        value = emitter.help(BroadcastOp(value, spread.grid.name, axes, root))
+        value = emitter.insert(BroadcastOp(value, spread.grid.name, axes, root))
     return value
 
 
@@ -89,8 +85,8 @@ def slice_with(
     operation: Operation,
     dynamic: Sequence[SSAValue],
     tensors: int,
-    sizes: Mapping[int, Size],
-    offsets: Mapping[int, Size] | None = None,
+    sizes: Mapping[int, IndexOrInt],
+    offsets: Mapping[int, IndexOrInt] | None = None,
 ) -> tuple[dict[str, Attribute], list[SSAValue]]:
     """The properties and operands of a slice operation with other sizes and offsets.
 
@@ -115,7 +111,7 @@ def slice_with(
 _LISTS = ("static_offsets", "static_sizes", "static_strides")
 
 
-def _mixed(entries: Sequence[Size]) -> tuple[DenseArrayBase, list[SSAValue]]:
+def _mixed(entries: Sequence[IndexOrInt]) -> tuple[DenseArrayBase, list[SSAValue]]:
     """Numbers with marks in the place of values, and the values."""
     numbers, values = split_list(entries)
     return DenseArrayBase.from_list(i64, numbers), values
@@ -123,7 +119,7 @@ def _mixed(entries: Sequence[Size]) -> tuple[DenseArrayBase, list[SSAValue]]:
 
 def slice_lists(
     operation: Operation, dynamic: Sequence[SSAValue], names: Sequence[str] = _LISTS
-) -> list[list[Size]]:
+) -> list[list[IndexOrInt]]:
     """Lists of numbers, with values in the place of their marks: offsets, sizes and strides."""
     values = iter(dynamic)
     return [list(mixed_list(integers(operation, name) or (), values)) for name in names]
@@ -151,11 +147,11 @@ def _pad_local(partitioner: Partitioner, spread: OpSharding, operands: list[SSAV
     counts = [1, len(below), len(above)]
     properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, counts)
     made = copy_local(partitioner, spread, [operands[0], *below, *above], properties)
-    starts: list[Size] = []
+    starts: list[IndexOrInt] = []
     for dimension, (size, axes) in enumerate(
         zip(shape(operation.results[0]), spread.result_shardings[0].dimension_axes, strict=True)
     ):
-        start: Size = 0
+        start: IndexOrInt = 0
         if axes:
             # A dimension without padding is as long as the source's.
             total = (
@@ -164,13 +160,13 @@ def _pad_local(partitioner: Partitioner, spread: OpSharding, operands: list[SSAV
             start = shard_interval(emitter, total, spread.result_shardings[0], dimension)[0]
         starts.append(start)
     _shift_body(partitioner, made, starts)
-    return emitter.add(made).results[0]
+    return emitter.append(made).results[0]
 
 
 @partition("tensor.generate")
 def generate(partitioner: Partitioner, operation: Operation) -> None:
     """The body computes an element from its place in the whole tensor."""
-    spread_by_rule(partitioner, operation, can_split, _generate_local)
+    spread_by_rule(partitioner, operation, _generate_local)
 
 
 def _generate_local(
@@ -179,13 +175,13 @@ def _generate_local(
     result = spread.operation.results[0]
     whole = tensor_type_of(result)
     sharding = spread.result_shardings[0]
-    starts: list[Size] = []
+    starts: list[IndexOrInt] = []
     sizes: list[SSAValue] = []
     given = iter(operands)
     for dimension, (size, local) in enumerate(
         zip(shape(result), local_type(whole, sharding).get_shape(), strict=True)
     ):
-        total: Size = next(given) if size is None else size
+        total: IndexOrInt = next(given) if size is None else size
         start, length = shard_interval(partitioner.emitter, total, sharding, dimension)
         starts.append(start)
         if local == DYNAMIC_INDEX:
@@ -195,7 +191,7 @@ def _generate_local(
     return made
 
 
-def _shift_body(partitioner: Partitioner, made: Operation, starts: Sequence[Size]) -> None:
+def _shift_body(partitioner: Partitioner, made: Operation, starts: Sequence[IndexOrInt]) -> None:
     """Let a body that is given local indices compute with those in the whole tensor."""
     block = made.regions[0].blocks[0]
     for argument, start in zip(block.args, starts, strict=True):

@@ -10,26 +10,26 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects.linalg.structured_view import structured_view
 from ....ir.attribute_access import block_of
+from ....ir.index import IndexOrInt
 from ....ir.tensor_types import ranked
-from ....sharding.factors import Factor, FactorKind
 from ....sharding.sharding import Partial, ReductionKind
 from ..rules.combiners import Combiner
-from .by_rule import ShardSplit, choose, copy_local, record_sizes, run_whole
+from .by_rule import choose, copy_local, record_sizes, run_whole
 from .captured_slices import captured_parts, followed_part, local_reads
-from .emitter import Size
 from .gather_partition import Lookup, find_lookup, mask_reads, pays
 from .local_types import local_type, tensor_type_of
 from .op_sharding import OpSharding
 from .partitioner import Partitioner
-from .reductions import combine, counts_initial_value, finish_result, splat_like
+from .reductions import (
+    combine,
+    combines_jointly,
+    counts_initial_value,
+    finish_jointly,
+    finish_result,
+    splat_like,
+)
 from .registry import ANY_STRUCTURED, partition
-from .variadic_reductions import combines_jointly, finish_jointly
 from .windows import fetch_windows, local_maps, loop_start, windows_of
-
-
-def _any_loop(factor: Factor, cut: ShardSplit) -> bool:
-    # What a process reads backward begins where its part ends: in its map that is one number.
-    return factor.kind is not FactorKind.NEED_REPLICATION and (cut.even or not cut.backward)
 
 
 @partition(ANY_STRUCTURED)
@@ -38,7 +38,7 @@ def structured(partitioner: Partitioner, operation: Operation) -> None:
     view = structured_view(operation)
     lookup = find_lookup(partitioner, operation)
     grid = None if lookup is None else lookup.sharding.grid
-    spread = None if view is None else choose(partitioner, operation, _any_loop, grid)
+    spread = None if view is None else choose(partitioner, operation, grid)
     if spread is not None and lookup is not None:
         lookup = lookup.along(spread)
     if spread is None or not _sums_rows(spread, lookup):
@@ -72,7 +72,7 @@ def structured(partitioner: Partitioner, operation: Operation) -> None:
     _shift_indices(partitioner, spread, made)
     for each in reads:
         each.apply(partitioner)
-    partitioner.emitter.add(made)
+    partitioner.emitter.append(made)
     record_sizes(partitioner, spread)
     if combines_jointly(spread):
         finish_jointly(partitioner, spread, made, operands[len(view.inputs) :])
@@ -134,7 +134,7 @@ def _neutral(
     if found.has_static_shape():
         like = emitter.empty(found, list(found.get_shape()))
     else:
-        sizes: list[Size] = [
+        sizes: list[IndexOrInt] = [
             partitioner.local_size(value, d, sharding) for d in range(found.get_num_dims())
         ]
         like = emitter.empty(found, sizes)

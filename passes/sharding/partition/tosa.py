@@ -10,19 +10,20 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, i64
 from xdsl.ir import Operation, SSAValue
 
+from ....ir.index import IndexOrInt
 from ....ir.tensor_types import ranked, shape_of
-from ....sharding.factors import Factor, FactorKind
+from ....sharding.factors import FactorKind
 from ..rules.builder import integers
 from ..rules.tosa import constant_shape
 from ..rules.tosa_windows import Sliding, sliding
-from .by_rule import ShardSplit, copy_local, copy_with
-from .emitter import Emitter, Size
+from .by_rule import copy_local, copy_with
+from .emitter import Emitter
 from .local_types import local_type, tensor_type_of, with_shape
 from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .reductions import bits, is_splat_of, scalar_constant, splat_like
 from .registry import partition
-from .shifted import Shift, paddings_of, shifted, shifts, with_sections
+from .shifted import Shift, paddings_of, shifts, with_sections
 from .slice_exchange import Interval, Padding, cut_out, padded
 
 
@@ -39,8 +40,8 @@ def _slice_local(
     whole = ranked(operation.results[0])
     assert whole is not None
     sharding = spread.result_shardings[0]
-    offsets: list[Size] = list(constant_shape(operation, 1) or ())
-    sizes: list[Size] = []
+    offsets: list[IndexOrInt] = list(constant_shape(operation, 1) or ())
+    sizes: list[IndexOrInt] = []
     for dimension, (size, axes) in enumerate(
         zip(shape(operation.results[0]), sharding.dimension_axes, strict=True)
     ):
@@ -67,7 +68,7 @@ def _pad_local(partitioner: Partitioner, spread: OpSharding, operands: list[SSAV
     assert whole is not None
     if widths is None:
         # No dimension that may be padded is split.
-        return emitter.add(copy_local(partitioner, spread, operands)).results[0]
+        return emitter.append(copy_local(partitioner, spread, operands)).results[0]
     paddings = paddings_of(spread)
     split = {padding.dimension for padding in paddings}
     for dimension, size in enumerate(shape(operation.results[0])):
@@ -76,29 +77,24 @@ def _pad_local(partitioner: Partitioner, spread: OpSharding, operands: list[SSAV
             paddings.append(Padding(dimension, (), [(low, high)], [size]))
     if len(operands) > 2:
         element = tensor.ExtractOp(operands[2], [emitter.index(0)], whole.element_type)
-        filler = emitter.help(element)
+        filler = emitter.insert(element)
     else:
         filler = scalar_constant(emitter, 0, whole.element_type)
     value = padded(emitter, operands[0], spread.grid, paddings, filler)
     return emitter.cast(value, local_type(whole, spread.result_shardings[0]))
 
 
-def _evenly(factor: Factor, cut: ShardSplit) -> bool:
-    """tosa reverses parts of one size: where they are not alike, all of the dimension."""
-    return shifted(factor, cut) and (cut.even or not cut.backward)
-
-
 @partition("tosa.reverse")
 def reverse(partitioner: Partitioner, operation: Operation) -> None:
     """A part of the result is what lies as far from the other end, reversed."""
-    with_sections(partitioner, operation, _reverse_local, _evenly)
+    with_sections(partitioner, operation, _reverse_local)
 
 
 def _reverse_local(
     partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
 ) -> SSAValue:
     made = copy_local(partitioner, spread, operands)
-    return partitioner.emitter.add(made).results[0]
+    return partitioner.emitter.append(made).results[0]
 
 
 def _slidings(operation: Operation) -> dict[int, Sliding]:
@@ -127,7 +123,7 @@ def _emit_window(
     _add_bias_once(partitioner, spread, operands)
     properties = {**operation.properties, "pad": DenseArrayBase.from_list(i64, numbers)}
     made = copy_local(partitioner, spread, operands, properties)
-    return emitter.add(made).results[0]
+    return emitter.append(made).results[0]
 
 
 def _filler(emitter: Emitter, operation: Operation, operands: Sequence[SSAValue]) -> SSAValue:
@@ -139,7 +135,7 @@ def _filler(emitter: Emitter, operation: Operation, operands: Sequence[SSAValue]
         return scalar_constant(emitter, lowest, element)
     if isinstance(element, AnyFloat) or len(operands) < 4:
         return scalar_constant(emitter, 0, element)
-    return emitter.help(tensor.ExtractOp(operands[3], [emitter.index(0)], element))
+    return emitter.insert(tensor.ExtractOp(operands[3], [emitter.index(0)], element))
 
 
 def _add_bias_once(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> None:
@@ -157,9 +153,9 @@ def _add_bias_once(partitioner: Partitioner, spread: OpSharding, operands: list[
         for axis in spread.axes(number)
     )
     position = emitter.index(emitter.position(spread.grid, axes))
-    first = emitter.help(arith.CmpiOp(position, emitter.index(0), "eq"))
+    first = emitter.insert(arith.CmpiOp(position, emitter.index(0), "eq"))
     nothing = splat_like(emitter, operands[2], 0)
-    operands[2] = emitter.help(arith.SelectOp(first, operands[2], nothing))
+    operands[2] = emitter.insert(arith.SelectOp(first, operands[2], nothing))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +222,7 @@ def _cut_from(
         [with_shape(whole, extents)],
         {**operation.properties, **properties},
     )
-    value = emitter.add(copy).results[0]
+    value = emitter.append(copy).results[0]
     for shift in shifts(spread):
         intervals = made[shift.dimension]
         if intervals == shift.parts:

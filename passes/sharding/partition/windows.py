@@ -14,12 +14,12 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ....dialects.linalg.structured_view import structured_view
+from ....ir.index import IndexOrInt
 from ....sharding.factors import Window
 from ....sharding.local_shape import borders, core_size
 from ....sharding.sharding import Sharding
 from ..rules.linalg import linear_terms
 from .emit_reshard import shard_interval
-from .emitter import Size
 from .op_sharding import OpSharding
 from .partitioner import Partitioner
 from .shifted import windows_by_dimension
@@ -94,12 +94,14 @@ def _from_section(spread: OpSharding, window: SummedLoops) -> AffineExpr:
     return expression + constant if constant else expression
 
 
-def loop_start(partitioner: Partitioner, spread: OpSharding, loop: int) -> Size:
+def loop_start(partitioner: Partitioner, spread: OpSharding, loop: int) -> IndexOrInt:
     """Where this process's part of a loop begins."""
     return _loop_interval(partitioner, spread, loop)[0]
 
 
-def _loop_interval(partitioner: Partitioner, spread: OpSharding, loop: int) -> tuple[Size, Size]:
+def _loop_interval(
+    partitioner: Partitioner, spread: OpSharding, loop: int
+) -> tuple[IndexOrInt, IndexOrInt]:
     """Where this process's part of a loop begins, and how many turns it has."""
     if not spread.axes(loop):
         return 0, loop_size(partitioner, spread, loop)
@@ -107,7 +109,7 @@ def _loop_interval(partitioner: Partitioner, spread: OpSharding, loop: int) -> t
     return shard_interval(partitioner.emitter, size, spread.loop_sharding(loop), 0)
 
 
-def loop_size(partitioner: Partitioner, spread: OpSharding, loop: int) -> Size:
+def loop_size(partitioner: Partitioner, spread: OpSharding, loop: int) -> IndexOrInt:
     """The number of turns of a whole loop."""
     known = spread.rule.factors[loop].size
     if known is not None:
@@ -153,23 +155,23 @@ def _known_windows(spread: OpSharding, window: SummedLoops) -> list[Interval] | 
 
 def _dynamic_window(
     partitioner: Partitioner, spread: OpSharding, value: SSAValue, window: SummedLoops
-) -> tuple[Size, Size]:
+) -> tuple[IndexOrInt, IndexOrInt]:
     """Where the window begins in a whole dimension, and its length, computed at run time."""
     emitter = partitioner.emitter
     start, turns = _loop_interval(partitioner, spread, window.leading)
     stride = window.terms[window.leading]
-    low: Size = window.constant
-    span: Size = 1
+    low: IndexOrInt = window.constant
+    span: IndexOrInt = 1
     for loop, coefficient in window.terms.items():
         if loop != window.leading:
-            last = emitter.difference(loop_size(partitioner, spread, loop), 1)
-            reach = emitter.product(last, abs(coefficient))
-            span = emitter.sum(span, reach)
+            last = emitter.subtract(loop_size(partitioner, spread, loop), 1)
+            reach = emitter.multiply(last, abs(coefficient))
+            span = emitter.add(span, reach)
             if coefficient < 0:
-                low = emitter.difference(low, reach)
-    first = emitter.sum(emitter.product(start, stride), low)
-    length = emitter.sum(emitter.product(emitter.difference(turns, 1), stride), span)
+                low = emitter.subtract(low, reach)
+    first = emitter.add(emitter.multiply(start, stride), low)
+    length = emitter.add(emitter.multiply(emitter.subtract(turns, 1), stride), span)
     # A process without turns reads nothing, and its place may be beyond the end.
-    length = emitter.maximum(emitter.product(length, emitter.minimum(turns, 1)), 0)
-    room = emitter.difference(emitter.dimension(value, window.dimension), length)
+    length = emitter.maximum(emitter.multiply(length, emitter.minimum(turns, 1)), 0)
+    room = emitter.subtract(emitter.dimension(value, window.dimension), length)
     return emitter.minimum(first, room), length

@@ -9,7 +9,7 @@ from __future__ import annotations
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ....ir.diagnostics import Note, remark
-from ....sharding.plan import extends
+from ....sharding.op_sharding import extends
 from ....sharding.propagation import OperationNode, Origin
 from ....sharding.sharding import Sharding
 from ..annotations.access import SHARD
@@ -39,11 +39,11 @@ def explain_resharding(placement: Placement) -> None:
     """One remark per operand that loses, and one per operation that is not split at all."""
     for operation in placement.whole:
         remark(CATEGORY, operation, "has no factor rule: its operands and results are replicated")
-    for planned in placement.plans:
-        entry, plan = planned.entry, planned.plan
+    for planned in placement.planned:
+        entry, chosen = planned.entry, planned.sharding
         operation = entry.operation
         for index, (value, wanted) in enumerate(
-            zip(operation.operands, plan.operands, strict=True)
+            zip(operation.operands, chosen.operands, strict=True)
         ):
             found = placement.definitions.get(value)
             if found is None or (
@@ -54,7 +54,7 @@ def explain_resharding(placement: Placement) -> None:
                 CATEGORY,
                 operation,
                 f"operand {index} is resharded from {found} to {Sharding(planned.grid, wanted)}",
-                [Note(f"the chosen plan sends {plan.bytes_sent:.0f} bytes per process")],
+                [Note(f"the chosen plan sends {chosen.bytes_sent:.0f} bytes per process")],
             )
 
 

@@ -14,16 +14,15 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from ....ir.tensor_types import tensor_shape
+from ....ir.tensor_types import tensor_bytes
 from ....sharding.cost import BYTES_PER_POINT, known_extents, local_size, reshard_bytes
 from ....sharding.factors import FactorRule
 from ....sharding.grid import Grid
-from ....sharding.plan import Preference, extends, finishing_bytes
-from ....sharding.projection import DimensionAxes
+from ....sharding.op_sharding import Preference, extends, finishing_bytes
 from ....sharding.propagation import Origin, RuleClass, classify
-from ....sharding.sharding import Sharding
+from ....sharding.sharding import DimensionAxes, Sharding
 from .graph import ShardingGraph
-from .placement import PlacedUse, Placement, Placer, PlannedOperation, element_bytes
+from .placement import PlacedUse, Placement, Placer, PlannedOperation
 
 PREFERENCES = tuple(
     Preference(move_axes=move, weigh_work=weigh)
@@ -98,7 +97,7 @@ def best_placement(
     """
     placer = Placer(graph, complete=False)
     placement = placer.place()
-    resharded = any(planned.plan.bytes_before for planned in placement.plans)
+    resharded = any(planned.sharding.bytes_before for planned in placement.planned)
     if not resharded and not _moved_results(graph, placement):
         return placer, placement
     propagated = TableState.of(graph)
@@ -140,9 +139,9 @@ def _moved_results(
 ) -> dict[int, tuple[DimensionAxes, Grid]]:
     """The nodes of contractions' results that are not where the table has them."""
     moved: dict[int, tuple[DimensionAxes, Grid]] = {}
-    for planned in placement.plans:
+    for planned in placement.planned:
         results = planned.entry.operation.results
-        for value, axes in zip(results, planned.plan.results, strict=True):
+        for value, axes in zip(results, planned.sharding.results, strict=True):
             node = graph.values.get(value)
             if node is None or node in graph.pinned or extends(graph.tensors[node].axes, axes):
                 continue
@@ -156,9 +155,9 @@ def _moved_results(
 def placement_cost(placement: Placement) -> tuple[float, float]:
     """The work of each process, in loop iterations, and the bytes that it sends."""
     work, sent = 0.0, 0.0
-    for planned in placement.plans:
+    for planned in placement.planned:
         work += _work(planned)
-        sent += planned.plan.window_bytes
+        sent += planned.sharding.window_bytes
         sent += _finishing(planned, placement)
     for value, uses in placement.uses.items():
         held = placement.definitions.get(value)
@@ -175,19 +174,15 @@ def _resharding(value: SSAValue, held: Sharding, uses: Sequence[PlacedUse]) -> f
         use.sharding.dimension_axes if use.sharding.grid == held.grid else whole for use in uses
     }
     return sum(
-        reshard_bytes(held.dimension_axes, wanted, _size(value), extents)
+        reshard_bytes(held.dimension_axes, wanted, tensor_bytes(value), extents)
         for wanted in sorted(all_wanted)
     )
-
-
-def _size(value: SSAValue) -> float:
-    return element_bytes(value) * prod(known_extents(tensor_shape(value) or ()))
 
 
 def _work(planned: PlannedOperation) -> float:
     rule = _rule(planned)
     extents = known_extents(planned.grid.shape)
-    parts = prod(extents[axis] for axes in planned.plan.factor_axes for axis in axes)
+    parts = prod(extents[axis] for axes in planned.sharding.factor_axes for axis in axes)
     return prod(known_extents([factor.size for factor in rule.factors])) / parts
 
 
@@ -198,8 +193,8 @@ def _rule(planned: PlannedOperation) -> FactorRule:
 
 def _finishing(planned: PlannedOperation, placement: Placement) -> float:
     """What it takes to finish an operation's reductions."""
-    plan = planned.plan
-    if not plan.reduced:
+    chosen = planned.sharding
+    if not chosen.reduced:
         return 0.0
     extents, sent = known_extents(planned.grid.shape), 0.0
     for index, value in enumerate(planned.entry.operation.results):
@@ -211,9 +206,9 @@ def _finishing(planned: PlannedOperation, placement: Placement) -> float:
         ]
         scattered = set[int]()
         if split_by_all:
-            scattered = set(plan.reduced).intersection(*split_by_all)
-        held = local_size(_size(value), plan.results[index], extents)
+            scattered = set(chosen.reduced).intersection(*split_by_all)
+        held = local_size(tensor_bytes(value), chosen.results[index], extents)
         sent += finishing_bytes(
-            _rule(planned), plan.factor_axes, index, held, frozenset(scattered), extents
+            _rule(planned), chosen.factor_axes, index, held, frozenset(scattered), extents
         )
     return sent

@@ -1,27 +1,31 @@
 """From the table of shardings to a placement of every operand and result.
 
 Operation by operation in program order: how its operands come is known, how its results are
-wanted the table says, and `sharding.plan` chooses along which axes it is computed. Then free
+wanted the table says, and `sharding.op_sharding` chooses along which axes it is computed. Then free
 values are made the way their users want them, from the last to the first.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from xdsl.dialects.builtin import FixedBitwidthType
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.linalg.structured_view import element_type
-from ....ir.tensor_types import tensor_shape
+from ....ir.tensor_types import element_bytes, tensor_shape
 from ....sharding.cost import known_extents
-from ....sharding.factors import FactorKind, FactorRule
+from ....sharding.factor_splits import PlannedTensor
+from ....sharding.factors import FactorRule, TensorFactors
 from ....sharding.grid import Grid
-from ....sharding.plan import DEFAULT_PREFERENCE, Plan, PlannedTensor, Preference, choose_plan
-from ....sharding.projection import DimensionAxes, back, project
-from ....sharding.sharding import Sharding
+from ....sharding.op_sharding import (
+    DEFAULT_PREFERENCE,
+    FactorSharding,
+    Preference,
+    choose_op_sharding,
+    placement,
+)
+from ....sharding.projection import back, project
+from ....sharding.sharding import DimensionAxes, Sharding
 from ..rules.shared_outputs import INSERTION, seen_through
 from .graph import Entry, EntryKind, ShardingGraph, is_tensor
 
@@ -41,7 +45,7 @@ class PlannedOperation:
     """An operation with a rule, and how it is computed on a grid."""
 
     entry: Entry
-    plan: Plan
+    sharding: FactorSharding
     grid: Grid
 
 
@@ -57,7 +61,7 @@ class Placement:
     """The makers of free values, in program order."""
     whole: list[Operation] = field(default_factory=list[Operation])
     """Operations of which nothing is known, and which are not split therefore."""
-    plans: list[PlannedOperation] = field(default_factory=list[PlannedOperation])
+    planned: list[PlannedOperation] = field(default_factory=list[PlannedOperation])
     """How operations with a rule are computed, in program order."""
 
 
@@ -65,7 +69,7 @@ class Placer:
     """Places everything that a graph relates to a known sharding, or everything there is.
 
     With `complete`, what nobody said anything about is replicated; without, it stays open.
-    `preference` is that of `choose_plan`.
+    `preference` is that of `choose_op_sharding`.
     """
 
     def __init__(
@@ -75,16 +79,15 @@ class Placer:
         self._preference = preference
         self._complete = complete
         self._placement = Placement()
-        self._plans: dict[object, Plan] = {}
+        self._chosen_before: dict[object, FactorSharding] = {}
         self._shardings: dict[tuple[str, DimensionAxes], Sharding] = {}
-        self._uneven: dict[object, Sharding] = {}
+        self._uneven: dict[Sharding, Sharding] = {}
         self._free_operands: dict[tuple[int, int], tuple[tuple[int, Sharding], ...]] = {}
         self._annotations = {
             entry.operation: entry.annotation
             for entry in graph.entries
             if entry.annotation is not None
         }
-        self._has_offsets = any(each.sharding.offsets for each in self._annotations.values())
         self._default_grid = next((grid for grid in graph.grids if grid is not None), None)
         self._wanted: dict[SSAValue, list[PlacedUse]] = self._placement.uses
         self._copies: dict[SSAValue, tuple[DimensionAxes, ...]] = {}
@@ -215,25 +218,25 @@ class Placer:
         grid = self._grid_at(operation)
         if grid is None:
             return
-        plan = self._plan(entry, rule, grid)
-        self._placement.plans.append(PlannedOperation(entry, plan, grid))
-        offsets = self._offsets(operation, rule, plan)
+        chosen = self._chosen(entry, rule, grid)
+        self._placement.planned.append(PlannedOperation(entry, chosen, grid))
         for index, value in enumerate(operation.operands):
             if is_tensor(value):
-                sharding = self._planned(grid, plan.operands[index], rule.operands[index], offsets)
+                axes = chosen.operands[index]
+                sharding = self._planned(grid, axes, rule.operands[index], chosen)
                 self._use_of(value, operation, index, sharding, operation)
                 held = self._placement.definitions.get(value)
-                if held is not None and plan.operands[index] != held.dimension_axes:
-                    self._remember_copy(value, plan.operands[index])
+                if held is not None and axes != held.dimension_axes:
+                    self._remember_copy(value, axes)
         for index, value in enumerate(operation.results):
             if value in self._graph.values:
                 self._placement.definitions[value] = self._planned(
-                    grid, plan.results[index], rule.results[index], offsets
+                    grid, chosen.results[index], rule.results[index], chosen
                 )
         self._captured(entry, grid)
 
-    def _plan(self, entry: Entry, rule: FactorRule, grid: Grid) -> Plan:
-        """The plan of an operation, chosen once for all that look and come alike."""
+    def _chosen(self, entry: Entry, rule: FactorRule, grid: Grid) -> FactorSharding:
+        """The sharding of an operation, chosen once for all that look and come alike."""
         operation = entry.operation
         # Shardings are one object each, so identities tell them apart.
         definitions, values = self._placement.definitions, self._graph.values
@@ -257,8 +260,8 @@ class Placer:
                 for value in operation.results
             ],
         )
-        plan = self._plans.get(key)
-        if plan is None:
+        chosen = self._chosen_before.get(key)
+        if chosen is None:
             operands = [
                 self._incoming(value, grid, self._sharers[value, id(rule), index])
                 for index, value in enumerate(operation.operands)
@@ -267,9 +270,9 @@ class Placer:
             preference = self._preference
             if entry.in_parallel:
                 preference = replace(preference, move_axes=False)
-            plan = choose_plan(rule, operands, results, known_extents(grid.shape), preference)
-            self._plans[key] = plan
-        return plan
+            chosen = choose_op_sharding(rule, operands, results, grid, preference)
+            self._chosen_before[key] = chosen
+        return chosen
 
     def _is_demanded(self, value: SSAValue) -> bool:
         """Whether the program says how users are to see a value."""
@@ -277,7 +280,7 @@ class Placer:
         return pinned is not None and pinned.for_users and pinned.result is value
 
     def _state_of(self, node: int) -> tuple[object, ...]:
-        """What a plan depends on of a node that a result has."""
+        """What a sharding depends on of a node that a result has."""
         graph = self._graph
         return graph.tensors[node].axes, node in graph.pinned, id(graph.grids[node])
 
@@ -291,7 +294,9 @@ class Placer:
             return PlannedTensor(((),) * rank_of(value), False, width)
         copies = self._copies.get(value, ())
         demanded = self._is_demanded(value)
-        return PlannedTensor(sharding.dimension_axes, demanded, width, copies, sharers)
+        return PlannedTensor(
+            sharding.dimension_axes, demanded, width, copies, sharers, sharding.offsets
+        )
 
     def _outgoing(self, value: SSAValue, grid: Grid) -> PlannedTensor:
         """How a result is wanted."""
@@ -305,39 +310,12 @@ class Placer:
         return PlannedTensor(self._graph.tensors[node].axes, node in self._graph.pinned, width)
 
     def _planned(
-        self,
-        grid: Grid,
-        axes: DimensionAxes,
-        factors: Sequence[tuple[int, ...]],
-        offsets: dict[int, tuple[int, ...]],
+        self, grid: Grid, axes: DimensionAxes, factors: TensorFactors, chosen: FactorSharding
     ) -> Sharding:
-        if not offsets:
+        if not any(chosen.borders):
             return self.sharding(grid, axes)
-        borders = tuple(
-            offsets.get(dimension[0]) if len(dimension) == 1 else None for dimension in factors
-        )
-        return self._uneven.setdefault((axes, borders), Sharding(grid, axes, offsets=borders))
-
-    def _offsets(
-        self, operation: Operation, rule: FactorRule, plan: Plan
-    ) -> dict[int, tuple[int, ...]]:
-        """Explicit borders of factors that an operand brings along, by factor."""
-        found: dict[int, tuple[int, ...]] = {}
-        if not self._has_offsets:
-            return found
-        for value, tensor in zip(operation.operands, rule.operands, strict=True):
-            sharding = self._placement.definitions.get(value)
-            if sharding is None or not sharding.offsets:
-                continue
-            for factors, axes, borders in zip(
-                tensor, sharding.dimension_axes, sharding.offsets, strict=True
-            ):
-                if borders is None or len(factors) != 1:
-                    continue
-                kind = rule.factors[factors[0]].kind
-                if plan.factor_axes[factors[0]] == axes and kind is not FactorKind.PERMUTATION:
-                    found.setdefault(factors[0], borders)
-        return found
+        sharding = placement(grid, factors, chosen.assignment)
+        return self._uneven.setdefault(sharding, sharding)
 
     def _whole(self, entry: Entry) -> None:
         operation = entry.operation
@@ -412,9 +390,3 @@ class Placer:
 def rank_of(value: SSAValue) -> int:
     """The rank of a ranked tensor."""
     return len(tensor_shape(value) or ())
-
-
-def element_bytes(value: SSAValue) -> float:
-    """Bytes per element of a tensor; of a type without a width, those of an index."""
-    scalar = element_type(value.type)
-    return scalar.bitwidth / 8 if isinstance(scalar, FixedBitwidthType) else 8.0

@@ -14,6 +14,7 @@ from ....sharding.factors import (
     Factor,
     FactorKind,
     FactorRule,
+    Shards,
     TensorFactors,
     Window,
 )
@@ -56,9 +57,15 @@ class RuleBuilder:
         size: int | None,
         kind: FactorKind = FactorKind.PASS_THROUGH,
         reductions: tuple[ReductionKind | None, ...] = (),
+        shards: Shards | None = None,
     ) -> int:
-        """Add a factor and return its index."""
-        self._factors.append(Factor(size, kind, reductions))
+        """Add a factor and return its index.
+
+        Shards of what passes through may be empty, if `shards` does not say otherwise, others not.
+        """
+        if shards is None:
+            shards = Shards.ANY if kind is FactorKind.PASS_THROUGH else Shards.FILLED
+        self._factors.append(Factor(size, kind, reductions, shards))
         return len(self._factors) - 1
 
     def reduction(self, size: int | None, *kinds: ReductionKind) -> int:

@@ -8,7 +8,7 @@ operation too, and its neutral element starts every accumulation but one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, nan
 
 from xdsl.dialects.builtin import (
@@ -16,12 +16,13 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
+    i1,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects.linalg.structured_view import StructuredView, element_type, structured_view
 from ....ir.attribute_access import attribute
-from ....sharding.factors import FactorKind, FactorRule
+from ....sharding.factors import FactorRule
 from ....sharding.sharding import ReductionKind
 from .variadic_reductions import joint_combiner
 
@@ -33,9 +34,9 @@ class Combiner:
     """What combines two partial results.
 
     - `operation`: the name of the scalar operation `operation(a, b)`;
-    - `kind`: the collective reduction that does the same, or `GENERIC` where none does exactly
-      (unsigned minimum and maximum; `maxnumf` and `minnumf`, which drop NaNs): then gather the
-      partial results and combine them with `operation`;
+    - `kind`: the collective reduction that does the same (for unsigned minimum and maximum, with
+      the sign bit flipped), or `GENERIC` where none does (`maxnumf` and `minnumf`, which drop
+      NaNs): then gather the partial results and combine them with `operation`;
     - `neutral(element_type)`: the value that changes nothing, as a Python number.
     """
 
@@ -73,14 +74,28 @@ _ROWS: tuple[tuple[str, ReductionKind, Neutral], ...] = (
     ("minimumf", ReductionKind.MIN, _always(inf)),
     ("maxsi", ReductionKind.MAX, _lowest),
     ("minsi", ReductionKind.MIN, _highest),
-    ("maxui", ReductionKind.GENERIC, _always(0)),
-    ("minui", ReductionKind.GENERIC, _all_ones_unsigned),
+    ("maxui", ReductionKind.MAX, _always(0)),
+    ("minui", ReductionKind.MIN, _all_ones_unsigned),
     ("maxnumf", ReductionKind.GENERIC, _always(nan)),
     ("minnumf", ReductionKind.GENERIC, _always(nan)),
     ("andi", ReductionKind.BITWISE_AND, _always(-1)),
     ("ori", ReductionKind.BITWISE_OR, _always(0)),
     ("xori", ReductionKind.BITWISE_XOR, _always(0)),
 )
+_ON_BITS = {
+    "arith.addi": ReductionKind.BITWISE_XOR,
+    "arith.muli": ReductionKind.BITWISE_AND,
+    "arith.andi": ReductionKind.BITWISE_AND,
+    "arith.ori": ReductionKind.BITWISE_OR,
+    "arith.xori": ReductionKind.BITWISE_XOR,
+    "arith.maxui": ReductionKind.BITWISE_OR,
+    "arith.minui": ReductionKind.BITWISE_AND,
+    # A set bit is -1 where bits have a sign.
+    "arith.maxsi": ReductionKind.BITWISE_AND,
+    "arith.minsi": ReductionKind.BITWISE_OR,
+}
+"""Reductions of `i1`, whose arithmetic is modulo two."""
+
 JOINT = Combiner("", ReductionKind.GENERIC, _always(0))
 """Stands for what combines this result together with others: see `joint_combiners.py`."""
 
@@ -261,34 +276,40 @@ _NAMED: dict[str, Callable[[Attribute], str]] = {
 _WITHOUT_NANS = {"maximumf": "maxnumf", "minimumf": "minnumf"}
 
 
-_BY_KIND: dict[ReductionKind, tuple[str, str]] = {
-    ReductionKind.SUM: ("addf", "addi"),
-    ReductionKind.PRODUCT: ("mulf", "muli"),
-    ReductionKind.MAX: ("maximumf", "maxsi"),
-    ReductionKind.MIN: ("minimumf", "minsi"),
-    ReductionKind.BITWISE_AND: ("andi", "andi"),
-    ReductionKind.BITWISE_OR: ("ori", "ori"),
-    ReductionKind.BITWISE_XOR: ("xori", "xori"),
+_ON_INTEGERS: dict[ReductionKind, str] = {
+    ReductionKind.SUM: "arith.addi",
+    ReductionKind.PRODUCT: "arith.muli",
+    ReductionKind.MAX: "arith.maxsi",
+    ReductionKind.MIN: "arith.minsi",
 }
-"""What a collective does with floats and with integers."""
-
-_AVERAGE = Combiner("", ReductionKind.AVERAGE, _always(0))
 
 
-def declared_combiner(rule: FactorRule, operation: Operation, result: int) -> Combiner | None:
-    """What combines partial values of a result by the kinds that the operation's rule gives.
+def with_declared_kinds(operation: Operation, rule: FactorRule) -> FactorRule:
+    """A rule of another package with the collectives that do what its kinds say.
 
-    `None` where it gives none that a collective knows. The kinds of one result are those of the
-    first factor: maxima of sums are no sums of maxima.
+    There is none for a generic kind, and the kinds of one result are those of the first factor:
+    maxima of sums are no sums of maxima.
     """
-    given = [each.reductions[result] for each in rule.factors if each.kind is FactorKind.REDUCTION]
-    kind = next((each for each in given if each is not None), None)
-    if kind is ReductionKind.AVERAGE:
-        return _AVERAGE
-    names = None if kind is None else _BY_KIND.get(kind)
-    if names is None:
-        return None
-    return _COMBINERS[_tosa(*names)(element_type(operation.results[result].type))]
+    first: dict[int, ReductionKind] = {}
+
+    def kind_of(result: int, declared: ReductionKind | None) -> ReductionKind | None:
+        if declared is None or first.setdefault(result, declared) is not declared:
+            return None
+        if declared is ReductionKind.GENERIC:
+            return None
+        if element_type(operation.results[result].type) == i1:
+            return _ON_BITS.get(_ON_INTEGERS.get(declared, ""), declared)
+        return declared
+
+    return replace(
+        rule,
+        factors=tuple(
+            replace(factor, reductions=tuple(map(kind_of, range(len(kinds)), kinds)))
+            if (kinds := factor.reductions)
+            else factor
+            for factor in rule.factors
+        ),
+    )
 
 
 def combiner_of(operation: Operation, result: int) -> Combiner | None:
@@ -297,6 +318,15 @@ def combiner_of(operation: Operation, result: int) -> Combiner | None:
     `None` where the operation does not reduce, or where its body is no combination by one
     associative operation (`c * x + x`): then it cannot be split along a reduction.
     """
+    found = _combiner_of(operation, result)
+    if found is None:
+        return None
+    if element_type(operation.results[result].type) == i1:
+        return replace(found, kind=_ON_BITS.get(found.operation, found.kind))
+    return found
+
+
+def _combiner_of(operation: Operation, result: int) -> Combiner | None:
     by_type = _NAMED.get(operation.name)
     if by_type is not None:
         name = by_type(element_type(operation.results[result].type))

@@ -14,6 +14,7 @@ from ....ir.foreign_code import guarded, is_foreign
 from ....ir.tensor_types import tensor_shape
 from ....sharding.factors import FactorKind, FactorRule
 from .builder import elementwise_rule
+from .combiners import with_declared_kinds
 
 RuleFunction = Callable[[Operation], FactorRule | None]
 """Gives an operation's rule, or `None` where this particular operation has none."""
@@ -75,9 +76,10 @@ def _checked(function: RuleFunction) -> RuleFunction:
     @wraps(function)
     def call(operation: Operation) -> FactorRule | None:
         rule = function(operation)
-        if rule is not None:
-            _check(operation, rule)
-        return rule
+        if rule is None:
+            return None
+        _check(operation, rule)
+        return with_declared_kinds(operation, rule)
 
     return call
 

@@ -13,7 +13,7 @@ from math import gcd
 from xdsl.ir import Operation
 
 from ....ir.tensor_types import Shape, tensor_shape
-from ....sharding.factors import DimensionFactors, FactorKind, FactorRule
+from ....sharding.factors import DimensionFactors, FactorKind, FactorRule, Shards
 from .builder import RuleBuilder
 
 
@@ -102,7 +102,8 @@ def reshape_rule(operation: Operation) -> FactorRule | None:
     sizes, left, right, misaligned = common_factors(known_before, known_after)
     for index, size in enumerate(sizes):
         whole = index in misaligned
-        builder.factor(size, FactorKind.NEED_REPLICATION if whole else FactorKind.PASS_THROUGH)
+        kind = FactorKind.NEED_REPLICATION if whole else FactorKind.PASS_THROUGH
+        builder.factor(size, kind, shards=Shards.EVEN)
     builder.operand_dimensions(0, left)
     builder.result_dimensions(0, right)
     return builder.build()
@@ -116,7 +117,7 @@ def _dynamic(builder: RuleBuilder, before: Shape, after: Shape) -> None:
         new = after[dimension] if dimension < len(after) else None
         passing = passing and old is not None and old == new
         if passing:
-            factor = builder.factor(old)
+            factor = builder.factor(old, shards=Shards.EVEN)
             builder.operand(0, dimension, factor)
             builder.result(0, dimension, factor)
             continue

@@ -13,7 +13,6 @@ from math import prod
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    FixedBitwidthType,
     IndexType,
     IntegerAttr,
     TensorType,
@@ -24,9 +23,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ....dialects.shard.dialect import AllReduceOp
 from ....dialects.tensor.reshapes import ExpandShapeOp
 from ....ir.attribute_access import block_of
-from ....ir.tensor_types import ranked
+from ....ir.tensor_types import element_bytes, ranked
+from ....sharding.collectives import ALL_REDUCE
+from ..annotations.access import axes_of, grid_name, kind_of
 from ..partition.local_types import tensor_type_of
-from .collectives import ALL_REDUCE, axes_of, grid_name, kind_of
 
 Group = tuple[object, ...]
 """What all-reduces that can be merged have in common."""
@@ -65,14 +65,12 @@ def _reads(operation: Operation, members: list[Operation]) -> bool:
 
 
 def _is_small(operation: Operation, merge_bytes: int) -> bool:
-    if operation.name != ALL_REDUCE:
+    if operation.name != ALL_REDUCE.operation:
         return False
     held, result = ranked(operation.operands[0]), ranked(operation.results[0])
     if held is None or held != result or not held.has_static_shape():
         return False
-    element = held.element_type
-    size = element.size if isinstance(element, FixedBitwidthType) else 8
-    return 0 < size * prod(held.get_shape()) <= merge_bytes
+    return 0 < element_bytes(operation.operands[0]) * prod(held.get_shape()) <= merge_bytes
 
 
 def _group(operation: Operation) -> Group:

@@ -24,6 +24,7 @@ from ....dialects.stream.affinity import (
     own_affinity,
 )
 from ....ir.host_programs import ABI_AFFINITY, host_operations
+from ....ir.rules import Rules
 
 RETURNS = ("func.return", "util.return")
 MADE_OF_NOTHING = ("arith.constant", "flow.tensor.constant", "tensor.empty", "tensor.splat")
@@ -61,7 +62,7 @@ class DevicePlacement:
             while self._changed:
                 self._changed = False
                 for operation in operations:
-                    RULES.get(operation.name, _follow_operands)(self, operation)
+                    flow_rule.get(operation.name, _follow_operands)(self, operation)
             for operation in reversed(operations):
                 self._follow_users(operation)
 
@@ -222,6 +223,12 @@ class DevicePlacement:
         self._put_global(operation, operation.operands[0])
 
 
+Rule = Callable[[DevicePlacement, Operation], None]
+
+flow_rule = Rules[Rule]()
+"""How places flow through operations, by name. Others run where their first operand is."""
+
+
 def _is_anywhere(variable: Operation) -> bool:
     """Whether a global is wherever it is read: it never changes, and does not say where it is."""
     return "is_mutable" not in variable.properties and AFFINITY not in variable.attributes
@@ -261,10 +268,12 @@ def _follow_operands(placement: DevicePlacement, operation: Operation) -> None:
         placement.put(result, place)
 
 
+@flow_rule("flow.tensor.barrier", "flow.tensor.transfer")
 def _move(placement: DevicePlacement, operation: Operation) -> None:
     placement.put(operation.results[0], operation.properties.get("target"))
 
 
+@flow_rule(*CARRIERS)
 def _carry(placement: DevicePlacement, operation: Operation) -> None:
     """Control flow gives tensors other names, and leaves them where they are."""
     if operation.name in SAME_PLACES:
@@ -310,15 +319,6 @@ def _at(index: int, *groups: Sequence[SSAValue]) -> tuple[SSAValue, ...]:
     return tuple(group[index] for group in groups if 0 <= index < len(group))
 
 
-Rule = Callable[[DevicePlacement, Operation], None]
-
-RULES: dict[str, Rule] = {
-    **dict.fromkeys(CARRIERS, _carry),
-    "flow.tensor.barrier": _move,
-    "flow.tensor.transfer": _move,
-    "func.func": DevicePlacement.enter,
-    "util.func": DevicePlacement.enter,
-    LOAD: DevicePlacement.load,
-    STORE: DevicePlacement.store,
-}
-"""How places flow through operations, by name. Others run where their first operand is."""
+flow_rule("func.func", "util.func")(DevicePlacement.enter)
+flow_rule(LOAD)(DevicePlacement.load)
+flow_rule(STORE)(DevicePlacement.store)

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.iree_encoding.interfaces import (
+    Spelling,
     Tensor,
     TensorEncoding,
     storage_key,
@@ -16,7 +17,6 @@ from ....dialects.iree_encoding.interfaces import (
     with_encoding,
 )
 from ....dialects.iree_encoding.layouts import IdentityAttr, LayoutAttr
-from ....dialects.iree_encoding.spelling import Spelling
 from ....dialects.stream.affinity import TargetSolver, TargetsUnknownError, affinity_of
 from ....ir.diagnostics import Note, OperationError, remark, remarks_wanted
 from ....ir.structural_hash import AttributeNumbers

@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects.stream.affinity import AFFINITY, affinity_of
 from ....ir.host_programs import ABI_AFFINITY, CALLS, FUNCTIONS, host_operations
+from ....ir.rules import Rules
 from ....ir.structural_hash import AttributeNumbers
 from ....ir.symbols import symbol
 from ....ir.syntax.resource_directives import RESOURCE, UNTIED, ties_of
@@ -50,7 +51,7 @@ class LayoutOrigins:
         while self._state.changed:
             self._state.changed = False
             for operation in operations:
-                HANDLERS.get(operation.name, _produce)(self._state, operation)
+                flow_rule.get(operation.name, _produce)(self._state, operation)
 
     def of(self, value: SSAValue) -> tuple[Origin, ...]:
         """The origins of a value, in a fixed order; empty for what is no resource."""
@@ -101,6 +102,12 @@ class State:
             self.changed = True
 
 
+Handler = Callable[[State, Operation], None]
+
+flow_rule = Rules[Handler]()
+"""How origins flow through operations, by name. Others produce what they return."""
+
+
 def tied_value(operation: Operation, index: int) -> SSAValue | None:
     """The operand that a result is stored in, if it is stored in one."""
     ties = ties_of(operation, len(operation.results))
@@ -124,15 +131,34 @@ def _produce(state: State, operation: Operation) -> None:
             state.add(result, state.origin(affinity_of(operation), operation))
 
 
+@flow_rule(
+    "stream.async.barrier",
+    "stream.async.cast",
+    "stream.async.clone",
+    "stream.async.copy",
+    "stream.async.fill",
+    "stream.async.slice",
+    "stream.async.store",
+    "stream.async.update",
+    "stream.resource.subview",
+    "stream.tensor.clone",
+    "stream.tensor.fill",
+    "stream.tensor.slice",
+    "stream.tensor.store",
+    "stream.tensor.update",
+    "stream.timepoint.barrier",
+)
 def _same_layout(state: State, operation: Operation) -> None:
     """The first operand, or what was written into, keeps its layout."""
     state.add(operation.results[0], state.get(operation.operands[0]))
 
 
+@flow_rule("stream.timepoint.await", "util.optimization_barrier")
 def _await(state: State, operation: Operation) -> None:
     state.flow(operation.operands, operation.results)
 
 
+@flow_rule("stream.async.transfer")
 def _transfer(state: State, operation: Operation) -> None:
     """Bytes keep their layout. Where they come from outside, the transfer knows from where."""
     origins = state.get(operation.operands[0])
@@ -144,6 +170,7 @@ def _transfer(state: State, operation: Operation) -> None:
     state.add(operation.results[0], origins)
 
 
+@flow_rule("util.global")
 def _define_global(state: State, operation: Operation) -> None:
     """A global that starts with constant contents is laid out where it is."""
     if operation.properties.get("initial_value") is not None:
@@ -151,14 +178,17 @@ def _define_global(state: State, operation: Operation) -> None:
         state.add_global(symbol(operation, "sym_name"), state.origin(place, operation))
 
 
+@flow_rule("util.global.store")
 def _store_global(state: State, operation: Operation) -> None:
     state.add_global(symbol(operation, "global"), state.get(operation.operands[0]))
 
 
+@flow_rule("util.global.load")
 def _load_global(state: State, operation: Operation) -> None:
     state.add(operation.results[0], state.globals.get(symbol(operation, "global"), NOWHERE))
 
 
+@flow_rule("func.func", "util.func")
 def _enter_function(state: State, operation: Operation) -> None:
     """Arguments of a function that only this module calls are the calls' operands."""
     block = operation.regions[0].blocks.first
@@ -180,6 +210,7 @@ def _argument_affinity(function: Operation, index: int) -> Attribute | None:
     return entries.get(ABI_AFFINITY) or entries.get(AFFINITY)
 
 
+@flow_rule("func.return", "util.return")
 def _return(state: State, operation: Operation) -> None:
     function = operation.parent_op()
     if function is None or function.name not in FUNCTIONS:
@@ -192,6 +223,7 @@ def _return(state: State, operation: Operation) -> None:
             state.changed = True
 
 
+@flow_rule("func.call", "util.call")
 def _call(state: State, operation: Operation) -> None:
     callee = symbol(operation, "callee")
     function = state.functions.get(callee)
@@ -204,11 +236,13 @@ def _call(state: State, operation: Operation) -> None:
         state.add(result, origins)
 
 
+@flow_rule("arith.select")
 def _select(state: State, operation: Operation) -> None:
     for operand in operation.operands[1:]:
         state.add(operation.results[0], state.get(operand))
 
 
+@flow_rule("scf.execute_region", "stream.async.concurrent", "stream.async.execute")
 def _regions_yield(state: State, operation: Operation) -> None:
     """Regions are given the operands, and results are what the regions end with."""
     for region in operation.regions:
@@ -220,6 +254,7 @@ def _regions_yield(state: State, operation: Operation) -> None:
                 state.flow(_yielded(block), operation.results)
 
 
+@flow_rule("scf.if", "scf.index_switch")
 def _choose_region(state: State, operation: Operation) -> None:
     """Results are what one of the regions ends with."""
     for region in operation.regions:
@@ -227,6 +262,7 @@ def _choose_region(state: State, operation: Operation) -> None:
             state.flow(_yielded(block), operation.results)
 
 
+@flow_rule("scf.for")
 def _loop(state: State, operation: Operation) -> None:
     """`scf.for`: what is carried starts as an operand and goes on as what the body yields."""
     block = operation.regions[0].block
@@ -235,6 +271,7 @@ def _loop(state: State, operation: Operation) -> None:
         state.flow(sources, operation.results)
 
 
+@flow_rule("scf.while")
 def _while(state: State, operation: Operation) -> None:
     before, after = (region.block for region in operation.regions)
     state.flow(operation.operands, before.args)
@@ -249,54 +286,10 @@ def _yielded(block: Block) -> Sequence[SSAValue]:
     return block.last_op.operands if block.last_op is not None else ()
 
 
+@flow_rule("cf.br", "cf.cond_br", "cf.switch")
 def _branch(state: State, operation: Operation) -> None:
     """Operands of a branch are the arguments of its successors, one after another."""
     rest = list(operation.operands)[0 if operation.name == "cf.br" else 1 :]
     for successor in operation.successors:
         state.flow(rest[: len(successor.args)], successor.args)
         rest = rest[len(successor.args) :]
-
-
-Handler = Callable[[State, Operation], None]
-
-HANDLERS: dict[str, Handler] = {
-    "arith.select": _select,
-    "cf.br": _branch,
-    "cf.cond_br": _branch,
-    "cf.switch": _branch,
-    "func.call": _call,
-    "func.func": _enter_function,
-    "func.return": _return,
-    "scf.execute_region": _regions_yield,
-    "scf.for": _loop,
-    "scf.if": _choose_region,
-    "scf.index_switch": _choose_region,
-    "scf.while": _while,
-    "stream.async.barrier": _same_layout,
-    "stream.async.cast": _same_layout,
-    "stream.async.clone": _same_layout,
-    "stream.async.concurrent": _regions_yield,
-    "stream.async.copy": _same_layout,
-    "stream.async.execute": _regions_yield,
-    "stream.async.fill": _same_layout,
-    "stream.async.slice": _same_layout,
-    "stream.async.store": _same_layout,
-    "stream.async.transfer": _transfer,
-    "stream.async.update": _same_layout,
-    "stream.resource.subview": _same_layout,
-    "stream.tensor.clone": _same_layout,
-    "stream.tensor.fill": _same_layout,
-    "stream.tensor.slice": _same_layout,
-    "stream.tensor.store": _same_layout,
-    "stream.tensor.update": _same_layout,
-    "stream.timepoint.await": _await,
-    "stream.timepoint.barrier": _same_layout,
-    "util.call": _call,
-    "util.func": _enter_function,
-    "util.global": _define_global,
-    "util.global.load": _load_global,
-    "util.global.store": _store_global,
-    "util.optimization_barrier": _await,
-    "util.return": _return,
-}
-"""How origins flow through operations, by name. Others produce what they return."""

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....dialects.iree_encoding.interfaces import Tensor
-from ....dialects.iree_tensor_ext.dispatch_tensors import DispatchTensor
+from ....dialects.iree_tensor_ext import DispatchTensor
 from ....dialects.stream import executables as stream
 from ....dialects.stream.affinity import AFFINITY
 from ....dialects.stream.types import BindingType, ResourceType

@@ -24,9 +24,8 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.iree_encoding.interfaces import Tensor
 from ....dialects.stream.async_ops import AsyncCastOp, AsyncTransferOp
-from ....dialects.stream.parameters import NamedParameter
 from ....dialects.stream.tensor_ops import TensorConstantOp, TensorSizeOfOp, TensorSplatOp
-from ....dialects.stream.types import NamedParameterAttr, ResourceType
+from ....dialects.stream.types import NamedParameter, NamedParameterAttr, ResourceType
 
 INDEX = IndexType()
 UNKNOWN = ResourceType(StringAttr("*"))

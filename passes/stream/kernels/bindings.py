@@ -20,9 +20,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from ....dialects.flow import dispatches as flow
-from ....dialects.iree_encoding.interfaces import Tensor
-from ....dialects.iree_encoding.spelling import Spelling
-from ....dialects.iree_tensor_ext.dispatch_tensors import (
+from ....dialects.iree_encoding.interfaces import Spelling, Tensor
+from ....dialects.iree_tensor_ext import (
     DispatchTensor,
     DispatchTensorLoad,
     DispatchTensorLoadOp,

@@ -21,7 +21,7 @@ func.func @f(%x: tensor<4x8xf32>, %unused: tensor<3xf32>) -> (tensor<4xf32>, ten
 // -----
 
 // Argmax by compare and select with linalg.index.
-// Collectives: 1 all_gather.
+// Collectives: 2 all_gather.
 shard.grid @g(shape = 4)
 func.func @f(%x: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xi64>) {
   %s = shard.sharding @g split_axes = [[], [0]] : !shard.sharding

@@ -97,7 +97,7 @@ func.func @f(%x: tensor<?x?xf32>, %w: tensor<?x8xf32>, %unused: index) -> tensor
 // -----
 
 // Integer types: i4, ui8 via i8, i1, i64 matmul.
-// Collectives: 2 all_gather.
+// Collectives: 1 all_reduce.
 shard.grid @g(shape = 2)
 func.func @f(%a: tensor<4x8xi8>, %b: tensor<8x4xi8>, %c: tensor<4x4xi64>) -> (tensor<4x4xi32>, tensor<4x4xi64>) {
   %s = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
@@ -210,7 +210,7 @@ func.func @f(%x: tensor<16x4xf32>, %u: tensor<4x4xf32>, %o: index) -> (tensor<16
 // -----
 
 // Map, broadcast, transpose, dot, vecmat, mmt4d, matmul_transpose.
-// Collectives: 4 all_gather, 2 all_reduce.
+// Collectives: 2 all_gather, 3 all_reduce.
 shard.grid @g(shape = 2x2)
 func.func @f(%x: tensor<8xf32>, %w: tensor<8x4xf32>, %v: tensor<4x8xf32>) -> (tensor<f32>, tensor<4xf32>, tensor<8x8xf32>, tensor<4x8xf32>) {
   %s = shard.sharding @g split_axes = [[0, 1]] : !shard.sharding

@@ -14,6 +14,12 @@ R = "!stream.resource<*>"
 VALUES = f'%s, %r = "test.op"() : () -> (index, {R})\n'
 
 REFUSED = {
+    "a flag with a value": (
+        '%b = "test.op"() : () -> !hal.buffer_view\n'
+        '%0 = "hal.tensor.import"(%b) <{consume = 1 : i32, target_encoding = tensor<4xf32>, '
+        "operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!hal.buffer_view) -> tensor<4xf32>",
+        "1 : i32 should be of base attribute unit",
+    ),
     "reassociation of another type": (
         '%0 = "test.op"() : () -> tensor<8x6xf32>\n'
         '%1 = "tensor.expand_shape"(%0) <{reassociation = [[0 : i64, 1 : i2], [2 : i64]], '
@@ -95,11 +101,6 @@ GENERIC = {
     "results without ties": (
         '%0 = "util.call"(%s) <{callee = @f}> : (index) -> index\n'
         "util.func private @f(%x: index) -> index"
-    ),
-    "a flag with a value": (
-        '%b = "test.op"() : () -> !hal.buffer_view\n'
-        '%0 = "hal.tensor.import"(%b) <{consume = 1 : i32, target_encoding = tensor<4xf32>, '
-        "operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!hal.buffer_view) -> tensor<4xf32>"
     ),
     "an attribute that xDSL does not print": '%0 = "tensor.empty"() {a} : () -> tensor<4xf32>',
     "attributes of a terminator in a body that is left out": (

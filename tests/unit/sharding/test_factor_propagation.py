@@ -15,7 +15,7 @@ from mesh_opt.sharding.factor_propagation import (
     propagate_step,
 )
 from mesh_opt.sharding.factors import FactorRule
-from mesh_opt.sharding.projection import DimensionAxes
+from mesh_opt.sharding.sharding import DimensionAxes
 
 Rules = Callable[..., FactorRule]
 EXTENTS = (2, 2, 2, 2)

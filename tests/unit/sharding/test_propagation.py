@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 from mesh_opt.sharding.factor_propagation import Direction
 from mesh_opt.sharding.factors import FactorRule
-from mesh_opt.sharding.projection import DimensionAxes
 from mesh_opt.sharding.propagation import (
     OperationNode,
     Propagation,
@@ -18,6 +17,7 @@ from mesh_opt.sharding.propagation import (
     classify,
     directions_of,
 )
+from mesh_opt.sharding.sharding import DimensionAxes
 
 Rules = Callable[..., FactorRule]
 

@@ -288,10 +288,10 @@ func.func @main(%x: tensor<{source}xf32>) -> tensor<{result}xf32> {{
         (program("row_max"), "shard.all_reduce %y on @g grid_axes = [0] reduction =  max"),
         (program("row_mean"), "shard.all_reduce %y on @g grid_axes = [0] reduction =  average"),
         # Of unequal shards averages do not count alike.
-        (program("row_mean", "4x5"), "shard.all_gather"),
+        (program("row_mean", "4x5"), "shard.all_to_all"),
         # A maximum of sums: only the maximum is split.
         (program("mixed", "4x6x2"), "reduction =  max"),
-        (program("mixed", "4x2x6", axes="[[], [], [0]]"), "shard.all_gather"),
+        (program("mixed", "4x2x6", axes="[[], [], [0]]"), "shard.all_to_all"),
     ],
     ids=["sum", "max", "average", "uneven-average", "mixed", "mixed-second"],
 )

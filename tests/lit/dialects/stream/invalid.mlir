@@ -25,7 +25,7 @@ util.func private @f(%r: !stream.resource<*>, %s: index) {
 // -----
 
 util.func private @f(%r: !stream.resource<*>, %q: !stream.resource<*>, %s: index, %v: i32) {
-  // expected-error @+1 {{expected the result to be tied to 'r'}}
+  // expected-error @+1 {{expected the result to be tied to '%r'}}
   %0 = stream.async.fill %v, %r[%s to %s for %s] : i32 -> %q as !stream.resource<*>{%s}
   util.return
 }

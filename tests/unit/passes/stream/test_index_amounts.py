@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from mesh_opt.ir.index import Amount, is_contiguous, is_multiple, reaches_end
+from mesh_opt.ir.index import IndexOrInt, is_contiguous, is_multiple, reaches_end
 from xdsl.dialects.arith import ConstantOp
 
 
@@ -48,7 +48,7 @@ UNKNOWN = ConstantOp.from_int_and_width(0, 64).result
     ],
 )
 def test_is_multiple(
-    indices: tuple[Amount, ...], sizes: tuple[Amount, ...], unit: int, expected: bool
+    indices: tuple[IndexOrInt, ...], sizes: tuple[IndexOrInt, ...], unit: int, expected: bool
 ) -> None:
     assert is_multiple(indices, sizes, unit) is expected
 
@@ -66,9 +66,9 @@ def test_is_multiple(
     ],
 )
 def test_reaches_end(
-    starts: tuple[Amount, ...],
-    lengths: tuple[Amount, ...],
-    sizes: tuple[Amount, ...],
+    starts: tuple[IndexOrInt, ...],
+    lengths: tuple[IndexOrInt, ...],
+    sizes: tuple[IndexOrInt, ...],
     expected: bool,
 ) -> None:
     assert reaches_end(starts, lengths, sizes) is expected

@@ -1,4 +1,4 @@
-"""The plan of one operation: explicit first, then parallelism, then bytes."""
+"""One operation is sharded as annotated; else explicit first, then parallelism, then bytes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,19 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from mesh_opt.sharding.factors import FactorRule, Window
-from mesh_opt.sharding.plan import DEFAULT_PREFERENCE, Plan, PlannedTensor, Preference, choose_plan
-from mesh_opt.sharding.projection import DimensionAxes
+from mesh_opt.sharding.factor_splits import PlannedTensor
+from mesh_opt.sharding.factors import Factor, FactorKind, FactorRule, Shards, Window
+from mesh_opt.sharding.grid import Grid
+from mesh_opt.sharding.op_sharding import (
+    DEFAULT_PREFERENCE,
+    FactorSharding,
+    Preference,
+    annotated_op_sharding,
+    choose_op_sharding,
+    pending_reductions,
+    placement,
+)
+from mesh_opt.sharding.sharding import DimensionAxes, Partial, ReductionKind, Sharding
 
 Rules = Callable[..., FactorRule]
 NONE: DimensionAxes = ((), ())
@@ -21,12 +31,12 @@ def plan(
     extents: tuple[int, ...] = (2,),
     explicit: tuple[int, ...] = (),
     preference: Preference = DEFAULT_PREFERENCE,
-) -> Plan:
-    return choose_plan(
+) -> FactorSharding:
+    return choose_op_sharding(
         rule,
         [PlannedTensor(axes, index in explicit) for index, axes in enumerate(operands)],
         [PlannedTensor(result, len(operands) in explicit)],
-        extents,
+        Grid("g", extents),
         preference,
     )
 
@@ -66,9 +76,9 @@ def test_large_partial_results_are_avoided(rule: Rules) -> None:
 def test_a_copy_that_is_there_is_free_and_one_to_share_is_cheap(matmul: FactorRule) -> None:
     left, right = ((0,), ()), ((), (0,))
 
-    def chosen(operand: PlannedTensor) -> Plan:
+    def chosen(operand: PlannedTensor) -> FactorSharding:
         operands = [operand, PlannedTensor(right)]
-        return choose_plan(matmul, operands, [PlannedTensor(None)], (2,))
+        return choose_op_sharding(matmul, operands, [PlannedTensor(None)], Grid("g", (2,)))
 
     assert chosen(PlannedTensor(left)).operands == (left, NONE)
     assert chosen(PlannedTensor(left, copies=(NONE,))).operands == (NONE, right)
@@ -181,3 +191,89 @@ def test_a_little_work_may_save_bytes(rule: Rules) -> None:
     weighed = plan(small, where, ((), (0,)), (2, 4), preference=Preference(weigh_work=True))
     assert weighed.factor_axes == ((), (), (0,))
     assert weighed.bytes_sent < spread.bytes_sent
+
+
+GRID = Grid("g", (2, 4))
+
+
+def agreed(
+    rule: FactorRule,
+    operands: list[DimensionAxes],
+    result: DimensionAxes | None,
+    grid: Grid = GRID,
+    offsets: tuple[tuple[int, ...] | None, ...] = (),
+) -> tuple[tuple[int, ...], ...] | None:
+    """The axes of the factors that annotations agree on; `offsets` are of the first operand."""
+    placed = [PlannedTensor(axes) for axes in operands]
+    placed[0] = replace(placed[0], offsets=offsets)
+    found = annotated_op_sharding(rule, placed, [PlannedTensor(result)], grid)
+    return None if found is None else found.factor_axes
+
+
+def test_annotations_that_agree_are_followed(matmul: FactorRule) -> None:
+    # Whatever it sends: gathering the small operand would be less.
+    assert agreed(matmul, [((), (1,)), ((1,), ())], NONE) == ((), (1,), ())
+    assert agreed(matmul, [((0,), (1,)), ((1,), ())], ((0,), ())) == ((0,), (1,), ())
+
+
+def test_annotations_that_say_nothing_or_two_things(matmul: FactorRule) -> None:
+    assert agreed(matmul, [((0,), ()), NONE], None) is None
+    assert agreed(matmul, [((0,), ()), NONE], NONE) is None
+    assert agreed(matmul, [((0,), ()), ((), (0,))], ((0,), (1,))) is None
+
+
+@pytest.mark.parametrize(
+    ("factor", "axes", "offsets", "is_split"),
+    [
+        (Factor(3), (1,), (), True),
+        (Factor(3, FactorKind.PERMUTATION, shards=Shards.FILLED), (1,), (), False),
+        (Factor(3, FactorKind.PERMUTATION, shards=Shards.FILLED), (0,), (), True),
+        (Factor(3, shards=Shards.FILLED), (0,), ((0, 3, 3),), False),
+        (Factor(3, shards=Shards.EVEN), (0,), (), False),
+        (Factor(4, shards=Shards.EVEN), (0,), ((0, 2, 4),), False),
+        (Factor(4, shards=Shards.EVEN), (0,), (), True),
+        (Factor(4, FactorKind.NEED_REPLICATION), (0,), (), False),
+        (Factor(4, FactorKind.REDUCTION, (None,)), (0,), (), False),
+    ],
+)
+def test_what_shards_must_be(
+    factor: Factor, axes: tuple[int, ...], offsets: tuple[tuple[int, ...], ...], is_split: bool
+) -> None:
+    result = () if factor.kind is FactorKind.REDUCTION else ((0,),)
+    rule = FactorRule((factor,), (((0,),),), (result,))
+    where = (axes,) if result else ()
+    assert agreed(rule, [(axes,)], where, offsets=offsets) == ((axes,) if is_split else None)
+
+
+def test_what_is_read_backward_is_split_evenly() -> None:
+    rule = FactorRule(
+        (Factor(7, FactorKind.PERMUTATION),), (((0,),),), (((0,),),), (Window(0, 0, 7, -1, 6),)
+    )
+    assert agreed(rule, [((0,),)], ((0,),)) is None
+
+
+def test_factors_of_a_dimension_are_split_evenly_on_known_grids(rule: Rules) -> None:
+    expand = rule("[(i j)] -> [i j]", i=1, j=8)
+    assert agreed(expand, [((0,),)], ((), (0,))) == ((), (0,))
+    assert agreed(expand, [((0,),)], ((), (0,)), Grid("g", (None,))) is None
+    assert agreed(rule("[(i j)] -> [i j]", i=1, j=7), [((0,),)], ((), (0,))) is None
+
+
+def test_reserved_axes_split_nothing(add: FactorRule) -> None:
+    operands = [PlannedTensor(((0,), (1,)))] * 2
+    result = [PlannedTensor(((0,), (1,)))]
+    reserved = frozenset({1})
+    assert annotated_op_sharding(add, operands, result, GRID, reserved) is None
+    chosen = choose_op_sharding(add, operands, result, GRID, reserved=reserved)
+    assert chosen.factor_axes == ((0,), ())
+
+
+def test_placements_and_reductions_of_an_assignment(matmul: FactorRule) -> None:
+    operands = [PlannedTensor(((0,), (1,)), offsets=((0, 40, 64), None)), PlannedTensor(((1,), ()))]
+    chosen = annotated_op_sharding(matmul, operands, [PlannedTensor(((0,), ()))], GRID)
+    assert chosen is not None
+    assert chosen.assignment == (((0,), (0, 40, 64)), ((1,), None), ((), None))
+    made = Sharding(GRID, ((0,), ()), offsets=((0, 40, 64), None))
+    assert placement(GRID, matmul.results[0], chosen.assignment) == made
+    sums = (Partial(ReductionKind.SUM, (1,)),)
+    assert pending_reductions(matmul, chosen.factor_axes, 0) == (sums, ())

@@ -1,8 +1,10 @@
-"""How one operation is computed: along which axes each of its factors is split.
+"""How one operation is sharded: along which axes each of its factors is split.
 
-Where the tensors of an operation agree there is nothing to choose. Where they do not, every
-assignment of the axes that its tensors propose is compared: first, explicit annotations are
-kept; then, the work is spread over most processes; then, fewest bytes are sent; then, least
+Propagation and partition both ask here. Where annotations of all tensors agree there is nothing to
+choose (`annotated_op_sharding`): `[i k], [k j] -> [i j]` on operands `[[0], [1]]` and `[[1], []]`
+with a result `[[0], []]` is split along axis 0 in `i` and axis 1 in `k`. Otherwise every assignment
+of the axes that its tensors propose is compared (`choose_op_sharding`): first, explicit annotations
+are kept; then, the work is spread over most processes; then, fewest bytes are sent; then, least
 memory is used. The losers are resharded.
 """
 
@@ -12,45 +14,29 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from .collectives import ALL_GATHER, ALL_REDUCE, BROADCAST, REDUCE_SCATTER
 from .cost import (
     BYTES_PER_POINT,
-    all_gather_bytes,
-    all_reduce_bytes,
-    broadcast_bytes,
     known_extents,
     local_size,
-    reduce_scatter_bytes,
     reshard_bytes,
 )
+from .factor_splits import FactorSplits, PlannedTensor
 from .factors import FactorKind, FactorRule, TensorFactors
-from .projection import DimensionAxes, back, fits, minor_most, project
-from .sections import window_bytes
-from .sharding import Axes, ReductionKind
+from .grid import Grid
+from .projection import back, project
+from .sharding import Axes, Borders, DimensionAxes, Partial, ReductionKind, Sharding, Split
+from .slice_exchange import window_bytes
 
 PLAN_LIMIT = 4096
 """Assignments that are compared at one operation; beyond, some proposals are left out."""
 
-
-@dataclass(frozen=True, slots=True)
-class PlannedTensor:
-    """An operand as it comes, or a result as it is wanted.
-
-    - `axes` is `None` for a tensor that costs nothing to have in any placement;
-    - `explicit`: the program says that the operation itself sees the tensor so;
-    - `width`: bytes per element;
-    - `copies`: other placements that the tensor has been brought to already;
-    - `sharers`: how many operations like this one have the operand, and would share a copy.
-    """
-
-    axes: DimensionAxes | None
-    explicit: bool = False
-    width: float = 4.0
-    copies: tuple[DimensionAxes, ...] = ()
-    sharers: int = 1
+Assignment = tuple[Split, ...]
+"""For each factor its axes, and explicit borders if it has them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FactorSharding:
     """What was chosen: the axes of each factor, and so of each operand and result.
 
     Results are as the operation leaves them when its reductions are done: `reduced` are the axes
@@ -61,16 +47,23 @@ class Plan:
     operands: tuple[DimensionAxes, ...]
     results: tuple[DimensionAxes, ...]
     reduced: Axes
+    borders: tuple[Borders, ...]
+    """Explicit borders of each factor's shards."""
     bytes_sent: float
     bytes_before: float
     """Those of `bytes_sent` that bring the operands in place."""
     window_bytes: float = 0.0
     """Those of `bytes_before` that fetch what windows read of other processes' parts."""
 
+    @property
+    def assignment(self) -> Assignment:
+        """For each factor its axes and borders."""
+        return tuple(zip(self.factor_axes, self.borders, strict=True))
+
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """How plans are looked for.
+    """How shardings are looked for.
 
     - `move_axes`: axes that would split a reduction or a permutation, or cannot split the operation
       where they are, are proposed for other factors as well, since moving the operands may be less
@@ -86,25 +79,68 @@ class Preference:
 DEFAULT_PREFERENCE = Preference()
 
 
-def choose_plan(
+def annotated_op_sharding(
     rule: FactorRule,
     operands: Sequence[PlannedTensor],
     results: Sequence[PlannedTensor],
-    extents: Sequence[int],
+    grid: Grid,
+    reserved: frozenset[int] = frozenset(),
+) -> FactorSharding | None:
+    """The sharding that all tensors agree on; `None` where something is left to choose.
+
+    That is where a result is not placed, two tensors split a factor in two ways, or a factor
+    cannot be split as they say. No factor is split along `reserved` axes.
+    """
+    extents = known_extents(grid.shape)
+    found: dict[int, Axes] = {}
+    for tensor, known in zip((*rule.operands, *rule.results), (*operands, *results), strict=True):
+        if known.axes is None:
+            continue
+        projection = project(tensor, known.axes, rule, extents)
+        if projection.overflow:
+            return None
+        for factor, axes in enumerate(projection.axes):
+            if axes is not None and found.setdefault(factor, axes) != axes:
+                return None
+    for tensor, known in zip(rule.results, results, strict=True):
+        if tensor and known.axes is None:
+            return None
+    assignment = tuple(found.get(factor, ()) for factor in range(len(rule.factors)))
+    used = [axis for axes in assignment for axis in axes]
+    if len(set(used)) < len(used) or not reserved.isdisjoint(used):
+        return None
+    splits = FactorSplits(rule, operands, results, grid)
+    if not all(splits.allow(factor, axes) for factor, axes in enumerate(assignment)):
+        return None
+    return _sharding(rule, assignment, operands, results, splits)
+
+
+def choose_op_sharding(
+    rule: FactorRule,
+    operands: Sequence[PlannedTensor],
+    results: Sequence[PlannedTensor],
+    grid: Grid,
     preference: Preference = DEFAULT_PREFERENCE,
-) -> Plan:
-    """The best assignment of axes to factors. `extents` are those of the grid."""
+    reserved: frozenset[int] = frozenset(),
+) -> FactorSharding:
+    """The best assignment of axes of a grid, but for the `reserved`, to the factors of a rule."""
+    extents = known_extents(grid.shape)
     proposals = _proposals(rule, operands, results, extents)
     if preference.move_axes:
         _propose_moved_axes(rule, operands, proposals, extents)
-    best: tuple[tuple[float, ...], Plan] | None = None
+    splits = FactorSplits(rule, operands, results, grid)
+    for factor, found in enumerate(proposals):
+        for axes in tuple(found):
+            if not (reserved.isdisjoint(axes) and splits.fit(factor, axes)):
+                del found[axes]
+    best: tuple[tuple[float, ...], FactorSharding] | None = None
     for assignment in _assignments(_within_limit(proposals)):
-        plan = _plan(rule, assignment, operands, results, extents)
-        if plan is None:
+        sharding = _sharding(rule, assignment, operands, results, splits)
+        if sharding is None:
             continue
-        key = _rank(plan, operands, results, rule, extents, preference)
+        key = _rank(sharding, operands, results, rule, extents, preference)
         if best is None or key < best[0]:
-            best = (key, plan)
+            best = (key, sharding)
     if best is None:
         raise ValueError(f"not even replication is possible for {rule}")
     return best[1]
@@ -192,24 +228,21 @@ def _assignments(proposals: Sequence[Sequence[Axes]]) -> Iterator[tuple[Axes, ..
     return extend([], frozenset())
 
 
-def _plan(
+def _sharding(
     rule: FactorRule,
     assignment: tuple[Axes, ...],
     operands: Sequence[PlannedTensor],
     results: Sequence[PlannedTensor],
-    extents: Sequence[int],
-) -> Plan | None:
-    """The plan of an assignment, `None` where a tensor cannot be split so."""
+    splits: FactorSplits,
+) -> FactorSharding | None:
+    """What an assignment comes to, `None` where a tensor cannot be split so."""
+    extents = splits.extents
     placed: list[DimensionAxes] = []
     for tensor in (*rule.operands, *rule.results):
         axes = back(tensor, assignment, rule, extents)
         present = {factor for dimension in tensor for factor in dimension}
         if sum(map(len, axes)) != sum(len(assignment[factor]) for factor in present):
             return None
-        for factor in present:
-            parts = prod(extents[axis] for axis in assignment[factor])
-            if not fits(rule.factors[factor].size, parts, minor_most(tensor, factor)):
-                return None
         placed.append(axes)
     needed, made = tuple(placed[: len(rule.operands)]), tuple(placed[len(rule.operands) :])
     sent = 0.0
@@ -234,8 +267,9 @@ def _plan(
         for row, split in zip(rule.factors, assignment, strict=True):
             if row.kind is FactorKind.SELECTION:
                 parts = prod(extents[axis] for axis in split)
-                sent += broadcast_bytes(local_size(size, axes, extents), parts)
-    return Plan(assignment, needed, made, reduced, sent, before, fetched)
+                sent += local_size(size, axes, extents) * BROADCAST.sent(parts)
+    borders = tuple(splits.borders(factor, axes) for factor, axes in enumerate(assignment))
+    return FactorSharding(assignment, needed, made, reduced, borders, sent, before, fetched)
 
 
 def _operand_bytes(rule: FactorRule, index: int, known: PlannedTensor) -> float:
@@ -305,12 +339,12 @@ def finishing_bytes(
             n = extents[axis]
             if factor.reductions[index] in (ReductionKind.GENERIC, None):
                 # No collective combines so: all partial results are gathered.
-                sent += all_gather_bytes(held * n, n)
+                sent += held * ALL_GATHER.sent(n)
             elif axis in scattered:
-                sent += reduce_scatter_bytes(held, n)
+                sent += held * REDUCE_SCATTER.sent(n)
                 held /= n
             else:
-                sent += all_reduce_bytes(held, n)
+                sent += held * ALL_REDUCE.sent(n)
     return sent
 
 
@@ -320,26 +354,26 @@ def extends(longer: DimensionAxes, shorter: DimensionAxes) -> bool:
 
 
 def _rank(
-    plan: Plan,
+    sharding: FactorSharding,
     operands: Sequence[PlannedTensor],
     results: Sequence[PlannedTensor],
     rule: FactorRule,
     extents: Sequence[int],
     preference: Preference,
 ) -> tuple[float, ...]:
-    """What plans are compared by, the smaller the better."""
+    """What shardings are compared by, the smaller the better."""
     broken = sum(
         known.explicit and known.axes is not None and known.axes != axes
-        for known, axes in zip(operands, plan.operands, strict=True)
+        for known, axes in zip(operands, sharding.operands, strict=True)
     )
     # A result that only has to be sliced on, or scattered while it is reduced, is as asked for.
     broken += sum(
         known.explicit and known.axes is not None and not extends(known.axes, axes)
-        for known, axes in zip(results, plan.results, strict=True)
+        for known, axes in zip(results, sharding.results, strict=True)
     )
     parts = prod(
         extents[axis]
-        for factor, axes in zip(rule.factors, plan.factor_axes, strict=True)
+        for factor, axes in zip(rule.factors, sharding.factor_axes, strict=True)
         if factor.kind is not FactorKind.SELECTION  # There only one of them has work.
         for axis in axes
     )
@@ -348,13 +382,43 @@ def _rank(
         for tensor, known, axes in zip(
             (*rule.operands, *rule.results),
             (*operands, *results),
-            (*plan.operands, *plan.results),
+            (*sharding.operands, *sharding.results),
             strict=True,
         )
     )
     first: float = -parts
     if preference.weigh_work:
         points = prod(known_extents([factor.size for factor in rule.factors]))
-        first = plan.bytes_sent + BYTES_PER_POINT * points / parts
+        first = sharding.bytes_sent + BYTES_PER_POINT * points / parts
     # What it takes to bring results where they are wanted may turn out not to be needed.
-    return (broken, first, plan.bytes_sent, plan.bytes_before, memory)
+    return (broken, first, sharding.bytes_sent, sharding.bytes_before, memory)
+
+
+def placement(grid: Grid, factors: TensorFactors, assignment: Assignment) -> Sharding:
+    """The sharding of a tensor that an assignment of its factors makes, without reductions."""
+    axes: list[Axes] = []
+    offsets: list[Borders] = []
+    for dimension in factors:
+        axes.append(tuple(axis for factor in dimension for axis in assignment[factor][0]))
+        offsets.append(assignment[dimension[0]][1] if len(dimension) == 1 else None)
+    return Sharding(grid, tuple(axes), offsets=tuple(offsets))
+
+
+def pending_reductions(
+    rule: FactorRule, factor_axes: Sequence[Axes], result: int
+) -> tuple[tuple[Partial, ...], Axes]:
+    """What is left to do for a result: collectives, and the axes along which it is gathered.
+
+    Reductions of the generic kind have no collective: partial values are gathered and combined.
+    """
+    partials: list[Partial] = []
+    generic: Axes = ()
+    for factor, axes in zip(rule.factors, factor_axes, strict=True):
+        if not axes or factor.kind is not FactorKind.REDUCTION:
+            continue
+        kind = factor.reductions[result]
+        if kind is None or kind is ReductionKind.GENERIC:
+            generic += axes
+        else:
+            partials.append(Partial(kind, axes))
+    return tuple(partials), generic

@@ -1,15 +1,10 @@
-"""Dispatch tensors and their operations, in both spellings.
-
-What a kernel reads and writes was `!flow.dispatch.tensor` with `flow.dispatch.tensor.load` in 2024
-and is `!iree_tensor_ext.dispatch.tensor` with `iree_tensor_ext.dispatch.tensor.load` today. Each
-piece is defined once here and named twice, in `flow` and in `iree_tensor_ext`.
-"""
+"""The `iree_tensor_ext` dialect: what kernels are bound to, as it is spelled today."""
 
 from __future__ import annotations
 
+import sys
 from abc import ABC
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
@@ -17,7 +12,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
     IntegerAttr,
-    IntegerType,
     StringAttr,
     TensorType,
     i64,
@@ -33,28 +27,21 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.attribute_access import number_list
-from ...ir.index_lists import parse_index_list, print_index_list
-from ...ir.syntax.resource_directives import dynamic_dimensions
-from ...ir.syntax.rows import (
-    ATTRIBUTES,
-    Dimensions,
-    Operand,
-    Operands,
-    Parsed,
+from ..ir.attribute_access import number_list
+from ..ir.dialect_extension import dialect_of
+from ..ir.syntax.assembly_format import (
     Syntax,
-    SyntaxOperation,
-    Type,
     values,
 )
-from ...ir.tensor_types import Shape, shape_of
-from ..iree_encoding.interfaces import EncodingTypeInterface, Tensor, with_encoding
-from ..iree_encoding.spelling import Spelling
+from ..ir.syntax.operations import SyntaxOperation
+from ..ir.syntax.resource_directives import dynamic_dimensions
+from ..ir.tensor_types import Shape, shape_of
+from .iree_encoding.interfaces import EncodingTypeInterface, Spelling, Tensor, with_encoding
 
 ACCESSES = ("readonly", "readwrite", "writeonly")
 
@@ -119,45 +106,6 @@ class FlowDispatchTensorType(DispatchTensor):
     bound_type: Attribute
 
 
-@dataclass(frozen=True, slots=True)
-class IndexList:
-    """`[0, %n]`: numbers in the property `static_<name>`, values in the operands `<name>`."""
-
-    name: str
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (f"static_{self.name}",)
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        numbers, parsed.operands[self.name] = parse_index_list(parser)
-        parsed.attributes[f"static_{self.name}"] = DenseArrayBase.from_list(i64, numbers)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        numbers = number_list(operation.get_attr_or_prop(f"static_{self.name}"))
-        print_index_list(printer, numbers, values(operation, self.name))
-
-    def verify(self, operation: Operation) -> None:
-        expected = static_list(operation, self.name).count(None)
-        given = len(values(operation, self.name))
-        if given != expected:
-            raise VerifyException(f"expected {expected} dynamic {self.name}, found {given}")
-
-    def fits(self, operation: Operation) -> bool:
-        static = operation.get_attr_or_prop(f"static_{self.name}")
-        return cast("DenseArrayBase[IntegerType]", static).elt_type == i64
-
-
-OFFSETS_SIZES_STRIDES: Syntax = (
-    ", offsets = ",
-    IndexList("offsets"),
-    ", sizes = ",
-    IndexList("sizes"),
-    ", strides = ",
-    IndexList("strides"),
-)
-
-
 def static_list(operation: Operation, name: str) -> tuple[int | None, ...]:
     """The offsets, sizes or strides of a load or store, `None` where an operand says."""
     numbers = number_list(operation.get_attr_or_prop(f"static_{name}"))
@@ -190,6 +138,9 @@ class DispatchTensorAccess(SyntaxOperation):
             static = static_list(self, name)
             if len(static) != rank:
                 raise VerifyException(f"expected {rank} {name}, found {len(static)}")
+            expected, given = static.count(None), len(values(self, name))
+            if given != expected:
+                raise VerifyException(f"expected {expected} dynamic {name}, found {given}")
         held = bound.encoded_tensor()
         if isinstance(value, TensorType) and held is not None:
             element = cast(Tensor, value).element_type
@@ -210,15 +161,9 @@ class DispatchTensorLoad(DispatchTensorAccess):
     result = result_def(TensorType)
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("source"),
-        *OFFSETS_SIZES_STRIDES,
-        ATTRIBUTES,
-        " : ",
-        Type("source"),
-        Dimensions("source_dims"),
-        " -> ",
-        Type("result"),
+        " $source, offsets = dynamic-list($offsets, $static_offsets), sizes = dynamic-list($sizes,"
+        " $static_sizes), strides = dynamic-list($strides, $static_strides) attr-dict"
+        " : type($source)({$source_dims})? -> type($result)"
     )
 
     def verify_(self) -> None:
@@ -239,17 +184,9 @@ class DispatchTensorStore(DispatchTensorAccess):
     strides = var_operand_def(IndexType())
 
     SYNTAX: ClassVar[Syntax] = (
-        " ",
-        Operand("value"),
-        ", ",
-        Operand("target"),
-        *OFFSETS_SIZES_STRIDES,
-        ATTRIBUTES,
-        " : ",
-        Type("value"),
-        " -> ",
-        Type("target"),
-        Dimensions("target_dims"),
+        " $value, $target, offsets = dynamic-list($offsets, $static_offsets), sizes ="
+        " dynamic-list($sizes, $static_sizes), strides = dynamic-list($strides, $static_strides)"
+        " attr-dict : type($value) -> type($target)({$target_dims})?"
     )
 
     def verify_(self) -> None:
@@ -278,60 +215,6 @@ class WorkgroupCount(SyntaxOperation):
     traits = traits_def(Pure())
 
 
-@dataclass(frozen=True, slots=True)
-class Ordinal:
-    """`0`: an index attribute without its type."""
-
-    name: str
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        number = parser.parse_integer(allow_negative=False)
-        parsed.attributes[self.name] = IntegerAttr.from_index_int_value(number)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        number = cast(IntegerAttr, operation.get_attr_or_prop(self.name))
-        printer.print_string(str(number.value.data))
-
-    def fits(self, operation: Operation) -> bool:
-        number = operation.get_attr_or_prop(self.name)
-        if number is None:
-            return True
-        value = cast(IntegerAttr, number).value.data
-        return value >= 0 and number == IntegerAttr.from_index_int_value(value)
-
-
-ORDINAL_SYNTAX: Syntax = (
-    " ",
-    Operand("operand"),
-    ", ",
-    Ordinal("ordinal"),
-    ATTRIBUTES,
-    " : ",
-    Type("result"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class FixedResults:
-    """Nothing in the text: the results are always of type index."""
-
-    names: tuple[str, ...]
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        del parser
-        for name in self.names:
-            parsed.types[name] = [IndexType()]
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        del printer, operation
-
-
-COUNT_RESULTS = FixedResults(("x", "y", "z"))
-
 # Today's names
 
 
@@ -354,7 +237,7 @@ class DispatchWorkloadOrdinalOp(WorkloadOrdinal):
     """Today's spelling."""
 
     name = "iree_tensor_ext.dispatch.workload.ordinal"
-    SYNTAX: ClassVar[Syntax] = ORDINAL_SYNTAX
+    SYNTAX: ClassVar[Syntax] = " $operand, index($ordinal) attr-dict : type($result)"
 
 
 @irdl_op_definition
@@ -362,7 +245,7 @@ class DispatchWorkgroupCountFromSliceOp(WorkgroupCount):
     """Today's spelling: with parentheses."""
 
     name = "iree_tensor_ext.dispatch.workgroup_count_from_slice"
-    SYNTAX: ClassVar[Syntax] = ("(", Operands("workload"), ")", ATTRIBUTES, COUNT_RESULTS)
+    SYNTAX: ClassVar[Syntax] = "($workload) attr-dict"
 
 
 # Names of 2024
@@ -387,7 +270,7 @@ class FlowDispatchWorkloadOrdinalOp(WorkloadOrdinal):
     """The spelling of 2024."""
 
     name = "flow.dispatch.workload.ordinal"
-    SYNTAX: ClassVar[Syntax] = ORDINAL_SYNTAX
+    SYNTAX: ClassVar[Syntax] = " $operand, index($ordinal) attr-dict : type($result)"
 
 
 @irdl_op_definition
@@ -395,4 +278,49 @@ class FlowDispatchWorkgroupCountFromSliceOp(WorkgroupCount):
     """The spelling of 2024: without parentheses."""
 
     name = "flow.dispatch.workgroup_count_from_slice"
-    SYNTAX: ClassVar[Syntax] = (" ", Operands("workload"), ATTRIBUTES, COUNT_RESULTS)
+    SYNTAX: ClassVar[Syntax] = " $workload attr-dict"
+
+
+class ComputeBarrier(SyntaxOperation):
+    """Marks where computation on a tensor starts or ends; the value is unchanged."""
+
+    value = operand_def(TensorType)
+    value_dims = var_operand_def(IndexType())
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = " $value attr-dict : type($value)({$value_dims})? -> type($result)"
+
+
+@irdl_op_definition
+class ComputeBarrierStartOp(ComputeBarrier):
+    """No reshape moves up across this."""
+
+    name = "iree_tensor_ext.compute_barrier.start"
+
+
+@irdl_op_definition
+class ComputeBarrierEndOp(ComputeBarrier):
+    """No reshape moves down across this."""
+
+    name = "iree_tensor_ext.compute_barrier.end"
+
+
+@irdl_op_definition
+class BitCastOp(SyntaxOperation):
+    """The same bytes as a tensor of another type."""
+
+    name = "iree_tensor_ext.bitcast"
+    source = operand_def(TensorType)
+    source_dims = var_operand_def(IndexType())
+    result_dims = var_operand_def(IndexType())
+    result = result_def(TensorType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " $source attr-dict : type($source)({$source_dims})? -> type($result)({$result_dims})?"
+    )
+
+
+IreeTensorExt = dialect_of("iree_tensor_ext", sys.modules[__name__])

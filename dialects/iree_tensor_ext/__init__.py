@@ -1,1 +1,0 @@
-"""The `iree_tensor_ext` dialect."""

@@ -1,0 +1,130 @@
+"""Operations that are read and written by a format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import ClassVar, TypeVar
+
+from xdsl.dialects.builtin import DenseArrayBase, i32
+from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    EqAttrConstraint,
+    IRDLOperation,
+    OpDef,
+    RangeLengthConstraint,
+    RangeOf,
+    VariadicDef,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from .assembly_format import (
+    ATTRIBUTES,
+    DICTIONARIES,
+    Optional,
+    Parsed,
+    Syntax,
+    methods_of,
+    parse_pieces,
+    pieces_of,
+    print_pieces,
+    printed_attributes_of,
+    unmentioned_attributes,
+)
+from .directives import INDEX  # the import fills the table of directives, too
+
+
+class SyntaxOperation(IRDLOperation):
+    """An operation that is read and written by its `SYNTAX`.
+
+    Verifiers of its subclasses call this one's first.
+    """
+
+    SYNTAX: ClassVar[Syntax] = ""
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SyntaxOperation:
+        parsed = Parsed()
+        parse_pieces(parser, parsed, pieces_of(cls))
+        return build(cls, parser, parsed)
+
+    def print(self, printer: Printer) -> None:
+        print_pieces(printer, self, pieces_of(type(self)))
+
+    def verify_(self) -> None:
+        for verify in methods_of(pieces_of(type(self)), "verify"):
+            verify(self)
+
+    def prints_generically(self) -> bool:
+        """Whether the syntax would lose something of this operation."""
+        pieces = pieces_of(type(self))
+        if not all(fits(self) for fits in methods_of(pieces, "fits")):
+            return True
+        rest = unmentioned_attributes(self, printed_attributes_of(pieces))
+        if not rest or not pieces:
+            return False
+        dictionaries = [place for place, piece in enumerate(pieces) if piece in DICTIONARIES]
+        if not dictionaries:
+            return True
+        # `{` behind a type would be read as its sizes.
+        before = pieces[dictionaries[0] - 1]
+        braces = (
+            isinstance(before, Optional) and before.pieces[0] == "{" and not before.is_present(self)
+        )
+        return braces and pieces[dictionaries[0]] is ATTRIBUTES
+
+
+OperationT = TypeVar("OperationT", bound=IRDLOperation)
+
+
+def build(cls: type[OperationT], parser: Parser, parsed: Parsed) -> OperationT:
+    """The operation that has been read. An error is raised for operands of other types."""
+    definition = cls.get_irdl_definition()
+    position = parser.pos
+    operands: list[SSAValue] = []
+    segments: list[int] = []
+    for name, _ in definition.operands:
+        unresolved = parsed.operands.get(name, [])
+        types: Sequence[Attribute] = parsed.types.get(name, ())
+        if not types:
+            type_ = parsed.uniform_types.get(name) or implied_type(cls, name)
+            types = [type_] * len(unresolved)
+        operands += parser.resolve_operands(unresolved, types, position)
+        segments.append(len(unresolved))
+    results: list[Attribute] = []
+    for name, result in definition.results:
+        several = isinstance(result, VariadicDef)
+        results += parsed.types.get(name) or ([] if several else [implied_type(cls, name)])
+    properties, attributes = split_attributes(definition, parsed.attributes)
+    if any(isinstance(option, AttrSizedOperandSegments) for option in definition.options):
+        properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, segments)
+    regions = [parsed.regions.get(name) or Region() for name, _ in definition.regions]
+    return cls.create(
+        operands=operands,
+        result_types=results,
+        properties=properties,
+        attributes=attributes,
+        regions=regions,
+    )
+
+
+@lru_cache(maxsize=1024)
+def implied_type(cls: type[IRDLOperation], name: str) -> Attribute:
+    """The type of a value whose type the text leaves out: the only one it may have."""
+    definition = cls.get_irdl_definition()
+    constraint = dict([*definition.operands, *definition.results])[name].constr
+    if isinstance(constraint, RangeLengthConstraint):
+        constraint = constraint.constraint
+    one = constraint.constr if isinstance(constraint, RangeOf) else None
+    return one.attr if isinstance(one, EqAttrConstraint) else INDEX
+
+
+def split_attributes(
+    definition: OpDef, attributes: dict[str, Attribute]
+) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
+    """Attributes as the definition keeps them: its properties, then the others."""
+    properties = {n: a for n, a in attributes.items() if n in definition.properties}
+    others = {n: a for n, a in attributes.items() if n not in definition.properties}
+    return properties, others
