@@ -234,10 +234,6 @@ def _tensor_store(lowering: FunctionLowering, op: Operation) -> None:
     bound, value = _bound(lowering, op, 1), lowering.tensor(op.operands[0])
     part = _part(lowering, op, bound, 3)
 
-    is_open = not all(isinstance(each, int) for each in (*value.shape, *part.sizes))
-    if is_open and lowering.program.grid is not None:
-        raise NotLowered(op, "stores a tensor of open sizes, which has no host code")
-
     def check(numbers: Numbers) -> None:
         given, sizes = numbers[: len(value.shape)], numbers[len(value.shape) :]
         if prod(given) != prod(sizes):

@@ -360,6 +360,7 @@ class FunctionLowering:
         At each terminator that leaves the region `leave` gets it, and its operands with a
         reference each.
         """
+        self._forget(region)
         outer, self.owned = self.owned, set()
         dying = self.dying
         liveness = region_liveness(region, self.program.schedule)
@@ -377,6 +378,13 @@ class FunctionLowering:
                 raise NotLowered(_owner(blocks[0]), "has branches, and takes what is no number")
             self._lower_blocks(blocks, numbers, liveness, leave)
         self.owned, self.dying = outer, dying
+
+    def _forget(self, region: Region) -> None:
+        """Drop what is known of a region's values: a kernel is lowered once for each dispatch."""
+        for operation in region.walk():
+            for result in operation.results:
+                self.values.pop(result, None)
+                self._noted.pop(result, None)
 
     def _bind_arguments(self, block: Block, words: Sequence[IndexOrInt]) -> None:
         rest = list(words)
