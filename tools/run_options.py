@@ -80,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_values(parser)
     _add_execution(parser)
+    _add_native(parser)
     return parser
 
 
@@ -181,6 +182,13 @@ def _add_execution(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print the local results of every device in place of the whole tensors",
     )
+    add("--remarks", metavar="A,B", action="append", default=[], help=REMARKS_HELP)
+    add("--debug", action="store_true", help="show Python's traceback with an error")
+
+
+def _add_native(parser: argparse.ArgumentParser) -> None:
+    """Add what concerns native code, and the ranks of MPI."""
+    add = parser.add_argument
     add(
         "--statistics",
         action="store_true",
@@ -204,14 +212,12 @@ def _add_execution(parser: argparse.ArgumentParser) -> None:
         default=1,
         help="threads that share the work of each device (with --backend=numba or mpi; default 1)",
     )
-    add("--remarks", metavar="A,B", action="append", default=[], help=REMARKS_HELP)
     add(
         "--inputs-per-rank",
         action="store_true",
         help="every rank takes its part of its own inputs, whole tensors of the same shapes; else"
         " it is an error if they are not the same on all ranks (with --backend=mpi)",
     )
-    add("--debug", action="store_true", help="show Python's traceback with an error")
 
 
 def help_text() -> str:

@@ -28,9 +28,10 @@ from ...ir.syntax.assembly_format import (
     Parsed,
     Syntax,
 )
-from ...ir.syntax.directives import EntryPoints, Visibility, WorkgroupCountRegion
+from ...ir.syntax.directives import WorkgroupCountRegion
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import TiedFunctionType, TiedResultTypes, ValueForm
+from ...ir.syntax.symbol_directives import EntryPoints, Visibility
 from ..stream.executables import Executable, ExecutableBody, ExecutableExport
 
 DISPATCH_TYPE = TiedFunctionType(

@@ -23,12 +23,12 @@ from xdsl.irdl import (
 from ...ir.syntax.assembly_format import (
     Syntax,
 )
-from ...ir.syntax.directives import EntryPoints
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import (
     TiedFunctionType,
     ValueForm,
 )
+from ...ir.syntax.symbol_directives import EntryPoints
 from .affinity import AffinityOpInterface
 from .dispatch_syntax import DispatchOperands
 from .regions import ResourceRegion

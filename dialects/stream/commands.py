@@ -27,12 +27,12 @@ from ...ir.syntax.assembly_format import (
     Syntax,
     values,
 )
-from ...ir.syntax.directives import EntryPoints
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import (
     print_dimensions,
     verify_columns,
 )
+from ...ir.syntax.symbol_directives import EntryPoints
 from ..util.types import BufferType
 from .async_ops import INDEX, TIMEPOINT, PlacedOperation
 from .dispatch_syntax import DispatchResources

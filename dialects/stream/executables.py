@@ -26,9 +26,10 @@ from ...ir.syntax.assembly_format import (
     Parsed,
     Syntax,
 )
-from ...ir.syntax.directives import RegionBody, Visibility, WorkgroupCountRegion
+from ...ir.syntax.directives import RegionBody, WorkgroupCountRegion
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import dynamic_dimensions
+from ...ir.syntax.symbol_directives import Visibility
 from .types import BindingType
 
 

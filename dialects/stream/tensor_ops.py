@@ -36,11 +36,11 @@ from ...ir.syntax.assembly_format import (
     Syntax,
     values,
 )
-from ...ir.syntax.directives import EntryPoints
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import (
     dynamic_dimensions,
 )
+from ...ir.syntax.symbol_directives import EntryPoints
 from ..iree_encoding.interfaces import plain
 from .affinity import AffinityOpInterface, TensorPhase
 from .dispatch_syntax import EncodedFunctionType, TracedTensors

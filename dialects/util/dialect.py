@@ -41,14 +41,9 @@ from ...ir.syntax.assembly_format import (
     Parsed,
     Syntax,
 )
-from ...ir.syntax.directives import (
-    Implied,
-    Visibility,
-    print_struct,
-    type_carried_by,
-    verify_type,
-)
+from ...ir.syntax.directives import Implied, print_struct, type_carried_by, verify_type
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.symbol_directives import Visibility
 from . import functions, types
 from .types import (
     BufferType,

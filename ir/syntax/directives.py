@@ -1,4 +1,4 @@
-"""What names and words in a format stand for: values, types, attributes, regions and symbols.
+"""What names and words in a format stand for: values, types, attributes and regions.
 
 Further down are objects for syntax that several dialects share, and structs of attributes.
 """
@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     DenseArrayBase,
     FunctionType,
     IndexType,
     IntegerAttr,
     IntegerType,
     StringAttr,
-    SymbolRefAttr,
     UnitAttr,
     i64,
 )
@@ -29,7 +27,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..attribute_access import number_list
 from ..index_lists import parse_index_list, print_index_list
-from ..symbols import VISIBILITY, verify_visibility
 from .assembly_format import Directive, Parsed, directive, is_plain, values
 
 INDEX = IndexType()
@@ -41,7 +38,7 @@ def _is_list(definition: OpDef, name: str) -> bool:
     return isinstance(found, VariadicDef) and not isinstance(found, OptionalDef)
 
 
-def _property_classes(definition: OpDef, name: str) -> set[type[Attribute]]:
+def property_classes(definition: OpDef, name: str) -> set[type[Attribute]]:
     """The classes of attributes that a property may be, as far as its definition says."""
     found = (definition.properties | definition.attributes)[name]
     return found.constr.get_bases() or set()
@@ -55,7 +52,7 @@ def _variable(definition: OpDef, name: str) -> Directive:
         return RegionBody(name)
     if name not in definition.properties and name not in definition.attributes:
         raise ValueError(f"'{definition.name}' defines no '{name}'")
-    classes = _property_classes(definition, name)
+    classes = property_classes(definition, name)
     if classes == {UnitAttr}:
         return Flag(name)
     return (StringValue if classes == {StringAttr} else AttributeValue)(name)
@@ -487,88 +484,3 @@ def print_struct(
 
     with printer.in_angle_brackets():
         printer.print_list([pair for pair in fields if pair[1] is not None], print_field)
-
-
-@directive("@$")
-def _symbol(definition: OpDef, name: str) -> Directive:
-    return Symbol(name, _property_classes(definition, name) == {SymbolRefAttr})
-
-
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """`@name`, kept as a string property, or as a reference."""
-
-    name: str
-    reference: bool
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        symbol = parser.parse_symbol_name()
-        parsed.attributes[self.name] = SymbolRefAttr(symbol) if self.reference else symbol
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        attribute = operation.get_attr_or_prop(self.name)
-        if isinstance(attribute, SymbolRefAttr):
-            printer.print_symbol_name(attribute.root_reference.data)
-        elif isinstance(attribute, StringAttr):
-            printer.print_symbol_name(attribute.data)
-
-    def fits(self, operation: Operation) -> bool:
-        attribute = operation.get_attr_or_prop(self.name)
-        return not isinstance(attribute, SymbolRefAttr) or not attribute.nested_references
-
-
-@dataclass(frozen=True, slots=True)
-class Visibility:
-    """` private`, ` public`, ` nested`, or nothing."""
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("sym_visibility",)
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        found = parser.parse_optional_keyword_in(VISIBILITY)
-        if found is not None:
-            parsed.attributes["sym_visibility"] = StringAttr(found)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        attribute = operation.get_attr_or_prop("sym_visibility")
-        if isinstance(attribute, StringAttr):
-            printer.print_string(f" {attribute.data}")
-
-    def verify(self, operation: Operation) -> None:
-        verify_visibility(operation)
-
-
-@dataclass(frozen=True, slots=True)
-class EntryPoints:
-    """`@executable::@export`, or several in braces, in the property `entry_points`."""
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("entry_points",)
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        def parse_one() -> SymbolRefAttr:
-            attribute = parser.parse_attribute()
-            if not isinstance(attribute, SymbolRefAttr):
-                parser.raise_error("expected an entry point such as @executable::@export")
-            return attribute
-
-        points = parser.parse_optional_comma_separated_list(parser.Delimiter.BRACES, parse_one)
-        parsed.attributes["entry_points"] = ArrayAttr(points or [parse_one()])
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        points = cast("ArrayAttr[SymbolRefAttr]", operation.get_attr_or_prop("entry_points"))
-        if len(points) == 1:
-            printer.print_attribute(points.data[0])
-            return
-        with printer.in_braces():
-            printer.print_list(points, printer.print_attribute)
-
-    def verify(self, operation: Operation) -> None:
-        if not cast("ArrayAttr[SymbolRefAttr]", operation.get_attr_or_prop("entry_points")):
-            raise VerifyException("expects at least one entry point")

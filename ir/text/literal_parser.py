@@ -282,6 +282,16 @@ class LiteralParser(ResourceParser):
         rounded = [representable(float(number), element) for number in numbers]
         return DenseArrayBase.from_list(element, rounded)
 
+    # Shapes
+
+    def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
+        """A dimension of a shape, which MLIR stores in 64 bits."""
+        start = self.pos
+        size = super().parse_shape_dimension(allow_dynamic)
+        if size >= 1 << 63:
+            self.raise_error("invalid dimension: it does not fit into 64 bits", start)
+        return size
+
     # Affine maps
 
     def parse_affine_map(self) -> AffineMap:

@@ -470,14 +470,6 @@ class SourceParser(LiteralParser):
             self._resume_from(match.end())
         return spelling, known
 
-    def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
-        """A dimension of a shape, which MLIR stores in 64 bits."""
-        start = self.pos
-        size = super().parse_shape_dimension(allow_dynamic)
-        if size >= 1 << 63:
-            self.raise_error("invalid dimension: it does not fit into 64 bits", start)
-        return size
-
     def _reject_huge_integer_type(self, spelling: str) -> None:
         """MLIR's limit. Beyond it, the bounds of an integer alone would fill the memory."""
         match = _INTEGER_TYPE.fullmatch(spelling)

@@ -1,0 +1,102 @@
+"""What names in a format stand for where they are symbols: references, visibility, entry points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, StringAttr, SymbolRefAttr
+from xdsl.ir import Operation
+from xdsl.irdl import OpDef
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from ..symbols import VISIBILITY, verify_visibility
+from .assembly_format import Directive, Parsed, directive
+from .directives import property_classes
+
+
+@directive("@$")
+def _symbol(definition: OpDef, name: str) -> Directive:
+    return Symbol(name, property_classes(definition, name) == {SymbolRefAttr})
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """`@name`, kept as a string property, or as a reference."""
+
+    name: str
+    reference: bool
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        symbol = parser.parse_symbol_name()
+        parsed.attributes[self.name] = SymbolRefAttr(symbol) if self.reference else symbol
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        attribute = operation.get_attr_or_prop(self.name)
+        if isinstance(attribute, SymbolRefAttr):
+            printer.print_symbol_name(attribute.root_reference.data)
+        elif isinstance(attribute, StringAttr):
+            printer.print_symbol_name(attribute.data)
+
+    def fits(self, operation: Operation) -> bool:
+        attribute = operation.get_attr_or_prop(self.name)
+        return not isinstance(attribute, SymbolRefAttr) or not attribute.nested_references
+
+
+@dataclass(frozen=True, slots=True)
+class Visibility:
+    """` private`, ` public`, ` nested`, or nothing."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("sym_visibility",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        found = parser.parse_optional_keyword_in(VISIBILITY)
+        if found is not None:
+            parsed.attributes["sym_visibility"] = StringAttr(found)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        attribute = operation.get_attr_or_prop("sym_visibility")
+        if isinstance(attribute, StringAttr):
+            printer.print_string(f" {attribute.data}")
+
+    def verify(self, operation: Operation) -> None:
+        verify_visibility(operation)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPoints:
+    """`@executable::@export`, or several in braces, in the property `entry_points`."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("entry_points",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        def parse_one() -> SymbolRefAttr:
+            attribute = parser.parse_attribute()
+            if not isinstance(attribute, SymbolRefAttr):
+                parser.raise_error("expected an entry point such as @executable::@export")
+            return attribute
+
+        points = parser.parse_optional_comma_separated_list(parser.Delimiter.BRACES, parse_one)
+        parsed.attributes["entry_points"] = ArrayAttr(points or [parse_one()])
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        points = cast("ArrayAttr[SymbolRefAttr]", operation.get_attr_or_prop("entry_points"))
+        if len(points) == 1:
+            printer.print_attribute(points.data[0])
+            return
+        with printer.in_braces():
+            printer.print_list(points, printer.print_attribute)
+
+    def verify(self, operation: Operation) -> None:
+        if not cast("ArrayAttr[SymbolRefAttr]", operation.get_attr_or_prop("entry_points")):
+            raise VerifyException("expects at least one entry point")
