@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
@@ -116,16 +117,7 @@ class HostShapes:
 
     def _broadcast(self, operation: Operation) -> Shape:
         shapes = [self.shape(each) for each in operation.operands if is_read(operation, each)]
-        largest = list(shapes[0])
-        for shape in shapes[1:]:
-            for dimension, size in enumerate(shape):
-                if size != 1:
-                    largest[dimension] = (
-                        size
-                        if largest[dimension] == 1
-                        else self._builder.maximum(largest[dimension], size)
-                    )
-        return tuple(largest)
+        return tuple(reduce(self._builder.broadcast, sizes) for sizes in zip(*shapes, strict=True))
 
     def _combined(self, operation: Operation) -> Shape:
         first = self.shape(operation.operands[0])

@@ -229,11 +229,14 @@ class Builder:
             return min(left, right)
         return left if left == right else self._index("minsi_i64", left, right)
 
-    def maximum(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
-        """The larger one."""
-        if isinstance(left, int) and isinstance(right, int):
-            return max(left, right)
-        return left if left == right else self._index("maxsi_i64", left, right)
+    def broadcast(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
+        """What two sizes that are equal, or one of them 1, are together: 1, 0 gives 0."""
+        if left == 1 or isinstance(right, int):
+            return left if right == 1 else right
+        if right == left or isinstance(left, int):
+            return left
+        is_one = self.hold(self.compare("eq", left, 1))
+        return self.compute("select_i64", is_one, right, left)
 
     def product(self, factors: Sequence[IndexOrInt]) -> IndexOrInt:
         """A product of numbers."""

@@ -53,6 +53,14 @@ func.func @main(%n: i64) -> i64 {
 }""",
         [np.int64(12)],
     ),
+    "a_size_of_one_is_as_long_as_none": (
+        """
+func.func @main(%a: tensor<?x0xf32>, %b: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %0 = tosa.sub %a, %b : (tensor<?x0xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %0 : tensor<?x?xf32>
+}""",
+        [np.zeros((2, 0), np.float32), np.ones((1, 1), np.float32)],
+    ),
     "functions_as_values": (
         """
 func.func private @twice(%x: tensor<3xi32>) -> tensor<3xi32> {
