@@ -53,7 +53,7 @@ def from_storage(builder: Builder, stored: Value, element: Element) -> Value:
             return builder.bitcast(
                 builder.shl(builder.zext(stored, _I32), constant(_I32, 16)), ir.FloatType()
             )
-        return builder.fpext(builder.bitcast(stored, ir.HalfType()), ir.FloatType())
+        return _half_from_storage(builder, stored)
     if element.container_width == 1:
         return builder.icmp_unsigned("!=", stored, constant(ir.IntType(8), 0))
     return stored
@@ -65,10 +65,33 @@ def to_storage(builder: Builder, held: Value, element: Element) -> Value:
         bits = builder.bitcast(held, _I32)
         return builder.trunc(builder.lshr(bits, constant(_I32, 16)), _I16)
     if element.is_narrow_float:
-        return builder.bitcast(builder.fptrunc(held, ir.HalfType()), _I16)
+        return _half_to_storage(builder, held)
     if element.container_width == 1:
         return builder.zext(held, ir.IntType(8))
     return held
+
+
+def _half_from_storage(builder: Builder, stored: Value) -> Value:
+    """An `f16` as an `f32`. What is no number keeps its bits, which `fpext` would make quiet."""
+    bits = builder.zext(stored, _I32)
+    sign = builder.shl(builder.and_(bits, constant(_I32, 0x8000)), constant(_I32, 16))
+    payload = builder.shl(builder.and_(bits, constant(_I32, 0x3FF)), constant(_I32, 13))
+    kept = builder.or_(builder.or_(sign, payload), constant(_I32, 0x7F800000))
+    magnitude = builder.and_(bits, constant(_I32, 0x7FFF))
+    is_nan = builder.icmp_unsigned(">", magnitude, constant(_I32, 0x7C00))
+    number = builder.fpext(builder.bitcast(stored, ir.HalfType()), ir.FloatType())
+    return builder.select(is_nan, builder.bitcast(kept, ir.FloatType()), number)
+
+
+def _half_to_storage(builder: Builder, held: Value) -> Value:
+    """The bits of an `f16` that is held as an `f32`, of what is no number, too."""
+    bits = builder.bitcast(held, _I32)
+    sign = builder.and_(builder.lshr(bits, constant(_I32, 16)), constant(_I32, 0x8000))
+    payload = builder.and_(builder.lshr(bits, constant(_I32, 13)), constant(_I32, 0x3FF))
+    kept = builder.or_(builder.or_(sign, payload), constant(_I32, 0x7C00))
+    number = builder.bitcast(builder.fptrunc(held, ir.HalfType()), _I16)
+    is_nan = builder.fcmp_unordered("uno", held, held)
+    return builder.select(is_nan, builder.trunc(kept, _I16), number)
 
 
 def round_to_element(builder: Builder, value: Value, element: Element) -> Value:

@@ -174,7 +174,10 @@ def from_stored(data: bytes, literal_type: RankedStructure[Any]) -> bytes | None
         return data if len(data) == size * count else None
     numbers = _numbers(data, width, count)
     if numbers is None:
-        return None
+        # xDSL's own printer writes what it keeps: four bytes for each i24.
+        if len(data) != element.compile_time_size * count:
+            return None
+        numbers = [number & (1 << width) - 1 for number in element.unpack(data, count)]
     return element.pack([element.get_normalized_value(number) for number in numbers])
 
 

@@ -129,3 +129,11 @@ def test_big_splats_are_printed_quickly() -> None:
     assert "dense<2.500000e+00> : tensor<8192x8192xf32>" in print_operation(operation)
     # Looking at every element would take tens of seconds.
     assert time.perf_counter() - start < 5
+
+
+def test_bytes_as_xdsl_keeps_them() -> None:
+    """Its own printer writes four bytes for each i24, where MLIR has three."""
+    listed = ", ".join(str(number) for number in range(-60, 60))
+    operation = _operation(f'"test.op"() {{v = dense<[{listed}]> : tensor<120xi24>}} : () -> ()')
+    assert 'dense<"0x' in str(operation)
+    assert str(_operation(str(operation))) == str(operation)
