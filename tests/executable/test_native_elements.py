@@ -136,6 +136,16 @@ def test_conversions(source: str, target: str, name: str) -> None:
     check(conversion(source, target, name))
 
 
+def test_every_f16_keeps_its_bits() -> None:
+    """Also what is no number: converting to f32 and back would make it quiet."""
+    body = """
+  %0 = arith.bitcast %a0 : tensor<65536xi16> to tensor<65536xf16>
+  %1 = arith.bitcast %0 : tensor<65536xf16> to tensor<65536xi16>
+  return %1 : tensor<65536xi16>"""
+    every = np.arange(-(1 << 15), 1 << 15).astype(np.int16)
+    check(function(["tensor<65536xi16>"], "tensor<65536xi16>", body), [every])
+
+
 def test_halfway_cases_are_rounded_once() -> None:
     """An f64 just above the middle of two f16 rounds up, though its f32 is the middle."""
     values = np.array([1 + 2.0**-11 + 2.0**-40, 1 + 2.0**-11, 65519.99999999, 1e-8, np.nan])
