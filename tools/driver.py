@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import ParseError
 
-from ..dialects.iree_encoding.interfaces import Spelling
 from ..dialects.registry import register_dialects
 from ..ir.diagnostics import OperationError, remarks_to
 from ..ir.nesting_limits import deep_recursion
@@ -44,6 +43,7 @@ from .plugins import PluginContext
 from .remarks import remark_sink, wants
 
 if TYPE_CHECKING:
+    from ..dialects.iree_encoding.interfaces import Spelling
     from .observers import EncodedTensors, Timing
 
 
@@ -157,7 +157,7 @@ class Driver:
         from ..dialects.iree_encoding.respelling import respell
 
         try:
-            respell(module, cast(Spelling, self._options.spelling))
+            respell(module, cast("Spelling", self._options.spelling))
         except OperationError as failure:
             self.report(from_operation_error(failure))
             return False
