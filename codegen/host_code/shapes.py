@@ -117,7 +117,9 @@ class HostShapes:
 
     def _broadcast(self, operation: Operation) -> Shape:
         shapes = [self.shape(each) for each in operation.operands if is_read(operation, each)]
-        return tuple(reduce(self._builder.broadcast, sizes) for sizes in zip(*shapes, strict=True))
+        # Zero points, as of tosa.negate, are numbers.
+        alike = [shape for shape in shapes if len(shape) == len(shapes[0])]
+        return tuple(reduce(self._builder.broadcast, sizes) for sizes in zip(*alike, strict=True))
 
     def _combined(self, operation: Operation) -> Shape:
         first = self.shape(operation.operands[0])
