@@ -22,6 +22,7 @@ from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import element_type
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.program import HostFunction, Label, Numbers, Register
+from ..kernels.fusion import captured
 from ..kernels.static_values import constant_attribute
 from ..recording.tensors import Array
 from .elements import load_element
@@ -420,7 +421,8 @@ class FunctionLowering:
             self.release(value)
         for step, dead in zip(schedule.steps, liveness.dead, strict=False):
             self.builder.source = step.operation
-            self.dying = frozenset(dead)
+            # What the operation's regions read as well lives on while they run.
+            self.dying = frozenset(dead).difference(captured(step.operation))
             if step.is_host:
                 self.lower_host(step.operation)
             elif step.kernel is not None:
@@ -438,7 +440,7 @@ class FunctionLowering:
         if branch is not None and graph is not None:
             branch(self, end, graph)
             return
-        self.dying = frozenset(self.owned)
+        self.dying = frozenset(self.owned).difference(captured(end))
         values = [self.take(operand) for operand in end.operands]
         if end.regions:
             # They read what the block has computed.
