@@ -70,11 +70,64 @@ BODIES = {
 }""",
 }
 
+SWITCH = """
+func.func @main(%p: tensor<3xi32>, %n: index) -> (tensor<3xi32>, tensor<3xi32>) {
+  %c1 = arith.constant 1 : index
+  %k = arith.constant 7 : i32
+  %e = tensor.empty() : tensor<3xi32>
+  %u = tensor.insert %k into %p[%c1] : tensor<3xi32>
+  %i = arith.index_cast %n : index to i32
+  cf.switch %i : i32, [
+    default: ^c,
+    0: ^b,
+    1: ^c,
+    3: ^d(%u : tensor<3xi32>)
+  ]
+^b:
+  %x = tensor.insert_slice %p into %e[0] [3] [1] : tensor<3xi32> into tensor<3xi32>
+  cf.br ^d(%x : tensor<3xi32>)
+^c:
+  %y = tensor.insert_slice %p into %e[0] [3] [1] : tensor<3xi32> into tensor<3xi32>
+  %w = tensor.insert %k into %y[%c1] : tensor<3xi32>
+  cf.br ^d(%w : tensor<3xi32>)
+^d(%z: tensor<3xi32>):
+  return %z, %u : tensor<3xi32>, tensor<3xi32>
+}"""
 
-@pytest.mark.parametrize("name", BODIES)
+BLOCKS_IN_ANY_ORDER = """
+func.func @main(%p: tensor<3xi32>, %n: index) -> (tensor<3xi32>, i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %k = arith.constant 7 : i32
+  cf.br ^first
+^head(%i: index):
+  %e = tensor.extract %a[%i] : tensor<3xi32>
+  %j = arith.addi %i, %c1 : index
+  %c = arith.cmpi slt, %j, %n : index
+  cf.cond_br %c, ^head(%j : index), ^end
+^unreachable:
+  %q = tensor.insert %k into %a[%c0] : tensor<3xi32>
+  cf.br ^head(%c0 : index)
+^end:
+  return %a, %e : tensor<3xi32>, i32
+^first:
+  %a = tensor.insert %k into %p[%c1] : tensor<3xi32>
+  cf.br ^head(%c0 : index)
+}"""
+
+PROGRAMS = {
+    **{name: HEAD + body for name, body in BODIES.items()},
+    "a_block_is_allocated_before_all_cases_of_a_switch": SWITCH,
+    "blocks_in_any_order": BLOCKS_IN_ANY_ORDER,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name: str) -> None:
-    module = api.compile(HEAD + BODIES[name], stages=False).module
+    module = api.compile(PROGRAMS[name], stages=False).module
     program = compile_program(module)
+    target = program.symbols.lookup(module, "main")
+    assert target is not None and program._host_entry(target, None) is not None
     for count in (3, 1, 0):
         inputs = [np.arange(4, 7, dtype=np.int32), np.int64(count)]
         expected = run(module, "main", inputs)
