@@ -259,7 +259,9 @@ def _forall(lowering: FunctionLowering, op: Operation) -> None:
     shared: list[IndexOrInt] = []
     for output, argument in zip(outputs, arguments, strict=True):
         before = lowering.tensor(output)
-        is_read = any(use.operation.name != INSERTION or use.index != 1 for use in argument.uses)
+        is_read = list(outputs).count(output) > 1 or any(
+            use.operation.name != INSERTION or use.index != 1 for use in argument.uses
+        )
         results.append(lowering.copy(before) if is_read else lowering.own(output))
         # Iterations only borrow it.
         kept = HostTensor(before.address, None, before.shape, before.dtype)

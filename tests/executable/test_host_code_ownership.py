@@ -54,6 +54,17 @@ BODIES = {
   }
   return %r, %z : tensor<3xi32>, i32
 }""",
+    "a_forall_writes_to_what_it_reads_as_another_output": """
+  %r:2 = scf.forall (%i) in (3) shared_outs(%o = %a, %q = %a)
+      -> (tensor<3xi32>, tensor<3xi32>) {
+    %e = tensor.extract_slice %q[1] [1] [1] : tensor<3xi32> to tensor<1xi32>
+    %w = arith.addi %e, %e : tensor<1xi32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %w into %o[%i] [1] [1] : tensor<1xi32> into tensor<3xi32>
+    }
+  }
+  return %r#0, %z : tensor<3xi32>, i32
+}""",
     "a_reduction_takes_what_it_also_reads": """
   %r = scf.parallel (%i) = (%c0) to (%n) step (%c1) init (%p) -> tensor<3xi32> {
     %b = tensor.insert %z into %a[%i] : tensor<3xi32>
