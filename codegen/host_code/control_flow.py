@@ -259,7 +259,9 @@ def _forall(lowering: FunctionLowering, op: Operation) -> None:
     shared: list[IndexOrInt] = []
     for output, argument in zip(outputs, arguments, strict=True):
         before = lowering.tensor(output)
-        is_read = any(use.operation.name != INSERTION or use.index != 1 for use in argument.uses)
+        is_read = list(outputs).count(output) > 1 or any(
+            use.operation.name != INSERTION or use.index != 1 for use in argument.uses
+        )
         results.append(lowering.copy(before) if is_read else lowering.own(output))
         # Iterations only borrow it.
         kept = HostTensor(before.address, None, before.shape, before.dtype)
@@ -335,8 +337,10 @@ def _assert(lowering: FunctionLowering, op: Operation) -> None:
 def _call(lowering: FunctionLowering, op: Operation) -> None:
     name = symbol(op, "callee")
     callee = callee_of(lowering.program, op, name)
-    if len(callee.regions[0].blocks[0].args) != len(op.operands):
-        raise NotLowered(op, f"passes {len(op.operands)} arguments to @{name}")
+    given, taken = op.operand_types, callee.regions[0].blocks[0].arg_types
+    if tuple(given) != tuple(taken):
+        given_text, taken_text = (", ".join(map(str, each)) for each in (given, taken))
+        raise NotLowered(op, f"passes ({given_text}) to @{name}, which takes ({taken_text})")
     number = lowering.program.function(callee, name)
     _emit_call(lowering, op, op.operands, lambda: lowering.builder.emit("call", number, 0))
 

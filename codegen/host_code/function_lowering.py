@@ -22,10 +22,11 @@ from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import element_type
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.program import HostFunction, Label, Numbers, Register
+from ..kernels.fusion import captured
 from ..kernels.static_values import constant_attribute
 from ..recording.tensors import Array
 from .elements import load_element
-from .liveness import BlockLiveness, region_liveness
+from .liveness import BlockLiveness, reachable_blocks, region_liveness
 from .program_lowering import ProgramLowering
 from .rules import BRANCHES, RULES, ExitRule
 from .shape_queries import LISTS, ShapeQuery, list_length, reads_number
@@ -364,7 +365,7 @@ class FunctionLowering:
         outer, self.owned = self.owned, set()
         dying = self.dying
         liveness = region_liveness(region, self.program.schedule)
-        blocks = list(region.blocks)
+        blocks = reachable_blocks(region)
         numbers = [word for word in words if isinstance(word, int | Register)]
         if len(blocks) == 1 and len(numbers) < len(words):
             for argument, content in zip(blocks[0].args, words, strict=True):
@@ -381,10 +382,13 @@ class FunctionLowering:
 
     def _forget(self, region: Region) -> None:
         """Drop what is known of a region's values: a kernel is lowered once for each dispatch."""
-        for operation in region.walk():
-            for result in operation.results:
-                self.values.pop(result, None)
-                self._noted.pop(result, None)
+        for block in region.blocks:
+            for value in block.args:
+                self.values.pop(value, None)
+            for operation in block.ops:
+                for value in operation.results:
+                    self.values.pop(value, None)
+                    self._noted.pop(value, None)
 
     def _bind_arguments(self, block: Block, words: Sequence[IndexOrInt]) -> None:
         rest = list(words)
@@ -420,7 +424,8 @@ class FunctionLowering:
             self.release(value)
         for step, dead in zip(schedule.steps, liveness.dead, strict=False):
             self.builder.source = step.operation
-            self.dying = frozenset(dead)
+            # What the operation's regions read as well lives on while they run.
+            self.dying = frozenset(dead).difference(captured(step.operation))
             if step.is_host:
                 self.lower_host(step.operation)
             elif step.kernel is not None:
@@ -438,7 +443,7 @@ class FunctionLowering:
         if branch is not None and graph is not None:
             branch(self, end, graph)
             return
-        self.dying = frozenset(self.owned)
+        self.dying = frozenset(self.owned).difference(captured(end))
         values = [self.take(operand) for operand in end.operands]
         if end.regions:
             # They read what the block has computed.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -23,6 +23,34 @@ class BlockLiveness:
     live_out: frozenset[SSAValue]
 
 
+def reachable_blocks(region: Region) -> list[Block]:
+    """The blocks that a region may come to, each behind those that dominate it.
+
+    Their order in the text may be any other.
+    """
+    entry = region.blocks.first
+    found: list[Block] = []
+    if entry is None:
+        return found
+    seen = {entry}
+    path = [(entry, _successors(entry))]
+    while path:
+        block, following = path[-1]
+        successor = next(following, None)
+        if successor is None:
+            found.append(block)
+            path.pop()
+        elif successor not in seen:
+            seen.add(successor)
+            path.append((successor, _successors(successor)))
+    return found[::-1]
+
+
+def _successors(block: Block) -> Iterator[Block]:
+    last = block.last_op
+    return iter(last.successors if last is not None else ())
+
+
 def region_liveness(
     region: Region, schedule: Callable[[Block], Schedule]
 ) -> dict[Block, BlockLiveness]:
@@ -36,9 +64,8 @@ def region_liveness(
     while changed:
         changed = False
         for block in reversed(blocks):
-            last = block.last_op
             after: set[SSAValue] = set()
-            for successor in last.successors if last is not None else ():
+            for successor in _successors(block):
                 after |= live_in[successor] - set(successor.args)
             used = {value for step in reads[block] for value in step}
             before = (used | after) & own - _defined(block)

@@ -11,7 +11,7 @@ from ...runtime.abi.values import integer_width
 from ...runtime.host.builder import IndexOrInt
 from ..kernels.kernel_text import Bound, KernelText
 from ..kernels.loop_nests import write_scalar_kernel
-from ..scalar_ops.scalars import is_scalar_operation
+from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
 from .elements import load_element
 from .function_lowering import FunctionLowering
 from .kernel_steps import Memory, dispatch
@@ -20,9 +20,6 @@ from .scalars import has_instructions, write_instructions
 from .values import element_dtype
 
 SIGNED_DIVISIONS = frozenset(f"arith.{name}" for name in ("divsi", "floordivsi", "ceildivsi"))
-DIVISIONS = SIGNED_DIVISIONS | frozenset(
-    f"arith.{name}" for name in ("divui", "remsi", "remui", "ceildivui")
-)
 
 
 @lowers("other")
@@ -34,7 +31,7 @@ def _other(lowering: FunctionLowering, op: Operation) -> None:
         RULES["python"](lowering, op)
         return
     operands = [lowering.number(each) for each in op.operands]
-    if op.name in DIVISIONS:
+    if op.name in INTEGER_DIVISIONS:
         _check_division(lowering, op, operands)
     if has_instructions(op):
         results = write_instructions(lowering.builder, op, operands)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import AnyFloat, TensorType
+from xdsl.dialects.builtin import AnyFloat, IntegerAttr, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
@@ -21,7 +21,7 @@ from ...ir.attribute_access import integers, operand_groups
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import element_type
-from ..scalar_ops.scalars import is_scalar_operation
+from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
 from .expressions import (
     FREE,
     RESHAPES,
@@ -316,9 +316,13 @@ class _Planner:
     def has_purpose(self, operation: Operation) -> bool:
         """Whether an operation without a kernel must be carried out: it may fail, if nothing else.
 
-        Scalar arithmetic does not.
+        Of scalar arithmetic only divisions do.
         """
-        return not is_scalar_operation(operation.name) or any(map(self._is_read, operation.results))
+        return (
+            not is_scalar_operation(operation.name)
+            or any(map(self._is_read, operation.results))
+            or _may_divide_by_zero(operation)
+        )
 
     def plan_constant(self, operation: Operation) -> None:
         """Kernels hold numbers themselves; other constants are arrays of the host's."""
@@ -393,6 +397,14 @@ class _Planner:
                 own = [demand.access for demand in found if demand.root is root]
                 if _is_aligned(value, root, own):
                     self.plan.aligned.setdefault(root, set()).add(value)
+
+
+def _may_divide_by_zero(operation: Operation) -> bool:
+    """Whether an operation on integers divides by what is no constant, or by 0 or -1."""
+    if operation.name not in INTEGER_DIVISIONS:
+        return False
+    attribute = constant_attribute(operation.operands[1])
+    return not isinstance(attribute, IntegerAttr) or attribute.value.data in (0, -1)
 
 
 def _is_aligned(value: SSAValue, root: Operation, accesses: Sequence[Access]) -> bool:

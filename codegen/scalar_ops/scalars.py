@@ -119,6 +119,13 @@ def write_scalar_operation(
     return special(code, operation, operands)
 
 
+INTEGER_DIVISIONS = frozenset(
+    f"arith.{name}"
+    for name in ("divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "ceildivui")
+)
+"""Operations on numbers that may fail."""
+
+
 def is_scalar_operation(name: str) -> bool:
     """Whether an operation acts on elements one by one."""
     return name in _SAME_ELEMENT or name in _CONVERSIONS or name in _TESTS or name in _SPECIAL

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .program import HostFunction, Instruction, Register
+from .program import HostFunction, Instruction, Label, Register
 
 DERIVING = frozenset(("addi_i64",))
 """Instructions whose results are addresses in the same block."""
@@ -94,9 +94,32 @@ def _sunk(instructions: Sequence[Instruction], devices: Sequence[int], start: in
     scope = instructions[start].scope
     if instructions[start].kind.name != "allocate":
         return start
-    while instructions[use].scope != scope or devices[use] != devices[start]:
-        use -= 1
-    return use
+    to = use
+    while to > start:
+        if instructions[to].scope == scope and devices[to] == devices[start]:
+            passing = _passing(instructions, start, to)
+            if passing is None:
+                break
+            to = passing
+        else:
+            to -= 1
+    return to
+
+
+def _passing(instructions: Sequence[Instruction], start: int, to: int) -> int | None:
+    """The first instruction behind another one from which a run may go on behind a third.
+
+    Where it only fails it needs no block.
+    """
+    for position in range(start + 1, to):
+        for label in instructions[position].operands:
+            if (
+                isinstance(label, Label)
+                and label.position > to
+                and instructions[label.position].kind.name != "fail"
+            ):
+                return position
+    return None
 
 
 def _rearrange(

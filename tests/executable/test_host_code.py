@@ -362,6 +362,11 @@ FAILURES = {
         " : tensor<?xf32> to tensor<3xf32>\n%r = tensor.cast %s : tensor<3xf32> to tensor<3xf32>",
         [0],
     ),
+    "unread_division": (
+        "%d = arith.remui %i, %i : index\n"
+        "%r = tensor.extract_slice %a[%i] [3] [1] : tensor<?xf32> to tensor<3xf32>",
+        [0],
+    ),
     "step": (
         "%c0 = arith.constant 0 : index\n%e = tensor.empty() : tensor<3xf32>\n"
         "%r = scf.for %k = %c0 to %c0 step %i iter_args(%t = %e) -> (tensor<3xf32>) {\n"
