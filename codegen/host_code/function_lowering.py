@@ -349,10 +349,7 @@ class FunctionLowering:
             self.builder.move_all(results, words)
             self.builder.emit("return")
 
-        if len(region.blocks) == 1:
-            self.lower_region(region, contents, leave)
-        else:
-            self.lower_region(region, [w for words in arguments for w in words], leave)
+        self.lower_region(region, contents, leave)
         self.builder.finish()
 
     def lower_region(self, region: Region, words: Sequence[HostValue], leave: ExitRule) -> None:
@@ -366,18 +363,14 @@ class FunctionLowering:
         dying = self.dying
         liveness = region_liveness(region, self.program.schedule)
         blocks = reachable_blocks(region)
-        numbers = [word for word in words if isinstance(word, int | Register)]
-        if len(blocks) == 1 and len(numbers) < len(words):
-            for argument, content in zip(blocks[0].args, words, strict=True):
-                self.bind(argument, content)
-            self._lower_block(blocks[0], liveness[blocks[0]], leave, None)
-        elif len(blocks) == 1:
-            self._bind_arguments(blocks[0], numbers)
-            self._lower_block(blocks[0], liveness[blocks[0]], leave, None)
-        elif blocks:
+        if blocks:
+            numbers = [word for word in words if isinstance(word, int | Register)]
             if len(numbers) < len(words):
-                raise NotLowered(_owner(blocks[0]), "has branches, and takes what is no number")
-            self._lower_blocks(blocks, numbers, liveness, leave)
+                for argument, content in zip(blocks[0].args, words, strict=True):
+                    self.bind(argument, content)
+            else:
+                self._bind_arguments(blocks[0], numbers)
+            self._lower_blocks(blocks, liveness, leave)
         self.owned, self.dying = outer, dying
 
     def _forget(self, region: Region) -> None:
@@ -401,15 +394,17 @@ class FunctionLowering:
             del rest[:count]
 
     def _lower_blocks(
-        self,
-        blocks: Sequence[Block],
-        words: Sequence[IndexOrInt],
-        liveness: dict[Block, BlockLiveness],
-        leave: ExitRule,
+        self, blocks: Sequence[Block], liveness: dict[Block, BlockLiveness], leave: ExitRule
     ) -> None:
-        graph = BlockGraph(self, blocks, liveness)
-        self.builder.move_all(graph.registers[blocks[0]], words)
-        for block in blocks:
+        """Lower blocks, of which nothing branches to the first."""
+        entry, *others = blocks
+        if not others:
+            self._lower_block(entry, liveness[entry], leave, None)
+            return
+        graph = BlockGraph(self, others, liveness)
+        with self.builder.scope():
+            self._lower_block(entry, liveness[entry], leave, graph)
+        for block in others:
             with self.builder.scope():
                 self.builder.place(graph.labels[block])
                 self.owned = {v for v in liveness[block].live_in if v in self.values}
@@ -497,6 +492,8 @@ class BlockGraph:
     def go(self, op: Operation, block: Block, arguments: Sequence[SSAValue]) -> None:
         """Leave the current block for another one of the region."""
         lowering = self._lowering
+        if block not in self.labels:
+            raise NotLowered(op, "branches to the first block of its region")
         alive = self._liveness[block].live_in
         with lowering.branch():
             lowering.dying = frozenset(lowering.owned - alive)

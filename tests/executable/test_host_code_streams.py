@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from mesh_opt import api
 from mesh_opt.codegen.host_code.lowering import HostEntry
+from mesh_opt.codegen.recording.compile import compile_program
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import find_function, public_functions, run
 from mesh_opt.passes.data_tile import DataTilePass
@@ -144,3 +145,25 @@ util.func public @f(%x: !hal.buffer_view) -> !hal.buffer_view {
 def test_kernels_run_once_for_each_workgroup() -> None:
     module = api.compile(WORKGROUPS, stages=False).module
     check(module, module, "f", [np.arange(12, dtype=np.float32).reshape(4, 3)])
+
+
+def test_a_function_with_blocks_takes_buffer_views() -> None:
+    text = """
+func.func @main(%a: tensor<4xi32>, %n: index) -> tensor<4xi32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  cf.br ^head(%c0 : index)
+^head(%i: index):
+  %c = arith.cmpi slt, %i, %n : index
+  %j = arith.addi %i, %c1 : index
+  cf.cond_br %c, ^head(%j : index), ^end
+^end:
+  %b = arith.addi %a, %a : tensor<4xi32>
+  return %b : tensor<4xi32>
+}"""
+    module = api.compile(text, pipeline="data-tile", stages=False).module
+    program = compile_program(module)
+    target = program.symbols.lookup(module, "main")
+    assert target is not None and program._host_entry(target, None) is not None
+    inputs = [np.arange(4, dtype=np.int32), np.int64(3)]
+    np.testing.assert_array_equal(program.run("main", inputs)[0], [0, 2, 4, 6])

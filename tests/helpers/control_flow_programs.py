@@ -5,7 +5,8 @@ Elements are small integers, so results are exact.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 
 import ml_dtypes
@@ -41,7 +42,7 @@ class ControlFlowWriter(TensorWriter):
         ]
         nested = [self.loop, self.loop, self.choice, self.until, self.switch, self.region]
         nested += [self.forall, self.parallel]
-        if self.signatures and self.chance(0.12):
+        if self.signatures and not self.is_whole and self.chance(0.12):
             self.call(scope)
         elif depth < 3 and self.budget > 0 and self.chance(0.35):
             self.random.choice(nested)(scope, depth)
@@ -217,6 +218,21 @@ class ControlFlowWriter(TensorWriter):
         self.lines[start:] = [line for part in parts for line in part]
 
     def forall(self, scope: Scope, depth: int) -> None:
+        with self.unspread():
+            self.write_forall(scope, depth)
+
+    def parallel(self, scope: Scope, depth: int) -> None:
+        with self.unspread():
+            self.write_parallel(scope, depth)
+
+    @contextmanager
+    def unspread(self) -> Generator[None]:
+        """Regions that are not partitioned cannot call functions that are."""
+        outer, self.is_whole = self.is_whole, bool(self.grid)
+        yield
+        self.is_whole = outer
+
+    def write_forall(self, scope: Scope, depth: int) -> None:
         kind = self.random.choice(self.kinds)
         target, name, out, counter = self.pick(scope, kind), self.name(), self.name(), self.name()
         size = self.dimension(target, kind, 0)
@@ -240,7 +256,7 @@ class ControlFlowWriter(TensorWriter):
         )
         self.keep(scope, kind, name)
 
-    def parallel(self, scope: Scope, depth: int) -> None:
+    def write_parallel(self, scope: Scope, depth: int) -> None:
         kind = self.random.choice([*self.kinds, *self.elements])
         start, high = self.pick(scope, kind), self.inside(scope, "%four")
         name, counter = self.name(), self.name()

@@ -48,6 +48,7 @@ class TensorWriter:
         self.functions: list[str] = []
         self.signatures: list[tuple[str, list[str], list[str]]] = []
         self.budget = 0
+        self.is_whole = False
         elements = [self.random.choice(COMMON)]
         if self.random.random() < 0.5:
             elements.append(self.random.choice(COMMON + OTHERS))
