@@ -31,6 +31,7 @@ from ....dialects.linalg.structured_view import structured_view
 from ....dialects.shard.checks import DEVICES
 from ....dialects.stream.affinity import AFFINITY
 from ....ir.diagnostics import OperationError, remark, remarks_wanted
+from ....ir.host_programs import CALLS
 from ....ir.locations import builder_before, located_builder
 from ....ir.structural_hash import Structures
 from ....ir.symbols import names_in, symbol
@@ -73,6 +74,13 @@ class KernelOutliner:
 
         `repeated` are operations in front of groups that each kernel does itself.
         """
+        for call in (inner for each in group.operations for inner in each.walk()):
+            if call.name in CALLS:
+                raise OperationError(
+                    call,
+                    "is in a kernel, which cannot call functions: inline-calls inlines those that "
+                    "do not call themselves",
+                )
         interface = Interface(group, sizes, repeated)
         root = root_of(group)
         body = KernelBody(interface, self._operations).block
