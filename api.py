@@ -61,7 +61,7 @@ from .tools.driver import new_context
 from .tools.plugins import PassesOfAll
 
 if TYPE_CHECKING:
-    from .codegen.recording.compile import CompiledProgram, DeviceStatistics
+    from .codegen.compile import CompiledProgram, DeviceStatistics
 
 __all__ = [
     "BACKENDS",
@@ -107,7 +107,7 @@ def _run_with_numba(program: Program, function: str, inputs: Sequence[Array]) ->
 
 
 def _run_with_mpi(program: Program, function: str, inputs: Sequence[Array]) -> list[Array]:
-    from .codegen.recording.ranks import RankError, run_on_ranks
+    from .codegen.ranks import RankError, run_on_ranks
 
     try:
         return run_on_ranks(
@@ -317,7 +317,7 @@ class Program:
     def native(self) -> CompiledProgram:
         """The program as native code for the devices at hand, made when it is first asked for."""
         # Numba takes half a second to import: only for who wants it.
-        from .codegen.recording.compile import compile_program
+        from .codegen.compile import compile_program
 
         key = (self.devices, self.guard, self.workers, self.require_native)
         if key not in self._native:

@@ -124,7 +124,7 @@ def _run_source(options: RunOptions, source: Source, stdout: TextIO, is_heard: b
             )
         program.devices = options.devices
     if options.backend != "interpreter" and wants(options.remarks, "backend"):
-        from ..codegen.recording.explain import explain_kernels
+        from ..codegen.explain import explain_kernels
 
         explain_kernels(program.module)
     program.inputs_per_rank = options.inputs_per_rank
