@@ -81,7 +81,7 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         raise UsageError("--guard needs --backend=numba or --backend=mpi")
     if options.require_native and options.backend not in ("numba", "mpi"):
         raise UsageError("--require-native needs --backend=numba or --backend=mpi")
-    if options.workers < 1:
+    if options.workers is not None and options.workers < 1:
         raise UsageError(f"--workers must be at least 1, and is {options.workers}")
     if "backend" in options.remarks and options.backend == "interpreter":
         raise UsageError("--remarks=backend needs --backend=numba or --backend=mpi")
