@@ -13,7 +13,7 @@ from ...interpreter.tensor import kept_axes
 from ...runtime.abi.values import Value, dtype_of
 from ..kernels.expressions import RESHAPES
 from ..kernels.loop_nests import write_slice, write_slice_update
-from ..kernels.static_values import CONSTANTS
+from ..kernels.static_values import CONSTANTS, SAME_ELEMENTS
 from .collective_rules import COLLECTIVE_RULES
 from .recording_frame import RecordingFrame
 from .stream_rules import STREAM_RULES
@@ -106,23 +106,6 @@ def _insert_slice(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
     recorder.run_kernel(kernel, [source], [target], frame.constants(kernel), op)
     return (target,)
 
-
-SAME_ELEMENTS = (
-    "flow.tensor.barrier",
-    "flow.tensor.encode",
-    "flow.tensor.transfer",
-    "iree_encoding.set_encoding",
-    "iree_encoding.unset_encoding",
-    "iree_tensor_ext.compute_barrier.end",
-    "iree_tensor_ext.compute_barrier.start",
-    "mesh.shard",
-    "sdy.propagation_barrier",
-    "sdy.reshard",
-    "sdy.sharding_constraint",
-    "shard.shard",
-    "tosa.identity",
-)
-"""Operations that say where or how a tensor lies, and change none of its elements."""
 
 HOST_RULES: dict[str, HostRule] = {
     **dict.fromkeys(RESHAPES, _reshape),
