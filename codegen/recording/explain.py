@@ -14,6 +14,7 @@ from ...dialects.linalg.structured_view import structured_view
 from ...interpreter.registry import find_brancher, find_entry, is_terminator, load_own_dialects
 from ...ir.attribute_access import operation_name, symbol_name
 from ...ir.diagnostics import Note, OperationError, remark
+from ...ir.host_programs import CALLS, FUNCTIONS
 from ...ir.tensor_types import tensor_shape
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import element_type
@@ -31,9 +32,6 @@ from .stream_rules import DISPATCHES
 
 CATEGORY = "backend"
 """The category of remarks about native code."""
-
-CALLS = frozenset(("func.call", "util.call"))
-FUNCTIONS = frozenset(("func.func", "util.func"))
 
 
 def explain_kernels(module: ModuleOp) -> None:
