@@ -17,7 +17,7 @@ from ..kernels.static_values import CONSTANTS, SAME_ELEMENTS, dimensions_of_part
 from .elements import load_element, store_element
 from .function_lowering import FunctionLowering
 from .kernel_steps import dispatch
-from .rules import RULES, lowers
+from .rules import lowers
 from .values import HostTensor, NotLowered, Shape
 
 
@@ -26,7 +26,7 @@ def _constant(lowering: FunctionLowering, op: Operation) -> None:
     if holds_numbers(op.results[0].type):
         lowering.bind(op.results[0], lowering.constant(op))
     else:
-        RULES["python"](lowering, op)
+        lowers["python"](lowering, op)
 
 
 @lowers(*SAME_ELEMENTS, "util.optimization_barrier")

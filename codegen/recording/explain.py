@@ -19,7 +19,7 @@ from ...ir.tensor_types import tensor_shape
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import element_type
 from ..host_code.lowering import unlowered
-from ..host_code.rules import RULES
+from ..host_code.rules import lowers
 from ..kernels.expressions import RULES as KERNEL_RULES
 from ..kernels.fusion import captured, plan_block
 from ..kernels.tosa_expressions import ELEMENTWISE, MOVEMENTS
@@ -59,7 +59,7 @@ def _explain_block(block: Block) -> None:
         if operation not in host:
             continue
         name = operation_name(operation)
-        if name in CONTROL_FLOW or (operation.regions and name in RULES):
+        if name in CONTROL_FLOW or (operation.regions and name in lowers):
             for region in operation.regions:
                 for inner in region.blocks:
                     _explain_block(inner)
@@ -76,7 +76,7 @@ def _is_recorded(operation: Operation, name: str) -> bool:
     ends = is_terminator(name) or find_brancher(name) is not None
     return (
         name in HOST_RULES
-        or name in RULES
+        or name in lowers
         or name in DISPATCHES
         or name in CALLS
         or (ends and operation.next_op is None)
