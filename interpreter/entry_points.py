@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from ..ir.attribute_access import attribute, operation_name, symbol, symbol_name
+from ..ir.host_programs import CALLS
 from ..runtime.abi.values import Value, element_type
 from .hal_buffers import BufferView
 
 IMPORTS = {"hal.tensor.import": "target_encoding", "stream.tensor.import": "result_encoding"}
 EXPORTS = {"hal.tensor.export": "source_encoding", "stream.tensor.export": "source_encoding"}
-CALLS = ("func.call", "util.call")
 BUFFER_VIEW = "hal.buffer_view"
 
 

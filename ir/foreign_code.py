@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import wraps
 from inspect import isgeneratorfunction
 from types import TracebackType
@@ -49,6 +50,26 @@ def told(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
+@contextmanager
+def _naming(
+    kind: str, operation: object, name: Callable[[Exception], str | None]
+) -> Generator[None]:
+    """What is raised here becomes an error of the operation that says in what it arose.
+
+    Where `name` knows no name, the exception passes as it is.
+    """
+    try:
+        yield
+    except PASSED_ON:
+        raise
+    except Exception as error:
+        where = name(error)
+        if where is None:
+            raise
+        message = f"in {kind} {where}: {told(error)}"
+        raise OperationError(cast(Operation, operation), message) from error
+
+
 def guarded(kind: str, function: Callable[P, R], position: int = 0) -> Callable[P, R]:
     """The function, with its name in what it raises if it is of another package.
 
@@ -57,31 +78,22 @@ def guarded(kind: str, function: Callable[P, R], position: int = 0) -> Callable[
     if not is_foreign(getattr(function, "__module__", None)):
         return function
 
-    def fault(arguments: tuple[Any, ...], error: Exception) -> OperationError:
-        operation: Operation = arguments[position]
-        return OperationError(operation, f"in {kind} {name_of(function)}: {told(error)}")
+    def name(_: Exception) -> str:
+        return name_of(function)
 
     if isgeneratorfunction(function):
 
         @wraps(function)
         def routine(*args: P.args, **kwargs: P.kwargs) -> Generator[Any, Any, Any]:
-            try:
+            with _naming(kind, args[position], name):
                 return (yield from cast("Generator[Any, Any, Any]", function(*args, **kwargs)))
-            except PASSED_ON:
-                raise
-            except Exception as error:
-                raise fault(args, error) from error
 
         return routine  # pyright: ignore[reportReturnType]
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
+        with _naming(kind, args[position], name):
             return function(*args, **kwargs)
-        except PASSED_ON:
-            raise
-        except Exception as error:
-            raise fault(args, error) from error
 
     return call
 
@@ -95,16 +107,8 @@ def blamed(kind: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            try:
+            with _naming(kind, args[0], culprit):
                 return function(*args, **kwargs)
-            except PASSED_ON:
-                raise
-            except Exception as error:
-                name = culprit(error)
-                if name is None:
-                    raise
-                operation = cast(Operation, args[0])
-                raise OperationError(operation, f"in {kind} {name}: {told(error)}") from error
 
         return call
 

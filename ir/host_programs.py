@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
+
+from .call_graph import CallGraph
+from .symbols import symbol
 
 FUNCTIONS = frozenset({"func.func", "util.func"})
 FUNCTIONS_AND_INITIALIZERS = FUNCTIONS | {"util.initializer"}
@@ -24,6 +27,23 @@ def host_operations(module: ModuleOp) -> Iterator[Operation]:
     for operation in module.body.block.ops:
         if operation.name not in EXECUTABLES:
             yield from _outside_of_kernels(operation)
+
+
+def calls_in(operation: Operation) -> Iterator[tuple[Operation, str]]:
+    """The calls inside of an operation, and the names of what they call."""
+    for inner in operation.walk():
+        if inner.name in CALLS:
+            yield inner, symbol(inner, "callee")
+
+
+def call_graph(functions: Mapping[str, Operation]) -> CallGraph[str]:
+    """The calls between functions, which are given by their names."""
+    return CallGraph(
+        {
+            name: [callee for _, callee in calls_in(function) if callee in functions]
+            for name, function in functions.items()
+        }
+    )
 
 
 def _outside_of_kernels(operation: Operation) -> Iterator[Operation]:

@@ -8,7 +8,6 @@ one of the same name whose calls are of a private copy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -20,7 +19,7 @@ from xdsl.rewriter import Rewriter
 
 from ..ir.call_graph import CallGraph
 from ..ir.diagnostics import OperationError
-from ..ir.host_programs import CALLS, FUNCTIONS
+from ..ir.host_programs import FUNCTIONS, call_graph, calls_in
 from ..ir.symbols import names_in, numbered_name, symbol
 
 MOST_OPERATIONS = 1 << 20
@@ -39,7 +38,7 @@ class InlineCallsPass(ModulePass):
             for function in op.body.block.ops
             if function.name in FUNCTIONS and function.regions[0].blocks
         }
-        graph = _call_graph(functions)
+        graph = call_graph(functions)
         recursive = graph.recursive()
         callers_first = graph.callees_first()[::-1]
         _check_sizes(functions, graph, recursive)
@@ -54,7 +53,7 @@ class InlineCallsPass(ModulePass):
             # Callees are as they were written: theirs come after, so that nothing is copied twice.
             if name in roots or name in recursive:
                 _inline_into(functions[name], inlined)
-        used = _call_graph(functions).reached_from(roots)
+        used = call_graph(functions).reached_from(roots)
         for name in functions.keys() - set(used):
             Rewriter.erase_op(functions[name], safe_erase=False)
 
@@ -62,22 +61,6 @@ class InlineCallsPass(ModulePass):
 def _is_private(function: Operation) -> bool:
     visibility = function.properties.get("sym_visibility")
     return isinstance(visibility, StringAttr) and visibility.data == "private"
-
-
-def _calls(operation: Operation) -> Iterator[tuple[Operation, str]]:
-    """The calls inside of an operation, and the names of what they call."""
-    for inner in operation.walk():
-        if inner.name in CALLS:
-            yield inner, symbol(inner, "callee")
-
-
-def _call_graph(functions: dict[str, Operation]) -> CallGraph[str]:
-    return CallGraph(
-        {
-            name: [callee for _, callee in _calls(function) if callee in functions]
-            for name, function in functions.items()
-        }
-    )
 
 
 def _check_sizes(
@@ -108,21 +91,20 @@ def _call_copy(name: str, functions: dict[str, Operation], module: ModuleOp) -> 
     copy.properties["sym_visibility"] = StringAttr("private")
     module.body.block.insert_op_after(copy, function)
     functions[copy_name] = copy
-    for operation in module.walk():
-        if operation.name in CALLS and symbol(operation, "callee") == name:
-            operation.properties["callee"] = SymbolRefAttr(copy_name)
+    for call, callee in calls_in(module):
+        if callee == name:
+            call.properties["callee"] = SymbolRefAttr(copy_name)
     return copy_name
 
 
 def _inline_into(function: Operation, inlined: dict[str, Operation]) -> None:
     """Inline the calls inside of a function, and those that this brings."""
-    pending = [call for call, _ in _calls(function)]
+    pending = list(calls_in(function))
     while pending:
-        call = pending.pop()
-        callee = inlined.get(symbol(call, "callee"))
-        if callee is not None:
-            for operation in _inline(call, callee):
-                pending += [inner for inner, _ in _calls(operation)]
+        call, name = pending.pop()
+        if name in inlined:
+            for operation in _inline(call, inlined[name]):
+                pending += calls_in(operation)
 
 
 def _inline(call: Operation, callee: Operation) -> tuple[Operation, ...]:
@@ -167,5 +149,5 @@ def _roots(functions: dict[str, Operation], module: ModuleOp) -> set[str]:
     roots = {name for name, function in functions.items() if not _is_private(function)}
     for operation in module.body.block.ops:
         if operation.name not in FUNCTIONS:
-            roots.update(name for _, name in _calls(operation))
+            roots.update(name for _, name in calls_in(operation))
     return roots & functions.keys()

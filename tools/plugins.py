@@ -1,7 +1,7 @@
 """Dialects and passes of other packages: found by name when a program or a command line names one.
 
 A package lists its dialects under the entry point group `mesh_opt.dialects`, each under its own
-name, and so brings its own targets and encoding solvers (`examples/third_party_solver`). Or it
+name, and so brings its own targets and encoding solvers (`examples/third_party`). Or it
 lists all that it has for xDSL under `xdsl.universe`, as for `xdsl-opt`. Nothing is looked up
 before an unknown name is met: looking costs as much as a small program.
 """

@@ -153,7 +153,7 @@ def _add_execution(parser: argparse.ArgumentParser) -> None:
         "--backend",
         metavar="NAME",
         default=default_backend(),
-        help="numba: native code; mpi: native code as one of the ranks of mpiexec -n N mesh-run ...;"
+        help="numba: native code; mpi: native code, as one of the ranks of mpiexec -n N mesh-run ...;"
         " interpreter: the reference, in NumPy (default: mpi among several ranks, else numba)",
     )
     add(

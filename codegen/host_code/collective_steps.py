@@ -19,16 +19,14 @@ from ...runtime.host.program import Numbers
 from .collective_calls import ALONE, CollectiveCall
 from .collective_rules import COLLECTIVE_RULES
 from .function_lowering import FunctionLowering
-from .python_steps import registers_of
+from .python_steps import call_python
 from .rules import lowers
 from .values import (
     HostTensor,
     HostValue,
     NotLowered,
     element_dtype,
-    register_count,
     type_shape,
-    unflatten,
 )
 
 
@@ -67,16 +65,7 @@ def _collective(lowering: FunctionLowering, op: Operation) -> None:
     if not isinstance(contents[0], HostTensor):
         raise NotLowered(op, "sends what is no tensor, which has no host code")
     collective = _Collective(lowering, op, contents)
-    number = lowering.program.python(op.name, collective.call)
-    registers = [
-        lowering.builder.register()
-        for result in op.results
-        for _ in range(register_count(result.type, op))
-    ]
-    values = tuple(register for each in contents for register in registers_of(each))
-    lowering.builder.emit("exchange", number, tuple(registers), values)
-    (result,) = op.results
-    lowering.bind(result, unflatten(registers, result.type, op))
+    call_python(lowering, op, "exchange", collective.call, contents)
 
 
 class _Collective:

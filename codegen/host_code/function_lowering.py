@@ -28,7 +28,7 @@ from ..kernels.static_values import constant_attribute
 from .elements import load_element
 from .liveness import BlockLiveness, reachable_blocks, region_liveness
 from .program_lowering import ProgramLowering
-from .rules import BRANCHES, RULES, ExitRule
+from .rules import ExitRule, lowers, lowers_branch
 from .shape_queries import LISTS, ShapeQuery, list_length, reads_number
 from .shapes import HostShapes
 from .values import (
@@ -431,7 +431,7 @@ class FunctionLowering:
         if end is None:
             return
         self.builder.source = end
-        branch = BRANCHES.get(operation_name(end))
+        branch = lowers_branch.get(operation_name(end))
         if branch is not None and graph is not None:
             branch(self, end, graph)
             return
@@ -449,7 +449,7 @@ class FunctionLowering:
         if step.is_host:
             self.lower_host(step.operation)
         elif step.kernel is not None:
-            RULES["kernel"](self, step)
+            lowers["kernel"](self, step)
         else:
             self.settle(step.operation)
 
@@ -461,7 +461,7 @@ class FunctionLowering:
     def lower_host(self, op: Operation) -> None:
         """Lower an operation that has no kernel."""
         name = operation_name(op)
-        RULES.get(name, RULES["other"])(self, op)
+        lowers.get(name, lowers["other"])(self, op)
 
     @contextmanager
     def branch(self) -> Generator[None]:

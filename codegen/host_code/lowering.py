@@ -33,36 +33,15 @@ from ...runtime.host.pool import (
 from ...runtime.host.printer import print_program
 from ...runtime.host.program import HostFunction, LinkedProgram
 from ...sharding.grid import Grid
-from . import (
-    collective_steps,
-    control_flow,
-    executable_steps,
-    global_steps,
-    kernel_steps,
-    python_steps,
-    resources,
-    scalar_steps,
-    stream_steps,
-    tensor_steps,
-)
+from . import resources
 from .function_lowering import FunctionLowering
 from .program_lowering import ProgramLowering
+from .rules import load_rules
 from .values import element_dtype, register_count, scalar_of, type_shape, word_of
 
 Array = npt.NDArray[Any]
 
-RULE_FILES = (
-    collective_steps,
-    control_flow,
-    executable_steps,
-    global_steps,
-    kernel_steps,
-    python_steps,
-    scalar_steps,
-    stream_steps,
-    tensor_steps,
-)
-"""The files that register rules."""
+load_rules()
 
 
 class HostEntry:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -19,6 +19,7 @@ from ...runtime.host.machine import Machine
 from ...runtime.host.pool import view
 from ...runtime.host.program import Numbers, Register
 from ..kernels.fusion import captured
+from .control_flow import bind_results, registers_for
 from .function_lowering import FunctionLowering
 from .rules import lowers
 from .values import (
@@ -27,10 +28,8 @@ from .values import (
     HostValue,
     NotLowered,
     element_dtype,
-    register_count,
     scalar_of,
     type_shape,
-    unflatten,
     word_of,
 )
 
@@ -54,18 +53,22 @@ def _python(lowering: FunctionLowering, op: Operation) -> None:
         _known_objects(lowering, op, values, contents)
         return
     lowering.program.interpreted[op] = ""
-    number = lowering.program.python(name, _interpreted(lowering, op, values, contents))
-    registers = [
-        lowering.builder.register()
-        for result in op.results
-        for _ in range(register_count(result.type, op))
-    ]
-    inputs = tuple(register for each in contents for register in registers_of(each))
-    lowering.builder.emit("python", number, tuple(registers), inputs)
-    for result in op.results:
-        count = register_count(result.type, op)
-        lowering.bind(result, unflatten(registers[:count], result.type, op))
-        del registers[:count]
+    call_python(lowering, op, "python", _interpreted(lowering, op, values, contents), contents)
+
+
+def call_python(
+    lowering: FunctionLowering,
+    op: Operation,
+    instruction: str,
+    call: Callable[[Any, Numbers], Numbers],
+    contents: Sequence[HostValue],
+) -> None:
+    """Write a call of Python with what is not known of some values; it gives all results."""
+    number = lowering.program.python(operation_name(op), call)
+    registers = registers_for(lowering, op, op.results)
+    inputs = tuple(register for each in contents for register in _registers_of(each))
+    lowering.builder.emit(instruction, number, tuple(registers), inputs)
+    bind_results(lowering, op, registers)
 
 
 def _known_objects(
@@ -90,7 +93,7 @@ def _known_objects(
 WITHOUT_EFFECT = frozenset(("shard.grid", "mesh.mesh", "sdy.mesh"))
 
 
-def registers_of(content: HostValue) -> list[Register]:
+def _registers_of(content: HostValue) -> list[Register]:
     """What Python is given of a value: an address, and what is not known."""
     if isinstance(content, HostTensor):
         return [content.address, *(each for each in content.shape if isinstance(each, Register))]

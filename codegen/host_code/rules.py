@@ -3,17 +3,19 @@
 - `@lowers("scf.for")`: `function(lowering, op)`, which binds the results;
 - `@lowers_branch("cf.br")`: `function(lowering, op, graph)`, for terminators that choose a block.
 
-Two names are no operations: `kernel` lowers a step that a kernel carries out, and `other` what has
-no rule.
+Three names are no operations: `kernel` lowers a step that a kernel carries out, `python` what the
+interpreter does, and `other` what has no rule.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 from xdsl.ir import Operation
 
+from ...ir.rules import Rules
 from .values import HostValue
 
 Rule = Callable[[Any, Any], None]
@@ -21,25 +23,24 @@ BranchRule = Callable[[Any, Operation, Any], None]
 ExitRule = Callable[[Operation, Sequence[HostValue]], None]
 """What to do where a region ends, with the terminator and its operands."""
 
-RULES: dict[str, Rule] = {}
-BRANCHES: dict[str, BranchRule] = {}
+lowers = Rules[Rule]()
+lowers_branch = Rules[BranchRule]()
+
+_MODULES = (
+    "collective_steps",
+    "control_flow",
+    "executable_steps",
+    "global_steps",
+    "kernel_steps",
+    "python_steps",
+    "scalar_steps",
+    "stream_steps",
+    "tensor_steps",
+)
+"""The files of this package that register functions."""
 
 
-def lowers(*names: str) -> Callable[[Rule], Rule]:
-    """Register the function that lowers operations of these names."""
-
-    def register(function: Rule) -> Rule:
-        RULES.update(dict.fromkeys(names, function))
-        return function
-
-    return register
-
-
-def lowers_branch(*names: str) -> Callable[[BranchRule], BranchRule]:
-    """Register the function that lowers terminators of these names."""
-
-    def register(function: BranchRule) -> BranchRule:
-        BRANCHES.update(dict.fromkeys(names, function))
-        return function
-
-    return register
+def load_rules() -> None:
+    """Import the files of this package that register functions."""
+    for module in _MODULES:
+        import_module(f".{module}", __package__)

@@ -15,7 +15,7 @@ from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
 from .elements import load_element
 from .function_lowering import FunctionLowering
 from .kernel_steps import Memory, dispatch
-from .rules import RULES, lowers
+from .rules import lowers
 from .scalars import has_instructions, write_instructions
 from .values import element_dtype
 
@@ -28,7 +28,7 @@ def _other(lowering: FunctionLowering, op: Operation) -> None:
     if not is_scalar_operation(op.name) or any(
         isinstance(each.type, TensorType) for each in (*op.operands, *op.results)
     ):
-        RULES["python"](lowering, op)
+        lowers["python"](lowering, op)
         return
     operands = [lowering.number(each) for each in op.operands]
     if op.name in INTEGER_DIVISIONS:
@@ -43,7 +43,7 @@ def _other(lowering: FunctionLowering, op: Operation) -> None:
             element_of(value.type, op)
         text = lowering.program.text(op, lambda: write_scalar_kernel(op))
     except OperationError:
-        RULES["python"](lowering, op)
+        lowers["python"](lowering, op)
         return
     _by_kernel(lowering, op, text)
 

@@ -13,29 +13,12 @@ from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import Label, Numbers, Register
 from ..kernels.expressions import RESHAPES
 from ..kernels.loop_nests import write_slice, write_slice_update
-from ..kernels.static_values import CONSTANTS, dimensions_of_part
+from ..kernels.static_values import CONSTANTS, SAME_ELEMENTS, dimensions_of_part
 from .elements import load_element, store_element
 from .function_lowering import FunctionLowering
 from .kernel_steps import dispatch
-from .rules import RULES, lowers
+from .rules import lowers
 from .values import HostTensor, NotLowered, Shape
-
-SAME_ELEMENTS = (
-    "flow.tensor.barrier",
-    "flow.tensor.encode",
-    "flow.tensor.transfer",
-    "iree_encoding.set_encoding",
-    "iree_encoding.unset_encoding",
-    "iree_tensor_ext.compute_barrier.end",
-    "iree_tensor_ext.compute_barrier.start",
-    "mesh.shard",
-    "sdy.propagation_barrier",
-    "sdy.reshard",
-    "sdy.sharding_constraint",
-    "shard.shard",
-    "tosa.identity",
-)
-"""Operations that say where or how a tensor lies, and change none of its elements."""
 
 
 @lowers(*CONSTANTS)
@@ -43,7 +26,7 @@ def _constant(lowering: FunctionLowering, op: Operation) -> None:
     if holds_numbers(op.results[0].type):
         lowering.bind(op.results[0], lowering.constant(op))
     else:
-        RULES["python"](lowering, op)
+        lowers["python"](lowering, op)
 
 
 @lowers(*SAME_ELEMENTS, "util.optimization_barrier")

@@ -12,6 +12,8 @@ from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import ExitStack, contextmanager
 from math import isfinite
 
+from ...ir.index_folding import FoldingIndices
+
 Term = str | int
 """The name of a variable in the generated code, or an integer known while generating it."""
 
@@ -42,7 +44,7 @@ FLOAT_NAMES = {
 """The names that generated code may use for floats without a literal."""
 
 
-class AstBuilder:
+class AstBuilder(FoldingIndices[str]):
     """The body of one function while it is being written."""
 
     def __init__(self) -> None:
@@ -192,72 +194,12 @@ class AstBuilder:
             return self.once(("bool", value), ast.Constant(bool(value)))
         return self.call(f"as_{element}", value)
 
-    # Index arithmetic, on 64-bit integers that do not overflow
-
-    def _operator(self, operator: ast.operator, left: Term, right: Term) -> str:
-        key = (type(operator).__name__, left, right)
-        return self.once(key, ast.BinOp(term_expression(left), operator, term_expression(right)))
-
-    def add(self, left: Term, right: Term) -> Term:
-        """`left + right`."""
-        if isinstance(left, int) and isinstance(right, int):
-            return left + right
-        if left == 0:
-            return right
-        return left if right == 0 else self._operator(ast.Add(), left, right)
-
-    def subtract(self, left: Term, right: Term) -> Term:
-        """`left - right`."""
-        if isinstance(left, int) and isinstance(right, int):
-            return left - right
-        if left == right:
-            return 0
-        return left if right == 0 else self._operator(ast.Sub(), left, right)
-
-    def multiply(self, left: Term, right: Term) -> Term:
-        """`left * right`."""
-        if isinstance(left, int) and isinstance(right, int):
-            return left * right
-        if left == 0 or right == 0:
-            return 0
-        if left == 1:
-            return right
-        return left if right == 1 else self._operator(ast.Mult(), left, right)
-
-    def floor_divide(self, left: Term, right: Term) -> Term:
-        """`floor(left / right)` for a positive `right`."""
-        if isinstance(left, int) and isinstance(right, int) and right:
-            return left // right
-        return left if right == 1 else self.call("floordivsi_i64", left, right)
-
-    def ceiling_divide(self, left: Term, right: Term) -> Term:
-        """`ceil(left / right)` for a positive `right`."""
-        if isinstance(left, int) and isinstance(right, int) and right:
-            return -(-left // right)
-        return left if right == 1 else self.call("ceildivsi_i64", left, right)
-
-    def modulo(self, left: Term, right: Term) -> Term:
-        """`left - right * floor(left / right)` for a positive `right`."""
-        if isinstance(left, int) and isinstance(right, int) and right:
-            return left % right
-        return 0 if right == 1 else self.call("floormodsi_i64", left, right)
-
-    def minimum(self, left: Term, right: Term) -> Term:
-        """The smaller one."""
-        if isinstance(left, int) and isinstance(right, int):
-            return min(left, right)
-        return self.call("minsi_i64", left, right)
-
-    def compare(self, predicate: str, left: Term, right: Term) -> Term:
-        """A comparison of indices (`slt`, `sge`, ...): a condition, or 0 or 1 if it is known."""
-        if isinstance(left, int) and isinstance(right, int):
-            comparison = {
-                "eq": left == right,
-                "slt": left < right,
-                "sge": left >= right,
-            }
-            return int(comparison[predicate])
-        return self.call(f"cmpi{predicate}_i64", left, right)
+    def index_instruction(self, name: str, left: Term, right: Term) -> str:
+        operator = _OPERATORS.get(name)
+        if operator is None:
+            return self.call(name, left, right)
+        expression = ast.BinOp(term_expression(left), operator(), term_expression(right))
+        return self.once((operator.__name__, left, right), expression)
 
     def both(self, left: Term, right: Term) -> Term:
         """The conjunction of two conditions."""
@@ -267,16 +209,10 @@ class AstBuilder:
             return left if right else 0
         return self.call("andi_i1", left, right)
 
-    def product(self, factors: Sequence[Term]) -> Term:
-        """The product of sizes."""
-        result: Term = 1
-        for factor in factors:
-            result = self.multiply(result, factor)
-        return result
 
-    def linear(self, indices: Sequence[Term], sizes: Sequence[Term]) -> Term:
-        """The row-major position of a multi-index."""
-        position: Term = 0
-        for index, size in zip(indices, sizes, strict=True):
-            position = self.add(self.multiply(position, size), index)
-        return position
+_OPERATORS: dict[str, type[ast.operator]] = {
+    "addi_i64": ast.Add,
+    "subi_i64": ast.Sub,
+    "muli_i64": ast.Mult,
+}
+"""Index arithmetic that Python has: on 64-bit integers that do not overflow."""

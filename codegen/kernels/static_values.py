@@ -66,6 +66,23 @@ CONSTANTS = {
 }
 """Operations that are constants, and the attribute that holds the value."""
 
+SAME_ELEMENTS = (
+    "flow.tensor.barrier",
+    "flow.tensor.encode",
+    "flow.tensor.transfer",
+    "iree_encoding.set_encoding",
+    "iree_encoding.unset_encoding",
+    "iree_tensor_ext.compute_barrier.end",
+    "iree_tensor_ext.compute_barrier.start",
+    "mesh.shard",
+    "sdy.propagation_barrier",
+    "sdy.reshard",
+    "sdy.sharding_constraint",
+    "shard.shard",
+    "tosa.identity",
+)
+"""Operations that say where or how a tensor lies, and change none of its elements."""
+
 
 def splat_value(attribute: Attribute) -> Attribute | None:
     """The one number of a dense constant whose elements are all equal, as an attribute."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
+from ...ir.index_folding import FoldingIndices, known_first
 from .instructions import KINDS
 from .lifetimes import shorten_lifetimes
 from .program import (
@@ -25,7 +26,7 @@ IndexOrInt = int | Register
 """An index: known, or in a register."""
 
 
-class Builder:
+class Builder(FoldingIndices[Register]):
     """One function while it is written."""
 
     def __init__(self, function: HostFunction) -> None:
@@ -179,55 +180,8 @@ class Builder:
 
     # Index arithmetic -------------------------------------------------------------------------
 
-    def add(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
-        """`left + right`."""
-        if isinstance(left, int) and isinstance(right, int):
-            return left + right
-        if left == 0:
-            return right
-        return left if right == 0 else self._index("addi_i64", left, right)
-
-    def subtract(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
-        """`left - right`."""
-        if isinstance(left, int) and isinstance(right, int):
-            return left - right
-        if left == right:
-            return 0
-        return left if right == 0 else self._index("subi_i64", left, right)
-
-    def multiply(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
-        """`left * right`."""
-        if isinstance(left, int) and isinstance(right, int):
-            return left * right
-        if left == 0 or right == 0:
-            return 0
-        if left == 1:
-            return right
-        return left if right == 1 else self._index("muli_i64", left, right)
-
-    def floor_divide(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
-        """`floor(left / right)`; by 0 it gives anything."""
-        if isinstance(left, int) and isinstance(right, int) and right:
-            return left // right
-        return left if right == 1 else self._index("floordivsi_i64", left, right)
-
-    def ceiling_divide(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
-        """`ceil(left / right)`; by 0 it gives anything."""
-        if isinstance(left, int) and isinstance(right, int) and right:
-            return -(-left // right)
-        return left if right == 1 else self._index("ceildivsi_i64", left, right)
-
-    def modulo(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
-        """`left - right * floor(left / right)`; by 0 it gives anything."""
-        if isinstance(left, int) and isinstance(right, int) and right:
-            return left % right
-        return 0 if right == 1 else self._index("floormodsi_i64", left, right)
-
-    def minimum(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
-        """The smaller one."""
-        if isinstance(left, int) and isinstance(right, int):
-            return min(left, right)
-        return left if left == right else self._index("minsi_i64", left, right)
+    def index_instruction(self, name: str, left: IndexOrInt, right: IndexOrInt) -> Register:
+        return self.compute(name, self.hold(left), self.hold(right))
 
     def broadcast(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
         """What two sizes that are equal, or one of them 1, are together: 1, 0 gives 0."""
@@ -238,33 +192,17 @@ class Builder:
         is_one = self.hold(self.compare("eq", left, 1))
         return self.compute("select_i64", is_one, right, left)
 
-    def product(self, factors: Sequence[IndexOrInt]) -> IndexOrInt:
-        """A product of numbers."""
-        result: IndexOrInt = 1
-        for factor in sorted(factors, key=lambda each: isinstance(each, Register)):
-            result = self.multiply(result, factor)
-        return result
-
     def size(self, factors: Sequence[IndexOrInt]) -> IndexOrInt:
         """A product of sizes that are not negative; too large a one ends the run."""
         result: IndexOrInt = 1
-        for factor in sorted(factors, key=lambda each: isinstance(each, Register)):
+        for factor in known_first(factors):
             if isinstance(result, int) and isinstance(factor, int):
                 result *= factor
             elif result in (0, 1):
                 result = self.multiply(result, factor)
             else:
-                result = self._index("size", result, factor)
+                result = self.index_instruction("size", result, factor)
         return result
-
-    def compare(self, predicate: str, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
-        """A comparison (`slt`, `eq`, ...) that gives 0 or 1."""
-        if isinstance(left, int) and isinstance(right, int):
-            return int(_COMPARISONS[predicate](left, right))
-        return self._index(f"cmpi{predicate}_i64", left, right)
-
-    def _index(self, name: str, left: IndexOrInt, right: IndexOrInt) -> Register:
-        return self.compute(name, self.hold(left), self.hold(right))
 
 
 def _registers(instruction: Instruction) -> set[AnyRegister]:
@@ -275,13 +213,3 @@ def _registers(instruction: Instruction) -> set[AnyRegister]:
         elif isinstance(operand, Register):
             found.add(operand)
     return found
-
-
-_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
-    "eq": lambda left, right: left == right,
-    "ne": lambda left, right: left != right,
-    "slt": lambda left, right: left < right,
-    "sle": lambda left, right: left <= right,
-    "sgt": lambda left, right: left > right,
-    "sge": lambda left, right: left >= right,
-}

@@ -5,7 +5,6 @@ does, errors included.
 from __future__ import annotations
 
 import gc
-import random
 
 import numpy as np
 import pytest
@@ -18,6 +17,7 @@ from mesh_opt.interpreter.run import find_function, run
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.runtime.host.machine import Machine, MachineError
 from mesh_opt.runtime.host.pool import TAKEN
+from tensor_statements import Writer
 
 PROGRAMS: dict[str, tuple[str, list]] = {
     "swapped": (
@@ -396,26 +396,15 @@ def test_what_the_interpreter_refuses_is_the_same_error(name: str) -> None:
 # Random programs ------------------------------------------------------------------------------
 
 
-class Generator:
+class Generator(Writer):
     """Programs of two functions over `tensor<6xf64>`, indices and conditions.
 
     Kernels are few and alike: what is tested is who owns which memory, and control flow.
     """
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-        self.count = 0
-        self.lines: list[str] = []
+        super().__init__(seed)
         self.calls: list[str] = []
-
-    def name(self) -> str:
-        self.count += 1
-        return f"%v{self.count}"
-
-    def emit(self, text: str) -> str:
-        name = self.name()
-        self.lines.append(f"{name} = {text}")
-        return name
 
     def statement(self, tensors: list[str], indices: list[str], depth: int) -> None:
         pick = self.random.choice

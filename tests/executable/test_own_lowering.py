@@ -19,7 +19,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import TensorType, UnitAttr
 from xdsl.ir import Operation, SSAValue
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "third_party_solver"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "third_party"
 
 PROGRAM = """
 util.global private @device = #hal.device.target<"local", [#hal.executable.target<"acme", "x",
@@ -38,7 +38,7 @@ func.func @main(%x: tensor<5x7xf32>, %y: tensor<7x9xf32>) -> tensor<5x9xf32> {
 
 def test_own_products(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(EXAMPLE)
-    from acme_target.dialect import Acme, AcmeSolverAttr
+    from acme.dialect import Acme, AcmeSolverAttr
 
     asked: list[tuple[str, list[tuple[int, ...]]]] = []
 

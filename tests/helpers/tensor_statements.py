@@ -36,15 +36,31 @@ def element_of(kind: str) -> str:
     )
 
 
-class TensorWriter:
+class Writer:
+    """Writes operations, each with a name of its own."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self.count = 0
+        self.lines: list[str] = []
+
+    def name(self) -> str:
+        self.count += 1
+        return f"%v{self.count}"
+
+    def emit(self, text: str) -> str:
+        name = self.name()
+        self.lines.append(f"{name} = {text}")
+        return name
+
+
+class TensorWriter(Writer):
     """Writes operations; a scope has the values of each type that they may read."""
 
     def __init__(self, seed: int, grid: Sequence[int] = ()) -> None:
         """With a `grid` the arguments of @main are spread over it."""
-        self.random = Random(seed)
+        super().__init__(seed)
         self.grid = grid
-        self.count = 0
-        self.lines: list[str] = []
         self.functions: list[str] = []
         self.signatures: list[tuple[str, list[str], list[str]]] = []
         self.budget = 0
@@ -61,15 +77,6 @@ class TensorWriter:
 
     def chance(self, odds: float) -> bool:
         return self.random.random() < odds
-
-    def name(self) -> str:
-        self.count += 1
-        return f"%v{self.count}"
-
-    def emit(self, text: str) -> str:
-        name = self.name()
-        self.lines.append(f"{name} = {text}")
-        return name
 
     def index(self, number: int) -> str:
         return self.emit(f"arith.constant {number} : index")

@@ -31,7 +31,7 @@ from ....dialects.linalg.structured_view import structured_view
 from ....dialects.shard.checks import DEVICES
 from ....dialects.stream.affinity import AFFINITY
 from ....ir.diagnostics import OperationError, remark, remarks_wanted
-from ....ir.host_programs import CALLS
+from ....ir.host_programs import calls_in
 from ....ir.locations import builder_before, located_builder
 from ....ir.structural_hash import Structures
 from ....ir.symbols import names_in, symbol
@@ -74,13 +74,12 @@ class KernelOutliner:
 
         `repeated` are operations in front of groups that each kernel does itself.
         """
-        for call in (inner for each in group.operations for inner in each.walk()):
-            if call.name in CALLS:
-                raise OperationError(
-                    call,
-                    "is in a kernel, which cannot call functions: inline-calls inlines those that "
-                    "do not call themselves",
-                )
+        for call, _ in chain.from_iterable(map(calls_in, group.operations)):
+            raise OperationError(
+                call,
+                "is in a kernel, which cannot call functions: inline-calls inlines those that do "
+                "not call themselves",
+            )
         interface = Interface(group, sizes, repeated)
         root = root_of(group)
         body = KernelBody(interface, self._operations).block

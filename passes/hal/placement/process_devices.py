@@ -36,9 +36,8 @@ from ....dialects.hal.targets import DEVICE, DeviceFallbackAttr, DeviceSelectAtt
 from ....dialects.shard.boundary import BOUNDARY_ATTRIBUTE, GRID, process_devices
 from ....dialects.stream.affinity import AFFINITY, DEFAULT_AFFINITY, AffinityAttribute
 from ....dialects.util.dialect import GlobalOp
-from ....ir.call_graph import CallGraph
 from ....ir.diagnostics import Note, OperationError
-from ....ir.host_programs import CALLS, FUNCTIONS
+from ....ir.host_programs import FUNCTIONS, call_graph
 from ....ir.symbols import fresh_name, names_in, symbol
 
 
@@ -55,17 +54,21 @@ def place_processes(module: ModuleOp) -> None:
     if not grids:
         return
     places: dict[tuple[AffinityAttribute, ...], Attribute] = {}
-    functions = [f for f in module.body.block.ops if f.name in FUNCTIONS and f.regions[0].blocks]
-    graph = _call_graph(functions)
+    functions = {
+        name_of(operation): operation
+        for operation in module.body.block.ops
+        if operation.name in FUNCTIONS and operation.regions[0].blocks
+    }
+    graph = call_graph(functions)
     placed: set[Operation] = set()
-    for function in functions:
+    for name, function in functions.items():
         grid = _grid_of(function, grids)
         if grid is None:
             continue
         devices = process_devices(grid) or ()
         if devices not in places:
             places[devices] = _place(module, grid, devices)
-        reached = graph.reached_from([function])
+        reached = [functions[callee] for callee in graph.reached_from([name])]
         if len(set(devices)) > 1:
             _refuse_devices(reached, grid, devices)
         _place_function(function, places[devices], grid)
@@ -77,7 +80,7 @@ def place_processes(module: ModuleOp) -> None:
         placed |= set(reached)
     devices = process_devices(next(iter(grids.values())))
     if devices and DEFAULT_AFFINITY not in module.attributes:
-        for function in functions:
+        for function in functions.values():
             if function not in placed:
                 function.attributes.setdefault(DEFAULT_AFFINITY, devices[0])
 
@@ -113,20 +116,6 @@ def _grids_named(function: Operation) -> Iterator[str]:
     for operation in function.walk():
         if operation.name.startswith("shard.") and "grid" in operation.properties:
             yield symbol(operation, "grid")
-
-
-def _call_graph(functions: Sequence[Operation]) -> CallGraph[Operation]:
-    by_name = {name_of(each): each for each in functions}
-    return CallGraph(
-        {
-            function: [
-                by_name[name]
-                for operation in function.walk()
-                if operation.name in CALLS and (name := symbol(operation, "callee")) in by_name
-            ]
-            for function in functions
-        }
-    )
 
 
 def _refuse_devices(

@@ -288,6 +288,15 @@ class Partitioner:
         size = self.global_size(original, dimension)
         return shard_interval(emitter, size, sharding, dimension)[1]
 
+    def shard_start(
+        self, original: SSAValue, dimension: int, sharding: Sharding | None
+    ) -> IndexOrInt:
+        """Where this process's shard of a dimension begins under a sharding, without halos."""
+        if sharding is None or not sharding.dimension_axes[dimension]:
+            return 0
+        size = self.global_size(original, dimension)
+        return shard_interval(self.emitter, size, sharding, dimension)[0]
+
     def _extent_key(self, original: SSAValue, dimension: int, sharding: Sharding | None) -> object:
         root = self._root((original, dimension))
         if sharding is None or not sharding.dimension_axes[dimension]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 import shlex
@@ -52,6 +53,32 @@ def test_files_exist(page: Path) -> None:
         if not any(fnmatch(path, name) or fnmatch(path, f"*/{name}") for path in FILES)
     ]
     assert not missing
+
+
+def _defined(path: Path) -> set[str]:
+    """The functions and classes of a file; methods behind their class and a dot."""
+    found: set[str] = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            inner = (each for each in node.body if isinstance(each, ast.FunctionDef))
+            found |= {node.name, *(f"{node.name}.{each.name}" for each in inner)}
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_functions_in_tables_exist(page: Path) -> None:
+    """A row with a file and a function behind it names one that the file defines."""
+    rows = re.findall(r"\| `([\w/]+\.py)` \| `([\w.]+)` \|", _prose(page))
+    assert [row for row in rows if row[1] not in _defined(ROOT / row[0])] == []
+    assert rows or page.stem != "architecture"
+
+
+def test_walks_are_as_long_as_they_say() -> None:
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    for section in text.split("\n## "):
+        for count in re.findall(r"in (\d+) hops", section):
+            numbers = re.findall(r"^\| (\d+) \|", section, re.MULTILINE)
+            assert numbers == [str(number) for number in range(1, int(count) + 1)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -1,4 +1,4 @@
-"""The `acme` dialect: an encoding solver for a machine with square tiles.
+"""The target: an encoding solver for a machine with square tiles.
 
 `#acme.solver<8>` stores every operand of a contraction in tiles of 8x8. That is all a target needs:
 sizes, variants of executables and relayouts follow from the layout.
@@ -21,7 +21,7 @@ from mesh_opt.extend import (
     tiled_layout,
 )
 from xdsl.dialects.builtin import DictionaryAttr, IntAttr
-from xdsl.ir import Attribute, Dialect, ParametrizedAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -84,6 +84,3 @@ class AcmeSolverAttr(ParametrizedAttribute, EncodingSolverInterface):
 
     def serialized(self, tensor: Tensor) -> LayoutAttribute:
         return AcmeLayoutAttr(encoding_info(self.packed_layout(tensor)))
-
-
-Acme = Dialect("acme", [], [AcmeLayoutAttr, AcmeSolverAttr])

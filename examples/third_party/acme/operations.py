@@ -1,0 +1,50 @@
+"""Two operations, with verifiers. They are xDSL's; mesh-opt asks nothing more of them."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import AnyFloat, IndexType, TensorType
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+
+@irdl_op_definition
+class AddPositionsOp(IRDLOperation):
+    """`result[i, j] = source[i, j] + first + i`.
+
+    What an element gets depends on where its row lies in the whole tensor.
+    """
+
+    name = "acme.add_positions"
+    source = operand_def(TensorType[AnyFloat])
+    first = operand_def(IndexType)
+    result = result_def(TensorType[AnyFloat])
+    assembly_format = "$source `from` $first attr-dict `:` type($source) `->` type($result)"
+
+    def verify_(self) -> None:
+        if len(self.source.type.get_shape()) != 2:
+            raise VerifyException(f"expected a tensor of two dimensions, found {self.source.type}")
+        if self.result.type != self.source.type:
+            raise VerifyException(
+                f"expected a result of type {self.source.type}, as the operand, found"
+                f" {self.result.type}"
+            )
+
+
+@irdl_op_definition
+class RowEnergyOp(IRDLOperation):
+    """`result[i]` is the sum of `source[i, j] * source[i, j]` over all `j`."""
+
+    name = "acme.row_energy"
+    source = operand_def(TensorType[AnyFloat])
+    result = result_def(TensorType[AnyFloat])
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    def verify_(self) -> None:
+        shape, element = self.source.type.get_shape(), self.source.type.element_type
+        if len(shape) != 2:
+            raise VerifyException(f"expected a tensor of two dimensions, found {self.source.type}")
+        expected = TensorType(element, shape[:1])
+        if self.result.type != expected:
+            raise VerifyException(
+                f"expected one number for each row, {expected}, found {self.result.type}"
+            )

@@ -1,0 +1,51 @@
+"""How the operations are split over a grid, and what one device runs of them."""
+
+from __future__ import annotations
+
+from mesh_opt.extend import (
+    FactorRule,
+    OpSharding,
+    Partitioner,
+    ReductionKind,
+    RuleBuilder,
+    elementwise_rule,
+    partition,
+    sharding_rule,
+    spread_by_rule,
+)
+from xdsl.ir import Operation, SSAValue
+
+from .operations import AddPositionsOp, RowEnergyOp
+
+
+@sharding_rule("acme.row_energy")
+def row_energy_rule(operation: RowEnergyOp) -> FactorRule:
+    """[i, j] -> [i]; a device with a part of a row has a part of the sum."""
+    rows, columns = (None if n < 0 else n for n in operation.source.type.get_shape())
+    builder = RuleBuilder(operation)
+    row, column = builder.factor(rows), builder.reduction(columns, ReductionKind.SUM)
+    builder.operand_dimensions(0, [(row,), (column,)])
+    builder.result_dimensions(0, [(row,)])
+    return builder.build()
+
+
+@sharding_rule("acme.add_positions")
+def add_positions_rule(operation: AddPositionsOp) -> FactorRule | None:
+    """[i, j], first -> [i, j]."""
+    return elementwise_rule(operation)
+
+
+@partition("acme.add_positions")
+def add_positions(partitioner: Partitioner, operation: Operation) -> None:
+    """A copy on local operands would count from the first row of the shard."""
+    spread_by_rule(partitioner, operation, _add_local_positions)
+
+
+def _add_local_positions(
+    partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
+) -> Operation:
+    source, first = operands
+    begin = partitioner.shard_start(spread.operation.operands[0], 0, spread.operand_shardings[0])
+    emitter = partitioner.emitter
+    first = emitter.index(emitter.add(first, begin))
+    return AddPositionsOp.create(operands=[source, first], result_types=spread.result_types)
