@@ -260,6 +260,8 @@ class Program:
         hand, shared out over the devices."""
         self.require_native = False
         """Whether it is an error if the interpreter has to carry out an operation."""
+        self.trace_host: Callable[[str], object] | None = None
+        """What is given a line about each instruction of host code that was carried out."""
         self._texts = tuple(texts)
         self._backend = backend
         self._signatures: dict[str, _Signature] = {}
@@ -320,7 +322,13 @@ class Program:
         # Numba takes half a second to import: only for who wants it.
         from .codegen.compile import compile_program
 
-        key = (self.devices, self.guard, self.workers, self.require_native)
+        key = (
+            self.devices,
+            self.guard,
+            self.workers,
+            self.require_native,
+            self.trace_host,
+        )
         if key not in self._native:
             self._native[key] = compile_program(
                 self.module,
@@ -328,6 +336,7 @@ class Program:
                 self.devices,
                 self.guard,
                 self.require_native,
+                self.trace_host,
             )
         return self._native[key]
 

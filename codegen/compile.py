@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -84,6 +84,7 @@ def compile_program(
     devices: Sequence[str] | None = None,
     guard: bool | None = None,
     require_native: bool = False,
+    trace: Callable[[str], object] | None = None,
 ) -> CompiledProgram:
     """Prepare a verified module. `workers` threads share the kernels of each device; by default
     the cores that this process may use are shared out over its devices.
@@ -92,8 +93,9 @@ def compile_program(
     by default there is whatever the program names. `guard` runs it slowly and catches kernels
     that write outside of their memory (`runtime/host/guards.py`); by default if MESH_OPT_GUARD is
     set. With `require_native` it is an error if the interpreter has to carry out an operation.
+    `trace` is given a line about each instruction of host code that was carried out.
     """
-    return CompiledProgram(module, workers, devices, guard, require_native)
+    return CompiledProgram(module, workers, devices, guard, require_native, trace)
 
 
 class CompiledProgram:
@@ -112,12 +114,13 @@ class CompiledProgram:
         devices: Sequence[str] | None = None,
         guard: bool | None = None,
         require_native: bool = False,
+        trace: Callable[[str], object] | None = None,
     ) -> None:
         self._requires_native = require_native
         self._devices = devices
         self._program = Program(module)
         guard = guard if guard is not None else bool(os.environ.get(GUARD_VARIABLE))
-        self._host_code = HostCode(self._program, devices, guard=guard)
+        self._host_code = HostCode(self._program, devices, guard=guard, trace=trace)
         self._module = module
         self._workers = workers
         self._teams: dict[tuple[int, int], Team] = {}

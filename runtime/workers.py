@@ -27,18 +27,27 @@ class Threads:
     """
 
     def __init__(self, count: int, name: str) -> None:
-        self._queues: list[_Queue] = [queue.SimpleQueue() for _ in range(count)]
+        self._count = count
+        self._name = name
+        self._start()
+
+    def _start(self) -> None:
+        self._process = os.getpid()
+        self._queues: list[_Queue] = [queue.SimpleQueue() for _ in range(self._count)]
         for number, tasks in enumerate(self._queues):
             threading.Thread(
-                target=_serve, args=(tasks,), daemon=True, name=f"mesh-opt-{name}-{number}"
+                target=_serve, args=(tasks,), daemon=True, name=f"mesh-opt-{self._name}-{number}"
             ).start()
         self._finish = weakref.finalize(self, _stop, self._queues)
 
     def __len__(self) -> int:
-        return len(self._queues)
+        return self._count
 
     def submit(self, number: int, task: Task) -> None:
         """Let a thread run a task, after those that it has been given. A task must not raise."""
+        if self._process != os.getpid():
+            # A fork has the queues, but not the threads.
+            self._start()
         self._queues[number].put(task)
 
     def close(self) -> None:

@@ -87,10 +87,12 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         raise UsageError("--remarks=backend needs --backend=numba or --backend=mpi")
     if options.inputs_per_rank and options.backend != MPI:
         raise UsageError("--inputs-per-rank needs --backend=mpi")
+    if options.trace_host and options.backend != "numba":
+        raise UsageError("--trace-host needs --backend=numba")
     is_heard = options.backend != MPI or _check_ranks(options)
     source = read_source(options.file, stdin)
     if not options.remarks:
-        return _run_source(options, source, stdout, is_heard)
+        return _run_source(options, source, stdout, stderr, is_heard)
     from ..ir.diagnostics import remarks_to
     from .diagnostics import render
     from .remarks import remark_sink
@@ -99,10 +101,12 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         stderr.write(render(diagnostic, [source]))
 
     with remarks_to(remark_sink(options.remarks, report)):
-        return _run_source(options, source, stdout, is_heard)
+        return _run_source(options, source, stdout, stderr, is_heard)
 
 
-def _run_source(options: RunOptions, source: Source, stdout: TextIO, is_heard: bool) -> int:
+def _run_source(
+    options: RunOptions, source: Source, stdout: TextIO, stderr: TextIO, is_heard: bool
+) -> int:
     """Run a program; of ranks, the one that `is_heard` writes the results."""
     from ..api import compile
 
@@ -135,6 +139,8 @@ def _run_source(options: RunOptions, source: Source, stdout: TextIO, is_heard: b
     reference = _reference(options, function, bool(pipeline)) if options.check is not None else None
     program.guard = options.guard or None
     program.workers, program.require_native = options.workers, options.require_native
+    if options.trace_host:
+        program.trace_host = stderr.write
     stdout.write(f"EXEC @{_printable(function.name)}\n")
     if options.per_device:
         return _run_per_device(function, inputs, options, stdout)

@@ -59,6 +59,7 @@ class RunOptions:
     guard: bool
     require_native: bool
     workers: int | None
+    trace_host: bool
     remarks: tuple[str, ...]
     inputs_per_rank: bool
     debug: bool
@@ -153,7 +154,7 @@ def _add_execution(parser: argparse.ArgumentParser) -> None:
         "--backend",
         metavar="NAME",
         default=default_backend(),
-        help="numba: native code; mpi: native code, as one of the ranks of mpiexec -n N mesh-run ...;"
+        help="numba: native code; mpi: native code, one of the ranks of mpiexec -n N mesh-run ...;"
         " interpreter: the reference, in NumPy (default: mpi among several ranks, else numba)",
     )
     add(
@@ -204,6 +205,12 @@ def _add_native(parser: argparse.ArgumentParser) -> None:
         "--require-native",
         action="store_true",
         help="fail if the interpreter has to carry out an operation (with --backend=numba or mpi)",
+    )
+    add(
+        "--trace-host",
+        action="store_true",
+        help="print each instruction of host code that a device has carried out, with what it has"
+        " written, on standard error (with --backend=numba)",
     )
     add(
         "--workers",
@@ -263,6 +270,7 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
         guard=known.guard,
         require_native=known.require_native,
         workers=known.workers,
+        trace_host=known.trace_host,
         remarks=remarks,
         inputs_per_rank=known.inputs_per_rank,
         debug=known.debug,

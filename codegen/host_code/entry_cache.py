@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.ir import Operation
 
@@ -23,10 +23,17 @@ class HostCode:
     """The host code of a module's functions."""
 
     def __init__(
-        self, symbols: Program, devices: Sequence[str] | None = None, *, guard: bool = False
+        self,
+        symbols: Program,
+        devices: Sequence[str] | None = None,
+        *,
+        guard: bool = False,
+        trace: Callable[[str], object] | None = None,
     ) -> None:
         """`devices` are the kinds of those at hand, `None` if there is whatever is asked for.
-        With `guard`, whatever writes outside of its memory is an error."""
+        With `guard`, whatever writes outside of its memory is an error. `trace` is given a line
+        about each instruction that a device has carried out."""
+        self._trace = trace
         self._symbols = symbols
         self._guard = guard
         self._devices = devices
@@ -88,10 +95,23 @@ class HostCode:
             cancel = communicator.state if communicator is not None else None
             depth = func.MAXIMAL_DEPTH
             machine = Machine(
-                entry.program, process, cancel, communicator, depth, team, guard=self._guard
+                entry.program,
+                process,
+                cancel,
+                communicator,
+                depth,
+                team,
+                guard=self._guard,
+                trace=self._trace_of(communicator),
             )
             self._machines[key] = machine
         return machine
+
+    def _trace_of(self, communicator: Communicator | None) -> Callable[[str], object] | None:
+        trace = self._trace
+        if trace is None or communicator is None:
+            return trace
+        return lambda line: trace(f"[{communicator.process}] {line}")
 
     def run(
         self,

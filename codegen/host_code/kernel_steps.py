@@ -102,7 +102,7 @@ def _product(
 
     def by_panels() -> None:
         def run(text: KernelText, portions: Mapping[Portion, IndexOrInt]) -> None:
-            dispatch(lowering, text, bound, step.operation, portions)
+            dispatch(lowering, text, bound, step.operation, portions, work)
 
         panels = run_product(lowering, product, sizes, bound, run)
         for each in panels:
@@ -112,13 +112,13 @@ def _product(
         if work >= SMALLEST_PRODUCT:
             by_panels()
         else:
-            dispatch(lowering, kernel, bound, step.operation)
+            dispatch(lowering, kernel, bound, step.operation, None, work)
         return
     large, end = builder.label(), builder.label()
     condition = builder.hold(builder.compare("sge", work, SMALLEST_PRODUCT))
     builder.emit("jump_if", condition, large)
     with lowering.branch():
-        dispatch(lowering, kernel, bound, step.operation)
+        dispatch(lowering, kernel, bound, step.operation, None, work)
         builder.jump(end)
     with lowering.branch():
         builder.place(large)
@@ -145,8 +145,12 @@ def dispatch(
     bound: Mapping[Bound, Memory],
     op: Operation,
     portions: Mapping[Portion, IndexOrInt] | None = None,
+    products: IndexOrInt = 0,
 ) -> None:
-    """Run a kernel on values of the program, and on what is `bound` to others."""
+    """Run a kernel on values of the program, and on what is `bound` to others.
+
+    `products` is how many multiplications it does beside what it does to move its operands.
+    """
     builder = lowering.builder
     bindings = [_address(lowering, each, bound) for each in (*kernel.writes, *kernel.reads)]
     constants = [_constant(lowering, each, bound, portions) for each in kernel.constants]
@@ -155,7 +159,7 @@ def dispatch(
         lowering.program.kernel(kernel, op),
         0,
         builder.hold(_needed_tiles(lowering, kernel, bound, constants)),
-        builder.hold(_work(lowering, kernel, bound)),
+        builder.hold(builder.add(_work(lowering, kernel, bound), products)),
         tuple(bindings),
         builder.hold_all(constants),
     )
@@ -256,11 +260,13 @@ def _constant(
 def _work(
     lowering: FunctionLowering, kernel: KernelText, bound: Mapping[Bound, Memory]
 ) -> IndexOrInt:
-    """The bytes that a kernel writes, as far as they are known: how much work there is."""
-    known = 0
-    for each in kernel.writes:
+    """The bytes that a kernel reads and writes: how much work there is."""
+    builder = lowering.builder
+    total: IndexOrInt = 0
+    for each in dict.fromkeys((*kernel.writes, *kernel.reads)):
         found = bound.get(each)
+        if found is None and isinstance(each, SSAValue):
+            found = lowering.values.get(each)
         if isinstance(found, HostTensor):
-            size = found.bytes(lowering.builder) if found.is_static else 1 << 20
-            known += size if isinstance(size, int) else 0
-    return known
+            total = builder.add(total, builder.product((*found.shape, found.dtype.itemsize)))
+    return total

@@ -39,7 +39,7 @@ from . import instructions, pool, scalar_code, team
 from .instructions import CONTROL, FIRST_SCALAR, SCALAR_WORDS
 from .pool import CURRENT, allocate, own, release, retain, reuse
 from .scalar_code import compute
-from .team import SMALLEST_WORK, WORKERS, run_shared
+from .team import SMALLEST_WORK, WAKING_WORK, WORKERS, run_shared
 
 SOURCE = source_of(__file__)
 
@@ -48,13 +48,13 @@ SOURCE = source_of(__file__)
 CODE, FRAME, STACK_END, CALLS, DEPTH, MOST_CALLS = 0, 1, 2, 3, 4, 5
 CANCEL, DEADLINE, POOL, FUNCTIONS, KERNELS, CHECKS = 6, 7, 8, 9, 10, 11
 PROCESS, STATUS, TILE, GUARDED, RUNS, MEETINGS, ROW = 12, 13, 14, 15, 16, 17, 18
-TEAM, GLOBALS = 19, 20
+TEAM, GLOBALS, STEPPING = 19, 20, 21
 STATE_WORDS = 32
 """`CODE` is the next instruction, `CALLS` where return addresses lie, `CANCEL` the address of a
 word that is not 0 when all is to end, `TILE` how far a kernel has got, `RUNS` how many kernels
 have been run, `MEETINGS` the table of what is known of each `exchange`, `ROW` which of its
-commands has failed, and `TEAM` the words of the device's workers: 0 if there is only one, -1 if
-others may be called."""
+commands has failed, `TEAM` the words of the device's workers: 0 if there is only one, -1 if others
+may be called. `STEPPING` is `STEP` to return after each instruction, else 0."""
 
 MEETING_WORDS = 6
 """Of a meeting: how many values it is for, the bytes of its result, how many commands it has, how
@@ -70,10 +70,11 @@ given, where constants lie in it, where they are copied from, how many bytes, no
 DONE, FAILED, PYTHON, CHECK, COMPILE, STACK, TIME, MEMORY, TOO_DEEP, CANCELLED, OVERFLOW, LOOK = (
     range(12)
 )
-HELP = 12
+HELP, STEP = 12, 13
 """`FAILED`: a kernel has, with `STATUS`. `CHECK`: sizes are new. `STACK`: the frames need more
 memory. `TIME`: Python is to look for signals. `OVERFLOW`: of a size. `LOOK`: at guards, after the
-instruction. `HELP`: a kernel has work for more workers than there are."""
+instruction. `HELP`: a kernel has work for more workers than there are. `STEP`: an instruction was
+carried out."""
 
 SLICE_CYCLES = 1 << 27
 """Cycles after which the loop lets Python look for signals: some hundredths of a second."""
@@ -180,10 +181,13 @@ def run_kernel(state: int, code: int, frame: int) -> int:
         store_word(constants + 8 * number - 8, load_word(frame + load_word(words + 8 * number)))
     chunk = max(1, tiles // CHUNKS)
     team = load_word(state + 8 * TEAM)
-    if tiles < 2 or operand(code, frame, 4) < SMALLEST_WORK:
+    work = operand(code, frame, 4)
+    if tiles < 2 or work < SMALLEST_WORK:
         team = 0
     elif team == -1:
-        return HELP
+        if work >= WAKING_WORK:
+            return HELP
+        team = 0
     elif team != 0:
         # Few parts, as workers wait for each other after each.
         chunk = max(tiles // 4, min(tiles, load_word(team + 8 * WORKERS)))
@@ -311,6 +315,7 @@ def run(state: int) -> int:
     code = load_word(state + 8 * CODE)
     frame = load_word(state + 8 * FRAME)
     store_word(state + 8 * DEADLINE, cycle_count() + SLICE_CYCLES)
+    stepping = load_word(state + 8 * STEPPING)
     patience = PATIENCE
     reason = 0
     while reason == 0:
@@ -432,6 +437,8 @@ def run(state: int) -> int:
             code += 16
         else:
             reason = PYTHON
+        if reason == 0:
+            reason = stepping
     store_word(state + 8 * CODE, code)
     store_word(state + 8 * FRAME, frame)
     return 0 if reason == DONE + 100 else reason

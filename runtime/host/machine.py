@@ -19,6 +19,7 @@ from .guards import OVERWRITTEN, Guards
 from .pool import Pool, view
 from .program import Instruction, LinkedProgram, Words
 from .team import JOBS, WORKERS, end_work, native_serve, team_words
+from .tracer import Tracer
 
 STACK_WORDS = 4096
 """Words for frames at first; there are more when they are needed."""
@@ -89,11 +90,14 @@ class Machine:
         team: Team | None = None,
         *,
         guard: bool = False,
+        trace: Callable[[str], object] | None = None,
     ) -> None:
         """`cancel` is a word that is not 0 when all is to end. More than `most_calls` that are
         open at once count as endless recursion. A `team` shares kernels that have much work. With
-        `guard`, whatever writes where it must not is an error."""
+        `guard`, whatever writes where it must not is an error. `trace` is given a line about
+        each instruction."""
         self.linked = linked
+        self._tracer = None if trace is None else Tracer(linked, trace)
         self.guards = Guards(linked.program.arrays) if guard else None
         self.process = process
         self.communicator = communicator
@@ -118,6 +122,7 @@ class Machine:
         self._state[loop.CHECKS] = self._checks.ctypes.data
         self._state[loop.PROCESS] = process
         self._state[loop.GUARDED] = int(guard)
+        self._state[loop.STEPPING] = loop.STEP if trace is not None else 0
         self._globals: Words = linked.globals.copy()
         self._state[loop.GLOBALS] = self._globals.ctypes.data
         self._team = team
@@ -147,8 +152,11 @@ class Machine:
         self.pool.begin()
         self._globals[:] = linked.globals
         try:
-            while reason := self._native(self._address):
-                self._handle(reason)
+            if self._tracer is None:
+                while reason := self._native(self._address):
+                    self._handle(reason)
+            else:
+                self._run_traced(self._tracer)
         except BaseException:
             self._abandon_blocks()
             raise
@@ -159,6 +167,22 @@ class Machine:
         for position in linked.program.global_blocks:
             self.pool.release(int(self._globals[position]))
         return self._stack[: frame.result_count].tolist()
+
+    def _run_traced(self, tracer: Tracer) -> None:
+        """Run one instruction at a time, and tell of each that was carried out."""
+        state = self._state
+        while True:
+            at, frame = int(state[loop.CODE]), int(state[loop.FRAME])
+            reason = self._native(self._address)
+            try:
+                self._handle(reason)
+            except BaseException:
+                tracer.show(at)
+                raise
+            if reason in (loop.DONE, loop.STEP) or int(state[loop.CODE]) != at:
+                tracer.show(at, frame)
+            if reason == loop.DONE:
+                return
 
     def _call_helpers(self) -> None:
         """Let the team's other workers wait for jobs until the call ends."""
@@ -199,7 +223,7 @@ class Machine:
         at = int(state[loop.CODE])
         instruction = self.linked.instruction(at)
         match reason:
-            case loop.TIME:
+            case loop.DONE | loop.TIME | loop.STEP:
                 return
             case loop.LOOK:
                 self._look_at_guards(at)

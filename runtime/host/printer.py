@@ -27,6 +27,11 @@ def print_program(program: HostProgram) -> str:
     )
 
 
+def print_instructions(program: HostProgram, function: HostFunction) -> list[str]:
+    """Each instruction of a function, as `print_program` prints it."""
+    return list(_FunctionPrinter(program, function).texts())
+
+
 class _FunctionPrinter:
     """The text of one function; registers get numbers in the order in which they are named."""
 
@@ -54,11 +59,15 @@ class _FunctionPrinter:
         arguments = ", ".join(self._names[each] for each in self._function.arguments)
         results = ", ".join(self._names[each] for each in self._function.results)
         yield f"func @{self._function.name}({arguments}) -> ({results}) {{"
-        for number, instruction in enumerate(self._function.instructions):
+        for number, text in enumerate(self.texts()):
             if number in self._places:
                 yield f"{self._places[number]}:"
-            yield f"  {self._line(instruction)}"
+            yield f"  {text}"
         yield "}"
+
+    def texts(self) -> Iterator[str]:
+        """The instructions, in order, as registers get their names by it."""
+        return map(self._line, self._function.instructions)
 
     def _line(self, instruction: Instruction) -> str:
         written: list[str] = []
@@ -106,7 +115,7 @@ class _FunctionPrinter:
         if isinstance(constant, ArrayAddress):
             return f"@constant_{constant.number}"
         if isinstance(constant, int):
-            return _number(constant, element)
+            return number_text(constant, element)
         return self._names.setdefault(operand, f"%{len(self._names)}")
 
 
@@ -117,7 +126,8 @@ def _element(instruction: Instruction) -> str:
     return signature(instruction.kind.name)[1][-1].name
 
 
-def _number(value: int, element: str) -> str:
+def number_text(value: int, element: str) -> str:
+    """What a register holds, as of an element type."""
     if element == "f32":
         return str(np.array([value], np.int64).view(np.float32)[0])
     if element == "f64":

@@ -128,13 +128,13 @@ class LinkedProgram:
         self.program = program
         self.natives: list[Native | None] = [None] * len(program.kernels)
         self.kernels: Words = np.zeros(max(1, len(program.kernels)), np.int64)
-        self.frames: list[_Frame] = []
+        self.frames: list[Frame] = []
         self._starts: list[int] = []
         self._instructions: list[Instruction] = []
         code: list[int] = []
         entries: list[int] = []
         for function in program.functions:
-            frame = _Frame(function, self._address)
+            frame = Frame(function, self._address)
             self.frames.append(frame)
             entries.append(len(code))
             self._assemble(function, frame, code)
@@ -153,7 +153,7 @@ class LinkedProgram:
             return constant
         return int(self.program.arrays[constant.number].ctypes.data)
 
-    def _assemble(self, function: HostFunction, frame: _Frame, code: list[int]) -> None:
+    def _assemble(self, function: HostFunction, frame: Frame, code: list[int]) -> None:
         starts: list[int] = []
         at = len(code)
         for instruction in function.instructions:
@@ -196,7 +196,7 @@ def _length(instruction: Instruction) -> int:
     return 1 + sum(1 + len(each) if isinstance(each, tuple) else 1 for each in instruction.operands)
 
 
-class _Frame:
+class Frame:
     """Where the registers of a function lie: results, arguments, constants, and then others."""
 
     def __init__(self, function: HostFunction, address: Callable[[Constant], int]) -> None:

@@ -39,8 +39,11 @@ there are, the last job, and a status for each worker. A job without a kernel en
 SPINS = 200
 """Looks at a word before another thread may have the processor."""
 
-SMALLEST_WORK = 1 << 15
-"""Bytes that a kernel writes from which on it is shared."""
+SMALLEST_WORK = 1 << 17
+"""The work of a kernel, in bytes moved and multiplications, from which on it is shared."""
+
+WAKING_WORK = 1 << 19
+"""The same where the other workers must be called first."""
 
 njit: Any = numba.njit(error_model="numpy", boundscheck=False)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -119,7 +121,7 @@ func.func @main(%a: tensor<?x2xf32>) -> tensor<?x2xf32> {
 """
 
 
-def test_a_recording_is_for_the_shapes_of_all_devices() -> None:
+def test_shapes_that_change_on_all_devices() -> None:
     """One device's own shape stays, but what it gathers changes with the other's."""
     program = compile_program(api.compile(UNEVEN, stages=False).module)
     for rows in (3, 5, 3):
@@ -241,3 +243,38 @@ def test_devices_that_never_meet_are_an_error(other: str, message: str) -> None:
     with pytest.raises(OperationError, match=message) as caught:
         program.run_spmd("main", inputs, Grid("g", (2,)))
     assert caught.value.operation.name == "shard.all_reduce"
+
+
+SUMS = """
+shard.grid @g(shape = 2)
+func.func @main(%x: tensor<8x4xf32>) -> tensor<4xf32> {
+  %rows = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %y = shard.shard %x to %rows : tensor<8x4xf32>
+  %zero = arith.constant dense<0.0> : tensor<4xf32>
+  %sums = linalg.reduce { arith.addf } ins(%y : tensor<8x4xf32>) outs(%zero : tensor<4xf32>)
+    dimensions = [0]
+  return %sums : tensor<4xf32>
+}
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_a_fork_has_threads_of_its_own() -> None:
+    module = api.compile(SUMS, "spmd", stages=False).module
+    program = compile_program(module, workers=2)
+    inputs = [np.ones((8, 4), np.float32)]
+    expected = program.run_partitioned("main", inputs)
+    child = os.fork()
+    if child == 0:
+        found = program.run_partitioned("main", inputs)
+        os._exit(0 if np.array_equal(found[0], expected[0]) else 1)
+    deadline = time.monotonic() + 60
+    ended, status = 0, -1
+    while not ended and time.monotonic() < deadline:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        time.sleep(0.01)
+    if not ended:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert (bool(ended), status) == (True, 0)
