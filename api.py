@@ -61,7 +61,7 @@ from .tools.driver import new_context
 from .tools.plugins import PassesOfAll
 
 if TYPE_CHECKING:
-    from .codegen.recording.compile import CompiledProgram, DeviceStatistics
+    from .codegen.compile import CompiledProgram, DeviceStatistics
 
 __all__ = [
     "BACKENDS",
@@ -107,7 +107,7 @@ def _run_with_numba(program: Program, function: str, inputs: Sequence[Array]) ->
 
 
 def _run_with_mpi(program: Program, function: str, inputs: Sequence[Array]) -> list[Array]:
-    from .codegen.recording.ranks import RankError, run_on_ranks
+    from .codegen.ranks import RankError, run_on_ranks
 
     try:
         return run_on_ranks(
@@ -265,8 +265,9 @@ class Program:
         the same shapes; else all must be given the same, which is looked at."""
         self.guard: bool | None = None
         """Whether native code runs with guards around its buffers; as in `compile_program`."""
-        self.workers = 1
-        """How many threads share the work of each device of native code."""
+        self.workers: int | None = None
+        """How many threads share the work of each device of native code; `None`: the cores at
+        hand, shared out over the devices."""
         self.require_native = False
         """Whether it is an error if the interpreter has to carry out an operation."""
         self._texts = tuple(texts)
@@ -337,7 +338,7 @@ class Program:
         Its functions raise OperationError and InputError; in `located` these have places.
         """
         # Numba takes half a second to import: only for who wants it.
-        from .codegen.recording.compile import compile_program
+        from .codegen.compile import compile_program
 
         key = (self.devices, self.guard, self.workers, self.require_native)
         if key not in self._native:
@@ -402,7 +403,7 @@ def compile(
     source: str | os.PathLike[str] | ModuleOp | Source,
     pipeline: str | Sequence[ModulePass] = "",
     *,
-    backend: str = "interpreter",
+    backend: str = "numba",
     grid: Grid | None = None,
     stages: bool = True,
     context: Context | None = None,
@@ -413,7 +414,8 @@ def compile(
     - `source`: MLIR text, the path of a file (a `Path`, or a string that ends in `.mlir`), or a
       module, which is copied;
     - `pipeline`: as mesh-opt's `--pass-pipeline` or `-p`, for example `"spmd"`, or pass objects;
-    - `backend`: what the functions run with, one of `BACKENDS`;
+    - `backend`: what the functions run with: `numba` (native code), `interpreter` (the reference,
+      in NumPy), or `mpi` (native code, this process being one of the ranks);
     - `grid`: extents where the program leaves those of its grid open;
     - `stages`: whether to keep the text after each pass;
     - `context`: the dialects to read with; ours by default;

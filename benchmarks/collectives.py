@@ -22,9 +22,8 @@ from typing import Any
 
 import numpy as np
 from mesh_opt.runtime.abi.elements import F32
-from mesh_opt.runtime.buffers import Buffer, Storage
 from mesh_opt.runtime.collectives import Collective, Group
-from mesh_opt.runtime.commands import CommandBuffer, Place
+from mesh_opt.runtime.commands import Buffer, run_commands
 from mesh_opt.runtime.communicator import Communicator
 from mesh_opt.runtime.threads import ThreadCommunicator, ThreadGroup
 
@@ -55,16 +54,12 @@ def seconds(run: Callable[[], object], count: int) -> float:
 
 def loop_on_threads(communicator: ThreadCommunicator, kind: str, size: int) -> float:
     wanted = collective(kind, communicator.world, size)
-    source = Place(Buffer(4 * wanted.source_shape[0], Storage.TRANSIENT))
-    target = Place(Buffer(4 * wanted.result_shape[0], Storage.TRANSIENT))
+    source = Buffer(4 * wanted.source_shape[0])
+    target = Buffer(4 * wanted.result_shape[0])
     count = repeats(size)
-    commands = [
-        command
-        for _ in range(count)
-        for command in communicator.commands(wanted, source, target, kind)
-    ]
-    buffer = CommandBuffer(commands, [], communicator.state)
-    return seconds(lambda: buffer.run([]), 2) / count
+    commands = communicator.commands(wanted, source, target, kind)
+    memory = {each: np.zeros(each.size, np.uint8) for each in (source, target)}
+    return seconds(lambda: run_commands(commands, memory), count)
 
 
 def calls(communicator: Communicator, kind: str, size: int) -> float:

@@ -54,6 +54,11 @@ def passed(function: Operation, inputs: Sequence[Value]) -> list[Value]:
     ]
 
 
+def shown_type(value: SSAValue) -> Attribute:
+    """The type of a value, of a buffer view that of the tensor which it shows if that is known."""
+    return _returned(value, value.type)
+
+
 def _is_view(type_: Attribute) -> bool:
     return type_.name == BUFFER_VIEW
 

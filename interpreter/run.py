@@ -78,10 +78,8 @@ def run(
     program = Program(module)
     target = find_function(program, function)
     arguments = checked_inputs(argument_types(target), inputs)
-    device = Device(program, memory=provide(module, devices))
-    with np.errstate(all="ignore"):
-        (results,) = run_lockstep([_process(device, target, arguments)], target)
-    return [as_result(result) for result in results]
+    (results,) = run_processes(program, target, [arguments], None, devices)
+    return results
 
 
 def run_spmd(
@@ -106,17 +104,8 @@ def run_spmd(
     if len(inputs) != count:
         raise InputError(f"grid @{grid.name} has {count} devices, but {len(inputs)} have inputs")
     types = argument_types(target)
-    processes = [
-        _process(
-            Device(program, grid, process, memory=provide(module, devices, grid, process)),
-            target,
-            checked_inputs(types, local),
-        )
-        for process, local in enumerate(inputs)
-    ]
-    with np.errstate(all="ignore"):
-        results = run_lockstep(processes, target)
-    return [[as_result(result) for result in local] for local in results]
+    local = [checked_inputs(types, each) for each in inputs]
+    return run_processes(program, target, local, grid, devices)
 
 
 def run_partitioned(
@@ -147,8 +136,22 @@ def run_partitioned(
     return gathered(target, results, outputs, grid)
 
 
-def _process(device: Device, target: Operation, arguments: Sequence[Array]) -> Process:
-    return device.run(run_function(target, passed(target, arguments), Frame(device)))
+def run_processes(
+    program: Program,
+    target: Operation,
+    inputs: Sequence[Sequence[Array]],
+    grid: Grid | None,
+    devices: Sequence[str] | None,
+) -> list[list[Array]]:
+    """Run a function on checked inputs: on every device of a grid, or without one on a device."""
+    processes: list[Process] = []
+    for process, arguments in enumerate(inputs):
+        memory = provide(program.module, devices, grid, process)
+        device = Device(program, grid, process, memory=memory)
+        processes.append(device.run(run_function(target, passed(target, arguments), Frame(device))))
+    with np.errstate(all="ignore"):
+        results = run_lockstep(processes, target)
+    return [[as_result(result) for result in local] for local in results]
 
 
 def as_result(value: Value) -> Array:

@@ -31,7 +31,7 @@ from ..sharding.grid import Grid
 from ..sharding.local_shape import interval
 from ..sharding.sharding import Axes
 from . import collectives
-from .machine import Frame
+from .machine import Device, Frame
 from .registry import Results, Routine, impl, impl_with_regions
 from .signatures import collective_signature, message_signature, reduction_kind
 from .spmd import Combine, Receive, Rendezvous, Send
@@ -51,14 +51,14 @@ class ShardingValue:
 # The grid and the process
 
 
-def resolve_grid(op: Operation, frame: Frame) -> Grid:
+def resolve_grid(op: Operation, device: Device) -> Grid:
     """The grid of an operation; extents that it leaves open are those of the run."""
     name = symbol(op, "grid")
-    found = frame.device.program.lookup(op, name)
+    found = device.program.lookup(op, name)
     if found is None:
         raise OperationError(op, f"names the grid @{name}, which is not defined")
     extents = integers(found, "shape")
-    running = frame.device.grid
+    running = device.grid
     shape = tuple(None if extent < 0 else extent for extent in extents)
     if running is None:
         return Grid(name, shape)
@@ -88,7 +88,7 @@ def _running_grid(op: Operation, frame: Frame) -> Grid:
         raise OperationError(
             op, "needs the devices of a grid, but the program runs on one device alone"
         )
-    return resolve_grid(op, frame)
+    return resolve_grid(op, frame.device)
 
 
 def _axes(op: Operation, grid: Grid, name: str) -> Axes:
@@ -116,7 +116,7 @@ def _grid(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl("shard.grid_shape")
 def _grid_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    grid = resolve_grid(op, frame)
+    grid = resolve_grid(op, frame.device)
     axes = _axes(op, grid, "axes") or tuple(range(grid.rank))
     extents = [grid.shape[axis] for axis in axes]
     if None in extents:
@@ -140,7 +140,7 @@ def _process_linear_index(op: Operation, operands: Sequence[Value], frame: Frame
 
 @impl("shard.neighbors_linear_indices")
 def _neighbors(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    grid = resolve_grid(op, frame)
+    grid = resolve_grid(op, frame.device)
     coordinates = [int(operand) for operand in operands]
     if len(coordinates) != grid.rank:
         raise OperationError(
@@ -183,7 +183,7 @@ def _sharding(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     offsets, halos = operand_groups(op, operands)
     return (
         ShardingValue(
-            resolve_grid(op, frame),
+            resolve_grid(op, frame.device),
             integer_lists(op, "split_axes"),
             mixed(op, "static_halo_sizes", halos),
             mixed(op, "static_sharded_dims_offsets", offsets),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -11,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..sharding.collective_matching import DeviceState
-from .buffers import Bytes
 from .collectives import Collective, Group, around, shard_range
-from .commands import Command, HostCommand, Place
+from .commands import AnyCommand, Buffer, Bytes, Command
 from .native import native_function
 
 Words = npt.NDArray[np.int64]
@@ -45,25 +43,16 @@ class Communicator(ABC):
         group: Group,
         state: DeviceState,
         numbers: tuple[int, ...],
-        flush: Callable[[], None] | None = None,
     ) -> list[tuple[int, ...]]:
         """What each process of the group brings, in group order: as many numbers each.
 
-        `state` says what for, and must match on all. While a program is recorded, `flush` runs what
-        has been recorded so far: it is called if others cannot go on before that.
-        """
-
-    @abstractmethod
-    def end(self, flag: bool) -> bool:
-        """All processes have recorded and run a program: whether a flag is set on all.
-
-        Raises DeviceFailed if another waits for this one.
+        `state` says what for, and must match on all.
         """
 
     @abstractmethod
     def meeting_commands(
-        self, collective: Collective, source: Place, result: Place, state: DeviceState
-    ) -> list[Command | HostCommand]:
+        self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
+    ) -> list[AnyCommand]:
         """The commands of a collective that needs the others."""
 
     @abstractmethod
@@ -71,13 +60,11 @@ class Communicator(ABC):
         """Carry out a collective at once. What nobody sends is zero."""
 
     @abstractmethod
-    def send_command(self, source: Place, size: int, state: DeviceState) -> Command | HostCommand:
+    def send_command(self, source: Buffer, state: DeviceState) -> AnyCommand:
         """Send bytes to the process of the state's signature, without waiting for it."""
 
     @abstractmethod
-    def receive_command(
-        self, target: Place, size: int, state: DeviceState
-    ) -> Command | HostCommand:
+    def receive_command(self, target: Buffer, state: DeviceState) -> AnyCommand:
         """Wait for bytes from one of the processes of the state's signature."""
 
     @property
@@ -86,8 +73,8 @@ class Communicator(ABC):
         return None
 
     def commands(
-        self, collective: Collective, source: Place, result: Place, operation: object
-    ) -> list[Command | HostCommand]:
+        self, collective: Collective, source: Buffer, result: Buffer, operation: object
+    ) -> list[AnyCommand]:
         """The commands of a collective; `operation` is named where one fails."""
         if collective.kind == "all_slice":
             return [slice_command(collective, source, result, operation)]
@@ -99,19 +86,21 @@ class Communicator(ABC):
         return self.meeting_commands(collective, source, result, state)
 
 
-def copy_command(source: Place, result: Place, size: int, origin: object) -> Command:
+def copy_command(source: Buffer, result: Buffer, size: int, origin: object) -> Command:
     """Copy bytes within a device."""
-    return Command(native_function("copy"), (result, source), (size,), 1, origin)
+    return Command(native_function("copy"), (result, source), (size,), origin)
 
 
-def slice_command(collective: Collective, source: Place, result: Place, origin: object) -> Command:
+def slice_command(
+    collective: Collective, source: Buffer, result: Buffer, origin: object
+) -> Command:
     """`all_slice`: every process cuts its own part out of what all of them hold."""
     outer, size, inner = around(collective.source_shape, collective.axis)
     start, length = shard_range(size, collective.group.size, collective.group.rank)
     item = inner * collective.source.storage_bytes
     constants = (outer, length * item, length * item, size * item, 0, start * item)
     function = native_function("copy_rows")
-    return Command(function, (result, source), constants, 1, origin)
+    return Command(function, (result, source), constants, origin)
 
 
 def empty_result(collective: Collective) -> npt.NDArray[Any]:

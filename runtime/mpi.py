@@ -16,7 +16,7 @@ import ctypes
 import os
 import pickle
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from math import prod
 from typing import Any
@@ -32,9 +32,8 @@ from ..sharding.collective_matching import (
     CollectiveSignature,
     DeviceState,
 )
-from .buffers import Bytes
 from .collectives import Collective, Group, Shape, shard_range
-from .commands import Command, CommandFailed, HostCommand, Place
+from .commands import AnyCommand, Buffer, Bytes, CommandFailed, HostCommand
 from .communicator import Communicator, RankError, as_bytes, empty_result
 from .mpi_supervisor import Failure, PlainState, Supervisor, supervisor
 from .native import REDUCTION_CHUNK, TOO_NARROW
@@ -47,7 +46,7 @@ _KERNEL = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
 )
 
-_RUN, _RECORD, _MESSAGES = 1, 2, 3
+_RUN, _MESSAGES = 1, 2
 """Channels: of what is compared while commands run, or are recorded, and of `shard.send`.
 
 Ranks may run commands sooner or later than they record the next ones, so the two are apart.
@@ -117,9 +116,8 @@ class MpiCommunicator(Communicator):
         group: Group,
         state: DeviceState,
         numbers: tuple[int, ...],
-        flush: Callable[[], None] | None = None,
     ) -> list[tuple[int, ...]]:
-        found = self._compare(group, self._plain(state), _RECORD if flush else _RUN, numbers, flush)
+        found = self._compare(group, self._plain(state), _RUN, numbers)
         return [found[process] for process in group.processes]
 
     def _compare(
@@ -128,7 +126,6 @@ class MpiCommunicator(Communicator):
         state: PlainState,
         channel: int,
         numbers: tuple[int, ...] = (),
-        flush: Callable[[], None] | None = None,
     ) -> dict[int, tuple[int, ...]]:
         """Make sure that a group has reached one collective; returns what each brings for it.
 
@@ -141,7 +138,7 @@ class MpiCommunicator(Communicator):
             receiver = group.processes[(group.rank + distance) % group.size]
             sender = group.processes[(group.rank - distance) % group.size]
             self._mail.send(receiver, channel, pickle.dumps((state, known)))
-            _, message = self._take((sender,), channel, state, flush)
+            _, message = self._take((sender,), channel, state)
             theirs, told = pickle.loads(message)
             if not _are_equal(state[0], theirs[0]):
                 self._mismatched({self.process: state, sender: theirs})
@@ -154,12 +151,11 @@ class MpiCommunicator(Communicator):
         senders: Sequence[int],
         channel: int,
         state: PlainState,
-        flush: Callable[[], None] | None = None,
     ) -> tuple[int, bytearray]:
         """Wait for a message of one of some ranks; returns from whom it is."""
         deadline = time.monotonic() + _TIMEOUT
         turns = 0
-        self._ranks.enter(state, flush is not None)
+        self._ranks.enter(state)
         while True:
             self._mail.poll()
             found = self._mail.take(senders, channel)
@@ -168,11 +164,6 @@ class MpiCommunicator(Communicator):
             turns += 1
             if turns % 64 == 0:
                 self._turn(deadline, state[0])
-            if flush is not None and self._ranks.should_flush():
-                self._ranks.leave()
-                flush()
-                flush = None
-                self._ranks.enter(state)
         self._ranks.leave()
         return found
 
@@ -184,40 +175,33 @@ class MpiCommunicator(Communicator):
             message = f"rank {self.process} waited {_TIMEOUT:g} s in {what}: giving up"
             raise RankError(f"{message} (MESH_OPT_MPI_TIMEOUT is the number of seconds)")
 
-    def end(self, flag: bool) -> bool:
-        """All ranks have run the program: whether a flag is set on all.
+    def end(self) -> None:
+        """All ranks have run the program.
 
         Raises RanksFailed if a message is left that nobody has received.
         """
         state = self._plain(ENDED)
-        numbers = (int(flag), self._posted, self._taken)
+        numbers = (self._posted, self._taken)
         found = self._compare(self.world, state, _RUN, numbers).values()
-        if sum(posted - taken for _, posted, taken in found):
+        if sum(posted - taken for posted, taken in found):
             sender, message = self._take(self.world.processes, _MESSAGES, state)
             sent, _ = _unpacked(message)
             self._mismatched({sender: sent, self.process: state})
-        return all(flag for flag, _, _ in found)
 
     # Commands ---------------------------------------------------------------------------------
 
     def meeting_commands(
-        self, collective: Collective, source: Place, result: Place, state: DeviceState
-    ) -> list[Command | HostCommand]:
-        source_size = prod(collective.source_shape) * collective.source.storage_bytes
-        result_size = prod(collective.result_shape) * collective.result.storage_bytes
+        self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
+    ) -> list[AnyCommand]:
         plain = self._plain(state)
-        has_matched = False
 
         def meet(given: Bytes, wanted: Bytes) -> None:
-            nonlocal has_matched
-            if not has_matched:
-                self._compare(collective.group, plain, _RUN)
-                has_matched = True  # what is run again, all ranks run again
-            array = given[:source_size].view(collective.source.dtype)
-            found = self._meet(collective, array.reshape(collective.source_shape), state.operation)
-            wanted[:result_size] = as_bytes(np.asarray(found, order="C"))
+            self._compare(collective.group, plain, _RUN)
+            array = given.view(collective.source.dtype).reshape(collective.source_shape)
+            found = self._meet(collective, array, state.operation)
+            wanted[:] = as_bytes(np.asarray(found, order="C"))
 
-        return [HostCommand(meet, (source, result), state.operation)]
+        return [HostCommand(meet, (source, result))]
 
     def perform(self, collective: Collective, source: Array) -> Array:
         source = np.asarray(source, order="C")
@@ -226,18 +210,18 @@ class MpiCommunicator(Communicator):
         self._compare(collective.group, (collective.signature.text(), None), _RUN)
         return self._meet(collective, source, None)
 
-    def send_command(self, source: Place, size: int, state: DeviceState) -> HostCommand:
+    def send_command(self, source: Buffer, state: DeviceState) -> HostCommand:
         assert state.signature is not None
         (receiver,) = state.signature.group
         head = pickle.dumps(self._plain(state))
 
         def send(data: Bytes) -> None:
             self._posted += 1
-            self._mail.send(receiver, _MESSAGES, _packed(head, data[:size]))
+            self._mail.send(receiver, _MESSAGES, _packed(head, data))
 
-        return HostCommand(send, (source,), state.operation)
+        return HostCommand(send, (source,))
 
-    def receive_command(self, target: Place, size: int, state: DeviceState) -> HostCommand:
+    def receive_command(self, target: Buffer, state: DeviceState) -> HostCommand:
         own = self._plain(state)
         wanted = CollectiveSignature.parse(own[0])
         assert wanted is not None
@@ -249,9 +233,9 @@ class MpiCommunicator(Communicator):
             sent = CollectiveSignature.parse(state[0])
             if sent is None or not wanted.takes(sent):
                 self._mismatched({sender: state, self.process: own})
-            data[:size] = content
+            data[:] = content
 
-        return HostCommand(receive, (target,), state.operation)
+        return HostCommand(receive, (target,))
 
     # Meetings ---------------------------------------------------------------------------------
 

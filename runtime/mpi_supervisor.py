@@ -62,7 +62,6 @@ class _Wait(NamedTuple):
 
     number: int
     state: PlainState | None
-    is_deferring: bool
 
 
 class _Status(NamedTuple):
@@ -83,7 +82,6 @@ class Supervisor:
         self._wait: _Wait | None = None
         self._is_finished = False
         self._exit_code: int | None = None
-        self._is_asked_to_flush = False
         self._failure: Failure | None = None
         self._monitor = _Monitor(self, self._notes) if self.rank == 0 else None
         has_threads = MPI.Query_thread() == MPI.THREAD_MULTIPLE and self.size > 1
@@ -94,10 +92,10 @@ class Supervisor:
 
     # Waiting ----------------------------------------------------------------------------------
 
-    def enter(self, state: PlainState, is_deferring: bool = False) -> None:
+    def enter(self, state: PlainState) -> None:
         """This rank waits from now on."""
         self._waits += 1
-        self._wait = _Wait(self._waits, state, is_deferring)
+        self._wait = _Wait(self._waits, state)
 
     def leave(self) -> None:
         """This rank goes on."""
@@ -120,11 +118,6 @@ class Supervisor:
             if self._monitor is not None:
                 self._monitor.forget()
         return self._failure is None
-
-    def should_flush(self) -> bool:
-        """Whether others wait for the commands that this rank puts off."""
-        is_asked, self._is_asked_to_flush = self._is_asked_to_flush, False
-        return is_asked
 
     # Failing and ending -----------------------------------------------------------------------
 
@@ -152,7 +145,7 @@ class Supervisor:
             return code
         self._is_finished = True
         self._waits += 1
-        self._wait = _Wait(self._waits, None, False)
+        self._wait = _Wait(self._waits, None)
         self._tell(("exit", code, text))
         start = time.monotonic()
         while self._exit_code is None:
@@ -191,8 +184,6 @@ class Supervisor:
         match note:
             case ("status", number):
                 self._tell(("status", number, self.status()))
-            case ("flush",):
-                self._is_asked_to_flush = True
             case ("failure", failure):
                 self._failure = self._failure or failure
             case ("end", code):
@@ -319,14 +310,10 @@ class _Monitor:
             self._tell(rank, ("status", self._round))
 
     def _end_deadlock(self, found: dict[int, _Status]) -> None:
-        """Let ranks run what they have put off, or tell all that they do not match."""
+        """Tell all ranks that they do not match."""
         waits = {rank: status.wait for rank, status in found.items() if status.wait is not None}
-        deferring = [rank for rank, wait in waits.items() if wait.is_deferring]
         self._previous = None
-        for rank in deferring:
-            self._tell(rank, ("flush",))
-        if not deferring:
-            self._fail(Failure("mismatch", {rank: wait.state for rank, wait in waits.items()}))
+        self._fail(Failure("mismatch", {rank: wait.state for rank, wait in waits.items()}))
 
     # The end ----------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The runtime's native functions: the loop that replays commands, and collectives on shared memory.
+"""The runtime's native functions: copies, and collectives on shared memory.
 
 A collective has the same interface as a kernel. Its bindings are `[meeting, state, source,
 result, scratch, signature]`; its constants are listed at each function. All of them pull:
@@ -38,9 +38,6 @@ from .intrinsics import (
 )
 
 SOURCE = source_of(__file__)
-
-COMMAND_WORDS = 6
-"""Words of a command: function, bindings, constants, tiles, whether it is a collective, number."""
 
 SLOT_WORDS = 8
 FIRST_SLOT = 16
@@ -131,41 +128,6 @@ def shard_start(size: int, parts: int, index: int) -> int:
     """Where a shard begins: the last `size mod parts` shards are longer by one."""
     shorter = parts - size % parts
     return index * (size // parts) + max(0, index - shorter)
-
-
-def replay(
-    commands: int, count: int, worker: int, workers: int, team: int, state: int, progress: int
-) -> int:
-    """Run commands in order; each is cut into tiles over a device's workers.
-
-    Returns the first status that is not 0, with the command's number at `progress`. Where a
-    command fails by itself, the state tells the other devices who failed.
-    """
-    for index in range(count):
-        command = commands + index * (COMMAND_WORDS * 8)
-        tiles = load_word(command + 24)
-        status = 0
-        first = tiles * worker // workers
-        last = tiles * (worker + 1) // workers
-        if load_word(command + 32) != 0:
-            first = 0
-            last = 1 if worker == 0 else 0
-        if last > first:
-            status = call_kernel(
-                load_word(command),
-                load_word(command + 8),
-                load_word(command + 16),
-                first,
-                last,
-            )
-        if status == 0 and workers > 1:
-            status = wait(team, workers, state)
-        if status != 0:
-            store_word(progress, load_word(command + 40))
-            if status != RELEASED:
-                atomic_store(state, 1)
-            return status
-    return 0
 
 
 def copy(bindings: Any, constants: Any, first: int, last: int) -> int:
@@ -414,5 +376,4 @@ def native_function(name: str) -> Native:
         return FunctionType(code, function.__globals__, symbol)
 
     text = SOURCE + INTRINSICS + name
-    arguments = [types.int64] * 7 if name == "replay" else _KERNEL
-    return compile_native(text, make, arguments, types.int64)
+    return compile_native(text, make, _KERNEL, types.int64)

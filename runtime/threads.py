@@ -17,10 +17,17 @@ import numpy.typing as npt
 
 from ..codegen.kernels.reductions import reduction_kernel
 from ..sharding.collective_matching import ENDED, CollectiveMismatch, DeviceState
-from .buffers import Buffer, Bytes, Storage
 from .collectives import Collective, Group, around, shard_range
-from .commands import Command, CommandBuffer, DeviceFailed, HostCommand, Place
-from .communicator import Communicator, Words, as_bytes
+from .commands import (
+    AnyCommand,
+    Buffer,
+    Bytes,
+    Command,
+    DeviceFailed,
+    HostCommand,
+    run_commands,
+)
+from .communicator import Communicator, Words, as_bytes, empty_result
 from .native import MEETINGS, meeting_words, native_function
 from .workers import Threads
 
@@ -31,7 +38,7 @@ STANDSTILL = 0.1
 
 
 class _Exchange:
-    """Where a group's threads leave numbers for each other while they record."""
+    """Where a group's threads leave numbers for each other."""
 
     def __init__(self, size: int) -> None:
         self.brought: list[tuple[DeviceState, tuple[int, ...]] | None] = [None] * size
@@ -46,8 +53,6 @@ class ThreadGroup:
         self.count = count
         self.state: Words = np.zeros(32, np.int64)
         self._waiting = 0
-        self._deferring = 0
-        self._flushes = 0
         self._meetings: dict[tuple[int, ...], Words] = {}
         self._signatures: dict[object, int] = {}
         self._exchanges: dict[tuple[int, ...], _Exchange] = {}
@@ -117,7 +122,7 @@ class ThreadGroup:
             except queue.Empty:
                 met = int(self.state[MEETINGS])
                 if self._is_deadlocked(running) and met == last:
-                    self._release()
+                    self.fail()
                 last = met
 
     def _is_deadlocked(self, running: int) -> bool:
@@ -136,15 +141,6 @@ class ThreadGroup:
                 waiting += arrived
             return waiting == running and int(self.state[MEETINGS]) == met
 
-    def _release(self) -> None:
-        """Let devices run what they have put off, if others wait for that; else stop all."""
-        with self._condition:
-            if self._deferring:
-                self._flushes += 1
-                self._notify()
-                return
-        self.fail()
-
     def fail(self) -> None:
         """Release every device that waits for another."""
         with self._condition:
@@ -159,7 +155,7 @@ class ThreadGroup:
                 meeting[:] = 0
             self._exchanges.clear()
             self._mail.clear()
-            self._waiting = self._deferring = 0
+            self._waiting = 0
 
     def meeting(self, group: Group) -> Words:
         """The words in which a group meets."""
@@ -205,7 +201,6 @@ class ThreadGroup:
         group: Group,
         state: DeviceState,
         numbers: tuple[int, ...],
-        flush: Callable[[], None] | None,
     ) -> list[tuple[int, ...]]:
         """All of a group's numbers, once all have come."""
         with self._condition:
@@ -221,14 +216,6 @@ class ThreadGroup:
                 board.brought = [None] * group.size
                 board.generation += 1
                 self._notify()
-            flushes = self._flushes
-            self._deferring += flush is not None
-            while board.generation == generation and (flush is None or self._flushes == flushes):
-                self._wait(state)
-            self._deferring -= flush is not None
-        if flush is not None and board.generation == generation:
-            flush()
-        with self._condition:
             while board.generation == generation:
                 self._wait(state)
             return board.result
@@ -297,54 +284,46 @@ class ThreadCommunicator(Communicator):
         group: Group,
         state: DeviceState,
         numbers: tuple[int, ...],
-        flush: Callable[[], None] | None = None,
     ) -> list[tuple[int, ...]]:
-        return self._threads.exchange(group, state, numbers, flush)
-
-    def end(self, flag: bool) -> bool:
-        return all(found for (found,) in self.exchange(self.world, ENDED, (int(flag),)))
+        return self._threads.exchange(group, state, numbers)
 
     def meeting_commands(
-        self, collective: Collective, source: Place, result: Place, state: DeviceState
-    ) -> list[Command | HostCommand]:
+        self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
+    ) -> list[AnyCommand]:
         name, constants = _native_collective(collective)
         participants = collective.group.size
-        scratch = Buffer(8 * (participants + 2), Storage.TRANSIENT)
+        scratch = Buffer(8 * (participants + 2))
         words = self._threads.meeting(collective.group)
         bindings = (
             words.ctypes.data,
             self._threads.state.ctypes.data,
             source,
             result,
-            Place(scratch),
+            scratch,
             self._threads.signature_number((state.signature, collective.shapes)),
         )
         function = native_function(name)
-        return [Command(function, bindings, constants, 1, state.operation, state)]
+        return [Command(function, bindings, constants, state.operation, state)]
 
-    def send_command(self, source: Place, size: int, state: DeviceState) -> HostCommand:
+    def send_command(self, source: Buffer, state: DeviceState) -> HostCommand:
         def send(data: Bytes) -> None:
-            self._threads.post(self.process, state, data[:size].copy())
+            self._threads.post(self.process, state, data.copy())
 
-        return HostCommand(send, (source,), state.operation)
+        return HostCommand(send, (source,))
 
-    def receive_command(self, target: Place, size: int, state: DeviceState) -> HostCommand:
+    def receive_command(self, target: Buffer, state: DeviceState) -> HostCommand:
         def receive(data: Bytes) -> None:
-            data[:size] = self._threads.take(self.process, state)
+            data[:] = self._threads.take(self.process, state)
 
-        return HostCommand(receive, (target,), state.operation)
+        return HostCommand(receive, (target,))
 
     def perform(self, collective: Collective, source: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        target = Buffer(
-            prod(collective.result_shape) * collective.result.storage_bytes, Storage.OUTPUT
-        )
-        given = as_bytes(np.ascontiguousarray(source))
-        commands = self.commands(
-            collective, Place(Buffer(given.nbytes, Storage.INPUT)), Place(target), None
-        )
-        buffer = CommandBuffer(commands, [target.size], self.state)
-        output = buffer.run([given])[0]
-        return output.view(collective.result.dtype).reshape(collective.result_shape)
+        given, found = as_bytes(np.ascontiguousarray(source)), empty_result(collective)
+        wanted = as_bytes(found)
+        here, there = Buffer(given.size), Buffer(wanted.size)
+        commands = self.commands(collective, here, there, None)
+        run_commands(commands, {here: given, there: wanted})
+        return found
 
 
 def _native_collective(collective: Collective) -> tuple[str, tuple[int, ...]]:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 import weakref
 from collections.abc import Callable, Sequence
 
 Task = Callable[[], None]
+
+
+def available_cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 _Queue = queue.SimpleQueue[Task | None]
 
 

@@ -95,7 +95,7 @@ class Driver:
         if module is None or not self._run(context, module, source, observers):
             return None
         if wants(self._options.remarks, "backend"):
-            from ..codegen.recording.explain import explain_kernels
+            from ..codegen.explain import explain_kernels
 
             explain_kernels(module)
         if self._options.shard_cost_report:

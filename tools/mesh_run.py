@@ -81,7 +81,7 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         raise UsageError("--guard needs --backend=numba or --backend=mpi")
     if options.require_native and options.backend not in ("numba", "mpi"):
         raise UsageError("--require-native needs --backend=numba or --backend=mpi")
-    if options.workers < 1:
+    if options.workers is not None and options.workers < 1:
         raise UsageError(f"--workers must be at least 1, and is {options.workers}")
     if "backend" in options.remarks and options.backend == "interpreter":
         raise UsageError("--remarks=backend needs --backend=numba or --backend=mpi")
@@ -124,7 +124,7 @@ def _run_source(options: RunOptions, source: Source, stdout: TextIO, is_heard: b
             )
         program.devices = options.devices
     if options.backend != "interpreter" and wants(options.remarks, "backend"):
-        from ..codegen.recording.explain import explain_kernels
+        from ..codegen.explain import explain_kernels
 
         explain_kernels(program.module)
     program.inputs_per_rank = options.inputs_per_rank

@@ -27,7 +27,7 @@ _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 def default_backend() -> str:
     """What runs a program unless another backend is asked for: ranks, where there are several."""
     sizes = [os.environ.get(name, "") for name in _SIZES]
-    return MPI if any(size.isdecimal() and int(size) > 1 for size in sizes) else "interpreter"
+    return MPI if any(size.isdecimal() and int(size) > 1 for size in sizes) else "numba"
 
 
 def runs_on_ranks(argv: Sequence[str]) -> bool:

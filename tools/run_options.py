@@ -58,7 +58,7 @@ class RunOptions:
     statistics: bool
     guard: bool
     require_native: bool
-    workers: int
+    workers: int | None
     remarks: tuple[str, ...]
     inputs_per_rank: bool
     debug: bool
@@ -153,8 +153,8 @@ def _add_execution(parser: argparse.ArgumentParser) -> None:
         "--backend",
         metavar="NAME",
         default=default_backend(),
-        help="interpreter, numba, or mpi: as one of the ranks of mpiexec -n N mesh-run ..."
-        " (default: mpi among several ranks, else interpreter)",
+        help="numba: native code; mpi: native code, as one of the ranks of mpiexec -n N mesh-run ...;"
+        " interpreter: the reference, in NumPy (default: mpi among several ranks, else numba)",
     )
     add(
         "--device",
@@ -209,8 +209,9 @@ def _add_native(parser: argparse.ArgumentParser) -> None:
         "--workers",
         metavar="N",
         type=int,
-        default=1,
-        help="threads that share the work of each device (with --backend=numba or mpi; default 1)",
+        default=None,
+        help="threads that share the work of each device (with --backend=numba or mpi; default: the"
+        " cores at hand, shared out over the devices)",
     )
     add(
         "--inputs-per-rank",

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 
 from xdsl.ir import Operation, Region, SSAValue
 
+from ...interpreter.entry_points import argument_types, result_types
 from ...ir.attribute_access import (
     attribute,
     flag,
@@ -24,7 +25,15 @@ from .products import counted_loop
 from .program_lowering import callee_of
 from .rules import lowers, lowers_branch
 from .tensor_steps import insertion_geometry, write_part
-from .values import HostTensor, HostValue, NotLowered, flatten, register_count, unflatten
+from .values import (
+    HostTensor,
+    HostValue,
+    NotLowered,
+    flatten,
+    passed_type,
+    received,
+    register_count,
+)
 
 Values = Sequence[SSAValue]
 
@@ -34,13 +43,17 @@ def registers_for(lowering: FunctionLowering, op: Operation, values: Values) -> 
     return [
         lowering.builder.register()
         for value in values
-        for _ in range(register_count(value.type, op))
+        for _ in range(register_count(passed_type(value, op), op))
     ]
 
 
 def taken_words(lowering: FunctionLowering, op: Operation, values: Values) -> list[IndexOrInt]:
     """The words of values with a reference each."""
-    return [word for value in values for word in flatten(lowering.take(value), value.type, op)]
+    return [
+        word
+        for value in values
+        for word in flatten(lowering.take(value), passed_type(value, op), op)
+    ]
 
 
 def words_of(op: Operation, contents: Sequence[HostValue], values: Values) -> list[IndexOrInt]:
@@ -48,7 +61,7 @@ def words_of(op: Operation, contents: Sequence[HostValue], values: Values) -> li
     return [
         word
         for content, value in zip(contents, values, strict=True)
-        for word in flatten(content, value.type, op)
+        for word in flatten(content, passed_type(value, op), op)
     ]
 
 
@@ -56,8 +69,8 @@ def bind_results(lowering: FunctionLowering, op: Operation, registers: Sequence[
     """Bind an operation's results to registers with the words of them all."""
     rest = list(registers)
     for result in op.results:
-        count = register_count(result.type, op)
-        lowering.bind(result, unflatten(rest[:count], result.type, op))
+        count = register_count(passed_type(result, op), op)
+        lowering.bind(result, received(rest[:count], result, op))
         del rest[:count]
 
 
@@ -341,6 +354,9 @@ def _call(lowering: FunctionLowering, op: Operation) -> None:
     if tuple(given) != tuple(taken):
         given_text, taken_text = (", ".join(map(str, each)) for each in (given, taken))
         raise NotLowered(op, f"passes ({given_text}) to @{name}, which takes ({taken_text})")
+    shown = [passed_type(each, op) for each in (*op.operands, *op.results)]
+    if shown != [*argument_types(callee), *result_types(callee)]:
+        raise NotLowered(op, f"passes buffer views of other tensors than @{name} takes and returns")
     number = lowering.program.function(callee, name)
     _emit_call(lowering, op, op.operands, lambda: lowering.builder.emit("call", number, 0))
 
@@ -358,6 +374,8 @@ def _call_indirect(lowering: FunctionLowering, op: Operation) -> None:
     builder = lowering.builder
     function = builder.hold(lowering.number(op.operands[0]))
     arguments = op.operands[1:]
+    if any(passed_type(each, op) != each.type for each in (*arguments, *op.results)):
+        raise NotLowered(op, "passes buffer views to what function it is known at run time only")
     _emit_call(lowering, op, arguments, lambda: builder.emit("call_register", function, 0))
 
 
@@ -366,7 +384,7 @@ def _emit_call(
 ) -> None:
     builder = lowering.builder
     words = taken_words(lowering, op, arguments)
-    count = sum(register_count(result.type, op) for result in op.results)
+    count = sum(register_count(passed_type(each, op), op) for each in op.results)
     for position, word in enumerate(words):
         builder.move(Outgoing(count + position), word)
     call()

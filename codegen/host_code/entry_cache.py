@@ -22,9 +22,13 @@ REQUIRED = "native code is required"
 class HostCode:
     """The host code of a module's functions."""
 
-    def __init__(self, symbols: Program, devices: Sequence[str] | None = None) -> None:
-        """`devices` are the kinds of those at hand, `None` if there is whatever is asked for."""
+    def __init__(
+        self, symbols: Program, devices: Sequence[str] | None = None, *, guard: bool = False
+    ) -> None:
+        """`devices` are the kinds of those at hand, `None` if there is whatever is asked for.
+        With `guard`, whatever writes outside of its memory is an error."""
         self._symbols = symbols
+        self._guard = guard
         self._devices = devices
         self._entries: dict[tuple[Operation, Grid | None], list[HostEntry] | None] = {}
         self._errors: dict[tuple[Operation, Grid | None], OperationError] = {}
@@ -33,7 +37,7 @@ class HostCode:
     def entry(
         self, target: Operation, grid: Grid | None = None, process: int = 0
     ) -> HostEntry | None:
-        """A function as a process runs it, `None` if for some process it is not lowered yet."""
+        """A function as a process runs it, `None` if for some process it has no host code."""
         key = target, grid
         if key not in self._entries:
             self._entries[key] = self._lowered(target, grid)
@@ -83,7 +87,9 @@ class HostCode:
             process = communicator.process if communicator is not None else 0
             cancel = communicator.state if communicator is not None else None
             depth = func.MAXIMAL_DEPTH
-            machine = Machine(entry.program, process, cancel, communicator, depth, team)
+            machine = Machine(
+                entry.program, process, cancel, communicator, depth, team, guard=self._guard
+            )
             self._machines[key] = machine
         return machine
 

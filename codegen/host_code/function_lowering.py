@@ -19,12 +19,12 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from ...interpreter.machine import check_result, result_check
 from ...ir.attribute_access import operation_name
 from ...ir.diagnostics import OperationError
-from ...runtime.abi.values import element_type
+from ...runtime.abi.values import Array
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.program import HostFunction, Label, Numbers, Register
 from ..kernels.fusion import captured
+from ..kernels.schedule import Step
 from ..kernels.static_values import constant_attribute
-from ..recording.tensors import Array
 from .elements import load_element
 from .liveness import BlockLiveness, reachable_blocks, region_liveness
 from .program_lowering import ProgramLowering
@@ -32,14 +32,15 @@ from .rules import ExitRule, lowers, lowers_branch
 from .shape_queries import LISTS, ShapeQuery, list_length, reads_number
 from .shapes import HostShapes
 from .values import (
+    AlwaysRefused,
     Counted,
     HostTensor,
     HostValue,
-    HostView,
     NotLowered,
     Shape,
     element_dtype,
     flatten,
+    received,
     register_count,
     type_shape,
     unflatten,
@@ -328,24 +329,20 @@ class FunctionLowering:
         arguments = [
             [self.builder.argument() for _ in range(register_count(each, op))] for each in types
         ]
-        contents: list[HostValue] = []
-        for words, each, argument in zip(arguments, types, entry.args, strict=True):
-            content = unflatten(words, each, op)
-            if each != argument.type and isinstance(content, HostTensor):
-                content = HostView(content, element_type(each))
-            contents.append(content)
-        results: list[Register] = []
+        contents = [
+            received(words, argument, op)
+            for words, argument in zip(arguments, entry.args, strict=True)
+        ]
+        results = [
+            self.builder.result() for each in results_ for _ in range(register_count(each, op))
+        ]
 
         def leave(end: Operation, values: Sequence[HostValue]) -> None:
             words = [
                 word
                 for value, each in zip(values, results_, strict=True)
-                for word in flatten(
-                    value.tensor if isinstance(value, HostView) else value, each, end
-                )
+                for word in flatten(value, each, end)
             ]
-            while len(results) < len(words):
-                results.append(self.builder.result())
             self.builder.move_all(results, words)
             self.builder.emit("return")
 
@@ -421,12 +418,12 @@ class FunctionLowering:
             self.builder.source = step.operation
             # What the operation's regions read as well lives on while they run.
             self.dying = frozenset(dead).difference(captured(step.operation))
-            if step.is_host:
-                self.lower_host(step.operation)
-            elif step.kernel is not None:
-                lowers["kernel"](self, step)
-            else:
-                self.settle(step.operation)
+            try:
+                self._lower_step(step)
+            except AlwaysRefused as error:
+                number = self.program.failure(lambda _, error=error: error)
+                self.builder.emit("fail", number, ())
+                return
             self.dying = frozenset(dead)
             for value in dead:
                 self.release(value)
@@ -447,6 +444,14 @@ class FunctionLowering:
         else:
             self.release_all()
             leave(end, values)
+
+    def _lower_step(self, step: Step) -> None:
+        if step.is_host:
+            self.lower_host(step.operation)
+        elif step.kernel is not None:
+            lowers["kernel"](self, step)
+        else:
+            self.settle(step.operation)
 
     def release_all(self, but: frozenset[SSAValue] = frozenset()) -> None:
         """End the references of the region that is being lowered."""

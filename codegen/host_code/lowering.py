@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import prod
 from typing import Any
@@ -19,7 +19,7 @@ from ...ir.attribute_access import symbol_name
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import shape_fits
 from ...runtime.commands import DeviceMemory, Statistics
-from ...runtime.host.machine import Machine, view
+from ...runtime.host.machine import Machine
 from ...runtime.host.pool import (
     ALLOCATED,
     DISPATCHES,
@@ -28,6 +28,7 @@ from ...runtime.host.pool import (
     MOST,
     RECEIVED,
     RESULTS,
+    view,
 )
 from ...runtime.host.printer import print_program
 from ...runtime.host.program import HostFunction, LinkedProgram
@@ -79,8 +80,8 @@ class HostEntry:
         )
 
     @property
-    def interpreted(self) -> Sequence[Operation]:
-        """Operations that the interpreter carries out at each run."""
+    def interpreted(self) -> Mapping[Operation, str]:
+        """Operations that the interpreter carries out at each run, and why if that is known."""
         return self.lowering.interpreted
 
     def statistics(self, machine: Machine, results: Sequence[Array]) -> Statistics:
@@ -112,7 +113,7 @@ class HostEntry:
             if static is None:
                 words.append(word_of(array))
                 continue
-            words += (array.__array_interface__["data"][0], 0)
+            words += (machine.address(array), 0)
             words += (n for n, known in zip(array.shape, static, strict=True) if known < 0)
         found = machine.call(self.number, words)
         results: list[Array] = []
@@ -150,14 +151,14 @@ def _lower(program: ProgramLowering, target: Operation, function: HostFunction) 
     lowering.lower_function(target, arguments, results)
 
 
-def unlowered(module: ModuleOp) -> Iterator[tuple[Operation, OperationError]]:
-    """The public functions that have no host code, and why."""
+def lowered(module: ModuleOp) -> Iterator[tuple[Operation, HostEntry | OperationError]]:
+    """The public functions as host code, or why they have none."""
     symbols, public = Program(module), set(public_functions(module))
     for target in functions(module):
         if symbol_name(target) not in public:
             continue
         try:
-            HostEntry(symbols, target, grid_of(module, target))
+            yield target, HostEntry(symbols, target, grid_of(module, target))
         except OperationError as error:
             yield target, error
 

@@ -18,7 +18,7 @@ from ...interpreter.spmd import run_lockstep
 from ...interpreter.storage import Resource
 from ...ir.attribute_access import operation_name, symbol
 from ...ir.diagnostics import OperationError
-from ...runtime.abi.values import Value
+from ...runtime.abi.values import Array, Value
 from ...runtime.host.program import (
     ArrayAddress,
     Constant,
@@ -35,9 +35,8 @@ from ..kernels.kernel_text import KernelText
 from ..kernels.schedule import Schedule, schedule_block
 from ..kernels.static_values import constant_attribute
 from ..native_kernel import compile_kernel
-from ..recording.tensors import Array
 from .scalars import has_instructions
-from .values import NotLowered
+from .values import AlwaysRefused, NotLowered
 
 ON_HOST = frozenset(("tensor.insert",))
 """Operations with kernels that take only a few instructions."""
@@ -64,8 +63,8 @@ class ProgramLowering:
         self.constants: Counter[int] = Counter()
         """The bytes of constants by device."""
         self._resources: dict[int, tuple[Resource, ArrayAddress]] = {}
-        self.interpreted: list[Operation] = []
-        """Operations that the interpreter carries out at each run."""
+        self.interpreted: dict[Operation, str] = {}
+        """Operations that the interpreter carries out at each run, and why if that is known."""
         self.symbols = symbols
         self.grid = grid
         self.program = HostProgram()
@@ -136,8 +135,14 @@ class ProgramLowering:
     # Devices ----------------------------------------------------------------------------------
 
     def device(self, op: Operation, affinity: Attribute | None = None) -> int:
-        """The number of the device that an operation runs on, or an affinity means."""
-        return self.device_named(place(op, self.frame, affinity))
+        """The number of the device that an operation runs on, or an affinity means.
+
+        Raises AlwaysRefused for a device that the process does not have.
+        """
+        try:
+            return self.device_named(place(op, self.frame, affinity))
+        except OperationError as error:
+            raise AlwaysRefused(error.operation, error.message, error.notes) from error
 
     def device_named(self, name: str | None) -> int:
         """The number of a device; 0 for nobody."""

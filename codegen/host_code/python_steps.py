@@ -15,7 +15,8 @@ from ...interpreter.spmd import run_lockstep
 from ...ir.attribute_access import operation_name
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import Value, holds_numbers
-from ...runtime.host.machine import Machine, view
+from ...runtime.host.machine import Machine
+from ...runtime.host.pool import view
 from ...runtime.host.program import Numbers, Register
 from ..kernels.fusion import captured
 from .control_flow import bind_results, registers_for
@@ -51,7 +52,7 @@ def _python(lowering: FunctionLowering, op: Operation) -> None:
     if not any(holds_numbers(result.type) for result in op.results):
         _known_objects(lowering, op, values, contents)
         return
-    lowering.program.interpreted.append(op)
+    lowering.program.interpreted[op] = ""
     call_python(lowering, op, "python", _interpreted(lowering, op, values, contents), contents)
 
 

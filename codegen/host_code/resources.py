@@ -25,7 +25,8 @@ from ...ir.attribute_access import operation_name
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import dtype_of, integer_width
 from ...runtime.host.builder import IndexOrInt
-from ...runtime.host.machine import Machine, view
+from ...runtime.host.machine import Machine
+from ...runtime.host.pool import view
 from ...runtime.host.program import Numbers, Register
 from ...tiling.packed_arrays import packed_extents, settled_tiles
 from ...tiling.packed_layouts import PackedLayout
@@ -118,7 +119,7 @@ def read_tensor(lowering: FunctionLowering, op: Operation, bound: BoundTensor) -
             view(target, array.nbytes)[:] = array.reshape(-1).view(np.uint8)
             return ()
 
-        _python(lowering, "decode", decode, bound, result)
+        _python(lowering, op, "decode", decode, bound, result)
     return result
 
 
@@ -146,7 +147,7 @@ def write_tensor(
         view(target, needed)[:] = stored.contents
         return ()
 
-    _python(lowering, "encode", encode, bound, value)
+    _python(lowering, op, "encode", encode, bound, value)
 
 
 def filled(shape: Shape, sizes: Sequence[int]) -> tuple[int, ...]:
@@ -161,11 +162,14 @@ def _open(bound: BoundTensor, shape: Sequence[int]) -> list[int]:
 
 def _python(
     lowering: FunctionLowering,
+    op: Operation,
     name: str,
     function: Callable[[Machine, Numbers], Numbers],
     bound: BoundTensor,
     tensor: HostTensor,
 ) -> None:
+    why = f"no kernel lays {bound.type} out in bytes"
+    lowering.program.interpreted.setdefault(op, why)
     sizes = [size for size in bound.shape if isinstance(size, Register)]
     number = lowering.program.python(name, function)
     words = (bound.contents.address, tensor.address, *sizes)
@@ -230,6 +234,8 @@ def copy_part(
             data[...] = own
         return ()
 
+    why = "no kernel copies a part of a tensor in a binding"
+    lowering.program.interpreted.setdefault(op, why)
     words = [each for each in (*whole.shape, *part.words) if isinstance(each, Register)]
     number = lowering.program.python("part", copy)
     lowering.builder.emit("python", number, (), (whole.address, value.address, *words))

@@ -14,11 +14,10 @@ from xdsl.dialects.builtin import IndexType, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.diagnostics import OperationError
-from ...runtime.abi.values import Value
+from ...runtime.abi.values import Array, Value
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import Numbers
-from ..recording.shapes import ShapeResolver
-from ..recording.tensors import Array
+from .shape_rules import ShapeResolver
 from .values import NotLowered, Shape
 
 Sizes = tuple[int, ...]

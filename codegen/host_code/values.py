@@ -9,10 +9,11 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import FunctionType, MemRefType, TensorType, UnrankedMemRefType
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...interpreter.entry_points import BUFFER_VIEW, shown_type
 from ...ir.diagnostics import OperationError
-from ...runtime.abi.values import UnsupportedType, dtype_of, static_shape
+from ...runtime.abi.values import UnsupportedType, dtype_of, element_type, static_shape
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.program import Register
 
@@ -21,6 +22,10 @@ Shape = tuple[IndexOrInt, ...]
 
 class NotLowered(OperationError):
     """An operation that has no host code."""
+
+
+class AlwaysRefused(OperationError):
+    """An operation that ends each run which reaches it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +136,16 @@ def element_dtype(value_type: Attribute, op: Operation) -> np.dtype[Any]:
     return dtype
 
 
+def passed_type(value: SSAValue, op: Operation) -> Attribute:
+    """The type as of which a value is passed: of a buffer view that of the tensor it shows."""
+    if value.type.name != BUFFER_VIEW:
+        return value.type
+    found = shown_type(value)
+    if found.name == BUFFER_VIEW:
+        raise NotLowered(op, "passes a buffer view, of which it is not known what tensor it shows")
+    return found
+
+
 def register_count(value_type: Attribute, op: Operation) -> int:
     """How many registers a value of a type takes when it is passed."""
     if is_resource(value_type):
@@ -144,6 +159,11 @@ def register_count(value_type: Attribute, op: Operation) -> int:
 
 def flatten(value: HostValue, value_type: Attribute, op: Operation) -> list[IndexOrInt]:
     """The words of a value as it is passed: of a tensor its address, block and open sizes."""
+    if isinstance(value, HostView):
+        value = value.tensor
+        shape = type_shape(value_type, op) or ()
+        if any(known not in (-1, size) for size, known in zip(value.shape, shape, strict=True)):
+            raise NotLowered(op, f"passes a buffer view that may show no {value_type}")
     if isinstance(value, HostTensor):
         shape = type_shape(value_type, op) or ()
         sizes = [size for size, known in zip(value.shape, shape, strict=True) if known < 0]
@@ -153,6 +173,15 @@ def flatten(value: HostValue, value_type: Attribute, op: Operation) -> list[Inde
     if isinstance(value, int | Register):
         return [value]
     raise NotLowered(op, "passes a value that is no number, which has no host code")
+
+
+def received(words: Sequence[Register], value: SSAValue, op: Operation) -> HostValue:
+    """What is passed in registers as a value."""
+    kind = passed_type(value, op)
+    content = unflatten(words, kind, op)
+    if kind != value.type and isinstance(content, HostTensor):
+        return HostView(content, element_type(kind))
+    return content
 
 
 def unflatten(words: Sequence[Register], value_type: Attribute, op: Operation) -> HostValue:

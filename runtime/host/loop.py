@@ -72,8 +72,8 @@ DONE, FAILED, PYTHON, CHECK, COMPILE, STACK, TIME, MEMORY, TOO_DEEP, CANCELLED, 
 )
 HELP = 12
 """`FAILED`: a kernel has, with `STATUS`. `CHECK`: sizes are new. `STACK`: the frames need more
-memory. `TIME`: Python is to look for signals. `OVERFLOW`: of a size. `LOOK`: at guards. `HELP`: a
-kernel has work for more workers than there are."""
+memory. `TIME`: Python is to look for signals. `OVERFLOW`: of a size. `LOOK`: at guards, after the
+instruction. `HELP`: a kernel has work for more workers than there are."""
 
 SLICE_CYCLES = 1 << 27
 """Cycles after which the loop lets Python look for signals: some hundredths of a second."""
@@ -106,6 +106,12 @@ RUN, CHECK_SIZES = CONTROL["run"].opcode, CONTROL["check"].opcode
 EXCHANGE, DEVICE, COUNT, GLOBAL_WORDS = (
     CONTROL[name].opcode for name in ("exchange", "device", "count", "globals")
 )
+
+
+@njit
+def look(state: int) -> int:
+    """Why the loop has to return after an instruction that has written to memory: 0, or `LOOK`."""
+    return LOOK if load_word(state + 8 * GUARDED) != 0 else 0
 
 
 @njit
@@ -343,8 +349,7 @@ def run(state: int) -> int:
             if reason == 0:
                 bindings = load_word(code + 40)
                 code += 8 * (7 + bindings + load_word(code + 48 + 8 * bindings))
-                if load_word(state + 8 * GUARDED) != 0:
-                    reason = LOOK
+                reason = look(state)
         elif opcode >= LOAD_I8 and opcode <= LOAD_U32:
             value = load_element(opcode, operand(code, frame, 2))
             store_word(frame + load_word(code + 8), value)
@@ -397,6 +402,7 @@ def run(state: int) -> int:
             if reason == 0:
                 results = load_word(code + 16)
                 code += 8 * (4 + results + load_word(code + 24 + 8 * results))
+                reason = look(state)
         elif opcode == SIZE:
             left, right = operand(code, frame, 2), operand(code, frame, 3)
             if multiply_overflows(left, right):
@@ -407,6 +413,7 @@ def run(state: int) -> int:
         elif opcode == COPY:
             copy_bytes(operand(code, frame, 1), operand(code, frame, 2), operand(code, frame, 3))
             code += 32
+            reason = look(state)
         elif opcode == DEVICE:
             store_word(load_word(state + 8 * POOL) + 8 * CURRENT, load_word(code + 8))
             code += 16

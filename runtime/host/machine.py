@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 import ctypes
-import weakref
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from ..buffers import Bytes
-from ..commands import Command, CommandFailed, DeviceFailed
+from ..commands import Bytes, Command, CommandFailed, DeviceFailed, call_native
 from ..communicator import Communicator
-from ..native import MISMATCHED, RELEASED
 from ..workers import Team
 from . import loop
-from .pool import (
-    ACCOUNT_WORDS,
-    ACCOUNTS,
-    BLOCKS,
-    CURRENT,
-    IN_USE,
-    MOST,
-    PEAK,
-    USED,
-    account,
-    free_blocks,
-    native_pool,
-    pool_words,
-)
+from .guards import OVERWRITTEN, Guards
+from .pool import Pool, view
 from .program import Instruction, LinkedProgram, Words
 from .team import JOBS, WORKERS, end_work, native_serve, team_words
 
@@ -71,13 +56,6 @@ class _KeptMeeting:
     words: Sequence[Words]
 
 
-def command_failure(command: Command, status: int) -> CommandFailed | DeviceFailed:
-    """What a status of a command means."""
-    if status in (RELEASED, MISMATCHED):
-        return DeviceFailed(command.state)
-    return CommandFailed(command.source, status)
-
-
 class MachineError(Exception):
     """What went wrong at a source, in words."""
 
@@ -85,88 +63,6 @@ class MachineError(Exception):
         super().__init__(message)
         self.source = source
         self.message = message
-
-
-class Pool:
-    """Blocks of memory, which live as long as anybody knows the pool."""
-
-    def __init__(self, devices: int = 1) -> None:
-        self.words: Words = np.zeros(pool_words(devices), np.int64)
-        self._returned: deque[int] = deque()
-        # At exit the system takes the memory back; threads may still be using it.
-        weakref.finalize(self, free_blocks, self.words).atexit = False
-
-    def allocate(self, size: int) -> int:
-        """A block with one reference. Raises MemoryError."""
-        block = native_pool().allocate(self.words.ctypes.data, size)
-        if not block:
-            raise MemoryError(f"a tensor of {size} bytes")
-        return int(block)
-
-    def release(self, block: int) -> None:
-        """One reference less."""
-        native_pool().release(self.words.ctypes.data, block)
-
-    def give_back(self, block: int) -> None:
-        """Release a block before the next run; this may be called at any time."""
-        self._returned.append(block)
-
-    def collect(self) -> None:
-        """Release what was given back."""
-        while self._returned:
-            self.release(self._returned.popleft())
-
-    def begin(self) -> None:
-        """Count the most bytes of a run from now on."""
-        words = self.words
-        words[PEAK] = words[USED]
-        accounts = words[ACCOUNTS:].reshape(-1, ACCOUNT_WORDS)
-        accounts[:, IN_USE + 1 :] = 0
-        accounts[:, MOST] = accounts[:, IN_USE]
-        words[CURRENT] = 0
-
-    def count(self, device: int, word: int) -> int:
-        """What is counted for a device."""
-        return int(self.words[account(device, word)])
-
-    @property
-    def used_bytes(self) -> int:
-        """The bytes of blocks in use."""
-        return int(self.words[USED])
-
-    @property
-    def peak_bytes(self) -> int:
-        """The most bytes that were in use at a time."""
-        return int(self.words[PEAK])
-
-    @property
-    def has_blocks(self) -> bool:
-        """Whether the system was ever asked for memory."""
-        return bool(self.words[BLOCKS])
-
-
-class _Block:
-    """A block of a pool as memory that arrays lie in; it is given back with the last of them."""
-
-    __slots__ = ("__array_interface__", "_block", "_pool")
-
-    def __init__(self, pool: Pool, block: int, size: int) -> None:
-        self._pool = pool
-        self._block = block
-        self.__array_interface__ = {
-            "data": (block, False),
-            "shape": (size,),
-            "typestr": "|u1",
-            "version": 3,
-        }
-
-    def __del__(self) -> None:
-        self._pool.give_back(self._block)
-
-
-@cache
-def _kernel_type() -> Any:
-    return ctypes.CFUNCTYPE(*[ctypes.c_int64] * 5)
 
 
 @cache
@@ -191,13 +87,17 @@ class Machine:
         communicator: Communicator | None = None,
         most_calls: int = MOST_CALLS,
         team: Team | None = None,
+        *,
+        guard: bool = False,
     ) -> None:
         """`cancel` is a word that is not 0 when all is to end. More than `most_calls` that are
-        open at once count as endless recursion. A `team` shares kernels that have much work."""
+        open at once count as endless recursion. A `team` shares kernels that have much work. With
+        `guard`, whatever writes where it must not is an error."""
         self.linked = linked
+        self.guards = Guards(linked.program.arrays) if guard else None
         self.process = process
         self.communicator = communicator
-        self.pool = Pool(linked.program.devices)
+        self.pool = self._new_pool()
         self._abandoned: Pool | None = None
         self._native: Any = _run()
         self._cancel: Words = np.zeros(1, np.int64) if cancel is None else cancel
@@ -217,6 +117,7 @@ class Machine:
         self._state[loop.KERNELS] = linked.kernels.ctypes.data
         self._state[loop.CHECKS] = self._checks.ctypes.data
         self._state[loop.PROCESS] = process
+        self._state[loop.GUARDED] = int(guard)
         self._globals: Words = linked.globals.copy()
         self._state[loop.GLOBALS] = self._globals.ctypes.data
         self._team = team
@@ -253,6 +154,8 @@ class Machine:
             raise
         finally:
             self._dismiss_helpers()
+        if self.guards is not None:
+            self.guards.forget_inputs(self.pool)
         for position in linked.program.global_blocks:
             self.pool.release(int(self._globals[position]))
         return self._stack[: frame.result_count].tolist()
@@ -273,10 +176,15 @@ class Machine:
             self._helpers = None
             self._state[loop.TEAM] = -1
 
+    def _new_pool(self) -> Pool:
+        return Pool(self.linked.program.devices, guard_bytes=0 if self.guards is None else 256)
+
     def _abandon_blocks(self) -> None:
         """Forget the blocks of a run that has failed; other devices may still be reading them."""
+        if self.guards is not None:
+            self.guards.forget_inputs(self.pool)
         self._abandoned = self.pool
-        self.pool = Pool(self.linked.program.devices)
+        self.pool = self._new_pool()
         self._state[loop.POOL] = self.pool.words.ctypes.data
 
     @property
@@ -293,6 +201,8 @@ class Machine:
         match reason:
             case loop.TIME:
                 return
+            case loop.LOOK:
+                self._look_at_guards(at)
             case loop.HELP:
                 self._call_helpers()
             case loop.COMPILE:
@@ -322,6 +232,11 @@ class Machine:
             case _:
                 raise ValueError(f"the loop returned {reason}")
 
+    def _look_at_guards(self, at: int) -> None:
+        """Make sure that the instruction that ends at an address has written where it may."""
+        if self.guards is not None and not self.guards.are_intact(self.pool):
+            raise CommandFailed(self.linked.instruction(at - 8).source, OVERWRITTEN)
+
     def _callee(self, at: int) -> int:
         """The number of the function that a call is of."""
         number = self._word(at, 1)
@@ -334,7 +249,7 @@ class Machine:
         status = int(state[loop.STATUS])
         if instruction.kind.name == "exchange":
             command, _ = self._kept[number].meeting.commands[int(state[loop.ROW])]
-            return command_failure(command, status)
+            return command.failure(status)
         kernel = self.linked.program.kernels[number]
         if not kernel.failures:
             return CommandFailed(instruction.source, status)
@@ -343,7 +258,7 @@ class Machine:
         count = self._word(at, 5)
         constants = bindings + 8 * count
         tiles = self._register(self._word(at, 3)).value
-        status = self.call_native(int(self.linked.kernels[number]), bindings, constants, tiles)
+        status = call_native(int(self.linked.kernels[number]), bindings, constants, tiles)
         words = view(constants, 8 * self._word(at, 6 + count)).view(np.int64)
         return CommandFailed(instruction.source, status, kernel.failures, words.tolist())
 
@@ -397,17 +312,12 @@ class Machine:
             *meeting.numbers,
         ]
         for (each, _), own, numbers in zip(meeting.commands, bindings, constants, strict=True):
-            words += (each.function.address, own.ctypes.data, numbers.ctypes.data, each.tiles)
+            words += (each.function.address, own.ctypes.data, numbers.ctypes.data, 1)
         for command, position in (*meeting.sources, *meeting.results):
             words.append(bindings[command].ctypes.data + 8 * position)
         known = np.array(words, np.int64)
         self._kept[self._number] = _KeptMeeting(meeting, (known, *bindings, *constants))
         self._meetings[self._number] = known.ctypes.data
-
-    @staticmethod
-    def call_native(function: int, bindings: int, constants: int, tiles: int) -> int:
-        """Call a native function on all its tiles; returns its status."""
-        return int(_kernel_type()(function)(bindings, constants, 0, tiles))
 
     # Memory -----------------------------------------------------------------------------------
 
@@ -429,18 +339,16 @@ class Machine:
 
     def array(self, block: int, size: int) -> Bytes:
         """A block with one reference as an array that owns it."""
-        return np.asarray(_Block(self.pool, block, size))
+        return self.pool.array(block, size)
+
+    def address(self, array: npt.NDArray[Any]) -> int:
+        """Where a contiguous input is during a call: among guards if there are some."""
+        if self.guards is not None:
+            return self.guards.place_input(self.pool, array.reshape(-1).view(np.uint8))
+        return int(array.__array_interface__["data"][0])
 
     def store(self, data: Bytes) -> int:
         """A new block with some bytes."""
         block = self.pool.allocate(data.size)
         ctypes.memmove(block, data.ctypes.data, data.size)
         return block
-
-
-def view(address: int, size: int) -> Bytes:
-    """The bytes at an address, which must stay there for as long as they are looked at."""
-    if size == 0:
-        return np.empty(0, np.uint8)
-    memory: Any = (ctypes.c_uint8 * size).from_address(address)
-    return np.frombuffer(memory, np.uint8)

@@ -2,8 +2,9 @@
 
 A pool is an array of words: for each class of sizes the first free block, then counters. A block
 has a header of 64 bytes in front, whose words are the references, the class, the next free block,
-the next of all blocks, the bytes that were asked for, those that there are, and the device. A block
-is known by the address behind its header; 0 is no block, such as the memory of an input.
+the next of all blocks, the bytes that were asked for, those that there are, the device, and a
+guard. A block is known by the address behind its header; 0 is no block, such as the memory of an
+input.
 
 Classes are four to a power of two, so a block is at most a quarter larger than what it is for.
 """
@@ -11,6 +12,9 @@ Classes are four to a power of two, so a block is at most a quarter larger than 
 from __future__ import annotations
 
 import ctypes
+import weakref
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from types import FunctionType
@@ -18,13 +22,13 @@ from typing import Any
 
 import numba
 import numpy as np
-import numpy.typing as npt
 from numba import types
 
 from ...codegen.cache import Native, compile_native, source_of
 from ...codegen.scalar_ops.numba_intrinsics import primitive
+from ..commands import Bytes, Words
 from ..intrinsics import SOURCE as INTRINSICS
-from ..intrinsics import allocate_aligned, copy_bytes, load_word, store_word
+from ..intrinsics import allocate_aligned, copy_bytes, load_word, store_8, store_word
 
 SOURCE = source_of(__file__)
 
@@ -43,6 +47,9 @@ TAKEN = CLASSES + 3
 
 CURRENT = CLASSES + 4
 """The word with the number of the device that new blocks are of."""
+
+GUARD_BYTES = CLASSES + 5
+"""The word with the number of guard bytes behind each block, 0 if there are none."""
 
 ACCOUNTS = CLASSES + 8
 """Where the words of each device begin."""
@@ -64,6 +71,9 @@ def account(device: int, word: int) -> int:
 
 
 HEADER = 64
+GUARD, UNWRITTEN = 0xA5, 0xCB
+"""What guard bytes hold, and new blocks that have some."""
+
 LARGEST = 1 << 62
 """Bytes that nobody has, and that can still be counted in a word."""
 
@@ -89,11 +99,12 @@ def allocate(pool: int, size: int) -> int:
         return 0
     number, lines = size_class(max(1, (size + 63) >> 6))
     capacity = lines << 6
+    guard = load_word(pool + 8 * GUARD_BYTES)
     block = load_word(pool + 8 * number)
     if block != 0:
         store_word(pool + 8 * number, load_word(block - HEADER + 16))
     else:
-        memory = allocate_aligned(capacity + HEADER)
+        memory = allocate_aligned(capacity + HEADER + guard)
         if memory == 0:
             return 0
         block = memory + HEADER
@@ -104,6 +115,8 @@ def allocate(pool: int, size: int) -> int:
         store_word(pool + 8 * TAKEN, load_word(pool + 8 * TAKEN) + 1)
     store_word(block - HEADER, 1)
     store_word(block - HEADER + 32, size)
+    if guard != 0:
+        set_guards(block, size, capacity + guard)
     used = load_word(pool + 8 * USED) + size
     store_word(pool + 8 * USED, used)
     if used > load_word(pool + 8 * PEAK):
@@ -117,6 +130,13 @@ def allocate(pool: int, size: int) -> int:
         store_word(own + 8 * MOST, used)
     store_word(own + 8 * ALLOCATED, load_word(own + 8 * ALLOCATED) + size)
     return block
+
+
+@njit
+def set_guards(block: int, size: int, end: int) -> None:
+    """Let a block hold a pattern, so that nothing finds harmless zeros there, between guards."""
+    for position in range(-8, end):
+        store_8(block + position, UNWRITTEN if 0 <= position < size else GUARD)
 
 
 @njit
@@ -152,6 +172,7 @@ def reuse(pool: int, block: int, address: int, size: int) -> int:
         and block == address
         and load_word(block - HEADER) == 1
         and load_word(block - HEADER + 40) >= size
+        and (load_word(pool + 8 * GUARD_BYTES) == 0 or load_word(block - HEADER + 32) == size)
     ):
         store_word(block - HEADER, 2)
         return block
@@ -175,7 +196,7 @@ def _free() -> Any:
     return library.free
 
 
-def free_blocks(pool: npt.NDArray[np.int64]) -> None:
+def free_blocks(pool: Words) -> None:
     """Give all of a pool's memory back to the system; no block of it may be used afterwards."""
     block = int(pool[BLOCKS])
     while block:
@@ -223,3 +244,105 @@ def native_pool() -> NativePool:
     native = compile_native(SOURCE + INTRINSICS, make, [types.int64] * 3, types.int64)
     words = [ctypes.c_int64] * 4
     return NativePool(ctypes.CFUNCTYPE(*words)(native.address), native)
+
+
+class Pool:
+    """Blocks of memory, which live as long as anybody knows the pool."""
+
+    def __init__(self, devices: int = 1, guard_bytes: int = 0) -> None:
+        self.words: Words = np.zeros(pool_words(devices), np.int64)
+        self.words[GUARD_BYTES] = guard_bytes
+        self._returned: deque[int] = deque()
+        # At exit the system takes the memory back; threads may still be using it.
+        weakref.finalize(self, free_blocks, self.words).atexit = False
+
+    def allocate(self, size: int) -> int:
+        """A block with one reference. Raises MemoryError."""
+        block = native_pool().allocate(self.words.ctypes.data, size)
+        if not block:
+            raise MemoryError(f"a tensor of {size} bytes")
+        return int(block)
+
+    def release(self, block: int) -> None:
+        """One reference less."""
+        native_pool().release(self.words.ctypes.data, block)
+
+    def give_back(self, block: int) -> None:
+        """Release a block before the next run; this may be called at any time."""
+        self._returned.append(block)
+
+    def collect(self) -> None:
+        """Release what was given back."""
+        while self._returned:
+            self.release(self._returned.popleft())
+
+    def array(self, block: int, size: int) -> Bytes:
+        """A block with one reference as an array that owns it."""
+        return np.asarray(_Block(self, block, size))
+
+    def guards(self) -> Iterator[tuple[int, int]]:
+        """Where the guard bytes of blocks in use begin, and how many there are."""
+        guard_bytes = int(self.words[GUARD_BYTES])
+        block = int(self.words[BLOCKS])
+        while block:
+            words = view(block - HEADER, HEADER).view(np.int64)
+            references, _, _, following, size, capacity, *_ = (int(word) for word in words)
+            if references > 0:
+                yield block - 8, 8
+                yield block + size, capacity - size + guard_bytes
+            block = following
+
+    def begin(self) -> None:
+        """Count the most bytes of a run from now on."""
+        words = self.words
+        words[PEAK] = words[USED]
+        accounts = words[ACCOUNTS:].reshape(-1, ACCOUNT_WORDS)
+        accounts[:, IN_USE + 1 :] = 0
+        accounts[:, MOST] = accounts[:, IN_USE]
+        words[CURRENT] = 0
+
+    def count(self, device: int, word: int) -> int:
+        """What is counted for a device."""
+        return int(self.words[account(device, word)])
+
+    @property
+    def used_bytes(self) -> int:
+        """The bytes of blocks in use."""
+        return int(self.words[USED])
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most bytes that were in use at a time."""
+        return int(self.words[PEAK])
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether the system was ever asked for memory."""
+        return bool(self.words[BLOCKS])
+
+
+class _Block:
+    """A block of a pool as memory that arrays lie in; it is given back with the last of them."""
+
+    __slots__ = ("__array_interface__", "_block", "_pool")
+
+    def __init__(self, pool: Pool, block: int, size: int) -> None:
+        self._pool = pool
+        self._block = block
+        self.__array_interface__ = {
+            "data": (block, False),
+            "shape": (size,),
+            "typestr": "|u1",
+            "version": 3,
+        }
+
+    def __del__(self) -> None:
+        self._pool.give_back(self._block)
+
+
+def view(address: int, size: int) -> Bytes:
+    """The bytes at an address, which must stay there for as long as they are looked at."""
+    if size == 0:
+        return np.empty(0, np.uint8)
+    memory: Any = (ctypes.c_uint8 * size).from_address(address)
+    return np.frombuffer(memory, np.uint8)

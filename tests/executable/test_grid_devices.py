@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from breadth import cases
-from mesh_opt.codegen.recording.compile import compile_program
+from mesh_opt.codegen.compile import compile_program
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import (

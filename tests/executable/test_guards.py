@@ -7,12 +7,11 @@ from io import StringIO
 import numpy as np
 import pytest
 from mesh_opt.api import compile
-from mesh_opt.codegen.recording import stream_rules
-from mesh_opt.codegen.recording.compile import GUARD_VARIABLE, compile_program
-from mesh_opt.codegen.recording.device_bytes import DeviceBytes, allocate
+from mesh_opt.codegen.compile import GUARD_VARIABLE, compile_program
+from mesh_opt.codegen.host_code import executable_steps, stream_steps
+from mesh_opt.codegen.host_code.function_lowering import FunctionLowering
+from mesh_opt.codegen.host_code.values import HostResource
 from mesh_opt.ir.diagnostics import OperationError
-from mesh_opt.runtime.buffers import Buffer
-from mesh_opt.runtime.commands import CommandBuffer
 from mesh_opt.tools.mesh_run import main
 
 PROGRAM = """
@@ -34,22 +33,15 @@ INPUTS = [np.ones(shape, np.float32) for shape in ((5, 7), (7, 3), (3, 2))]
 
 
 def make_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take bytes from resources after the recording has placed tensors in them."""
-    resources: list[Buffer] = []
+    """Let resources have fewer bytes than host code was lowered for."""
 
-    def remember(size: int, owner: str | None) -> DeviceBytes:
-        found = allocate(size, owner)
-        resources.append(found.place.buffer)
-        return found
+    def shrink(lowering: FunctionLowering, size: int, owner: int) -> HostResource:
+        found = allocate(lowering, size - 4, owner)
+        return HostResource(found.address, found.block, size, owner)
 
-    def shrink(self: CommandBuffer, *arguments, **options) -> None:
-        for buffer in resources:
-            buffer.size -= 4
-        begin(self, *arguments, **options)
-
-    begin = CommandBuffer.__init__
-    monkeypatch.setattr(stream_rules, "allocate", remember)
-    monkeypatch.setattr(CommandBuffer, "__init__", shrink)
+    allocate = stream_steps.allocate
+    monkeypatch.setattr(stream_steps, "allocate", shrink)
+    monkeypatch.setattr(executable_steps, "allocate", shrink)
 
 
 @pytest.mark.parametrize("pipeline", ["data-tile", "data-tile{data-tiling=false}"])

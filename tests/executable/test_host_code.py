@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from breadth import cases
 from mesh_opt import api
+from mesh_opt.codegen.compile import compile_program
 from mesh_opt.codegen.host_code.lowering import HostEntry
-from mesh_opt.codegen.recording.compile import compile_program
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import find_function, run
 from mesh_opt.ir.diagnostics import OperationError

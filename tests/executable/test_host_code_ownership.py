@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mesh_opt import api
-from mesh_opt.codegen.recording.compile import compile_program
+from mesh_opt.codegen.compile import compile_program
 from mesh_opt.interpreter.run import run
 
 HEAD = """
@@ -138,7 +138,7 @@ def test_program(name: str) -> None:
     module = api.compile(PROGRAMS[name], stages=False).module
     program = compile_program(module)
     target = program.symbols.lookup(module, "main")
-    assert target is not None and program._host_entry(target, None) is not None
+    assert target is not None and program.has_host_code(target, None)
     for count in (3, 1, 0):
         inputs = [np.arange(4, 7, dtype=np.int32), np.int64(count)]
         expected = run(module, "main", inputs)

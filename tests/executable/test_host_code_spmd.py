@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mesh_opt import api
-from mesh_opt.codegen.recording.compile import CompiledProgram
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.interpreter.run import run_spmd
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.sharding.grid import Grid
@@ -98,7 +98,7 @@ def test_program(name: str) -> None:
     expected = run_spmd(module, "main", inputs, grid)
     program = CompiledProgram(module)
     target = program.symbols.lookup(module, "main")
-    assert target is not None and program._host_entry(target, grid) is not None
+    assert target is not None and program.has_host_code(target, grid)
     for _ in range(2):
         found = program.run_spmd("main", inputs, grid)
         for own, wanted in zip(found, expected, strict=True):

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mesh_opt import api
+from mesh_opt.codegen.compile import compile_program
 from mesh_opt.codegen.host_code.lowering import HostEntry
-from mesh_opt.codegen.recording.compile import compile_program
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import find_function, public_functions, run
 from mesh_opt.passes.data_tile import DataTilePass
@@ -164,6 +164,6 @@ func.func @main(%a: tensor<4xi32>, %n: index) -> tensor<4xi32> {
     module = api.compile(text, pipeline="data-tile", stages=False).module
     program = compile_program(module)
     target = program.symbols.lookup(module, "main")
-    assert target is not None and program._host_entry(target, None) is not None
+    assert target is not None and program.has_host_code(target, None)
     inputs = [np.arange(4, dtype=np.int32), np.int64(3)]
     np.testing.assert_array_equal(program.run("main", inputs)[0], [0, 2, 4, 6])

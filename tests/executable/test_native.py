@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from backend_checks import check
 from mesh_opt import api
-from mesh_opt.codegen.recording.compile import compile_program
+from mesh_opt.codegen.compile import compile_program
 
 MODELS = Path(__file__).parents[1] / "cases" / "models"
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from backend_checks import check
 from mesh_opt import api
-from mesh_opt.codegen.recording.compile import compile_program
+from mesh_opt.codegen.compile import compile_program
 from mesh_opt.interpreter.run import run
 from mesh_opt.ir.diagnostics import OperationError
 

@@ -8,9 +8,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 from mesh_opt import api
+from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.explain import explain_kernels
 from mesh_opt.codegen.microkernels.mmt4d import PackedTile, blocks
-from mesh_opt.codegen.recording.compile import compile_program
-from mesh_opt.codegen.recording.explain import explain_kernels
 from mesh_opt.ir.diagnostics import remarks_to
 from mesh_opt.runtime.abi.elements import element_by_name
 

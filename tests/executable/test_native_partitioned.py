@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mesh_opt import api
-from mesh_opt.codegen.recording.compile import compile_program
+from mesh_opt.codegen.compile import compile_program
 from mesh_opt.runtime.abi.compare import compare
 from mesh_opt.runtime.abi.values import dtype_of, static_shape
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from breadth import NIGHTLY, breadth
 from hypothesis import HealthCheck, given, settings
-from mesh_opt.codegen.recording.compile import compile_program
+from mesh_opt.codegen.compile import compile_program
 from mesh_opt.interpreter.run import run
 from mesh_opt.passes.registry import all_passes
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mesh_opt.codegen.recording.compile import compile_program
+from mesh_opt.codegen.compile import compile_program
 from mesh_opt.dialects.linalg.dialect import NAMED_CLASSES
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.run import run

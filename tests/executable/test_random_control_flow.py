@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from breadth import cases
 from control_flow_programs import inputs_for, program
-from mesh_opt.codegen.recording.compile import CompiledProgram
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.interpreter import run as interpreter
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.parser import parse_module
@@ -55,7 +55,7 @@ def left_over(compiled: CompiledProgram, module: ModuleOp) -> int:
     """The bytes that host code holds between calls."""
     target = compiled.symbols.lookup(module, "main")
     assert target is not None
-    entry = compiled._host_entry(target, None)
+    entry = compiled._entry(target, None)
     assert entry is not None, "the program has no host code"
     gc.collect(0)
     pool = compiled._host_code.machine(entry).pool

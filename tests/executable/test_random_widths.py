@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from breadth import NIGHTLY, cases
-from mesh_opt.codegen.recording.compile import compile_program
+from mesh_opt.codegen.compile import compile_program
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
 from mesh_opt.ir.diagnostics import OperationError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mesh_opt.codegen.recording.compile import compile_program
+from mesh_opt.codegen.compile import compile_program
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.run import run
 from mesh_opt.ir.text.parser import parse_module

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from mesh_opt import api
-from mesh_opt.codegen.recording.compile import compile_program
-from mesh_opt.codegen.recording.explain import explain_kernels
+from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.explain import explain_kernels
 from mesh_opt.ir.diagnostics import remarks_to
 from mesh_opt.runtime.abi.compare import compare
 from mesh_opt.runtime.abi.values import dtype_of, is_float_dtype, static_shape

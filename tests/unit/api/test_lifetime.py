@@ -16,7 +16,7 @@ import pytest
 from breadth import breadth
 from mesh_opt.api import Program, compile
 from mesh_opt.codegen import cache as kernel_cache
-from mesh_opt.codegen.recording.compile import compile_program
+from mesh_opt.codegen.compile import compile_program
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import Builtin
 

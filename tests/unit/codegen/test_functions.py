@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mesh_opt import api
-from mesh_opt.codegen.recording.compile import compile_program
+from mesh_opt.codegen.compile import compile_program
 from scipy import special
 
 FUNCTIONS = {

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from mesh_opt import api
 from mesh_opt.codegen import cache as kernel_cache
+from mesh_opt.codegen.compile import compile_program
 from mesh_opt.codegen.kernels.fusion import plan_block
-from mesh_opt.codegen.recording.compile import compile_program
 
 MODELS = Path(__file__).parents[2] / "cases" / "models"
 

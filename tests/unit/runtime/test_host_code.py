@@ -15,8 +15,8 @@ from mesh_opt.codegen import cache
 from mesh_opt.runtime.commands import DeviceFailed
 from mesh_opt.runtime.host.builder import Builder
 from mesh_opt.runtime.host.instructions import BY_OPCODE, CONTROL, KINDS, SCALARS
-from mesh_opt.runtime.host.machine import MOST_CALLS, STACK_WORDS, Machine, MachineError, Pool, view
-from mesh_opt.runtime.host.pool import TAKEN, native_pool
+from mesh_opt.runtime.host.machine import MOST_CALLS, STACK_WORDS, Machine, MachineError
+from mesh_opt.runtime.host.pool import TAKEN, Pool, native_pool, view
 from mesh_opt.runtime.host.printer import print_program
 from mesh_opt.runtime.host.program import (
     ArrayAddress,

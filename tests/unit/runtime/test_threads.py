@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from mesh_opt import api
-from mesh_opt.codegen.recording.compile import compile_program
+from mesh_opt.codegen.compile import compile_program
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.runtime.abi.elements import F32
 from mesh_opt.runtime.collectives import Collective

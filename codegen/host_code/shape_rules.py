@@ -1,4 +1,4 @@
-"""Shapes while a program is recorded: what operations make of their operands' shapes.
+"""What operations make of their operands' shapes.
 
 A rule gives the shapes of an operation's results from what its operands are, and refuses what the
 interpreter refuses. What comes out is held against the results' types, so that from then on every

@@ -14,8 +14,8 @@ from zlib import crc32
 import numpy as np
 from xdsl.ir import Operation
 
-from ...interpreter.entry_points import argument_types
-from ...interpreter.run import (
+from ..interpreter.entry_points import argument_types
+from ..interpreter.run import (
     InputError,
     boundaries,
     checked_inputs,
@@ -23,24 +23,24 @@ from ...interpreter.run import (
     gathered,
     global_types,
     grid_of,
+    run_processes,
     scattered,
 )
-from ...interpreter.signatures import mismatch_error
-from ...ir.attribute_access import symbol_name
-from ...ir.diagnostics import Note, OperationError
-from ...runtime.abi.elements import integer_element
-from ...runtime.abi.values import shape_phrase
-from ...runtime.collectives import Collective
-from ...runtime.communicator import Communicator, RankError, as_bytes
-from ...sharding.collective_matching import ENDED, CollectiveSignature, DeviceState
-from ...sharding.collectives import ALL_GATHER
-from ...sharding.grid import Grid
+from ..interpreter.signatures import mismatch_error
+from ..ir.attribute_access import symbol_name
+from ..ir.diagnostics import Note, OperationError
+from ..runtime.abi.elements import integer_element
+from ..runtime.abi.values import Array, shape_phrase
+from ..runtime.collectives import Collective
+from ..runtime.communicator import Communicator, RankError, as_bytes
+from ..sharding.collective_matching import ENDED, CollectiveSignature, DeviceState
+from ..sharding.collectives import ALL_GATHER
+from ..sharding.grid import Grid
 from .compile import CompiledProgram
-from .tensors import Array
 
 if TYPE_CHECKING:
-    from ...runtime.mpi import MpiCommunicator
-    from ...runtime.mpi_supervisor import Failure
+    from ..runtime.mpi import MpiCommunicator
+    from ..runtime.mpi_supervisor import Failure
 
 
 def run_on_ranks(
@@ -58,7 +58,7 @@ def run_on_ranks(
     rank fails for a reason that is not in the program.
     """
     try:
-        from ...runtime.mpi import world_communicator
+        from ..runtime.mpi import world_communicator
     except (ImportError, RuntimeError) as error:
         message = "running on MPI ranks needs mpi4py and MPI: pip install 'mesh-opt[mpi]'"
         raise InputError(message) from error
@@ -85,7 +85,7 @@ class _RankRun:
 
     def run(self, inputs: Sequence[Array], grid: Grid | None, inputs_per_rank: bool) -> list[Array]:
         """Run it; where one rank fails, all of them raise."""
-        from ...runtime.mpi_supervisor import RanksFailed
+        from ..runtime.mpi_supervisor import RanksFailed
 
         self._communicator.begin()
         try:
@@ -93,18 +93,27 @@ class _RankRun:
             running = self._grid(grid)
             types = global_types(argument_types(self._target), arguments)
             given = checked_inputs(types, inputs)
-            key = self._agree(given, running, inputs_per_rank)
+            self._agree(given, running, inputs_per_rank)
             local = scattered(self._target, arguments, given, running)
-            own = self._program.run_as_process(
-                self._communicator, self._target, local[self._communicator.process], running, key
-            )
-            everywhere = _gather_everywhere(self._communicator, own)
+            everywhere = self._run(local[self._communicator.process], running)
             return gathered(self._target, results, everywhere, running)
         except RanksFailed as failed:
             raise self._error_of(failed.failure) from failed
         except Exception as error:
             self._communicator.report(self._report_of(error))
             raise
+
+    def _run(self, inputs: Sequence[Array], grid: Grid) -> list[list[Array]]:
+        """Run the function on this rank's inputs; returns the results of all ranks."""
+        communicator, target = self._communicator, self._target
+        if not self._program.has_host_code(target, grid):
+            # Each rank interprets the whole grid.
+            symbols, devices = self._program.symbols, self._program.devices
+            everything = _gather_everywhere(communicator, inputs)
+            return run_processes(symbols, target, everything, grid, devices)
+        own = self._program.run_as_process(communicator, target, inputs, grid)
+        communicator.end()
+        return _gather_everywhere(communicator, own)
 
     def _grid(self, grid: Grid | None) -> Grid:
         grid = grid or self._program.grid_of(self._target)
@@ -121,8 +130,8 @@ class _RankRun:
 
     # What ranks must have in common -----------------------------------------------------------
 
-    def _agree(self, inputs: Sequence[Array], grid: Grid, inputs_per_rank: bool) -> object:
-        """Compare calls and inputs of all ranks; returns what recordings for them depend on.
+    def _agree(self, inputs: Sequence[Array], grid: Grid, inputs_per_rank: bool) -> None:
+        """Compare calls and inputs of all ranks.
 
         Raises InputError where inputs differ that should not.
         """
@@ -145,11 +154,6 @@ class _RankRun:
                     raise InputError(f"rank {rank} has another {what} than rank 0")
         given = [each[len(asked) :] for each in found]
         _compare_inputs(inputs, given, inputs_per_rank)
-        scalars = [position for position, array in enumerate(inputs) if array.ndim == 0]
-        return tuple(
-            (*each[: len(sizes)], *(each[len(sizes) + position] for position in scalars))
-            for each in given
-        )
 
     # Failures ---------------------------------------------------------------------------------
 

@@ -1,4 +1,8 @@
-"""Collectives of the `shard` dialect as commands of the runtime."""
+"""What each collective of the `shard` dialect means for the runtime: a table by operation.
+
+A rule compares what the processes of a group bring, adds commands to a call, and returns the
+result.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,7 @@ from ...interpreter.signatures import collective_signature, message_signature, r
 from ...ir.attribute_access import flag, integer, integer_lists, integers, mixed
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import Element, element_of
-from ...runtime.abi.values import Value
 from ...runtime.collectives import Collective, Group, Shape, group_of, result_shape
-from ...runtime.communicator import Communicator
 from ...sharding.collective_matching import (
     ANY_SIZE,
     RECEIVE,
@@ -33,28 +35,17 @@ from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, ReductionKind
 from ..kernels.reductions import combiner
 from ..kernels.static_values import tensor_element
-from .recording_frame import RecordingFrame
-from .tensors import Tensor
+from .collective_calls import CollectiveCall, SharedTensor
 
-Rule = Callable[[RecordingFrame, Operation], Sequence[Value]]
-
-
-def _communicator(frame: RecordingFrame, op: Operation) -> Communicator:
-    communicator = frame.recorder.communicator
-    if communicator is None:
-        raise OperationError(
-            op, "needs the devices of a grid, but the program runs on one device alone"
-        )
-    return communicator
+Rule = Callable[[CollectiveCall, Operation], SharedTensor]
 
 
-def _group(frame: RecordingFrame, op: Operation) -> tuple[Grid, Axes, Group]:
-    _communicator(frame, op)
-    grid = resolve_grid(op, frame)
+def _group(call: CollectiveCall, op: Operation) -> tuple[Grid, Axes, Group]:
+    grid = resolve_grid(op, call.device)
     axes = integers(op, "grid_axes")
     if len(set(axes)) != len(axes) or any(not 0 <= axis < grid.rank for axis in axes):
         raise OperationError(op, f"has grid_axes {list(axes)} on a grid of rank {grid.rank}")
-    return grid, axes, group_of(grid, frame.recorder.process, axes)
+    return grid, axes, group_of(grid, call.device.process, axes)
 
 
 def _elements(op: Operation) -> tuple[Element, Element]:
@@ -63,43 +54,34 @@ def _elements(op: Operation) -> tuple[Element, Element]:
 
 
 def _shapes_of_group(
-    frame: RecordingFrame, op: Operation, group: Group, signature: CollectiveSignature
+    call: CollectiveCall, op: Operation, group: Group, signature: CollectiveSignature
 ) -> tuple[Shape, ...]:
     """What the group brings, where that may differ; nothing if all bring the same."""
     if ANY_SIZE not in signature.sizes or group.size == 1:
         return ()
-    own = frame.tensor(op.operands[0]).shape
+    own = call.tensor(op.operands[0]).shape
     state = DeviceState(signature, op)
-    return tuple(_communicator(frame, op).exchange(group, state, own, frame.recorder.flush))
-
-
-def _record(frame: RecordingFrame, op: Operation, collective: Collective, source: Tensor) -> Tensor:
-    recorder = frame.recorder
-    target = recorder.new_tensor(collective.result_shape, collective.result.dtype)
-    commands = _communicator(frame, op).commands(collective, source.place, target.place, op)
-    for command in commands:
-        recorder.add(command)
-    return target
+    return tuple(call.communicator.exchange(group, state, own))
 
 
 def _rule(row: CollectiveRow) -> Rule:
     """A collective in which all processes of a group meet; one of them may be the root."""
 
-    def rule(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
-        grid, axes, group = _group(frame, op)
+    def rule(call: CollectiveCall, op: Operation) -> SharedTensor:
+        grid, axes, group = _group(call, op)
         if not row.is_rooted:
-            return (_meet(frame, op, group, row, None),)
-        index, root = _rank(frame, op, grid, axes, "root")
-        return (_meet(frame, op, group, row, root, root=index),)
+            return _meet(call, op, group, row, None)
+        index, root = _rank(call, op, grid, axes, "root")
+        return _meet(call, op, group, row, root, root=index)
 
     return rule
 
 
 def _rank(
-    frame: RecordingFrame, op: Operation, grid: Grid, axes: Axes, name: str
+    call: CollectiveCall, op: Operation, grid: Grid, axes: Axes, name: str
 ) -> tuple[tuple[int, ...], int]:
     """A multi-index, and the rank in the group at which it points."""
-    index = mixed(op, name, [frame.number(operand) for operand in op.operands[1:]])
+    index = mixed(op, name, [call.number(operand) for operand in op.operands[1:]])
     extents = [grid.shape[axis] or 0 for axis in axes]
     inside = len(index) == len(axes) and all(
         0 <= coordinate < extent for coordinate, extent in zip(index, extents, strict=True)
@@ -112,21 +94,21 @@ def _rank(
 
 
 def _meet(
-    frame: RecordingFrame,
+    call: CollectiveCall,
     op: Operation,
     group: Group,
     row: CollectiveRow,
     root_rank: int | None,
     **numbers: Sequence[int],
-) -> Tensor:
-    source = frame.tensor(op.operands[0])
+) -> SharedTensor:
+    source = call.tensor(op.operands[0])
     along = [integer(op, name) for name in (row.divides, row.joins) if name]
     for each in along:
         if not 0 <= each < len(source.shape):
             raise OperationError(op, f"has no dimension {each}: its rank is {len(source.shape)}")
     axis, concat_axis = (*along, 0, 0)[:2]
     signature = collective_signature(op, group.processes, source.shape, **numbers)
-    shapes = _shapes_of_group(frame, op, group, signature)
+    shapes = _shapes_of_group(call, op, group, signature)
     source_element, result_element = _elements(op)
     reduction = _reduction(op, result_element) if row.reduces else ReductionKind.SUM
     collective = Collective(
@@ -143,7 +125,7 @@ def _meet(
         shapes=shapes,
         meant=signature,
     )
-    return _record(frame, op, collective, source)
+    return call.meet(collective, source)
 
 
 def _reduction(op: Operation, element: Element) -> ReductionKind:
@@ -153,8 +135,8 @@ def _reduction(op: Operation, element: Element) -> ReductionKind:
     return reduction
 
 
-def _shift(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
-    grid, axes, group = _group(frame, op)
+def _shift(call: CollectiveCall, op: Operation) -> SharedTensor:
+    grid, axes, group = _group(call, op)
     axis, offset, rotate = integer(op, "shift_axis"), integer(op, "offset"), flag(op, "rotate")
     if axis not in axes:
         raise OperationError(op, f"shifts along axis {axis}, which is none of {list(axes)}")
@@ -171,13 +153,13 @@ def _shift(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
             return None
         return int(np.ravel_multi_index(there, extents))
 
-    return (_permute(frame, op, group, at(-offset), at(offset)),)
+    return _permute(call, op, group, at(-offset), at(offset))
 
 
 def _permute(
-    frame: RecordingFrame, op: Operation, group: Group, sender: int | None, receiver: int | None
-) -> Tensor:
-    source = frame.tensor(op.operands[0])
+    call: CollectiveCall, op: Operation, group: Group, sender: int | None, receiver: int | None
+) -> SharedTensor:
+    source = call.tensor(op.operands[0])
     source_element, result_element = _elements(op)
     collective = Collective(
         "permute",
@@ -190,37 +172,36 @@ def _permute(
         receiver=receiver,
         meant=collective_signature(op, group.processes, source.shape),
     )
-    return _record(frame, op, collective, source)
+    return call.meet(collective, source)
 
 
-def _send(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
-    grid, axes, group = _group(frame, op)
-    _, receiver = _rank(frame, op, grid, axes, "destination")
-    source = frame.tensor(op.operands[0])
+def _send(call: CollectiveCall, op: Operation) -> SharedTensor:
+    grid, axes, group = _group(call, op)
+    _, receiver = _rank(call, op, grid, axes, "destination")
+    source = call.tensor(op.operands[0])
     signature = message_signature(op, SEND.name, [group.processes[receiver]], source.shape)
     state = DeviceState(signature, op)
-    frame.recorder.add(_communicator(frame, op).send_command(source.place, source.nbytes, state))
-    return (source,)
+    call.commands.append(call.communicator.send_command(source.buffer, state))
+    return source
 
 
-def _receive(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
-    grid, axes, group = _group(frame, op)
+def _receive(call: CollectiveCall, op: Operation) -> SharedTensor:
+    grid, axes, group = _group(call, op)
     senders = group.processes
     if op.get_attr_or_prop("source") is not None:
-        _, sender = _rank(frame, op, grid, axes, "source")
+        _, sender = _rank(call, op, grid, axes, "source")
         senders = (senders[sender],)
-    shape = frame.resolver.shape(op.operands[0])
-    target = frame.recorder.new_tensor(shape, _elements(op)[1].dtype)
+    shape = call.tensor(op.operands[0]).shape
+    target = SharedTensor.new(shape, _elements(op)[1].dtype)
     state = DeviceState(message_signature(op, RECEIVE, senders, shape), op)
-    frame.recorder.add(_communicator(frame, op).receive_command(target.place, target.nbytes, state))
-    return (target,)
+    call.commands.append(call.communicator.receive_command(target.buffer, state))
+    return target
 
 
-def _update_halo(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
-    _communicator(frame, op)
-    grid = resolve_grid(op, frame)
-    tensor = frame.tensor(op.operands[0])
-    sizes = mixed(op, "static_halo_sizes", [frame.number(each) for each in op.operands[1:]])
+def _update_halo(call: CollectiveCall, op: Operation) -> SharedTensor:
+    grid = resolve_grid(op, call.device)
+    tensor = call.tensor(op.operands[0])
+    sizes = mixed(op, "static_halo_sizes", [call.number(each) for each in op.operands[1:]])
     lists = integer_lists(op, "split_axes")
     split = [dimension for dimension, axes in enumerate(lists) if axes]
     if len(sizes) != 2 * len(split):
@@ -235,7 +216,7 @@ def _update_halo(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
             raise OperationError(
                 op, f"has {tensor.shape[dimension]} elements to hold halos of {low} and {high}"
             )
-        group = group_of(grid, frame.recorder.process, lists[dimension])
+        group = group_of(grid, call.device.process, lists[dimension])
         signature = collective_signature(
             op, group.processes, tensor.shape, dimension=(dimension,), halo_sizes=(low, high)
         )
@@ -249,11 +230,11 @@ def _update_halo(frame: RecordingFrame, op: Operation) -> Sequence[Value]:
             dimension,
             low=low,
             high=high,
-            shapes=_shapes_of_group(frame, op, group, signature),
+            shapes=_shapes_of_group(call, op, group, signature),
             meant=signature,
         )
-        tensor = _record(frame, op, collective, tensor)
-    return (tensor,)
+        tensor = call.meet(collective, tensor)
+    return tensor
 
 
 COLLECTIVE_RULES: dict[str, Rule] = {

@@ -1,0 +1,334 @@
+"""Compile a module and run its functions: on one device, or partitioned on a grid of threads.
+
+    program = compile_program(module)
+    outputs = program.run("main", inputs)
+    outputs = program.run_partitioned("main", global_inputs)
+
+The first call of a function lowers it to host code and compiles what kernels are not in the cache;
+one program serves inputs of all shapes. The interpreter runs what has no host code. `ranks.py` runs
+a program on MPI.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from weakref import finalize
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from ..interpreter.machine import Program
+from ..interpreter.run import (
+    InputError,
+    argument_types,
+    boundaries,
+    checked_inputs,
+    find_function,
+    gathered,
+    grid_of,
+    run_processes,
+    scattered,
+)
+from ..interpreter.signatures import mismatch_error
+from ..ir.diagnostics import Note, OperationError
+from ..runtime.abi.values import Array
+from ..runtime.commands import CommandFailed, DeviceMemory, Statistics
+from ..runtime.communicator import Communicator
+from ..runtime.host.guards import OVERWRITTEN
+from ..runtime.native import TOO_NARROW
+from ..runtime.threads import ThreadGroup
+from ..runtime.workers import Team, available_cores
+from ..sharding.collective_matching import CollectiveMismatch
+from ..sharding.grid import Grid
+from .host_code.entry_cache import HostCode
+from .host_code.lowering import HostEntry
+from .kernels.kernel_text import FIRST_FAILURE, Failure
+
+GUARD_VARIABLE = "MESH_OPT_GUARD"
+"""The environment variable that asks for guards around all buffers."""
+
+__all__ = ["CompiledProgram", "InputError", "compile_program"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceStatistics:
+    """One device of a program in one run.
+
+    - `memory`: the bytes of its buffers, by what they are for;
+    - `dispatches`: how many kernels of executables it ran;
+    - `received_bytes`: what other devices sent it, collectives apart;
+    - `process`: of a partitioned program, which process of the grid this is about.
+    """
+
+    name: str
+    memory: DeviceMemory
+    dispatches: int
+    received_bytes: int
+    process: int | None = None
+
+    @property
+    def peak_bytes(self) -> int:
+        """Its buffers at their peak, with constants, inputs and results."""
+        return self.memory.peak_bytes
+
+
+def compile_program(
+    module: ModuleOp,
+    workers: int | None = None,
+    devices: Sequence[str] | None = None,
+    guard: bool | None = None,
+    require_native: bool = False,
+) -> CompiledProgram:
+    """Prepare a verified module. `workers` threads share the kernels of each device; by default
+    the cores that this process may use are shared out over its devices.
+
+    `devices` are the kinds of the devices at hand (`local-task`), for programs that name devices;
+    by default there is whatever the program names. `guard` runs it slowly and catches kernels
+    that write outside of their memory (`runtime/host/guards.py`); by default if MESH_OPT_GUARD is
+    set. With `require_native` it is an error if the interpreter has to carry out an operation.
+    """
+    return CompiledProgram(module, workers, devices, guard, require_native)
+
+
+class CompiledProgram:
+    """The functions of a module as native code.
+
+    Everything raises OperationError, located where it failed, and InputError for inputs that a
+    function does not take. A program may be called from several threads, one call at a time.
+
+    The threads of its devices end with it; so does its memory, without a search for cycles.
+    """
+
+    def __init__(
+        self,
+        module: ModuleOp,
+        workers: int | None = None,
+        devices: Sequence[str] | None = None,
+        guard: bool | None = None,
+        require_native: bool = False,
+    ) -> None:
+        self._requires_native = require_native
+        self._devices = devices
+        self._program = Program(module)
+        guard = guard if guard is not None else bool(os.environ.get(GUARD_VARIABLE))
+        self._host_code = HostCode(self._program, devices, guard=guard)
+        self._module = module
+        self._workers = workers
+        self._teams: dict[tuple[int, int], Team] = {}
+        self._groups: dict[int, ThreadGroup] = {}
+        self._grids: dict[Operation, Grid | None] = {}
+        self._targets: dict[str, Operation] = {}
+        self._lock = threading.Lock()
+        self._team_lock = threading.Lock()
+        self._last: list[Statistics] = []
+        self._last_devices: dict[int, list[DeviceStatistics]] = {}
+        self._finish = finalize(self, _release, self._groups, self._teams)
+
+    def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
+        """Run a function on one device; `shard` annotations are identities."""
+        with self._lock:
+            target = self._targets.get(function)
+            if target is None:
+                target = self._targets[function] = find_function(self._program, function)
+            self._last, self._last_devices = [], {}
+            entry = self._entry(target, None)
+            if entry is None or not entry.accepts(inputs):
+                inputs = checked_inputs(argument_types(target), inputs)
+            if entry is None:
+                (results,) = run_processes(self._program, target, [inputs], None, self._devices)
+                return results
+            return self._run_on_device(entry, inputs, None)
+
+    def run_partitioned(
+        self, function: str, inputs: Sequence[Array], grid: Grid | None = None
+    ) -> list[Array]:
+        """Run a partitioned function on global inputs: scatter, run on all devices, gather.
+
+        A grid with extents that the module leaves open must be given. A function that is not
+        partitioned runs on one device.
+        """
+        target = find_function(self._program, function)
+        arguments, results = boundaries(target)
+        grid = grid or self.grid_of(target)
+        if grid is None:
+            return self.run(function, inputs)
+        if not grid.is_static:
+            raise InputError(f"grid @{grid.name} has extents that the run must give")
+        local = scattered(target, arguments, inputs, grid)
+        outputs = self.run_spmd(function, local, grid)
+        return gathered(target, results, outputs, grid)
+
+    def run_spmd(
+        self, function: str, inputs: Sequence[Sequence[Array]], grid: Grid
+    ) -> list[list[Array]]:
+        """Run a function on every device of a grid; `inputs[d]` are those of process `d`."""
+        with self._lock:
+            target = find_function(self._program, function)
+            count = grid.device_count()
+            if len(inputs) != count:
+                raise InputError(
+                    f"grid @{grid.name} has {count} devices, but {len(inputs)} have inputs"
+                )
+            types = argument_types(target)
+            local = [checked_inputs(types, each) for each in inputs]
+            self._last, self._last_devices = [], {}
+            # Lowered here, as the devices' threads must not do so at the same time.
+            if self._entry(target, grid) is None:
+                return run_processes(self._program, target, local, grid, self._devices)
+            group = self._groups.get(count)
+            if group is None:
+                group = self._groups[count] = ThreadGroup(count)
+            try:
+                return group.run(
+                    lambda communicator: self._run_as_process(
+                        communicator, target, local[communicator.process], grid
+                    )
+                )
+            except CollectiveMismatch as mismatch:
+                raise mismatch_error(mismatch, target) from mismatch
+
+    def run_as_process(
+        self, communicator: Communicator, target: Operation, inputs: Sequence[Array], grid: Grid
+    ) -> list[Array]:
+        """Run a function that has host code, on local inputs, as one process of a grid, as all the
+        others do, too."""
+        with self._lock:
+            self._last, self._last_devices = [], {}
+            return self._run_as_process(communicator, target, inputs, grid)
+
+    def has_host_code(self, target: Operation, grid: Grid | None) -> bool:
+        """Whether a function runs as host code, and not in the interpreter."""
+        with self._lock:
+            return self._entry(target, grid) is not None
+
+    def grid_of(self, target: Operation) -> Grid | None:
+        """The grid of a partitioned function, looked for once: a module does not change."""
+        if target not in self._grids:
+            self._grids[target] = grid_of(self._module, target)
+        return self._grids[target]
+
+    @property
+    def devices(self) -> Sequence[str] | None:
+        """The kinds of the devices at hand, as in `compile_program`."""
+        return self._devices
+
+    @property
+    def module(self) -> ModuleOp:
+        """The module, which does not change between calls."""
+        return self._module
+
+    @property
+    def symbols(self) -> Program:
+        """The module as the interpreter reads it."""
+        return self._program
+
+    @cached_property
+    def operations(self) -> Sequence[Operation]:
+        """All operations of the module: their numbers are the same wherever it is read."""
+        return list(self._module.walk())
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells the module from others."""
+        return sha256(str(self._module).encode()).hexdigest()[:16]
+
+    def close(self) -> None:
+        """End the devices' threads and drop what is kept between calls."""
+        _release(self._groups, self._teams)
+        self._host_code.close()
+
+    @property
+    def statistics(self) -> list[Statistics]:
+        """Of each device's last run: commands and bytes."""
+        return list(self._last)
+
+    @property
+    def device_statistics(self) -> list[DeviceStatistics]:
+        """Of each device that the program names, in its last run on them; process by process."""
+        processes = sorted(self._last_devices)
+        return [each for process in processes for each in self._last_devices[process]]
+
+    def _run_as_process(
+        self, communicator: Communicator, target: Operation, inputs: Sequence[Array], grid: Grid
+    ) -> list[Array]:
+        entry = self._entry(target, grid, communicator.process)
+        if entry is None:
+            raise ValueError("a function without host code runs on all devices at once")
+        return self._run_on_device(entry, inputs, communicator)
+
+    def _entry(self, target: Operation, grid: Grid | None, process: int = 0) -> HostEntry | None:
+        """A function as host code, if all of it is lowered."""
+        if self._requires_native:
+            self._host_code.require(target, grid)
+        return self._host_code.entry(target, grid, process)
+
+    def _run_on_device(
+        self, entry: HostEntry, inputs: Sequence[Array], communicator: Communicator | None
+    ) -> list[Array]:
+        arrays = [np.asarray(array, order="C") for array in inputs]
+        process = communicator.process if communicator else 0
+        team = self._team(process, communicator.world.size if communicator else 1)
+        try:
+            results = self._host_code.run(entry, arrays, communicator, team)
+        except CommandFailed as failure:
+            raise _located(failure, entry.target, communicator) from failure
+        except OperationError as error:
+            raise _on_device(error, communicator) from error
+        machine = self._host_code.machine(entry, communicator)
+        self._last.append(entry.statistics(machine, results))
+        own = communicator.process if communicator else None
+        self._last_devices[process] = [
+            DeviceStatistics(memory.owner or "", memory, dispatches, received, own)
+            for memory, dispatches, received in entry.device_statistics(machine)
+        ]
+        return results
+
+    def _team(self, process: int, devices: int) -> Team | None:
+        """The workers of a process's device, which live as long as the program."""
+        workers = self._workers
+        if workers is None:
+            workers = max(1, available_cores() // devices)
+        if workers == 1:
+            return None
+        with self._team_lock:
+            key = process, workers
+            if key not in self._teams:
+                self._teams[key] = Team(workers)
+            return self._teams[key]
+
+
+def _release(groups: dict[int, ThreadGroup], teams: dict[tuple[int, int], Team]) -> None:
+    """End the threads of a program, after what they run."""
+    for each in (*groups.values(), *teams.values()):
+        each.close()
+    groups.clear()
+    teams.clear()
+
+
+def _located(
+    failure: CommandFailed, target: Operation, communicator: Communicator | None
+) -> OperationError:
+    source = failure.source if isinstance(failure.source, Operation) else target
+    message = f"failed with status {failure.status}"
+    if failure.status == TOO_NARROW:
+        message = "has a halo that is wider than what the neighbour holds"
+    elif failure.status == OVERWRITTEN:
+        message = "writes where it must not: outside of a buffer, or to an input or a constant"
+    elif failure.status >= FIRST_FAILURE:
+        check: Failure = failure.failures[failure.status - FIRST_FAILURE]
+        source, message = check.operation, check.text(failure.constants)
+    return _on_device(OperationError(source, message), communicator)
+
+
+def _on_device(error: OperationError, communicator: Communicator | None) -> OperationError:
+    """The same error, saying on which device it happened."""
+    if communicator is None:
+        return error
+    note = Note(f"on device {communicator.process}")
+    return OperationError(error.operation, error.message, (*error.notes, note))

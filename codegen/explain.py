@@ -1,0 +1,83 @@
+"""Which operations of a program native code leaves to the interpreter, and why.
+
+Everything here is known before anything runs, so `mesh-opt --remarks=backend` tells it, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from ..dialects.linalg.structured_view import structured_view
+from ..interpreter.registry import find_entry, load_own_dialects
+from ..ir.attribute_access import operation_name, symbol_name
+from ..ir.diagnostics import Note, OperationError, remark
+from ..ir.tensor_types import tensor_shape
+from ..runtime.abi.elements import element_of
+from ..runtime.abi.values import element_type
+from .host_code.lowering import lowered
+from .kernels.expressions import RULES as KERNEL_RULES
+from .kernels.fusion import captured
+from .kernels.tosa_expressions import ELEMENTWISE, MOVEMENTS
+from .kernels.tosa_kernels import TOSA_KERNELS
+from .kernels.writer import BODY_OPERATIONS
+from .scalar_ops.scalars import is_scalar_operation
+
+CATEGORY = "backend"
+"""The category of remarks about native code."""
+
+
+def explain_kernels(module: ModuleOp) -> None:
+    """Report what the interpreter carries out at each run of a public function: operations that
+    have no kernel, and functions that have no host code."""
+    load_own_dialects()
+    explained: set[Operation] = set()
+    for function, found in lowered(module):
+        if isinstance(found, OperationError):
+            message = (
+                f"has no host code, so that the interpreter runs its function: {found.message}"
+            )
+            notes = (Note(f"the function is @{symbol_name(function)}", function), *found.notes)
+            remark(CATEGORY, found.operation, message, notes)
+            continue
+        for operation, why in found.interpreted.items():
+            if operation not in explained:
+                explained.add(operation)
+                _explain(operation, why)
+
+
+def _explain(operation: Operation, why: str) -> None:
+    if find_entry(operation_name(operation)) is None:
+        remark(CATEGORY, operation, "has no kernel, and the interpreter does not know it")
+    else:
+        why = why or _reason(operation)
+        remark(CATEGORY, operation, f"has no kernel and runs in the interpreter: {why}")
+
+
+def _values(operation: Operation) -> Iterator[SSAValue]:
+    yield from operation.operands
+    yield from captured(operation)
+    yield from operation.results
+
+
+def _reason(operation: Operation) -> str:
+    view = structured_view(operation)
+    inner = [] if view is None else list(view.body.walk())
+    read = [value for value in _values(operation) if tensor_shape(value) is not None]
+    for value in (*read, *(value for each in inner for value in _values(each))):
+        try:
+            element_of(element_type(value.type), operation)
+        except OperationError:
+            return f"kernels hold no elements of type {element_type(value.type)}"
+    for each in inner:
+        known = each.name in BODY_OPERATIONS or is_scalar_operation(each.name)
+        if not known and view is not None and each is not view.body.last_op:
+            return f"no kernel can have '{operation_name(each)}' in its body"
+    name = operation_name(operation)
+    if name not in {*ELEMENTWISE, *MOVEMENTS, *KERNEL_RULES, *TOSA_KERNELS}:
+        return "no kernels are made for it"
+    if any(None in (tensor_shape(value) or ()) for value in operation.results):
+        return "its kernels are made for sizes that are known before they run"
+    return "no kernel does what its attributes ask for"

@@ -1,1 +1,0 @@
-"""A recording of what to run for inputs of known shapes."""
