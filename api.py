@@ -161,14 +161,21 @@ class Function:
         return tuple(results) if results else None
 
     def run(self, inputs: Sequence[npt.ArrayLike], backend: str | None = None) -> list[Array]:
-        """Run the function with a backend (the program's by default); returns all results."""
+        """Run the function with a backend (the program's by default); returns all results.
+
+        Raises InputError for inputs that it does not take, ExecutionError at the operation that
+        cannot be executed on them, ValueError for an unknown backend.
+        """
         run = self.program.backend(backend)
         arrays = self.arrays(inputs)
         with self.program.located():
             return run(self.program, self.name, arrays)
 
     def reference(self, inputs: Sequence[npt.ArrayLike]) -> list[Array]:
-        """What the interpreter makes of the program as it was before all passes."""
+        """What the interpreter makes of the program as it was before all passes.
+
+        Raises InputError, ExecutionError.
+        """
         arrays = self.arrays(inputs)
         with self.program.located():
             return interpreter.run_partitioned(
@@ -176,7 +183,10 @@ class Function:
             )
 
     def check(self, *inputs: npt.ArrayLike, backend: str | None = None) -> list[Difference]:
-        """How far each result is from that of the program before all passes."""
+        """How far each result is from that of the program before all passes.
+
+        Raises what `run` does, and ValueError where a result has another shape or element type.
+        """
         expected = self.reference(inputs)
         results = self.run(inputs, backend)
         return [
@@ -274,7 +284,11 @@ class Program:
         return interpreter.public_functions(self.module)
 
     def __getitem__(self, name: str) -> Function:
-        """A function by name. Raises KeyError."""
+        """A function by name.
+
+        Raises KeyError where there is none to run, ExecutionError where what its arguments are
+        shards of is no such thing.
+        """
         signature = self._signatures.get(name)
         if signature is None:
             try:
@@ -314,11 +328,17 @@ class Program:
         return found
 
     def statistics(self) -> list[DeviceStatistics]:
-        """What each device that the program names did and held in the last run with numba."""
+        """What each device that the program names did and held in the last run with numba.
+
+        Empty before the first one.
+        """
         return self.native().device_statistics
 
     def native(self) -> CompiledProgram:
-        """The program as native code for the devices at hand, made when it is first asked for."""
+        """The program as native code for the devices at hand, made when it is first asked for.
+
+        Its functions raise OperationError and InputError; in `located` these have places.
+        """
         # Numba takes half a second to import: only for who wants it.
         from .codegen.compile import compile_program
 
@@ -342,7 +362,10 @@ class Program:
 
     @property
     def host_code(self) -> str:
-        """The instructions that run the functions on a device, as text."""
+        """The instructions that run the functions on a device, as text.
+
+        Raises ExecutionError at the first operation that has none.
+        """
         from .codegen.host_code.lowering import host_code_text
 
         with self.located():

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .dialects.iree_encoding.interfaces import (
         ContractionEncoding,
+        EncodingError,
         EncodingSolverInterface,
         LayoutAttribute,
         Tensor,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "dialects.iree_encoding.interfaces": (
         "ContractionEncoding",
+        "EncodingError",
         "EncodingSolverInterface",
         "LayoutAttribute",
         "Tensor",
@@ -81,6 +83,7 @@ __all__ = [
     "CompilePass",
     "ContractionEncoding",
     "DataTilePass",
+    "EncodingError",
     "EncodingSolverInterface",
     "FactorKind",
     "FactorRule",

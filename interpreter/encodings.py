@@ -14,15 +14,17 @@ from xdsl.ir import Operation
 from ..ir.attribute_access import operand_groups
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Value, reinterpreted, shape_text
+from .loops import check_indices
 from .machine import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
-from .tensor import filled_shape
+from .tensor import filled_shape, slice_of
 
 terminates("flow.return")
 
 
 @impl(
     "flow.tensor.barrier",
+    "flow.tensor.clone",
     "flow.tensor.encode",
     "flow.tensor.transfer",
     "iree_encoding.set_encoding",
@@ -43,7 +45,66 @@ def _reshape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.reshape(source, shape),)
 
 
-@impl("iree_tensor_ext.bitcast")
+@impl("flow.tensor.tie_shape")
+def _tie_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, *sizes = operands
+    shape = filled_shape(op, op.results[0].type, sizes)
+    if np.shape(source) != shape:
+        raise OperationError(
+            op, f"says that {shape_text(np.shape(source))} has shape {shape_text(shape)}"
+        )
+    return (source,)
+
+
+@impl("flow.tensor.slice")
+def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (source,), _, starts, lengths, sizes = operand_groups(op, operands)
+    shape = tuple(int(each) for each in lengths)
+    expected = filled_shape(op, op.results[0].type, sizes)
+    if shape != expected:
+        raise OperationError(
+            op, f"takes a part of shape {shape_text(shape)} as {shape_text(expected)}"
+        )
+    return (np.array(np.asarray(source)[_part(op, np.shape(source), starts, shape)]),)
+
+
+@impl("flow.tensor.update")
+def _update(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (target,), _, starts, (update,), _ = operand_groups(op, operands)
+    result = np.array(target)
+    result[_part(op, result.shape, starts, np.shape(update))] = update
+    return (result,)
+
+
+def _part(
+    op: Operation, shape: tuple[int, ...], starts: Sequence[Value], sizes: tuple[int, ...]
+) -> tuple[slice, ...]:
+    if not len(shape) == len(starts) == len(sizes):
+        raise OperationError(
+            op,
+            f"has {len(starts)} start indices and a part of shape {shape_text(sizes)} in"
+            f" {shape_text(shape)}",
+        )
+    return slice_of(op, shape, [int(each) for each in starts], sizes, (1,) * len(shape))
+
+
+@impl("flow.tensor.load")
+def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (source,), _, indices = operand_groups(op, operands)
+    check_indices(op, indices, np.shape(source))
+    return (np.asarray(np.asarray(source)[tuple(indices)]),)
+
+
+@impl("flow.tensor.store")
+def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    (value,), (target,), _, indices = operand_groups(op, operands)
+    check_indices(op, indices, np.shape(target))
+    result = np.array(target)
+    result[tuple(indices)] = value
+    return (result,)
+
+
+@impl("flow.tensor.bitcast", "iree_tensor_ext.bitcast")
 def _bitcast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), _, sizes = operand_groups(op, operands)
     source_type, result_type = op.operands[0].type, op.results[0].type

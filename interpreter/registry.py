@@ -53,7 +53,11 @@ _terminators: set[str] = set()
 
 
 def impl(*names: str, pointwise: bool = False) -> Callable[[Executor], Executor]:
-    """Register the function that computes operations of these names."""
+    """Register the function that computes operations of these names, in the place of another.
+
+    It raises OperationError, or ArithmeticError, IndexError, TypeError or ValueError, for values
+    that the operation is not defined on; these become errors at the operation.
+    """
 
     def register(function: Executor) -> Executor:
         for name in names:
@@ -64,7 +68,10 @@ def impl(*names: str, pointwise: bool = False) -> Callable[[Executor], Executor]
 
 
 def impl_with_regions(*names: str) -> Callable[[Driver], Driver]:
-    """Register the generator function that runs operations of these names."""
+    """Register the generator function that runs operations of these names, in the place of another.
+
+    It raises OperationError for what cannot be executed.
+    """
 
     def register(function: Driver) -> Driver:
         for name in names:
@@ -75,7 +82,9 @@ def impl_with_regions(*names: str) -> Callable[[Driver], Driver]:
 
 
 def impl_branch(*names: str) -> Callable[[Brancher], Brancher]:
-    """Register the function that says where a terminator of these names goes."""
+    """Register the function that says where a terminator of these names goes, in the place of
+    another. It raises OperationError where that is nowhere.
+    """
 
     def register(function: Brancher) -> Brancher:
         for name in names:

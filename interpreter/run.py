@@ -71,6 +71,9 @@ def run(
     `shard` annotations are identities; collectives need a grid and are errors. `devices` are the
     kinds of the devices at hand (`local-task`), for programs that name devices; by default there
     is whatever the program names.
+
+    Raises InputError where the function is not there or does not take these inputs,
+    OperationError at the operation that cannot be executed.
     """
     program = Program(module)
     target = find_function(program, function)
@@ -90,6 +93,10 @@ def run_spmd(
 
     `inputs[d]` are the local arguments of process `d`; the same for the results. `devices` are
     the kinds of the devices at hand, for programs that name devices.
+
+    Raises InputError as `run` does and for another number of processes, ValueError for a grid with
+    open extents, OperationError where an operation cannot be executed, or where devices do not
+    match in a collective.
     """
     program = Program(module)
     target = find_function(program, function)
@@ -111,9 +118,11 @@ def run_partitioned(
     """Run a partitioned function on global inputs: scatter, run on all devices, gather.
 
     Arguments and results without a boundary are the same on all devices. A grid with extents
-    that the module leaves open must be given. Raises OperationError where devices that should
-    hold the same do not. A function that is not partitioned runs as `run` does it, on the
-    `devices` that its program names.
+    that the module leaves open must be given. A function that is not partitioned runs as `run`
+    does it, on the `devices` that its program names.
+
+    Raises InputError as `run` does and for a grid with open extents, OperationError as `run_spmd`
+    does and where devices that should hold the same do not.
     """
     target = find_function(Program(module), function)
     arguments, results = boundaries(target)
@@ -258,7 +267,10 @@ def _native(role: str, array: Array, value_type: Attribute) -> Array:
 def boundaries(
     function: Operation,
 ) -> tuple[list[Boundary | None], list[Boundary | None]]:
-    """What each argument and each result of a function is a shard of."""
+    """What each argument and each result of a function is a shard of.
+
+    Raises OperationError where an attribute that should say it does not.
+    """
     count, results = len(argument_types(function)), len(result_types(function))
     if operation_name(function) == "util.func":
         # Its attributes of arguments and results are where those of a func.func are.

@@ -70,13 +70,13 @@ MOST_ELEMENTS = 1 << 58
 """Of up to 16 bytes each: their bytes can still be counted in 63 bits."""
 
 
-@impl("tensor.empty")
+@impl("flow.tensor.alloca", "flow.tensor.empty", "tensor.empty")
 def _empty(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     result_type = op.results[0].type
     return (undefined(filled_shape(op, result_type, operands), result_type),)
 
 
-@impl("tensor.splat")
+@impl("flow.tensor.splat", "tensor.splat")
 def _splat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     result_type = op.results[0].type
     shape = filled_shape(op, result_type, operands[1:])

@@ -327,15 +327,33 @@ def _rescale(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     centred = read(value, width).astype(np.int64) - source
     factor = np.asarray(multiplier).astype(np.int64)
     amount = np.asarray(shift).astype(np.int64)
-    half = np.int64(1) << (amount - 1)
-    if "DOUBLE" in text(op, "rounding_mode").upper():
-        # Another rounding of values that a 32-bit multiplication would have shifted out.
-        extra = np.where(centred >= 0, 1 << 30, -(1 << 30))
-        half = half + np.where(amount > 31, extra, 0)
-    scaled = ((centred * factor + half) >> amount) + target
+    scaled = _scaled(op, centred, factor, amount) + target
     result_width = width_of(op, op.results[0].type)
     bounded = _saturated(scaled, result_width, to_unsigned=flag(op, "output_unsigned"))
     return (wrapped(bounded, op.results[0].type),)
+
+
+@impl("tosa.apply_scale", pointwise=True)
+def _apply_scale(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    value, factor, amount = (np.asarray(each).astype(np.int64) for each in operands)
+    if ((amount < 2) | (amount > 62)).any():
+        raise OperationError(op, "shifts by less than 2 or by more than 62 bits")
+    if (factor < 0).any():
+        raise OperationError(op, "has a negative multiplier")
+    bound = np.int64(1) << (amount - 1)
+    if ((value < -bound) | (value >= bound)).any():
+        raise OperationError(op, "has a value that does not fit in as many bits as are shifted out")
+    return (wrapped(_scaled(op, value, factor, amount), op.results[0].type),)
+
+
+def _scaled(op: Operation, value: Array, factor: Array, amount: Array) -> Array:
+    """`value * factor / 2**amount`, rounded."""
+    half = np.int64(1) << (amount - 1)
+    if "DOUBLE" in text(op, "rounding_mode").upper():
+        # Another rounding of values that a 32-bit multiplication would have shifted out.
+        extra = np.where(value >= 0, 1 << 30, -(1 << 30))
+        half = half + np.where(amount > 31, extra, 0)
+    return (value * factor + half) >> amount
 
 
 @impl("tosa.table")

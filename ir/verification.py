@@ -24,7 +24,10 @@ check = Rules[Check]()
 
 
 def add_checks(checks: Mapping[str, Check]) -> None:
-    """Register what to check of operations, by name, in the place of what was checked."""
+    """Register what to check of operations, by name, in the place of what was checked.
+
+    A check raises VerifyException.
+    """
     check.update(checks)
 
 

@@ -1,10 +1,9 @@
 """Devices as MPI ranks: one process each, through mpi4py.
 
 Start them with `mpiexec -n N mesh-run --backend=mpi ...`, or a program of one's own with
-`mpiexec -n N python -m mpi4py ...`. Before the first run of a collective, and before every exchange
-that records a program, ranks compare signatures: point to point, so that nothing of one collective
-can be taken for a part of another. Afterwards the program is known to be the same on all ranks, and
-a replay only moves data. `mpi_supervisor.py` finds out whether ranks wait in vain.
+`mpiexec -n N python -m mpi4py ...`. Before data move, ranks compare the signatures of what they
+have met for: point to point, so that nothing of one collective can be taken for a part of another.
+`mpi_supervisor.py` finds out whether ranks wait in vain.
 
 Reductions are our own, not MPI's: the terms are combined in the order of the group, by the same
 kernels as those of threads, so results have the same bits, and `bf16` is exact.

@@ -106,6 +106,8 @@ class FactorRule:
     `operands` and `results` have one entry per SSA operand and result; a value that is not a
     ranked tensor has the empty tuple. `windows` tells for dimensions of operands along permutation
     factors what is read of them, as far as that is known.
+
+    Raises ValueError for a factor that is not listed.
     """
 
     factors: tuple[Factor, ...]

@@ -45,6 +45,8 @@ class PackedLayout:
     `outer_permutation[i]` is the tensor dimension that is outer dimension `i` when packed; empty
     means the order is kept. `scalable[i]` says that tile `i` is multiplied by the machine's
     vector scale; empty means that none is.
+
+    Raises LayoutError, a ValueError, for lists that contradict each other.
     """
 
     inner_positions: tuple[int, ...] = ()

@@ -78,7 +78,10 @@ class LayoutInterface(ABC):
         """
 
     def storage_formula(self, tensor: Tensor) -> StorageFormula:
-        """How many bytes a tensor takes. The default follows from the packed layout."""
+        """How many bytes a tensor takes. The default follows from the packed layout.
+
+        Raises `EncodingError` if the attribute cannot tell.
+        """
         return storage_formula(shape_of(tensor), element_of(tensor), self.packed_layout(tensor))
 
 
@@ -98,7 +101,10 @@ class EncodingSolverInterface(LayoutAttribute, ABC):
 
     @abstractmethod
     def configured(self, target: DictionaryAttr) -> EncodingSolverInterface:
-        """The solver, with whatever it needs of its executable target's dictionary."""
+        """The solver, with whatever it needs of its executable target's dictionary.
+
+        Raises `EncodingError` if the dictionary does not say it.
+        """
 
     @abstractmethod
     def serialized(self, tensor: Tensor) -> LayoutAttribute:
@@ -116,7 +122,8 @@ class EncodingSolverInterface(LayoutAttribute, ABC):
     ) -> SSAValue | int:
         """The bytes of a tensor: a number if its shape is static, else a value of type index.
 
-        `dynamic_sizes` are the sizes of its dynamic dimensions in order.
+        `dynamic_sizes` are the sizes of its dynamic dimensions in order. Raises `EncodingError`
+        if the target cannot lay the tensor out.
         """
         formula = self.storage_formula(tensor)
         if formula.is_static:
@@ -129,7 +136,8 @@ class EncodingSolverInterface(LayoutAttribute, ABC):
         """Replace an operation on encoded tensors by operations on packed ones.
 
         `operands` are the packed operands. Gives the packed results, or `None` to leave it to
-        the general lowering, which packs, unpacks and multiplies in any packed layout.
+        the general lowering, which packs, unpacks and multiplies in any packed layout. Raises
+        OperationError for an operation that the target cannot do at all.
         """
         del operation, operands, builder
         return None

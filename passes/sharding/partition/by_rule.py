@@ -60,6 +60,9 @@ def spread_by_rule(
 
     A copy does not look at its neighbours, so of what asks for elements of other shards none is
     split.
+
+    Raises OperationError where operands cannot be led to where the rule wants them, or partial
+    results cannot be combined.
     """
     spread = choose(partitioner, operation)
     if spread is None or not spread.is_split or (emit is None and not _is_copied(spread)):
@@ -279,7 +282,10 @@ def _forget_annotations(regions: Sequence[Region]) -> None:
 
 
 def run_whole(partitioner: Partitioner, operation: Operation) -> None:
-    """Run an operation on each process with whole operands."""
+    """Run an operation on each process with whole operands.
+
+    Raises OperationError where an operand cannot be gathered.
+    """
     operands = [partitioner.value(operand) for operand in operation.operands]
     types = [result.type for result in operation.results]
     made = copy_with(partitioner, operation, operands, types)

@@ -121,7 +121,10 @@ class Partitioner:
     # Asking
 
     def sharding_of(self, original: SSAValue) -> Sharding | None:
-        """Where a tensor is, or where a creation is said to be."""
+        """Where a tensor is, or where a creation is said to be.
+
+        Raises KeyError for a value that no handler has recorded, as all that asks for values does.
+        """
         return self._tensors[original].sharding
 
     def finished(self, original: SSAValue) -> Sharding | None:
@@ -158,13 +161,17 @@ class Partitioner:
         raise KeyError(original)
 
     def value(self, original: SSAValue, sharding: Sharding | None = None) -> SSAValue:
-        """A scalar, or a tensor with a sharding (whole if `None`)."""
+        """A scalar, or a tensor with a sharding (whole if `None`). Raises as `demand`."""
         if ranked(original) is None:
             return self.scalar(original)
         return self.demand(original, sharding)
 
     def demand(self, original: SSAValue, sharding: Sharding | None) -> SSAValue:
-        """The local value of a tensor with a sharding; emits what leads there, once."""
+        """The local value of a tensor with a sharding; emits what leads there, once.
+
+        Raises OperationError between grids of different numbers of processes, ValueError for a
+        sharding of another rank.
+        """
         found = self._tensors[original]
         target = normal(sharding)
         if isinstance(found, Creation):
@@ -243,7 +250,10 @@ class Partitioner:
     # Sizes
 
     def global_size(self, original: SSAValue, dimension: int) -> IndexOrInt:
-        """The size of a dimension of the whole tensor."""
+        """The size of a dimension of the whole tensor.
+
+        Raises ValueError for a creation whose open sizes its handler has not recorded.
+        """
         size = shape(original)[dimension]
         if size is not None:
             return size
@@ -325,7 +335,7 @@ class Partitioner:
     # Walking
 
     def partition(self, operation: Operation) -> None:
-        """Emit what an operation is on one device."""
+        """Emit what an operation is on one device. Raises OperationError where it cannot be."""
         self.emitter.location = operation.location
         handler: Handler = find_handler(operation)
         handler(self, operation)

@@ -41,7 +41,10 @@ _MODULES = (
 
 
 def partition(*names: str) -> Callable[[Handler], Handler]:
-    """Register the decorated function for the operations of these names."""
+    """Register the decorated function for the operations of these names, in the place of another.
+
+    It raises OperationError for an operation that cannot be partitioned.
+    """
 
     def register(function: Handler) -> Handler:
         for name in names:

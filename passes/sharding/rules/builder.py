@@ -44,6 +44,8 @@ class RuleBuilder:
 
     Operands and results that are never mentioned take part in nothing: they are `()` in every
     dimension, which means that each process needs or makes the whole of them.
+
+    Methods raise IndexError for operands, results or dimensions that the operation does not have.
     """
 
     def __init__(self, operation: Operation) -> None:
@@ -93,7 +95,7 @@ class RuleBuilder:
         self._windows.append(window)
 
     def build(self) -> FactorRule:
-        """The rule."""
+        """The rule. Raises ValueError where a dimension has a factor that was never added."""
         operands: list[TensorFactors] = [tuple(dimensions) for dimensions in self._operands]
         results: list[TensorFactors] = [tuple(dimensions) for dimensions in self._results]
         return FactorRule(

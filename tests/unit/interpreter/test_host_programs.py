@@ -49,6 +49,46 @@ def test_globals_and_initializers(execute: Any) -> None:
         assert (first, second, later) == (10, 20, 10)
 
 
+FLOW = """
+func.func @f(%v: f32, %t: tensor<?x4xf32>, %u: tensor<2x3xf32>, %i: index, %n: index)
+    -> (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x2xf32>, f32, tensor<?x4xf32>, tensor<?x4xi32>) {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %0 = flow.tensor.splat %v : tensor<?x4xf32>{%n}
+  %1 = flow.tensor.clone %t : tensor<?x4xf32>{%n}
+  %2 = flow.tensor.update %u, %1[%i, %c1] : tensor<2x3xf32> -> %1 as tensor<?x4xf32>{%n}
+  %3 = flow.tensor.slice %2[%i, %c1 for %n, %c2] : tensor<?x4xf32>{%n} -> tensor<?x2xf32>{%n}
+  %4 = flow.tensor.load %2[%i, %c2] : tensor<?x4xf32>{%n}
+  %5 = flow.tensor.store %v, %1[%i, %c2] : tensor<?x4xf32>{%n}
+  %6 = flow.tensor.tie_shape %2 : tensor<?x4xf32>{%n}
+  %7 = flow.tensor.bitcast %5 : tensor<?x4xf32>{%n} -> tensor<?x4xi32>{%n}
+  %8 = flow.tensor.empty : tensor<2x3xf32>
+  %9 = flow.tensor.alloca : tensor<?x4xf32>{%n}
+  return %0, %6, %3, %4, %5, %7
+    : tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x2xf32>, f32, tensor<?x4xf32>, tensor<?x4xi32>
+}"""
+
+
+def test_whole_tensors(execute: Any, execute_error: Any) -> None:
+    v, t, u = np.float32(7), np.float32(range(8)).reshape(2, 4), -np.ones((2, 3), np.float32)
+    splat, updated, part, element, stored, bits = execute(FLOW, v, t, u, np.int64(0), np.int64(2))
+    np.testing.assert_array_equal(splat, np.full((2, 4), v))
+    np.testing.assert_array_equal(updated, [[0, -1, -1, -1], [4, -1, -1, -1]])
+    np.testing.assert_array_equal(part, -np.ones((2, 2)))
+    assert element == -1
+    # Tensors are values: what was cloned is as it was.
+    np.testing.assert_array_equal(stored, [[0, 1, 7, 3], [4, 5, 6, 7]])
+    np.testing.assert_array_equal(bits, stored.view(np.int32))
+    np.testing.assert_array_equal(t, np.float32(range(8)).reshape(2, 4))
+
+    error = execute_error(FLOW, v, t, u, np.int64(1), np.int64(2))
+    assert error.operation.name == "flow.tensor.update"
+    assert error.message.startswith("takes 2 elements from 1")
+    error = execute_error(FLOW, v, t, u, np.int64(0), np.int64(1))
+    assert error.operation.name == "flow.tensor.tie_shape"
+    assert error.message == "says that 2x4 has shape 1x4"
+
+
 def test_parameters_have_no_contents(execute_error: Any) -> None:
     text = """
     util.global private @w = #flow.parameter.named<"model"::"w"> : tensor<2xf32>

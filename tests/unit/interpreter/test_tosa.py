@@ -337,6 +337,41 @@ def test_rescale(call: Any) -> None:
     assert result.tolist() == [3, 53, -47, 127]
 
 
+APPLY_SCALE = """
+func.func @f(%v: tensor<?xi32>, %m: i32, %s: i8) -> tensor<?xi32> {{
+  %r = linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]}} ins(%v : tensor<?xi32>) outs(%v : tensor<?xi32>) {{
+  ^bb0(%x: i32, %old: i32):
+    %y = tosa.apply_scale %x, %m, %s {{rounding_mode = {}}} : (i32, i32, i8) -> i32
+    linalg.yield %y : i32
+  }} -> tensor<?xi32>
+  return %r : tensor<?xi32>
+}}"""
+
+
+def test_apply_scale(execute: Any, execute_error: Any) -> None:
+    single, double = (APPLY_SCALE.format(f"{mode}_ROUND") for mode in ("SINGLE", "DOUBLE"))
+    x = np.int32([0, 1, 3, -3, -5, 1000])
+    # A half is rounded up.
+    scaled = [0, 1, 2, -1, -2, 500]
+    (result,) = execute(single, x, np.int32(1 << 30), np.int8(31))
+    assert result.tolist() == scaled
+    (result,) = execute(double, x, np.int32(1 << 30), np.int8(31))
+    assert result.tolist() == scaled
+    # A quarter: beyond 31 bits, a half is rounded away from zero.
+    y = np.int32([2, -2, 6, -6])
+    (result,) = execute(single, y, np.int32(1 << 30), np.int8(32))
+    assert result.tolist() == [1, 0, 2, -1]
+    (result,) = execute(double, y, np.int32(1 << 30), np.int8(32))
+    assert result.tolist() == [1, -1, 2, -2]
+    error = execute_error(single, x, np.int32(1), np.int8(1))
+    assert error.message == "shifts by less than 2 or by more than 62 bits"
+    error = execute_error(single, x, np.int32(-1), np.int8(31))
+    assert error.message == "has a negative multiplier"
+    error = execute_error(single, x, np.int32(1), np.int8(10))
+    assert "does not fit" in error.message
+
+
 def test_control_flow(execute: Any) -> None:
     text = """
     func.func @f(%c: tensor<i1>, %x: tensor<2xf32>) -> (tensor<2xf32>, tensor<i32>) {

@@ -24,7 +24,7 @@ ALLOWED: dict[str, set[str]] = {
 }
 """What a folder may import of the others; `tools` may import everything. `docs/architecture.md`
 gives the reasons. `codegen` is two layers with the runtime between them: kernels below it,
-which is what the next test holds apart, and recording above."""
+which is what the next test holds apart, and host code above."""
 
 NO_IR = ("sharding", "tiling")
 
@@ -88,7 +88,7 @@ def test_kernels_know_nothing_of_devices() -> None:
         f"{path.name} imports {found.relative_to(ROOT)}"
         for path in kernels
         for found in _files_of(path)
-        if found.parent.name in ("interpreter", "recording", "runtime")
+        if found.parent.name in ("interpreter", "host_code", "runtime")
     ]
     assert not wrong
 
