@@ -133,6 +133,7 @@ class _Signature:
     grid: Grid | None
     arguments: list[Attribute]
     results: list[Attribute]
+    inputs: interpreter.InputTypes
 
 
 class Function:
@@ -148,6 +149,7 @@ class Function:
         self.grid = signature.grid
         self.argument_types = signature.arguments
         self.result_types = signature.results
+        self._inputs = signature.inputs
 
     def __call__(self, *inputs: npt.ArrayLike) -> Any:
         """Run the function; returns an array, a tuple of arrays for several results, or None.
@@ -211,7 +213,7 @@ class Function:
         for index, (value, kind) in enumerate(zip(inputs, self.argument_types, strict=True)):
             is_array = isinstance(value, np.ndarray | np.generic)
             arrays.append(value if is_array else _converted(index, value, kind))
-        return interpreter.checked_inputs(self.argument_types, arrays)
+        return list(self._inputs.checked(arrays))
 
 
 def _converted(index: int, value: npt.ArrayLike, value_type: Attribute) -> Array:
@@ -305,7 +307,7 @@ class Program:
             grid = self.grid or interpreter.grid_of(self.module, operation)
         taken = interpreter.global_types(interpreter.argument_types(operation), arguments)
         given = interpreter.global_types(interpreter.result_types(operation), results)
-        return _Signature(operation, grid, taken, given)
+        return _Signature(operation, grid, taken, given, interpreter.InputTypes(taken))
 
     def __getattr__(self, name: str) -> Function:
         if name.startswith("_"):

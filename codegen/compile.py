@@ -23,12 +23,13 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from ..dialects.shard.boundary import Boundary
 from ..interpreter.machine import Program
 from ..interpreter.run import (
     InputError,
+    InputTypes,
     argument_types,
     boundaries,
-    checked_inputs,
     find_function,
     gathered,
     grid_of,
@@ -78,6 +79,17 @@ class DeviceStatistics:
         return self.memory.peak_bytes
 
 
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """A function with its inputs, what arguments and results are shards of, and its grid."""
+
+    target: Operation
+    inputs: InputTypes
+    arguments: Sequence[Boundary | None]
+    results: Sequence[Boundary | None]
+    grid: Grid | None
+
+
 def compile_program(
     module: ModuleOp,
     workers: int | None = None,
@@ -125,8 +137,7 @@ class CompiledProgram:
         self._workers = workers
         self._teams: dict[tuple[int, int], Team] = {}
         self._groups: dict[int, ThreadGroup] = {}
-        self._grids: dict[Operation, Grid | None] = {}
-        self._targets: dict[str, Operation] = {}
+        self._signatures: dict[str, _Signature] = {}
         self._lock = threading.Lock()
         self._team_lock = threading.Lock()
         self._last: list[Statistics] = []
@@ -136,17 +147,15 @@ class CompiledProgram:
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
         """Run a function on one device; `shard` annotations are identities."""
         with self._lock:
-            target = self._targets.get(function)
-            if target is None:
-                target = self._targets[function] = find_function(self._program, function)
+            signature = self._signature(function)
+            target = signature.target
             self._last, self._last_devices = [], {}
             entry = self._entry(target, None)
-            if entry is None or not entry.accepts(inputs):
-                inputs = checked_inputs(argument_types(target), inputs)
+            arrays = signature.inputs.checked(inputs)
             if entry is None:
-                (results,) = run_processes(self._program, target, [inputs], None, self._devices)
+                (results,) = run_processes(self._program, target, [arrays], None, self._devices)
                 return results
-            return self._run_on_device(entry, inputs, None)
+            return self._run_on_device(entry, arrays, None)
 
     def run_partitioned(
         self, function: str, inputs: Sequence[Array], grid: Grid | None = None
@@ -156,30 +165,29 @@ class CompiledProgram:
         A grid with extents that the module leaves open must be given. A function that is not
         partitioned runs on one device.
         """
-        target = find_function(self._program, function)
-        arguments, results = boundaries(target)
-        grid = grid or self.grid_of(target)
+        signature = self._signature(function)
+        grid = grid or signature.grid
         if grid is None:
             return self.run(function, inputs)
         if not grid.is_static:
             raise InputError(f"grid @{grid.name} has extents that the run must give")
-        local = scattered(target, arguments, inputs, grid)
+        local = scattered(signature.target, signature.arguments, inputs, grid)
         outputs = self.run_spmd(function, local, grid)
-        return gathered(target, results, outputs, grid)
+        return gathered(signature.target, signature.results, outputs, grid)
 
     def run_spmd(
         self, function: str, inputs: Sequence[Sequence[Array]], grid: Grid
     ) -> list[list[Array]]:
         """Run a function on every device of a grid; `inputs[d]` are those of process `d`."""
         with self._lock:
-            target = find_function(self._program, function)
+            signature = self._signature(function)
+            target = signature.target
             count = grid.device_count()
             if len(inputs) != count:
                 raise InputError(
                     f"grid @{grid.name} has {count} devices, but {len(inputs)} have inputs"
                 )
-            types = argument_types(target)
-            local = [checked_inputs(types, each) for each in inputs]
+            local = [signature.inputs.checked(each) for each in inputs]
             self._last, self._last_devices = [], {}
             # Lowered here, as the devices' threads must not do so at the same time.
             if self._entry(target, grid) is None:
@@ -210,11 +218,20 @@ class CompiledProgram:
         with self._lock:
             return self._entry(target, grid) is not None
 
-    def grid_of(self, target: Operation) -> Grid | None:
-        """The grid of a partitioned function, looked for once: a module does not change."""
-        if target not in self._grids:
-            self._grids[target] = grid_of(self._module, target)
-        return self._grids[target]
+    def grid_of(self, function: str) -> Grid | None:
+        """The grid of a function, `None` if it is not partitioned. Raises InputError."""
+        return self._signature(function).grid
+
+    def _signature(self, function: str) -> _Signature:
+        """What calls need of a function, looked up once: a module does not change."""
+        found = self._signatures.get(function)
+        if found is None:
+            target = find_function(self._program, function)
+            arguments, results = boundaries(target)
+            grid = grid_of(self._module, target)
+            types = InputTypes(argument_types(target))
+            found = self._signatures[function] = _Signature(target, types, arguments, results, grid)
+        return found
 
     @property
     def devices(self) -> Sequence[str] | None:

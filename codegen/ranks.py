@@ -22,7 +22,6 @@ from ..interpreter.run import (
     find_function,
     gathered,
     global_types,
-    grid_of,
     run_processes,
     scattered,
 )
@@ -63,7 +62,7 @@ def run_on_ranks(
         message = "running on MPI ranks needs mpi4py and MPI: pip install 'mesh-opt[mpi]'"
         raise InputError(message) from error
     target = find_function(program.symbols, function)
-    if grid is None and grid_of(program.module, target) is None:
+    if grid is None and program.grid_of(function) is None:
         return program.run(function, inputs)
     run = _RankRun(program, world_communicator(), target)
     return run.run(inputs, grid, inputs_per_rank)
@@ -116,8 +115,8 @@ class _RankRun:
         return _gather_everywhere(communicator, own)
 
     def _grid(self, grid: Grid | None) -> Grid:
-        grid = grid or self._program.grid_of(self._target)
-        name = symbol_name(self._target)
+        name = symbol_name(self._target) or ""
+        grid = grid or self._program.grid_of(name)
         if grid is None:
             raise InputError(f"@{name} is not partitioned")
         count, ranks = grid.device_count(), self._communicator.world.size

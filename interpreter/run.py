@@ -212,6 +212,38 @@ def find_function(program: Program, name: str) -> Operation:
     return found
 
 
+class InputTypes:
+    """The types of a function's arguments, looked at once for all calls."""
+
+    def __init__(self, types: Sequence[Attribute]) -> None:
+        self._types = types
+        self._quick = [_quick_kind(each) for each in types]
+
+    def checked(self, inputs: Sequence[Array]) -> Sequence[Array]:
+        """Inputs as arrays of the arguments' element types and shapes, or an InputError."""
+        if len(inputs) == len(self._quick) and all(
+            kind is not None
+            and array.__class__ is np.ndarray
+            and array.dtype == kind[0]
+            and array.flags.carray
+            and shape_fits(array.shape, kind[1])
+            for array, kind in zip(inputs, self._quick, strict=True)
+        ):
+            return inputs
+        return checked_inputs(self._types, inputs)
+
+
+def _quick_kind(value_type: Attribute) -> tuple[np.dtype[Any], tuple[int, ...]] | None:
+    """The element type and shape that arrays of a type have, `None` if their elements must be
+    looked at, too, or if there are no such arrays."""
+    try:
+        dtype, shape = dtype_of(value_type), static_shape(value_type)
+    except UnsupportedType:
+        return None
+    is_full = integer_width(value_type) in (None, 8, 16, 32, 64)
+    return (dtype, shape) if is_full and shape is not None else None
+
+
 def checked_inputs(types: Sequence[Attribute], inputs: Sequence[Array]) -> list[Array]:
     """Inputs as arrays of the arguments' element types and shapes, or an InputError."""
     if len(types) != len(inputs):

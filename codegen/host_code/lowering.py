@@ -17,7 +17,6 @@ from ...interpreter.machine import Program
 from ...interpreter.run import functions, grid_of, public_functions
 from ...ir.attribute_access import symbol_name
 from ...ir.diagnostics import OperationError
-from ...runtime.abi.values import shape_fits
 from ...runtime.commands import DeviceMemory, Statistics
 from ...runtime.host.machine import Machine
 from ...runtime.host.pool import (
@@ -63,21 +62,10 @@ class HostEntry:
         self._dtypes = [element_dtype(each, target) for each in self._results]
         self._counts = [register_count(each, target) for each in self._results]
         self._shapes = [type_shape(each, target) for each in self._arguments]
-        self._given = [element_dtype(each, target) for each in self._arguments]
         lowering = ProgramLowering(symbols, grid, _lower, process, devices)
         self.lowering = lowering
         self.number = lowering.function(target, symbol_name(target) or "")
         self.program: LinkedProgram = lowering.link()
-
-    def accepts(self, inputs: Sequence[Any]) -> bool:
-        """Whether inputs are arrays that the function surely takes as they are."""
-        return len(inputs) == len(self._given) and all(
-            array.__class__ is np.ndarray
-            and array.dtype == dtype
-            and array.flags.c_contiguous
-            and shape_fits(array.shape, static or ())
-            for array, dtype, static in zip(inputs, self._given, self._shapes, strict=True)
-        )
 
     @property
     def interpreted(self) -> Mapping[Operation, str]:
