@@ -162,7 +162,8 @@ def flatten(value: HostValue, value_type: Attribute, op: Operation) -> list[Inde
     if isinstance(value, HostView):
         value = value.tensor
         shape = type_shape(value_type, op) or ()
-        if any(known not in (-1, size) for size, known in zip(value.shape, shape, strict=True)):
+        pairs = zip(value.shape, shape, strict=True)
+        if any(known >= 0 and known != size for size, known in pairs):
             raise NotLowered(op, f"passes a buffer view that may show no {value_type}")
     if isinstance(value, HostTensor):
         shape = type_shape(value_type, op) or ()
