@@ -2,7 +2,7 @@
 // RUN: mesh-opt %s --remarks=backend --verify-diagnostics
 // RUN: mesh-opt %s --remarks=all --verify-diagnostics
 // RUN: mesh-run %s --backend=numba --remarks=backend --function=elements --input=1 --input='2xcomplex<f32>' 2>&1 | filecheck %s
-// RUN: not mesh-run %s --remarks=backend --function=elements 2>&1 | filecheck %s --check-prefix=INTERPRETER
+// RUN: not mesh-run %s --backend=interpreter --remarks=backend --function=elements 2>&1 | filecheck %s --check-prefix=INTERPRETER
 
 // INTERPRETER: --remarks=backend needs --backend=numba or --backend=mpi
 

@@ -1,7 +1,7 @@
 // RUN: mesh-run %s --backend=numba --function=native --input=2xf32=1,2 --require-native --workers=2 | filecheck %s
 // RUN: not mesh-run %s --backend=numba --function=argmax --input=1x3xf32=1,3,2 --require-native 2>&1 | filecheck %s --check-prefix=KERNEL
 // RUN: not mesh-run %s --backend=numba --function=buffer --input=1 --require-native 2>&1 | filecheck %s --check-prefix=HOST
-// RUN: not mesh-run %s --function=native --input=2xf32 --require-native 2>&1 | filecheck %s --check-prefix=BACKEND
+// RUN: not mesh-run %s --backend=interpreter --function=native --input=2xf32 --require-native 2>&1 | filecheck %s --check-prefix=BACKEND
 // RUN: not mesh-run %s --function=native --input=2xf32 --workers=0 2>&1 | filecheck %s --check-prefix=WORKERS
 // RUN: mesh-run %s --backend=numba --function=buffer --input=1 --remarks=backend 2>&1 | filecheck %s --check-prefix=REMARK
 
@@ -10,7 +10,7 @@
 // HOST: require_native.mlir:[[#]]:8: error: 'memref.alloc' op {{.*}} (native code is required)
 // BACKEND: --require-native needs --backend=numba or --backend=mpi
 // WORKERS: --workers must be at least 1, and is 0
-// REMARK: remark: 'memref.alloc' op [backend] has no host code, so that its function is recorded:
+// REMARK: remark: 'memref.alloc' op [backend] has no host code, so that the interpreter runs its function:
 // REMARK: EXEC @buffer
 
 func.func @native(%x: tensor<2xf32>) -> tensor<2xf32> {
