@@ -72,5 +72,7 @@ def test_mesh_run_guards_when_asked(flags: list[str], monkeypatch: pytest.Monkey
 
 def test_the_interpreter_has_no_guards() -> None:
     errors = StringIO()
-    assert main(["-", "--guard"], StringIO(PROGRAM), StringIO(), errors) == 1
+    assert (
+        main(["-", "--guard", "--backend=interpreter"], StringIO(PROGRAM), StringIO(), errors) == 1
+    )
     assert errors.getvalue() == "mesh-run: --guard needs --backend=numba or --backend=mpi\n"

@@ -273,7 +273,7 @@ def test_mesh_run_prints_statistics() -> None:
 
 
 def test_statistics_need_the_numba_backend() -> None:
-    code, stdout, stderr = mesh_run("--statistics")
+    code, stdout, stderr = mesh_run("--statistics", "--backend=interpreter")
     assert (code, stdout, stderr) == (1, "", "mesh-run: --statistics needs --backend=numba\n")
 
 
