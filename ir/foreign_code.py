@@ -50,6 +50,10 @@ def told(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
+class ForeignFault(OperationError):
+    """What code of another package has raised: its mistake, and nothing that it cannot do."""
+
+
 @contextmanager
 def _naming(
     kind: str, operation: object, name: Callable[[Exception], str | None]
@@ -67,7 +71,7 @@ def _naming(
         if where is None:
             raise
         message = f"in {kind} {where}: {told(error)}"
-        raise OperationError(cast(Operation, operation), message) from error
+        raise ForeignFault(cast(Operation, operation), message) from error
 
 
 def guarded(kind: str, function: Callable[P, R], position: int = 0) -> Callable[P, R]:

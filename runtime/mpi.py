@@ -46,10 +46,7 @@ _KERNEL = ctypes.CFUNCTYPE(
 )
 
 _RUN, _MESSAGES = 1, 2
-"""Channels: of what is compared while commands run, or are recorded, and of `shard.send`.
-
-Ranks may run commands sooner or later than they record the next ones, so the two are apart.
-"""
+"""Channels: of what is compared before data move, and of `shard.send`."""
 
 
 class MpiCommunicator(Communicator):

@@ -10,6 +10,7 @@ from ...interpreter import func
 from ...interpreter.devices import grid_with_devices
 from ...interpreter.machine import Program
 from ...ir.diagnostics import OperationError
+from ...ir.foreign_code import ForeignFault
 from ...runtime.communicator import Communicator
 from ...runtime.host.machine import Machine, MachineError
 from ...runtime.workers import Team
@@ -77,6 +78,8 @@ class HostCode:
                 HostEntry(self._symbols, target, grid, process, self._devices)
                 for process in range(count)
             ]
+        except ForeignFault:
+            raise
         except OperationError as error:
             self._errors[target, grid] = error
             return None

@@ -163,7 +163,7 @@ def flatten(value: HostValue, value_type: Attribute, op: Operation) -> list[Inde
         value = value.tensor
         shape = type_shape(value_type, op) or ()
         pairs = zip(value.shape, shape, strict=True)
-        if any(known >= 0 and size != known for size, known in pairs):
+        if any(known >= 0 and known != size for size, known in pairs):
             raise NotLowered(op, f"passes a buffer view that may show no {value_type}")
     if isinstance(value, HostTensor):
         shape = type_shape(value_type, op) or ()
