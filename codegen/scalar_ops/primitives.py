@@ -18,8 +18,9 @@ from llvmlite import ir
 from ...runtime.abi.elements import Element, element_by_name
 from ..microkernels.mmt4d import PackedTile, emit_packed_tile
 from ..microkernels.products import emit_tile
+from ..microkernels.vectors import multiply_add, splat, vector_address, widened
 from .llvm_scalar_ops import OPERATIONS
-from .llvm_values import float_type, from_storage, to_storage
+from .llvm_values import float_type, from_storage, register_type, to_storage
 
 _BOOL = ir.IntType(1)
 _WORD = ir.IntType(64)
@@ -35,11 +36,6 @@ class Primitive:
     arguments: tuple[Any, ...]
     result: Any
     emit: Callable[[Any, Sequence[Any]], Any]
-
-
-def register_type(element: Element) -> Any:
-    """The LLVM type of a register that holds an element."""
-    return float_type(element) if element.is_float else ir.IntType(element.container_width)
 
 
 @cache
@@ -60,6 +56,8 @@ def primitive(name: str) -> Primitive:
         rows, columns, depth = (int(each) for each in element_names[3:])
         tile = PackedTile(left, right, total, rows, columns, depth)
         return _on_addresses(emit_packed_tile(tile))
+    if operation in _VECTORS:
+        return _VECTORS[operation](element_names)
     elements = tuple(element_by_name(each) for each in element_names)
     signature, emit = OPERATIONS[operation]
     arguments, result = signature(*elements)
@@ -150,3 +148,66 @@ def _memory_primitive(operation: str, element: Element, binding: int) -> Primiti
     if operation == "load":
         return Primitive((_WORD, _WORD), held, load)
     return Primitive((_WORD, _WORD, held), _BOOL, store)
+
+
+# Vectors. Their primitives name the elements, the lanes and, of loads and stores, the binding.
+
+
+def _vector_type(element: Element, lanes: str) -> Any:
+    return ir.VectorType(register_type(element), int(lanes))
+
+
+def _vector_load(names: Sequence[str]) -> Primitive:
+    """`vload_element_total_lanes_binding(base, index)`: elements, widened to those of `total`."""
+    element, total = map(element_by_name, names[:2])
+    lanes, binding = map(int, names[2:])
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        base, index = values
+        place = vector_address(builder, base, index, element, lanes)
+        instruction = builder.load(place, align=element.storage_bytes)
+        _annotate(builder.module, instruction, binding)
+        return widened(builder, instruction, element, total)
+
+    return Primitive((_WORD, _WORD), _vector_type(total, names[2]), emit)
+
+
+def _vector_store(names: Sequence[str]) -> Primitive:
+    """`vstore_element_lanes_binding(base, index, vector)`."""
+    element, lanes, binding = element_by_name(names[0]), int(names[1]), int(names[2])
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        base, index, vector = values
+        place = vector_address(builder, base, index, element, lanes)
+        _annotate(builder.module, builder.store(vector, place, element.storage_bytes), binding)
+        return ir.Constant(_BOOL, 0)
+
+    return Primitive((_WORD, _WORD, _vector_type(element, names[1])), _BOOL, emit)
+
+
+def _vector_splat(names: Sequence[str]) -> Primitive:
+    """`vsplat_element_lanes(value)`."""
+    element, lanes = element_by_name(names[0]), int(names[1])
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        return splat(builder, values[0], lanes)
+
+    return Primitive((register_type(element),), _vector_type(element, names[1]), emit)
+
+
+def _vector_multiply_add(names: Sequence[str]) -> Primitive:
+    """`vmuladd_element_lanes(left, right, total)`."""
+    vector = _vector_type(element_by_name(names[0]), names[1])
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        return multiply_add(builder, *values)
+
+    return Primitive((vector,) * 3, vector, emit)
+
+
+_VECTORS = {
+    "vload": _vector_load,
+    "vstore": _vector_store,
+    "vsplat": _vector_splat,
+    "vmuladd": _vector_multiply_add,
+}
