@@ -1,188 +1,154 @@
-"""Kernels of the numba backend against NumPy, on one thread each.
+"""Native kernels against NumPy, JAX and IREE, on one thread each.
 
-    python -m benchmarks.kernels [--repeats 9]
+    MESH_OPT_PEERS_PYTHON=... python -m benchmarks.kernels [--rounds 9] [--only matmul]
 
-Every row is measured interleaved: one run of ours, one of NumPy's, and so on; the figures are
-medians, and the ratio is NumPy's time over ours, so larger is better. Set OPENBLAS_NUM_THREADS=1
-(the default here) for a fair matrix product.
+One table in one run: ours as it is and after `data-tile`, NumPy, and JAX and IREE where the Python
+of the peers has them. A round runs each once after the other; the figures are the least
+milliseconds of all rounds, and `ratio` is the best of the others over the better of ours: larger is
+better. Pin it to one CPU (`taskset -c 0`) on a machine that does nothing else.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from math import exp, log
+from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import ml_dtypes
 import numpy as np
 from mesh_opt import api
 from mesh_opt.codegen.compile import compile_program
 
-Array = np.ndarray
+from .kernel_cases import CASES, Case
+
+Run = Callable[[], Any]
+COLUMNS = ("plain", "tiled", "numpy", "jax", "iree")
 
 
-def matmul(size: int, element: str = "f32") -> str:
-    kind = f"tensor<{size}x{size}x{element}>"
-    return f"""
-func.func @main(%a: {kind}, %b: {kind}) -> {kind} {{
-  %z = arith.constant 0.0 : {element}
-  %e = tensor.empty() : {kind}
-  %i = linalg.fill ins(%z : {element}) outs(%e : {kind}) -> {kind}
-  %0 = linalg.matmul ins(%a, %b : {kind}, {kind}) outs(%i : {kind}) -> {kind}
-  return %0 : {kind}
-}}"""
+def inputs(case: Case) -> list[np.ndarray]:
+    """Random inputs, the same in every process."""
+    rng = np.random.default_rng(0)
+    return [
+        rng.integers(-9, 9, shape).astype(dtype)
+        if dtype.startswith("int")
+        else rng.standard_normal(shape, dtype=np.float32).astype(
+            np.dtype(getattr(ml_dtypes, dtype, dtype))
+        )
+        for shape, dtype in case.inputs
+    ]
 
 
-def packed_matmul(size: int, rows: int, columns: int) -> str:
-    """A product of operands that are packed in tiles, as data tiling makes it."""
-    plain = f"tensor<{size}x{size}xf32>"
-    left = f"tensor<{size // rows}x{size}x{rows}x1xf32>"
-    right = f"tensor<{size // columns}x{size}x{columns}x1xf32>"
-    out = f"tensor<{size // rows}x{size // columns}x{rows}x{columns}xf32>"
-    return f"""
-func.func @main(%a: {plain}, %b: {plain}) -> {plain} {{
-  %z = arith.constant 0.0 : f32
-  %le = tensor.empty() : {left}
-  %re = tensor.empty() : {right}
-  %oe = tensor.empty() : {out}
-  %pe = tensor.empty() : {plain}
-  %l = linalg.pack %a inner_dims_pos = [0, 1] inner_tiles = [{rows}, 1]
-    into %le : {plain} -> {left}
-  %r = linalg.pack %b outer_dims_perm = [1, 0] inner_dims_pos = [1, 0]
-    inner_tiles = [{columns}, 1] into %re : {plain} -> {right}
-  %i = linalg.fill ins(%z : f32) outs(%oe : {out}) -> {out}
-  %p = linalg.mmt4d ins(%l, %r : {left}, {right}) outs(%i : {out}) -> {out}
-  %0 = linalg.unpack %p inner_dims_pos = [0, 1] inner_tiles = [{rows}, {columns}]
-    into %pe : {out} -> {plain}
-  return %0 : {plain}
-}}"""
+class Peers:
+    """The process with JAX and IREE."""
+
+    def __init__(self, python: str | None) -> None:
+        self._process = None
+        if python:
+            command = [python, "-m", "benchmarks.kernel_peers"]
+            self._process = subprocess.Popen(
+                command,
+                cwd=Path(__file__).parents[1],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+
+    def ask(self, *words: str) -> str:
+        """The answer to a request."""
+        if self._process is None or self._process.stdin is None or self._process.stdout is None:
+            return "failed"
+        self._process.stdin.write(" ".join(words) + "\n")
+        self._process.stdin.flush()
+        return self._process.stdout.readline().strip()
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+            self._process.wait()
 
 
-def chain(kind: str, lines: list[str]) -> str:
-    body = "\n".join(f"  {line} : {kind}" for line in lines)
-    return f"func.func @main(%a: {kind}, %b: {kind}) -> {kind} {{\n{body}\n  return %r : {kind}\n}}"
+def seconds(run: Run, repeats: int) -> float:
+    """The least time of a few runs."""
+    best = float("inf")
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        best = min(best, time.perf_counter() - start)
+    return best
 
 
-def reduction(rows: int, columns: int, dimension: int) -> str:
-    source, size = f"tensor<{rows}x{columns}xf32>", (columns, rows)[dimension]
-    return f"""
-func.func @main(%a: {source}) -> tensor<{size}xf32> {{
-  %z = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<{size}xf32>
-  %i = linalg.fill ins(%z : f32) outs(%e : tensor<{size}xf32>) -> tensor<{size}xf32>
-  %0 = linalg.reduce ins(%a : {source}) outs(%i : tensor<{size}xf32>) dimensions = [{dimension}]
-    (%x: f32, %y: f32) {{
-      %s = arith.addf %x, %y : f32
-      linalg.yield %s : f32
-    }}
-  return %0 : tensor<{size}xf32>
-}}"""
+def runners(case: Case) -> dict[str, Run]:
+    """What runs in this process, checked against each other."""
+    given = inputs(case)
+    found: dict[str, Run] = {}
+    results: list[np.ndarray] = []
+    for name, pipeline in (("plain", ()), ("tiled", "data-tile")):
+        compiled = compile_program(api.compile(case.text, pipeline, stages=False).module)
+        results.append(compiled.run("main", given)[0])
+        found[name] = lambda program=compiled: program.run("main", given)
+    if case.numpy:
+        found["numpy"] = lambda: case.reference(np, None, *given)
+        results.append(found["numpy"]())
+    for each in results[1:]:
+        np.testing.assert_allclose(each, results[0], rtol=1e-2, atol=1e-2)
+    return found
 
 
-def softmax(rows: int, columns: int) -> str:
-    kind = f"tensor<{rows}x{columns}xf32>"
-    return f"""
-func.func @main(%a: {kind}) -> {kind} {{
-  %e = tensor.empty() : {kind}
-  %0 = linalg.softmax dimension(1) ins(%a : {kind}) outs(%e : {kind}) -> {kind}
-  return %0 : {kind}
-}}"""
-
-
-def transpose(size: int) -> str:
-    kind = f"tensor<{size}x{size}xf32>"
-    return f"""
-func.func @main(%a: {kind}) -> {kind} {{
-  %e = tensor.empty() : {kind}
-  %0 = linalg.transpose ins(%a : {kind}) outs(%e : {kind}) permutation = [1, 0]
-  return %0 : {kind}
-}}"""
-
-
-def numpy_softmax(a: Array) -> Array:
-    power = np.exp(a - a.max(axis=1, keepdims=True))
-    return power / power.sum(axis=1, keepdims=True)
-
-
-SQUARE = ["%0 = arith.mulf %a, %b", "%1 = arith.addf %0, %a", "%r = arith.mulf %1, %1"]
-
-CASES: dict[str, tuple[str, list[tuple[int, ...]], str, Callable[..., Array]]] = {
-    "matmul 256 f32": (matmul(256), [(256, 256)] * 2, "f4", np.matmul),
-    "matmul 1024 f32": (matmul(1024), [(1024, 1024)] * 2, "f4", np.matmul),
-    "packed matmul 1024, 16x16": (
-        packed_matmul(1024, 16, 16),
-        [(1024, 1024)] * 2,
-        "f4",
-        np.matmul,
-    ),
-    "packed matmul 1024, 8x8": (packed_matmul(1024, 8, 8), [(1024, 1024)] * 2, "f4", np.matmul),
-    "matmul 512 f64": (matmul(512, "f64"), [(512, 512)] * 2, "f8", np.matmul),
-    "(a * b + a)^2, 1 Mi f32": (
-        chain("tensor<1048576xf32>", SQUARE),
-        [(1 << 20,)] * 2,
-        "f4",
-        lambda a, b: (a * b + a) ** 2,
-    ),
-    "exp(a) + b, 1 Mi f32": (
-        chain("tensor<1048576xf32>", ["%0 = math.exp %a", "%r = arith.addf %0, %b"]),
-        [(1 << 20,)] * 2,
-        "f4",
-        lambda a, b: np.exp(a) + b,
-    ),
-    "tanh(a * b), 1 Mi f32": (
-        chain("tensor<1048576xf32>", ["%0 = arith.mulf %a, %b", "%r = math.tanh %0"]),
-        [(1 << 20,)] * 2,
-        "f4",
-        lambda a, b: np.tanh(a * b),
-    ),
-    "row sums, 1024 x 1024": (
-        reduction(1024, 1024, 1),
-        [(1024, 1024)],
-        "f4",
-        lambda a: a.sum(axis=1),
-    ),
-    "column sums, 1024 x 1024": (
-        reduction(1024, 1024, 0),
-        [(1024, 1024)],
-        "f4",
-        lambda a: a.sum(axis=0),
-    ),
-    "softmax, 512 x 1024": (softmax(512, 1024), [(512, 1024)], "f4", numpy_softmax),
-    "transpose, 1024 x 1024": (
-        transpose(1024),
-        [(1024, 1024)],
-        "f4",
-        lambda a: np.ascontiguousarray(a.T),
-    ),
-}
+def measure(name: str, case: Case, peers: Peers, rounds: int) -> dict[str, float]:
+    """Milliseconds by column."""
+    found = runners(case)
+    for peer in ("jax", "iree"):
+        if peers.ask("prepare", peer, name) == "ok":
+            found[peer] = lambda: None
+    best = dict.fromkeys(found, float("inf"))
+    repeats = max(1, min(20, int(0.01 / seconds(found["plain"], 2))))
+    for _ in range(rounds):
+        for column, run in found.items():
+            if column in ("jax", "iree"):
+                taken = float(peers.ask("run", column, str(repeats)))
+            else:
+                taken = seconds(run, repeats)
+            best[column] = min(best[column], taken)
+    return {column: 1e3 * taken for column, taken in best.items()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=9)
-    repeats = parser.parse_args().repeats
-    print(f"{'case':28} {'ours ms':>9} {'numpy ms':>9} {'ratio':>7}")
-    for name, (text, shapes, dtype, reference) in CASES.items():
-        rng = np.random.default_rng(0)
-        inputs = [rng.standard_normal(shape).astype(dtype) for shape in shapes]
-        program = compile_program(api.compile(text, stages=False).module)
-        (result,) = program.run("main", inputs)
-        np.testing.assert_allclose(result, reference(*inputs), rtol=1e-2, atol=1e-2)
-        ours: list[float] = []
-        numpys: list[float] = []
-        for _ in range(repeats):
-            for times, run in (
-                (ours, lambda p=program, i=inputs: p.run("main", i)),
-                (numpys, lambda f=reference, i=inputs: f(*i)),
-            ):
-                start = time.perf_counter()
-                run()
-                times.append(time.perf_counter() - start)
-        own, other = statistics.median(ours) * 1e3, statistics.median(numpys) * 1e3
-        print(f"{name:28} {own:9.3f} {other:9.3f} {other / own:7.2f}")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--only", default="", help="rows whose names hold this")
+    options = parser.parse_args()
+    peers = Peers(os.environ.get("MESH_OPT_PEERS_PYTHON"))
+    print(
+        f"{'case':28}",
+        *(f"{each:>8}" for each in (*COLUMNS, "ratio")),
+        f"load {os.getloadavg()[0]:.1f}",
+    )
+    ratios: list[float] = []
+    for name, case in CASES.items():
+        if options.only not in name:
+            continue
+        times = measure(name, case, peers, options.rounds)
+        cells = [f"{times[each]:8.3f}" if each in times else f"{'':8}" for each in COLUMNS]
+        others = [times[each] for each in COLUMNS[2:] if each in times]
+        if others:
+            ratios.append(min(others) / min(times["plain"], times["tiled"]))
+            cells.append(f"{ratios[-1]:8.2f}")
+        print(f"{name:28}", *cells)
+        sys.stdout.flush()
+    if ratios:
+        mean = exp(sum(map(log, ratios)) / len(ratios))
+        print(f"geometric mean {mean:.2f}, least {min(ratios):.2f}")
+    peers.close()
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ CACHE_VARIABLE = "MESH_OPT_CACHE"
 RECENT = 256
 """Functions that stay loaded though nothing uses them: the next program may be like the last."""
 
-FORMAT = "2"
+FORMAT = "3"
 """Of the files in the cache."""
 
 
@@ -89,21 +89,41 @@ _newest: list[_Code] = []
 def compile_native(
     text: str, make: Callable[[str], FunctionType], arguments: Sequence[Any], result: Any
 ) -> Native:
-    """The native form of a function.
+    """The native form of a Python function, compiled by Numba.
 
     - `text`: what the function is made from; equal texts are one function;
     - `make`: builds the Python function, which must bear the name it is given;
     - `arguments`, `result`: its Numba types.
     """
-    parts = (text, repr(tuple(arguments)), repr(result), _platform())
-    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    target: Any = registry.cpu_target
+    # The code may call Numba's own runtime, which must be there before it is linked.
+    target.target_context.refresh()
+    return _loaded_once(
+        (text, repr(tuple(arguments)), repr(result)),
+        lambda name: _compile(make(name), arguments, result),
+    )
+
+
+def compile_module(text: str, make: Callable[[str], str]) -> Native:
+    """The native form of a function in LLVM IR.
+
+    - `text`: what the function is made from; equal texts are one function;
+    - `make`: writes a module with the function, which must bear the name it is given.
+    """
+    return _loaded_once((text,), lambda name: (name, compile_ir(make(name))))
+
+
+def _loaded_once(parts: Sequence[str], compile_code: Callable[[str], tuple[str, bytes]]) -> Native:
+    """The function made of some texts: from memory, from the cache, or compiled under a name."""
+    digest = hashlib.sha256("\0".join((*parts, _platform())).encode()).hexdigest()
     with global_compiler_lock:
         native = _loaded.get(digest)
         if native is None:
-            symbol, code = _read(digest) or _compile(
-                digest, make(f"mesh_{digest[:32]}"), arguments, result
-            )
-            native = _loaded[digest] = _code_with_room().load(symbol, code)
+            found = _read(digest)
+            if found is None:
+                found = compile_code(f"mesh_{digest[:32]}")
+                _keep(digest, *found)
+            native = _loaded[digest] = _code_with_room().load(*found)
         _recent[digest] = native
         _recent.move_to_end(digest)
         while len(_recent) > RECENT:
@@ -117,18 +137,46 @@ def _code_with_room() -> _Code:
     return _newest[0]
 
 
-def _compile(
-    digest: str, function: FunctionType, arguments: Sequence[Any], result: Any
-) -> tuple[str, bytes]:
-    """The name and the object code of a function, which are put into the cache, too."""
+def _compile(function: FunctionType, arguments: Sequence[Any], result: Any) -> tuple[str, bytes]:
+    """The name and the object code of a function that Numba compiles."""
     compile_function: Any = numba.cfunc
     compiled: Any = compile_function(result(*arguments), error_model="numpy")(function)
-    symbol: str = compiled.native_name
     _, _, (code, _) = compiled._library.serialize_using_object_code()
+    return compiled.native_name, code
+
+
+def compile_ir(text: str) -> bytes:
+    """The object code of a module in LLVM IR, optimised for this CPU."""
+    llvm: Any = llvmlite.binding
+    machine = _target_machine()
+    module = llvm.parse_assembly(text)
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = True
+    passes = llvm.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
+    return machine.emit_object(module)
+
+
+@cache
+def _target_machine() -> Any:
+    llvm: Any = llvmlite.binding
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=2,
+        # As Numba's: code that is loaded anywhere, from a file, too.
+        reloc="static" if target.name.startswith("x86") else "default",
+        codemodel="jitdefault",
+        jit=True,
+    )
+
+
+def _keep(digest: str, symbol: str, code: bytes) -> None:
+    """Put object code into the cache on disk."""
     folder = _folder()
     if folder is not None:
         _write(folder / digest, _pack(symbol.encode(), code))
-    return symbol, code
 
 
 def _read(digest: str) -> tuple[str, bytes] | None:
@@ -140,9 +188,6 @@ def _read(digest: str) -> tuple[str, bytes] | None:
         symbol, code = _unpack(_bytes(folder / digest))
     except (OSError, ValueError):
         return None
-    target: Any = registry.cpu_target
-    # The code may call Numba's own runtime, which must be there before it is linked.
-    target.target_context.refresh()
     return symbol.decode(), code
 
 

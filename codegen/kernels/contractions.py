@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ...dialects.linalg.structured_view import IteratorType, StructuredView
@@ -24,7 +24,9 @@ from ..microkernels.products import tile_of
 from .ast_builder import AstBuilder, Term
 from .expressions import write_element
 from .kernel_text import Bound, KernelText, Panels, Portion, TileCount
-from .loop_nests import loop_sizes
+from .loop_nests import FEW_ROWS, loop_sizes
+from .product_sums import product_factors
+from .register_tiles import register_tiles
 from .writer import Indices, KernelWriter
 
 SMALLEST_PRODUCT = 1 << 19
@@ -80,7 +82,7 @@ def contraction_of(
     if len(view.inputs) != 2 or len(view.outputs) != 1:
         return None
     element = element_of(view.outputs[0])
-    if element not in (F32, F64) or not _is_product_sum(view.body):
+    if element not in (F32, F64) or product_factors(view.body) is None:
         return None
     uses = [_loops_of(each) for each in view.maps]
     if any(each is None for each in uses):
@@ -114,32 +116,16 @@ def _loops_of(affine_map: AffineMap) -> list[int] | None:
     return loops if complete else None
 
 
-def _is_product_sum(body: Block) -> bool:
-    """Whether a body is `out + left * right`, up to widening of `left` and `right`."""
-    last = body.last_op
-    if last is None or len(body.args) != 3:
-        return False
-    total = last.operands[0].owner
-    if not isinstance(total, Operation) or total.name != "arith.addf":
-        return False
-    others = [each for each in total.operands if each is not body.args[2]]
-    if len(others) != 1:
-        return False
-    product = others[0].owner
-    if not isinstance(product, Operation) or product.name != "arith.mulf":
-        return False
-    factors = [_unwidened(each) for each in product.operands]
-    count = sum(1 for _ in body.ops)
-    widened = sum(a is not b for a, b in zip(factors, product.operands, strict=True))
-    is_ordered = set(factors) == {body.args[0], body.args[1]}
-    return is_ordered and count == 3 + widened
-
-
-def _unwidened(value: SSAValue) -> SSAValue:
-    owner = value.owner
-    if isinstance(owner, Operation) and owner.name == "arith.extf":
-        return owner.operands[0]
-    return value
+def gains_from_panels(contraction: Contraction, is_inline: Callable[[SSAValue], bool]) -> bool:
+    """Whether packing whole panels may pay: not for a few rows or columns, nor if strips do."""
+    view = contraction.view
+    for group in (contraction.rows, contraction.columns):
+        sizes = [view.loop_sizes()[loop] for loop in group]
+        if None not in sizes and prod(size or 0 for size in sizes) <= FEW_ROWS:
+            return False
+    writer = KernelWriter(view.operation, (), is_inline, write_element)
+    tiles = register_tiles(writer, view, loop_sizes(writer, view))
+    return tiles is None or not tiles.is_small
 
 
 class PackedProduct:

@@ -7,7 +7,9 @@ parallel loops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from math import prod
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
@@ -25,6 +27,7 @@ from .fusion import is_pointwise, is_pointwise_view
 from .kernel_text import KernelText, TileCount
 from .packed_products import packed_tile, write_packed_product
 from .packing import write_pack, write_unpack
+from .register_tiles import register_tiles
 from .static_values import dimensions_of_part, shape_of
 from .tiled_loops import write_tiled_loops
 from .tosa_expressions import ELEMENTWISE, is_read, may_broadcast
@@ -34,8 +37,17 @@ from .writer import FlatIndices, Indices, KernelWriter
 FLAT_CHUNK = 4096
 """Elements of a tile where all accesses have the same row-major position."""
 
-COLUMN_CHUNK = 512
-"""Elements of a tile of the only parallel loop of a reduction over rows."""
+COLUMN_CHUNK = 1024
+"""Elements of a tile of a reduction over rows into one row, or a few."""
+
+FEW_ROWS = 16
+"""Rows that are combined together: a chunk of all of them fits the first-level cache."""
+
+LARGE_OPERAND = 1 << 16
+"""Elements of an operand that is not read twice if that can be helped."""
+
+SHORT_BODY = 6
+"""Operations of a body that is written several times."""
 
 
 @blamed("kernel")
@@ -63,7 +75,8 @@ def write_kernel(
     view = structured_view(operation)
     if view is None:
         raise OperationError(operation, "is an operation that the numba backend does not compile")
-    return writer.finish(ReductionLoops(writer, view).write())
+    tiles = register_tiles(writer, view, loop_sizes(writer, view))
+    return writer.finish((tiles or ReductionLoops(writer, view)).write())
 
 
 def write_scalar_kernel(operation: Operation) -> KernelText:
@@ -225,6 +238,7 @@ class ReductionLoops:
             loop for loop in range(len(view.iterators)) if loop not in self.parallels
         )
         self.forms = reduction_forms(view)
+        self.is_short = sum(1 for _ in view.body.ops) <= SHORT_BODY
 
     def write(self) -> TileCount:
         """Write the loops in the best order."""
@@ -317,17 +331,29 @@ class ReductionLoops:
         return TileCount()
 
     def _write_in_variables(self) -> TileCount:
-        code = self.code
+        code, loops = self.code, self._by_operand_size()
 
         def inner(indices: Indices) -> None:
-            point = self._at(self.parallels, indices)
+            point = self._at(loops, indices)
             accumulators = [code.fresh() for _ in self.view.outputs]
             for name, initial in zip(accumulators, self._initial(tuple(point)), strict=True):
                 code.set(name, initial)
             self._reduce(list(self.reductions), point, accumulators)
             self._store(self._positions(tuple(point)), accumulators)
 
-        return write_tiled_loops(code, tuple(self.sizes[loop] for loop in self.parallels), inner)
+        return write_tiled_loops(code, tuple(self.sizes[loop] for loop in loops), inner)
+
+    def _by_operand_size(self) -> list[int]:
+        """The parallel loops, first those that move the largest input: it is read only once."""
+        known = self.view.loop_sizes()
+        volumes = [
+            prod(known[loop] or 0 for loop in each.used_dims()) for each in self.view.input_maps
+        ]
+        largest = max(volumes, default=0)
+        if sum(1 for each in volumes if 4 * each > largest) != 1 or largest < LARGE_OPERAND:
+            return list(self.parallels)
+        used = self.view.input_maps[volumes.index(largest)].used_dims()
+        return sorted(self.parallels, key=lambda loop: loop not in used)
 
     def _reduce(self, loops: list[int], point: list[Term], accumulators: list[str]) -> None:
         code = self.code
@@ -350,53 +376,99 @@ class ReductionLoops:
             code.set(name, result)
 
     def _write_in_rows(self, row: int) -> TileCount:
-        code = self.code
+        code, size = self.code, self.sizes[row]
         outer = [loop for loop in self.parallels if loop != row]
-        size = self.sizes[row]
-
-        def rows(point: list[Term], start: Term, stop: Term) -> None:
-            with code.loop(start, stop) as index:
-                point[row] = index
-                self._store(self._positions(tuple(point)), self._initial(tuple(point)))
-            self._reduce_rows(list(self.reductions), point, row, start, stop)
-
-        if all(self.sizes[loop] == 1 for loop in outer):
+        long = [loop for loop in outer if self.sizes[loop] != 1]
+        few = self.sizes[long[0]] if len(long) == 1 else 0
+        if not long or (isinstance(few, int) and 0 < few <= FEW_ROWS):
+            # A few rows are combined together, so that what they share is read once, in order.
             with code.loop("first", "last") as tile:
                 start = code.multiply(tile, COLUMN_CHUNK)
                 stop = code.minimum(code.add(start, COLUMN_CHUNK), size)
-                rows([0] * len(self.sizes), start, stop)
+                self._combine_rows([0] * len(self.sizes), row, (start, stop), *long)
             return TileCount((((size,), COLUMN_CHUNK),))
 
         def inner(indices: Indices) -> None:
-            rows(self._at(outer, indices), 0, size)
+            self._combine_rows(self._at(outer, indices), row, (0, size))
 
         return write_tiled_loops(code, tuple(self.sizes[loop] for loop in outer), inner)
 
-    def _reduce_rows(
-        self, loops: list[int], point: list[Term], row: int, start: Term, stop: Term
+    def _combine_rows(
+        self, point: list[Term], row: int, span: tuple[Term, Term], fold: int | None = None
     ) -> None:
-        code = self.code
-        if loops:
-            with code.loop(0, self.sizes[loops[0]]) as index:
+        """Set a span of one row, or of each row along `fold`, and combine everything into it."""
+        with self._points(point, fold, 1) as points, self.code.loop(*span) as index:
+            for each in points:
+                each[row] = index
+                self._store(self._positions(tuple(each)), self._initial(tuple(each)))
+        self._reduce_rows(list(self.reductions), point, row, span, fold)
+
+    @contextmanager
+    def _points(
+        self, point: list[Term], loop: int | None, count: int, rest: bool = False
+    ) -> Generator[list[list[Term]]]:
+        """A loop over `count` points at a time, or over those that are left."""
+        if loop is None:
+            yield [list(point)]
+            return
+        code, size = self.code, self.sizes[loop]
+        whole = code.multiply(code.floor_divide(size, count), count)
+        with code.loop(*((whole, size, 1) if rest else (0, whole, count))) as index:
+            points = [list(point) for _ in range(1 if rest else count)]
+            for number, each in enumerate(points):
+                each[loop] = code.add(index, number)
+            yield points
+
+    def _parts(self, loop: int | None, count: int) -> list[tuple[int, bool]]:
+        """How a loop is walked: some points at a time, and then those that are left."""
+        size = 1 if loop is None else self.sizes[loop]
+        if count == 1 or (isinstance(size, int) and size < count):
+            return [(1, False)]
+        is_whole = isinstance(size, int) and size % count == 0
+        return [(count, False)] if is_whole else [(count, False), (count, True)]
+
+    def _reduce_rows(
+        self,
+        loops: list[int],
+        point: list[Term],
+        row: int,
+        span: tuple[Term, Term],
+        fold: int | None,
+    ) -> None:
+        if len(loops) > 1:
+            with self.code.loop(0, self.sizes[loops[0]]) as index:
                 point = list(point)
                 point[loops[0]] = index
-                self._reduce_rows(loops[1:], point, row, start, stop)
+                self._reduce_rows(loops[1:], point, row, span, fold)
             return
-        with code.loop(start, stop) as index:
-            point = list(point)
-            point[row] = index
+        # Several terms for each element of the row that is loaded and stored. The numbers that a
+        # product of some rows and terms takes stay in registers: no more than eight.
+        terms, rows = (1, 1) if not self.is_short else (8, 1) if fold is None else (4, 2)
+        for count, rest in self._parts(loops[0], terms):
+            with self._points(point, loops[0], count, rest) as steps:
+                for height, rest_of_rows in self._parts(fold, rows):
+                    with (
+                        self._points(point, fold, height, rest_of_rows) as places,
+                        self.code.loop(*span) as index,
+                    ):
+                        for place in places:
+                            place[row] = index
+                            self._combine_terms(place, [step[loops[0]] for step in steps], loops[0])
+
+    def _combine_terms(self, point: list[Term], steps: Sequence[Term], loop: int) -> None:
+        """Combine the terms of some steps of a loop into the results' elements at a point."""
+        results = self.view.operation.results
+        positions = self._positions(tuple(point))
+        combined: Sequence[Term] = [
+            self.writer.load(result, position)
+            for result, position in zip(results, positions, strict=True)
+        ]
+        for step in steps:
+            point[loop] = step
             at = tuple(point)
-            elements = self._elements(at)
-            positions = self._positions(at)
-            results = self.view.operation.results
-            combined = [
-                self.writer.load(result, position)
-                for result, position in zip(results, positions, strict=True)
-            ]
-            self._store(
-                positions,
-                self.writer.body(self.view.body, (*elements, *combined), at, self.forms),
-            )
+            elements = (*self._elements(at), *combined)
+            combined = self.writer.body(self.view.body, elements, at, self.forms)
+        self._store(positions, combined)
 
 
 def _moves_last(affine_map: AffineMap, loop: int) -> bool:

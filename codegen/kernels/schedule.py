@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.linalg.structured_view import structured_view
 from ...runtime.abi.elements import Element, element_of
 from ...runtime.abi.values import element_type
-from .contractions import PackedProduct, contraction_of
+from .contractions import PackedProduct, contraction_of, gains_from_panels
 from .fusion import FusionPlan, captured, is_pointwise, no_operation, plan_block
 from .kernel_text import Found, KernelText, Number, Portion
 from .loop_nests import write_kernel
@@ -135,7 +135,9 @@ def _product(operation: Operation, is_inline: Callable[[SSAValue], bool]) -> Pac
         return element_of(element_type(value.type), operation)
 
     contraction = contraction_of(view, element)
-    return None if contraction is None else PackedProduct(contraction, is_inline)
+    if contraction is None or (tile is None and not gains_from_panels(contraction, is_inline)):
+        return None
+    return PackedProduct(contraction, is_inline)
 
 
 def _defined(block: Block) -> list[SSAValue]:

@@ -137,6 +137,20 @@ class KernelWriter:
             f"store_{self.element_of(value).name}_{binding}", f"b{binding}", position, element
         )
 
+    def load_vector(
+        self, value: SSAValue, position: Term, element: Element, total: Element, lanes: int
+    ) -> Term:
+        """Elements of a stored tensor from a row-major position on, widened to those of `total`."""
+        binding = self._binding(value)
+        primitive = f"vload_{element.name}_{total.name}_{lanes}_{binding}"
+        return self.code.call(primitive, f"b{binding}", position)
+
+    def store_vector(self, value: SSAValue, position: Term, vector: Term, lanes: int) -> None:
+        """Set elements of a result from a row-major position on."""
+        binding = self._bindings[value]
+        primitive = f"vstore_{self.element_of(value).name}_{lanes}_{binding}"
+        self.code.run(primitive, f"b{binding}", position, vector)
+
     def element(self, value: SSAValue, indices: Indices) -> Term:
         """The element of a tensor (or the value of a scalar, for no indices)."""
         if not isinstance(value.type, TensorType):

@@ -14,8 +14,10 @@ from typing import Any
 
 from llvmlite import ir
 
-from ...runtime.abi.elements import BF16, F32, F64, Element, integer_element
-from .products import fused_multiply_add, vector_bits
+from ...runtime.abi.elements import F32, F64, Element, integer_element
+from ..scalar_ops.llvm_values import register_type
+from .products import vector_bits
+from .vectors import load_vector, multiply_add
 
 _WORD = ir.IntType(64)
 _I32 = ir.IntType(32)
@@ -103,7 +105,7 @@ def blocks(tile: PackedTile) -> list[tuple[range, range]]:
 
 def emit_packed_tile(tile: PackedTile) -> Any:
     """An emitter of the tile's primitive."""
-    scalar = _llvm_type(tile.total)
+    scalar = register_type(tile.total)
     vector = ir.VectorType(scalar, tile.lanes)
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
@@ -144,9 +146,14 @@ def _emit_block(
         each.add_incoming(zero, before)
     left_start = builder.mul(step, _word(tile.rows * tile.depth))
     right_start = builder.mul(step, _word(tile.columns * tile.depth))
+
+    def load(base: Any, start: Any, offset: int, element: Element, count: int) -> Any:
+        return load_vector(
+            builder, base, builder.add(start, _word(offset)), element, tile.total, count
+        )
+
     columns = {
-        part: _load(builder, right, right_start, part * tile.lanes, tile.right, tile, tile.lanes)
-        for part in parts
+        part: load(right, right_start, part * tile.lanes, tile.right, tile.lanes) for part in parts
     }
     next_sums: list[Any] = []
     remaining = iter(sums)
@@ -156,8 +163,10 @@ def _emit_block(
             chunk = part * tile.lanes % tile.depth
             if chunk not in factors:
                 at = row * tile.depth + chunk
-                factors[chunk] = _repeated(builder, left, left_start, at, tile)
-            total = _multiply_add(builder, factors[chunk], columns[part], next(remaining), tile)
+                count = min(tile.depth, tile.lanes)
+                part_of_row = load(left, left_start, at, tile.left, count)
+                factors[chunk] = _repeated(builder, part_of_row, tile.lanes)
+            total = multiply_add(builder, factors[chunk], columns[part], next(remaining))
             next_sums.append(total)
     next_step = builder.add(step, _word(1), flags=("nsw",))
     step.add_incoming(next_step, loop)
@@ -175,61 +184,13 @@ def _emit_block(
     return totals
 
 
-def _repeated(builder: Any, base: Any, start: Any, offset: int, tile: PackedTile) -> Any:
+def _repeated(builder: Any, part: Any, lanes: int) -> Any:
     """The part of a row of the left operand that meets a vector of the right one's."""
-    count = min(tile.depth, tile.lanes)
-    part = _load(builder, base, start, offset, tile.left, tile, count)
-    if count == tile.lanes:
+    count = part.type.count
+    if count == lanes:
         return part
-    order = [lane % count for lane in range(tile.lanes)]
-    return builder.shuffle_vector(part, part, ir.Constant(ir.VectorType(_I32, tile.lanes), order))
-
-
-def _load(
-    builder: Any,
-    base: Any,
-    start: Any,
-    offset: int,
-    element: Element,
-    tile: PackedTile,
-    count: int,
-) -> Any:
-    """`count` elements from an operand, as elements of the sums."""
-    stored = ir.IntType(element.storage_bytes * 8)
-    kind = stored if element.is_narrow_float or not element.is_float else _llvm_type(element)
-    first = builder.gep(
-        builder.inttoptr(base, kind.as_pointer()), [builder.add(start, _word(offset))]
-    )
-    vector = ir.VectorType(kind, count)
-    place = builder.bitcast(first, vector.as_pointer())
-    value = builder.load(place, align=element.storage_bytes)
-    wanted = ir.VectorType(_llvm_type(tile.total), count)
-    if not element.is_float:
-        return builder.sext(value, wanted) if element.width < tile.total.width else value
-    if element.is_narrow_float:
-        floats = ir.VectorType(ir.FloatType(), count)
-        if element == BF16:
-            words = ir.VectorType(_I32, count)
-            shift = ir.Constant(words, [16] * count)
-            value = builder.bitcast(builder.shl(builder.zext(value, words), shift), floats)
-        else:
-            halves = builder.bitcast(value, ir.VectorType(ir.HalfType(), count))
-            value = builder.fpext(halves, floats)
-    is_narrower = element.width < 64 and tile.total == F64
-    return builder.fpext(value, wanted) if is_narrower else value
-
-
-def _multiply_add(builder: Any, left: Any, right: Any, total: Any, tile: PackedTile) -> Any:
-    if tile.total.is_float:
-        return builder.call(fused_multiply_add(builder.module, right.type), [left, right, total])
-    return builder.add(total, builder.mul(left, right))
-
-
-def _llvm_type(element: Element) -> Any:
-    """The type of an element in a register."""
-    if element.is_float:
-        return ir.DoubleType() if element.width == 64 else ir.FloatType()
-    return ir.IntType(element.width)
+    order = [lane % count for lane in range(lanes)]
+    return builder.shuffle_vector(part, part, ir.Constant(ir.VectorType(_I32, lanes), order))
 
 
 def _word(value: int) -> Any:

@@ -17,6 +17,7 @@ import llvmlite.binding
 from llvmlite import ir
 
 from ...runtime.abi.elements import Element
+from .vectors import multiply_add, splat
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +94,6 @@ def emit_tile(element: Element, rows: int, columns: int) -> Any:
     return emit
 
 
-def fused_multiply_add(module: Any, vector: Any) -> Any:
-    """LLVM's fused multiply-add of vectors."""
-    name = f"llvm.fma.v{vector.count}{vector.element.intrinsic_name}"
-    found = module.globals.get(name)
-    if found is None:
-        found = ir.Function(module, ir.FunctionType(vector, [vector] * 3), name)
-    return found
-
-
 def _one_step(
     builder: Any,
     operands: tuple[Any, Any, Any],
@@ -115,7 +107,6 @@ def _one_step(
     word = ir.IntType(64)
     lanes = vector.count
     alignment = lanes * (8 if isinstance(vector.element, ir.DoubleType) else 4)
-    fused = fused_multiply_add(builder.module, vector)
     lefts = builder.inttoptr(left, vector.element.as_pointer())
     rights = builder.inttoptr(right, vector.as_pointer())
     first_right = builder.mul(step, ir.Constant(word, parts))
@@ -124,14 +115,11 @@ def _one_step(
     for part in range(parts):
         place = builder.gep(rights, [builder.add(first_right, ir.Constant(word, part))])
         columns.append(builder.load(place, align=alignment))
-    zeros = ir.Constant(vector, [0.0] * lanes)
-    everywhere = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
     result: list[Any] = []
     for row in range(rows):
         place = builder.gep(lefts, [builder.add(first_left, ir.Constant(word, row))])
-        value = builder.insert_element(zeros, builder.load(place), ir.Constant(ir.IntType(32), 0))
-        value = builder.shuffle_vector(value, zeros, everywhere)
+        value = splat(builder, builder.load(place), lanes)
         for part in range(parts):
             total = sums[row * parts + part]
-            result.append(builder.call(fused, [value, columns[part], total]))
+            result.append(multiply_add(builder, value, columns[part], total))
     return result

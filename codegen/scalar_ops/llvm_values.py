@@ -31,6 +31,11 @@ def float_type(element: Element) -> Any:
     return ir.DoubleType() if element.width == 64 else ir.FloatType()
 
 
+def register_type(element: Element) -> Any:
+    """The LLVM type of a register that holds an element."""
+    return float_type(element) if element.is_float else ir.IntType(element.container_width)
+
+
 def narrow(builder: Builder, value: Value, element: Element) -> Value:
     """From the container to the true width."""
     if element.container_width == element.width:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from backend_checks import check, function
 from mesh_opt.codegen.host_code import kernel_steps
+from mesh_opt.codegen.kernels import schedule
 
 
 def matmul(left: str, result: str) -> str:
@@ -51,10 +52,16 @@ LARGE = {
 """Types of two operands and the result, each with its loops."""
 
 
+def in_panels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every product be packed, however small it is."""
+    monkeypatch.setattr(kernel_steps, "SMALLEST_PRODUCT", 0)
+    monkeypatch.setattr(schedule, "gains_from_panels", lambda contraction, is_inline: True)
+
+
 @pytest.mark.parametrize("name", LARGE)
 def test_large_product(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Products that are packed and multiplied in registers, added to what is there."""
-    monkeypatch.setattr(kernel_steps, "SMALLEST_PRODUCT", 0)
+    in_panels(monkeypatch)
     tensors = [f"tensor<{each.split()[0]}>" for each in LARGE[name]]
     used = [each.split()[1] for each in LARGE[name]]
     element = "f64" if "f64" in tensors[0] else "f32"
@@ -81,7 +88,7 @@ def test_large_product(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("element", ["f16", "bf16"])
 def test_large_product_of_narrow_floats(element: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_steps, "SMALLEST_PRODUCT", 0)
+    in_panels(monkeypatch)
     text = matmul(element, "f32")
     for size, larger in (("7", "67"), ("9", "69"), ("33", "73")):
         text = text.replace(f"tensor<{size}x", f"tensor<{larger}x")

@@ -1,0 +1,95 @@
+"""JAX and IREE for `benchmarks.kernels`, in a Python that has them, on one thread.
+
+Reads lines `prepare PEER CASE` and `run PEER REPEATS`, and answers with a line each: `ok`, the
+least seconds of a run, or `failed`.
+"""
+
+# pyright: basic
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import iree.compiler
+import iree.runtime
+import jax
+import jax.numpy as jnp
+import ml_dtypes  # noqa: F401  (NumPy knows bfloat16 by it)
+import numpy as np
+
+from benchmarks.kernel_cases import CASES
+
+
+def inputs(case):
+    """Random inputs, the same in every process."""
+    rng = np.random.default_rng(0)
+    return [
+        rng.integers(-9, 9, shape).astype(dtype)
+        if dtype.startswith("int")
+        else rng.standard_normal(shape, dtype=np.float32).astype(np.dtype(dtype))
+        for shape, dtype in case.inputs
+    ]
+
+
+def prepare(peer, case):
+    """A function that runs a case with a peer once."""
+    if peer == "jax":
+        given = [jnp.asarray(each) for each in inputs(case)]
+        compiled = jax.jit(lambda *args: case.reference(jnp, jax, *args)).lower(*given).compile()
+        return lambda: compiled(*given).block_until_ready()
+    code = iree.compiler.compile_str(
+        case.text,
+        target_backends=["llvm-cpu"],
+        extra_args=["--iree-llvmcpu-target-cpu=host", "--iree-opt-data-tiling"],
+    )
+    config = iree.runtime.Config("local-sync")
+    module = iree.runtime.VmModule.copy_buffer(config.vm_instance, code)
+    main = iree.runtime.load_vm_module(module, config)["main"]
+    device = config.device
+    given = [
+        iree.runtime.asdevicearray(device, each)
+        if each.dtype != np.dtype("bfloat16")
+        else iree.runtime.DeviceArray(
+            device,
+            device.allocator.allocate_buffer_copy(
+                memory_type=iree.runtime.MemoryType.DEVICE_LOCAL,
+                allowed_usage=iree.runtime.BufferUsage.DEFAULT,
+                device=device,
+                buffer=each.view(np.uint16),
+                element_type=iree.runtime.HalElementType.BFLOAT_16,
+            ),
+        )
+        for each in inputs(case)
+    ]
+    return lambda: main(*given)
+
+
+def main():
+    """Answer requests until there are no more."""
+    ready = {}
+    for line in sys.stdin:
+        command, peer, rest = line.rstrip("\n").split(" ", 2)
+        try:
+            if command == "prepare":
+                ready[peer] = prepare(peer, CASES[rest])
+                ready[peer]()
+                answer = "ok"
+            else:
+                best = float("inf")
+                for _ in range(int(rest)):
+                    start = time.perf_counter()
+                    ready[peer]()
+                    best = min(best, time.perf_counter() - start)
+                answer = str(best)
+        except Exception as error:  # A peer that cannot run a case leaves its column empty.
+            print(f"{peer}: {error}", file=sys.stderr)
+            answer = "failed"
+        print(answer, flush=True)
+
+
+if __name__ == "__main__":
+    main()

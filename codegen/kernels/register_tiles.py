@@ -1,0 +1,433 @@
+"""Sums of products in registers: matrix products and convolutions whose depth fits the cache.
+
+The loop along the result's rows is cut into vectors, and another loop into a few points, so that a
+tile of sums stays in registers over the whole depth:
+
+    for strip of columns:                  # two vectors
+      copy the operand's columns to a strip that lies in a row, if many rows read it
+      for rows, a few at a time:           # sums[row][vector] = initial values
+        for depth: sums[row][vector] += left[row] * right[vector]
+        store the sums
+
+An operand without the column loop gives one number for each row, any other a vector. The terms of a
+sum are added in the order of the loops, each with its product rounded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+
+from ...dialects.linalg.structured_view import IteratorType, StructuredView
+from ...runtime.abi.elements import F32, F64, NATIVE_WIDTHS, Element, integer_element
+from ..microkernels.products import vector_bits
+from .ast_builder import Term
+from .expressions import written_loops
+from .kernel_text import TileCount
+from .product_sums import Factor, product_factors
+from .static_values import constant_attribute, shape_of, splat_value
+from .writer import Indices, KernelWriter
+
+TOTALS = (F32, F64, integer_element(32), integer_element(64))
+"""What sums may be kept in: elements that are held as they are stored."""
+
+MOST_DEPTH = 1024
+"""Terms of a sum, whose strip is then at most 64 KiB."""
+
+SMALL_OPERAND = 1 << 18
+"""Elements of the operand that is copied strip by strip; rows of 512 are 512 long."""
+
+LEAST_WORK = 512
+"""Multiplications below which loops of single numbers do as well."""
+
+ROW_CHUNK = 32
+"""Tiles of rows that are one tile of work, where no loop is around them."""
+
+STRIP_CHUNK = 8
+"""Strips of columns that are one tile of work."""
+
+STRIP_SCOPE = 31
+"""The alias scope of the strip: the last, which no kernel of so few operands uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An input: whether it gives vectors, and if so, whether they are copied to a strip first."""
+
+    value: SSAValue
+    map: AffineMap
+    element: Element
+    factor: Factor
+    is_vector: bool
+
+    def uses(self, loop: int) -> bool:
+        """Whether a loop moves it."""
+        return loop in self.map.used_dims()
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The size of a tile: rows, vectors in a row, and lanes of a vector."""
+
+    rows: int
+    vectors: int
+    lanes: int
+
+    @property
+    def columns(self) -> int:
+        """Elements of a row."""
+        return self.vectors * self.lanes
+
+
+class RegisterTiles:
+    """The loops of a sum of products; see the module.
+
+    - `row`: the loop along the result's last dimension;
+    - `fold`: the loop of which a tile has a few points, `None` if no vector serves several;
+    - `shared`: the operand whose vectors serve all points of `repeated` loops.
+    """
+
+    def __init__(
+        self,
+        writer: KernelWriter,
+        view: StructuredView,
+        operands: tuple[Operand, Operand],
+        total: Element,
+        sizes: Indices,
+        row: int,
+    ) -> None:
+        self.writer, self.code, self.view = writer, writer.code, view
+        self.operands, self.total, self.sizes, self.row = operands, total, sizes, row
+        loops = range(len(sizes))
+        parallels = [each for each in loops if view.iterators[each] is IteratorType.PARALLEL]
+        self.reductions = [each for each in loops if each not in parallels]
+        outer = [each for each in parallels if each != row]
+        shared = [each for each in operands if each.is_vector]
+        counts = [[loop for loop in outer if not each.uses(loop)] for each in shared]
+        self.shared = shared[counts.index(max(counts, key=len))]
+        repeated = max(counts, key=len)
+        long = [loop for loop in repeated if sizes[loop] != 1]
+        self.fold = long[-1] if long else None
+        self.repeated = [loop for loop in repeated if loop != self.fold]
+        self.outer = [loop for loop in outer if loop not in repeated]
+        self.tile = self._tile()
+        self.is_packed = self._is_packed()
+
+    def _tile(self) -> Shape:
+        """A tile that fills the registers, and divides the sizes if they are known."""
+        lanes = vector_bits() // self.total.width
+        columns = self.sizes[self.row]
+        if isinstance(columns, int):
+            while lanes > columns:
+                lanes //= 2
+        vectors = 2 if not isinstance(columns, int) or columns >= 2 * lanes else 1
+        most = 12 if vector_bits() == 512 else 6
+        rows = 1 if self.fold is None else most
+        size = 1 if self.fold is None else self.sizes[self.fold]
+        if isinstance(size, int):
+            rows = min(rows, max(1, size))
+        return Shape(rows, vectors, lanes)
+
+    def _is_packed(self) -> bool:
+        """Whether vectors are read often enough to be copied in the order of their use."""
+        count = 1
+        for loop in (*self.repeated, *([] if self.fold is None else [self.fold])):
+            size = self.sizes[loop]
+            count *= size if isinstance(size, int) else 1024
+        return count >= 3 * self.tile.rows
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the product is known to be so small that larger panels gain nothing."""
+        loops = [loop for loop in range(len(self.sizes)) if self.shared.uses(loop)]
+        sizes = [self.sizes[loop] for loop in loops if loop not in self.outer]
+        known = [size for size in sizes if isinstance(size, int)]
+        return len(known) == len(sizes) and prod(known) <= SMALL_OPERAND
+
+    # Loops ------------------------------------------------------------------------------------
+
+    def write(self) -> TileCount:
+        """Write the loops; a tile of work has some rows and some strips of columns."""
+        code, sizes = self.code, self.sizes
+        scratch: Term = 0
+        if self.is_packed:
+            depth = code.product([sizes[loop] for loop in self._strip_loops()])
+            assert isinstance(depth, int)
+            scratch = code.load(f"scratch_{self.total.name}_{depth * self.tile.columns}")
+        cuts = self._cuts()
+        with code.loop("first", "last") as work:
+            number: Term = work
+            spans: dict[int, tuple[Term, Term]] = {}
+            for loop, chunk in reversed(cuts):
+                count = code.ceiling_divide(sizes[loop], chunk)
+                start = code.multiply(code.modulo(number, count), chunk)
+                spans[loop] = start, code.minimum(code.add(start, chunk), sizes[loop])
+                number = code.floor_divide(number, count)
+            point: list[Term] = [0] * len(sizes)
+            with self._over(self.outer, point, spans):
+                self._strips(point, spans, scratch)
+        return TileCount(tuple(((sizes[loop],), chunk) for loop, chunk in cuts))
+
+    def _cuts(self) -> list[tuple[int, int]]:
+        """Loops that are cut into tiles of work, outermost first, and how long the pieces are."""
+        cuts = [(loop, 1) for loop in self.outer if self.sizes[loop] != 1][:2]
+        long = [loop for loop in self.repeated if self.sizes[loop] != 1]
+        if long:
+            inner = 1
+            for loop in (*long[1:], self.fold):
+                size = 0 if loop is None else self.sizes[loop]
+                inner *= size if isinstance(size, int) else 64
+            cuts.append((long[0], max(1, ROW_CHUNK * self.tile.rows // max(1, inner))))
+        elif self.fold is not None:
+            cuts.append((self.fold, ROW_CHUNK * self.tile.rows))
+        cuts.append((self.row, STRIP_CHUNK * self.tile.columns))
+        return cuts
+
+    @contextmanager
+    def _over(
+        self, loops: Sequence[int], point: list[Term], spans: dict[int, tuple[Term, Term]]
+    ) -> Generator[None]:
+        """Loops over the spans of some, or over all of their points."""
+        if not loops:
+            yield
+            return
+        start, stop = spans.get(loops[0], (0, self.sizes[loops[0]]))
+        with self.code.loop(start, stop) as index:
+            point[loops[0]] = index
+            with self._over(loops[1:], point, spans):
+                yield
+
+    def _strips(
+        self, point: list[Term], spans: dict[int, tuple[Term, Term]], scratch: Term
+    ) -> None:
+        """Strips of whole tiles, then of single vectors, then of what is left."""
+        code = self.code
+        start, stop = spans[self.row]
+        size = self.sizes[self.row]
+        for shape in self._strip_shapes():
+            width = shape.columns
+            if isinstance(size, int) and size < width:
+                continue
+            whole = code.multiply(code.floor_divide(code.subtract(stop, start), width), width)
+            end = code.add(start, whole)
+            with code.loop(start, end, width) as column:
+                point[self.row] = column
+                if self.is_packed:
+                    self._pack(point, shape, scratch)
+                with self._over(self.repeated, point, spans):
+                    self._rows(point, spans, shape, scratch)
+            if isinstance(size, int):
+                size %= width
+                if not size:
+                    return
+            start = end
+
+    def _strip_shapes(self) -> list[Shape]:
+        rows, lanes = self.tile.rows, self.tile.lanes
+        shapes = [self.tile] if self.tile.vectors > 1 else []
+        shapes.append(Shape(rows, 1, lanes))
+        if not isinstance(self.sizes[self.row], int):
+            return [*shapes, Shape(rows, 1, 1)]
+        while lanes > 1:
+            lanes //= 2
+            shapes.append(Shape(rows, 1, lanes))
+        return shapes
+
+    def _rows(
+        self,
+        point: list[Term],
+        spans: dict[int, tuple[Term, Term]],
+        shape: Shape,
+        scratch: Term,
+    ) -> None:
+        """Tiles of a few points of the folded loop, then of those that are left."""
+        code, fold = self.code, self.fold
+        if fold is None:
+            self._tile_of_sums([point], shape, scratch)
+            return
+        size, rows = self.sizes[fold], shape.rows
+        start, stop = spans.get(fold, (0, size))
+        left = size % rows if isinstance(size, int) else 1
+        whole = code.floor_divide(code.subtract(stop, start), rows)
+        end = code.add(start, code.multiply(whole, rows))
+        if left and isinstance(size, int) and fold not in spans:
+            # Some tiles of one row less rather than one of a few rows: 56 is 6 * 6 + 4 * 5.
+            fewer = (rows - left) * (rows - 1)
+            if fewer <= size:
+                end, left = size - fewer, rows - 1
+        for first, last, count in ((start, end, rows), (end, stop, left)):
+            if count and first != last:
+                with code.loop(first, last, count) as index:
+                    points = [list(point) for _ in range(count)]
+                    for row, each in enumerate(points):
+                        each[fold] = code.add(index, row)
+                    self._tile_of_sums(points, shape, scratch)
+
+    # One tile ---------------------------------------------------------------------------------
+
+    def _strip_loops(self) -> list[int]:
+        return [loop for loop in self.reductions if self.shared.uses(loop)]
+
+    def _pack(self, point: Sequence[Term], shape: Shape, scratch: Term) -> None:
+        """Copy the shared operand's columns of a strip, all of its depth, in the order of use."""
+        code, point = self.code, list(point)
+        with self._over(self._strip_loops(), point, {}):
+            for vector in range(shape.vectors):
+                value = self._load(self.shared, point, vector, shape)
+                place = self._place(point, vector, shape)
+                code.run(
+                    f"vstore_{self.total.name}_{shape.lanes}_{STRIP_SCOPE}", scratch, place, value
+                )
+
+    def _place(self, point: Sequence[Term], vector: int, shape: Shape) -> Term:
+        """Where a vector lies in the strip."""
+        code, loops = self.code, self._strip_loops()
+        step = code.linear([point[loop] for loop in loops], [self.sizes[loop] for loop in loops])
+        return code.add(code.multiply(step, shape.columns), vector * shape.lanes)
+
+    def _load(self, operand: Operand, point: Sequence[Term], vector: int, shape: Shape) -> Term:
+        """A vector of an operand, as elements of the sums."""
+        code, at = self.code, list(point)
+        at[self.row] = code.add(at[self.row], vector * shape.lanes)
+        indices = self.writer.apply_map(operand.map, tuple(at))
+        position = code.linear(indices, self.writer.shape(operand.value))
+        element = operand.element
+        if operand.factor.is_unsigned:
+            element = integer_element(element.width, unsigned=True)
+        return self.writer.load_vector(operand.value, position, element, self.total, shape.lanes)
+
+    def _splat(self, operand: Operand, point: Sequence[Term], lanes: int) -> Term:
+        """One number of an operand in all lanes."""
+        indices = self.writer.apply_map(operand.map, tuple(point))
+        value = self.writer.element(operand.value, indices)
+        source, name = self.writer.element_of(operand.value).register, self.total.name
+        if source != name:
+            kind = "f" if self.total.is_float else "ui" if operand.factor.is_unsigned else "i"
+            value = self.code.call(f"convert{kind}_{source}_{name}", value)
+        return self.code.call(f"vsplat_{name}_{lanes}", value)
+
+    def _tile_of_sums(self, points: Sequence[list[Term]], shape: Shape, scratch: Term) -> None:
+        """Sums of some rows over the whole depth, from the initial values to the result."""
+        code, name, lanes = self.code, self.total.name, shape.lanes
+        result, output_map = self.view.operation.results[0], self.view.output_maps[0]
+        sums: list[tuple[str, Term]] = []
+        for point in points:
+            for vector in range(shape.vectors):
+                at = list(point)
+                at[self.row] = code.add(at[self.row], vector * lanes)
+                indices = self.writer.apply_map(output_map, tuple(at))
+                position = code.linear(indices, self.writer.shape(result))
+                sums.append((code.copy(self._initial(position, lanes)), position))
+        inner = [list(point) for point in points]
+        with self._over(self.reductions, inner[0], {}):
+            for point in inner[1:]:
+                for loop in self.reductions:
+                    point[loop] = inner[0][loop]
+            remaining = iter(sums)
+            for point in inner:
+                for vector in range(shape.vectors):
+                    factors = [
+                        self._vector(each, point, inner[0], vector, shape, scratch)
+                        for each in self.operands
+                    ]
+                    total, _ = next(remaining)
+                    code.set(total, code.load(f"vmuladd_{name}_{lanes}", *factors, total))
+        for total, position in sums:
+            self.writer.store_vector(result, position, total, lanes)
+
+    def _vector(
+        self,
+        operand: Operand,
+        point: Sequence[Term],
+        first: Sequence[Term],
+        vector: int,
+        shape: Shape,
+        scratch: Term,
+    ) -> Term:
+        """A factor of one row and vector; the same code is written once for a tile."""
+        if not operand.is_vector:
+            return self._splat(operand, point, shape.lanes)
+        if operand is not self.shared:
+            return self._load(operand, point, vector, shape)
+        if not self.is_packed:
+            return self._load(operand, first, vector, shape)
+        name = self.total.name
+        primitive = f"vload_{name}_{name}_{shape.lanes}_{STRIP_SCOPE}"
+        return self.code.call(primitive, scratch, self._place(first, vector, shape))
+
+    def _initial(self, position: Term, lanes: int) -> Term:
+        output = self.view.outputs[0]
+        splat = initial_scalar(self.writer, output)
+        if splat is None:
+            return self.writer.load_vector(output, position, self.total, self.total, lanes)
+        return self.code.call(f"vsplat_{self.total.name}_{lanes}", splat)
+
+
+def initial_scalar(writer: KernelWriter, output: SSAValue) -> Term | None:
+    """The one number that fills a tensor that this kernel computes on the way."""
+    attribute = constant_attribute(output)
+    if attribute is not None and splat_value(attribute) is not None:
+        return writer.element(output, ())
+    owner = output.owner
+    if writer.is_inline(output) and isinstance(owner, Operation) and owner.name == "linalg.fill":
+        return writer.scalar(owner.operands[0])
+    return None
+
+
+def register_tiles(
+    writer: KernelWriter, view: StructuredView, sizes: Indices
+) -> RegisterTiles | None:
+    """The tiles of a structured operation that sums products, `None` for what has none."""
+    factors = product_factors(view.body)
+    if factors is None or len(view.outputs) != 1 or written_loops(view) is None:
+        return None
+    total = writer.element_of(view.outputs[0])
+    last = view.output_maps[0].results[-1:]
+    if total not in TOTALS or not last or not isinstance(last[0], AffineDimExpr):
+        return None
+    row = last[0].position
+    operands = tuple(_operand(writer, view, each, row, total) for each in factors)
+    left, right = operands
+    if left is None or right is None or not (left.is_vector or right.is_vector):
+        return None
+    output = view.outputs[0]
+    if writer.is_inline(output) and initial_scalar(writer, output) is None:
+        return None
+    depth, work = 1, 1
+    for loop, size in enumerate(sizes):
+        if loop in view.reduction_loops:
+            if not isinstance(size, int):
+                return None
+            depth *= size
+        work *= size if isinstance(size, int) else LEAST_WORK
+    columns = sizes[row]
+    if not 0 < depth <= MOST_DEPTH or work < LEAST_WORK or (columns in (0, 1)):
+        return None
+    tiles = RegisterTiles(writer, view, (left, right), total, sizes, row)
+    # What few rows read, and no cache holds, is better read in the order in which it lies.
+    return tiles if tiles.is_packed or tiles.is_small else None
+
+
+def _operand(
+    writer: KernelWriter, view: StructuredView, factor: Factor, row: int, total: Element
+) -> Operand | None:
+    """An input as a factor, `None` if the column loop moves it in another way than by one."""
+    value, affine_map = view.inputs[factor.argument], view.maps[factor.argument]
+    element = writer.element_of(value)
+    is_vector = row in affine_map.used_dims()
+    if is_vector:
+        last = affine_map.results[-1]
+        others = AffineMap(affine_map.num_dims, 0, affine_map.results[:-1])
+        is_row = isinstance(last, AffineDimExpr) and row not in others.used_dims()
+        is_stored = not writer.is_inline(value) and constant_attribute(value) is None
+        is_plain = element.is_float or (
+            element.width in NATIVE_WIDTHS and element.width <= total.width
+        )
+        if not (is_row and is_stored and is_plain and shape_of(value)):
+            return None
+    return Operand(value, affine_map, element, factor, is_vector)

@@ -1,0 +1,75 @@
+"""Vectors of elements in LLVM IR: loads that widen, and what is done with several lanes at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from ...runtime.abi.elements import BF16, Element
+from ..scalar_ops.llvm_values import register_type
+
+_I32 = ir.IntType(32)
+
+
+def stored_type(element: Element) -> Any:
+    """The LLVM type of an element in memory."""
+    if element.is_float and not element.is_narrow_float:
+        return register_type(element)
+    return ir.IntType(element.storage_bytes * 8)
+
+
+def vector_address(builder: Any, base: Any, index: Any, element: Element, count: int) -> Any:
+    """Where `count` elements lie from an index on."""
+    kind = stored_type(element)
+    first = builder.gep(builder.inttoptr(base, kind.as_pointer()), [index])
+    return builder.bitcast(first, ir.VectorType(kind, count).as_pointer())
+
+
+def load_vector(
+    builder: Any, base: Any, index: Any, element: Element, total: Element, count: int
+) -> Any:
+    """`count` elements from an index on, widened to elements of `total`."""
+    place = vector_address(builder, base, index, element, count)
+    return widened(builder, builder.load(place, align=element.storage_bytes), element, total)
+
+
+def widened(builder: Any, value: Any, element: Element, total: Element) -> Any:
+    """A vector of elements as they are stored, as wider elements; integers by their sign."""
+    count = value.type.count
+    wanted = ir.VectorType(register_type(total), count)
+    if not element.is_float:
+        extend = builder.zext if element.is_unsigned else builder.sext
+        return extend(value, wanted) if element.width < total.width else value
+    if element.is_narrow_float:
+        floats = ir.VectorType(ir.FloatType(), count)
+        if element == BF16:
+            words = ir.VectorType(_I32, count)
+            shift = ir.Constant(words, [16] * count)
+            value = builder.bitcast(builder.shl(builder.zext(value, words), shift), floats)
+        else:
+            halves = builder.bitcast(value, ir.VectorType(ir.HalfType(), count))
+            value = builder.fpext(halves, floats)
+    is_narrower = element.width < 64 and total.width == 64
+    return builder.fpext(value, wanted) if is_narrower else value
+
+
+def splat(builder: Any, value: Any, lanes: int) -> Any:
+    """A vector of one value."""
+    nothing: Any = ir.Constant(ir.VectorType(value.type, lanes), None)
+    first = builder.insert_element(nothing, value, ir.Constant(_I32, 0))
+    everywhere = ir.Constant(ir.VectorType(_I32, lanes), [0] * lanes)
+    return builder.shuffle_vector(first, first, everywhere)
+
+
+def multiply_add(builder: Any, left: Any, right: Any, total: Any) -> Any:
+    """`left * right + total`, of floats rounded once."""
+    vector = total.type
+    if isinstance(vector.element, ir.IntType):
+        return builder.add(total, builder.mul(left, right))
+    name = f"llvm.fma.v{vector.count}{vector.element.intrinsic_name}"
+    function = builder.module.globals.get(name)
+    if function is None:
+        kind = ir.FunctionType(vector, [vector] * 3)
+        function = ir.Function(builder.module, kind, name)
+    return builder.call(function, [left, right, total])

@@ -1,0 +1,213 @@
+"""What kernels call for everything but loop counters and addresses, by name.
+
+A primitive is named `operation_element[_element]` (`addi_i4`, `truncf_f64_bf16`), and that name is
+all that the text of a kernel says about it: the text determines what the kernel does. Its code is
+LLVM IR with LLVM's exact semantics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from llvmlite import ir
+
+from ...runtime.abi.elements import Element, element_by_name
+from ..microkernels.mmt4d import PackedTile, emit_packed_tile
+from ..microkernels.products import emit_tile
+from ..microkernels.vectors import multiply_add, splat, vector_address, widened
+from .llvm_scalar_ops import OPERATIONS
+from .llvm_values import float_type, from_storage, register_type, to_storage
+
+_BOOL = ir.IntType(1)
+_WORD = ir.IntType(64)
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """The LLVM types of a primitive's arguments and result, and what writes its code.
+
+    One that is called for its effect has a result that means nothing.
+    """
+
+    arguments: tuple[Any, ...]
+    result: Any
+    emit: Callable[[Any, Sequence[Any]], Any]
+
+
+@cache
+def primitive(name: str) -> Primitive:
+    """The primitive of a given name. Raises KeyError if there is none."""
+    operation, *element_names = name.split("_")
+    if operation in ("load", "store"):
+        return _memory_primitive(
+            operation, element_by_name(element_names[0]), int(element_names[1])
+        )
+    if operation == "scratch":
+        return _scratch(element_by_name(element_names[0]), int(element_names[1]))
+    if operation == "microkernel":
+        rows, columns = (int(each) for each in element_names[1:])
+        return _on_addresses(emit_tile(element_by_name(element_names[0]), rows, columns))
+    if operation == "tile":
+        left, right, total = map(element_by_name, element_names[:3])
+        rows, columns, depth = (int(each) for each in element_names[3:])
+        tile = PackedTile(left, right, total, rows, columns, depth)
+        return _on_addresses(emit_packed_tile(tile))
+    if operation in _VECTORS:
+        return _VECTORS[operation](element_names)
+    elements = tuple(element_by_name(each) for each in element_names)
+    signature, emit = OPERATIONS[operation]
+    arguments, result = signature(*elements)
+
+    def emit_elements(builder: Any, values: Sequence[Any]) -> Any:
+        return emit(builder, values, *elements)
+
+    return Primitive(tuple(_type(each) for each in arguments), _type(result), emit_elements)
+
+
+def _type(element: Element | str) -> Any:
+    return _BOOL if isinstance(element, str) else register_type(element)
+
+
+def _on_addresses(emit: Callable[[Any, Sequence[Any]], Any]) -> Primitive:
+    """A microkernel: three addresses, and how many steps there are."""
+    return Primitive((_WORD,) * 4, _BOOL, emit)
+
+
+def _scratch(element: Element, count: int) -> Primitive:
+    """The address of memory for `count` elements on the stack, at a multiple of 64 bytes."""
+    kind = ir.ArrayType(ir.IntType(8), count * element.storage_bytes)
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        with builder.goto_entry_block():
+            memory = builder.alloca(kind)
+            memory.align = 64
+        return builder.ptrtoint(memory, _WORD)
+
+    return Primitive((), _WORD, emit)
+
+
+_ALIAS_SCOPES = 32
+"""Bindings of one kernel that LLVM may assume not to overlap; further ones are left alone."""
+
+_alias_metadata: WeakKeyDictionary[ir.Module, list[tuple[Any, Any]]] = WeakKeyDictionary()
+
+
+def _annotate(module: Any, instruction: Any, binding: int) -> None:
+    """Say that an access of a binding meets no access of another.
+
+    A kernel's bindings never overlap where one of them is written: without saying so, loops over
+    many buffers are not vectorised.
+    """
+    if binding >= _ALIAS_SCOPES:
+        return
+    found = _alias_metadata.get(module)
+    if found is None:
+        domain = module.add_metadata([ir.MetaDataString(module, "bindings")])
+        scopes = [
+            module.add_metadata([ir.MetaDataString(module, f"binding {i}"), domain])
+            for i in range(_ALIAS_SCOPES)
+        ]
+        found = _alias_metadata[module] = [
+            (
+                module.add_metadata([scope]),
+                module.add_metadata([other for other in scopes if other is not scope]),
+            )
+            for scope in scopes
+        ]
+    scope, others = found[binding]
+    instruction.set_metadata("alias.scope", scope)
+    instruction.set_metadata("noalias", others)
+
+
+def _memory_primitive(operation: str, element: Element, binding: int) -> Primitive:
+    """`load(base, index)` or `store(base, index, value)` of an element of one binding."""
+    storage = ir.IntType(element.storage_bytes * 8)
+    if element.is_float and element.width >= 32:
+        storage = float_type(element)
+
+    def address(builder: Any, base: Any, index: Any) -> Any:
+        pointer = builder.inttoptr(base, storage.as_pointer())
+        return builder.gep(pointer, [index])
+
+    def load(builder: Any, values: Sequence[Any]) -> Any:
+        instruction = builder.load(address(builder, *values))
+        _annotate(builder.module, instruction, binding)
+        return from_storage(builder, instruction, element)
+
+    def store(builder: Any, values: Sequence[Any]) -> Any:
+        stored = to_storage(builder, values[2], element)
+        instruction = builder.store(stored, address(builder, values[0], values[1]))
+        _annotate(builder.module, instruction, binding)
+        return ir.Constant(_BOOL, 0)
+
+    held = register_type(element)
+    if operation == "load":
+        return Primitive((_WORD, _WORD), held, load)
+    return Primitive((_WORD, _WORD, held), _BOOL, store)
+
+
+# Vectors. Their primitives name the elements, the lanes and, of loads and stores, the binding.
+
+
+def _vector_type(element: Element, lanes: str) -> Any:
+    return ir.VectorType(register_type(element), int(lanes))
+
+
+def _vector_load(names: Sequence[str]) -> Primitive:
+    """`vload_element_total_lanes_binding(base, index)`: elements, widened to those of `total`."""
+    element, total = map(element_by_name, names[:2])
+    lanes, binding = map(int, names[2:])
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        base, index = values
+        place = vector_address(builder, base, index, element, lanes)
+        instruction = builder.load(place, align=element.storage_bytes)
+        _annotate(builder.module, instruction, binding)
+        return widened(builder, instruction, element, total)
+
+    return Primitive((_WORD, _WORD), _vector_type(total, names[2]), emit)
+
+
+def _vector_store(names: Sequence[str]) -> Primitive:
+    """`vstore_element_lanes_binding(base, index, vector)`."""
+    element, lanes, binding = element_by_name(names[0]), int(names[1]), int(names[2])
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        base, index, vector = values
+        place = vector_address(builder, base, index, element, lanes)
+        _annotate(builder.module, builder.store(vector, place, element.storage_bytes), binding)
+        return ir.Constant(_BOOL, 0)
+
+    return Primitive((_WORD, _WORD, _vector_type(element, names[1])), _BOOL, emit)
+
+
+def _vector_splat(names: Sequence[str]) -> Primitive:
+    """`vsplat_element_lanes(value)`."""
+    element, lanes = element_by_name(names[0]), int(names[1])
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        return splat(builder, values[0], lanes)
+
+    return Primitive((register_type(element),), _vector_type(element, names[1]), emit)
+
+
+def _vector_multiply_add(names: Sequence[str]) -> Primitive:
+    """`vmuladd_element_lanes(left, right, total)`."""
+    vector = _vector_type(element_by_name(names[0]), names[1])
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        return multiply_add(builder, *values)
+
+    return Primitive((vector,) * 3, vector, emit)
+
+
+_VECTORS = {
+    "vload": _vector_load,
+    "vstore": _vector_store,
+    "vsplat": _vector_splat,
+    "vmuladd": _vector_multiply_add,
+}

@@ -1,0 +1,163 @@
+"""Sums of products in registers, and rows combined together: kernels against the interpreter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from backend_checks import check, function, random_input
+from mesh_opt import api
+from mesh_opt.codegen.host_code import kernel_steps
+from mesh_opt.codegen.kernels import contractions, loop_nests, register_tiles
+
+Types = list[str]
+
+
+def product(types: Types, loops: str, operands: Types, body: Types = (), fill: str = "") -> str:
+    """A generic sum of products; `operands` are the loops of the operands and of the result.
+
+    A fill takes the place of the last argument as initial values.
+    """
+    result, total = types[2], types[2].rstrip(">").split("x")[-1]
+    kinds = [each.rstrip(">").split("x")[-1] for each in types[:2]]
+    maps = ", ".join(f"affine_map<({', '.join(loops)}) -> ({each})>" for each in operands)
+    parallel = [any(loop in part for part in operands[2].split(", ")) for loop in loops]
+    iterators = ", ".join('"parallel"' if each else '"reduction"' for each in parallel)
+    suffix = "f" if total.startswith("f") else "i"
+    lines, factors = [], ["%x", "%y"]
+    for number, (kind, widen) in enumerate(zip(kinds, body, strict=False)):
+        lines.append(f"%w{number} = arith.{widen} {factors[number]} : {kind} to {total}")
+        factors[number] = f"%w{number}"
+    initial, before = "%a2", ""
+    if fill:
+        before = f"""  %v = arith.constant {fill} : {total}
+  %f = linalg.fill ins(%v : {total}) outs(%a2 : {result}) -> {result}"""
+        initial = "%f"
+    text = "\n      ".join(lines)
+    return function(
+        types,
+        result,
+        f"""{before}
+  %0 = linalg.generic {{indexing_maps = [{maps}], iterator_types = [{iterators}]}}
+      ins(%a0, %a1 : {types[0]}, {types[1]}) outs({initial} : {result}) {{
+    ^bb0(%x: {kinds[0]}, %y: {kinds[1]}, %o: {total}):
+      {text}
+      %p = arith.mul{suffix} {factors[0]}, {factors[1]} : {total}
+      %s = arith.add{suffix} %o, %p : {total}
+      linalg.yield %s : {total}
+  }} -> {result}
+  return %0 : {result}""",
+    )
+
+
+def tensors(*each: str) -> Types:
+    return [f"tensor<{kind}>" for kind in each]
+
+
+MATRICES = ["m, k", "k, n", "m, n"]
+
+TILES = {
+    "every_rest": (tensors("13x7xf32", "7x39xf32", "13x39xf32"), "mnk", MATRICES, (), ""),
+    "filled": (tensors("6x17xf64", "17x23xf64", "6x23xf64"), "mnk", MATRICES, (), "-0.0"),
+    "narrow_row": (tensors("64x5xf32", "5x3xf32", "64x3xf32"), "mnk", MATRICES, (), ""),
+    "one_term": (tensors("37x1xf32", "1x16xf32", "37x16xf32"), "mnk", MATRICES, (), ""),
+    "bf16": (tensors("7x9xbf16", "9x33xbf16", "7x33xf32"), "mnk", MATRICES, ("extf", "extf"), ""),
+    "f16_f32": (tensors("7x9xf16", "9x33xf32", "7x33xf32"), "mnk", MATRICES, ("extf",), ""),
+    "signs": (tensors("7x9xi8", "9x33xi8", "7x33xi32"), "mnk", MATRICES, ("extsi", "extui"), ""),
+    "wrapping": (tensors("20x3xi32", "3x9xi32", "20x9xi32"), "mnk", MATRICES, (), "7"),
+    "left_columns": (
+        tensors("11x25xf32", "11x18xf32", "25x18xf32"),
+        "mnk",
+        ["k, m", "k, n", "m, n"],
+        (),
+        "",
+    ),
+    "batch": (
+        tensors("3x5x6xf32", "3x6x17xf32", "3x5x17xf32"),
+        "bmnk",
+        ["b, m, k", "b, k, n", "b, m, n"],
+        (),
+        "",
+    ),
+    "window": (
+        tensors("2x9x11x3xf32", "3x2x3x10xf32", "2x7x5x10xf32"),
+        "nhwfabc",
+        ["n, h + a, w * 2 + b * 2, c", "a, b, c, f", "n, h, w, f"],
+        (),
+        "0.0",
+    ),
+    "depthwise": (
+        tensors("1x9x9x11xf32", "3x3x11xf32", "1x7x7x11xf32"),
+        "nhwcab",
+        ["n, h + a, w + b, c", "a, b, c", "n, h, w, c"],
+        (),
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TILES)
+def test_tiles(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[object] = []
+    write = register_tiles.RegisterTiles.write
+    monkeypatch.setattr(
+        register_tiles.RegisterTiles, "write", lambda self: written.append(self) or write(self)
+    )
+    check(product(*TILES[name]))
+    assert written
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (1, 1), (6, 16), (7, 31), (200, 130)])
+def test_open_sizes(shape: tuple[int, int]) -> None:
+    """One kernel for all sizes of rows and columns."""
+    rng = np.random.default_rng(1)
+    rows, columns = shape
+    given = [(rows, 19), (19, columns), (rows, columns)]
+    text = product(tensors("?x19xf32", "19x?xf32", "?x?xf32"), "mnk", MATRICES)
+    check(text, [rng.standard_normal(each).astype(np.float32) for each in given])
+
+
+THIN = {
+    "few_rows": (tensors("5x131xf32", "131x2003xf32", "5x2003xf32"), "mnk", MATRICES),
+    "one_row": (tensors("1x131xf64", "131x2003xf64", "1x2003xf64"), "mnk", MATRICES),
+    "one_column": (tensors("2003x131xf32", "131x1xf32", "2003x1xf32"), "mnk", MATRICES),
+    "transposed": (
+        tensors("3x131xf32", "2003x131xf32", "3x2003xf32"),
+        "mnk",
+        ["m, k", "n, k", "m, n"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", THIN)
+def test_thin_products(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products that read a large operand once, in its order: no panels, no strips."""
+    monkeypatch.setattr(kernel_steps, "SMALLEST_PRODUCT", 0)
+    monkeypatch.setattr(register_tiles, "SMALL_OPERAND", 0)
+    monkeypatch.setattr(loop_nests, "LARGE_OPERAND", 0)
+    monkeypatch.setattr(contractions, "PackedProduct", None)
+    check(product(*THIN[name]))
+
+
+def test_special_numbers() -> None:
+    """NaN, infinities and zeros with a sign, in whole tiles and in what is left of them."""
+    rng = np.random.default_rng(2)
+    text = product(tensors("9x8xf32", "8x21xf32", "9x21xf32"), "mnk", MATRICES)
+    inputs = [random_input(each, rng) for each in api.compile(text)["main"].argument_types]
+    for array in inputs:
+        flat = array.reshape(-1)
+        places = rng.choice(flat.size, 6, replace=False)
+        flat[places] = [np.nan, np.inf, -np.inf, -0.0, 0.0, np.float32(1e-42)]
+    check(text, inputs)
+
+
+def test_column_sums_of_every_rest() -> None:
+    """Several terms at a time, and those that are left; the maximum keeps its order."""
+    kind = "tensor<19x1031xf32>"
+    body = f"""
+  %0 = linalg.reduce ins(%a0 : {kind}) outs(%a1 : tensor<1031xf32>) dimensions = [0]
+    (%x: f32, %y: f32) {{
+      %s = arith.maximumf %x, %y : f32
+      linalg.yield %s : f32
+    }}
+  return %0 : tensor<1031xf32>"""
+    check(function([kind, "tensor<1031xf32>"], "tensor<1031xf32>", body))
