@@ -1,0 +1,217 @@
+"""Programs with loops and caches in JAX, for `benchmarks.program_times`, in a Python that has it.
+
+Reads lines `prepare NAME` and `run NAME REPEATS`, and answers with a line of JSON each: the program
+as StableHLO with `sdy` shardings and the shapes of its arguments, or the seconds of each run.
+"""
+
+# pyright: basic
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+DEVICES = 8
+os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={DEVICES}"
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+ALL = Mesh(np.array(jax.devices()), ("x",))
+FOUR = Mesh(np.array(jax.devices()[:4]), ("x",))
+ONE = Mesh(np.array(jax.devices()[:1]), ("x",))
+
+PROGRAMS = {}
+"""Name: the function, its mesh, and for each argument a shape, a type and a partition."""
+
+
+def program(mesh, *arguments):
+    """Register a program by its function's name."""
+
+    def register(function):
+        PROGRAMS[function.__name__] = function, mesh, arguments
+        return function
+
+    return register
+
+
+@program(ONE, ((64,), "float32", P()))
+def while_on_data(a):
+    def proceed(state):
+        return jnp.sum(state[0]) < 2000.0
+
+    return lax.while_loop(proceed, lambda s: (s[0] + a, s[1] + 1), (a, jnp.int32(0)))
+
+
+@program(ONE, ((16,), "float32", P()))
+def ten_thousand_iterations(a):
+    return lax.fori_loop(0, 10_000, lambda i, x: jnp.tanh(x + a), a)
+
+
+@program(ONE, ((16,), "float32", P()), ((16,), "float32", P()))
+def add_16(a, b):
+    return a + b
+
+
+@program(ALL, ((64, 64), "float32", P("x", None)))
+def jacobi(grid):
+    def step(_, u):
+        padded = jnp.pad(u, 1)
+        return 0.25 * (padded[:-2, 1:-1] + padded[2:, 1:-1] + padded[1:-1, :-2] + padded[1:-1, 2:])
+
+    return lax.fori_loop(0, 10, step, grid)
+
+
+HIDDEN, BATCH, STEPS = 64, 8, 16
+
+
+@program(
+    ALL,
+    ((STEPS, BATCH, HIDDEN), "float32", P(None, "x", None)),
+    ((HIDDEN, 4 * HIDDEN), "float32", P()),
+    ((HIDDEN, 4 * HIDDEN), "float32", P()),
+)
+def lstm(xs, wx, wh):
+    def step(state, x):
+        h, c = state
+        i, f, g, o = jnp.split(x @ wx + h @ wh, 4, axis=1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        h = jax.nn.sigmoid(o) * jnp.tanh(c)
+        return (h, c), h
+
+    zero = jnp.zeros((BATCH, HIDDEN))
+    return lax.scan(step, (zero, zero), xs)[1]
+
+
+@program(
+    ALL,
+    ((STEPS, BATCH, HIDDEN), "float32", P(None, "x", None)),
+    ((HIDDEN, 3 * HIDDEN), "float32", P()),
+    ((HIDDEN, 3 * HIDDEN), "float32", P()),
+)
+def gru(xs, wx, wh):
+    def step(h, x):
+        a, b = x @ wx, h @ wh
+        r = jax.nn.sigmoid(a[:, :HIDDEN] + b[:, :HIDDEN])
+        z = jax.nn.sigmoid(a[:, HIDDEN : 2 * HIDDEN] + b[:, HIDDEN : 2 * HIDDEN])
+        n = jnp.tanh(a[:, 2 * HIDDEN :] + r * b[:, 2 * HIDDEN :])
+        h = (1 - z) * n + z * h
+        return h, h
+
+    return lax.scan(step, jnp.zeros((BATCH, HIDDEN)), xs)[1]
+
+
+@program(
+    ALL,
+    ((8, 256, 64), "float32", P("x", None, None)),
+    ((8, 256, 64), "float32", P("x", None, None)),
+    ((8, 256, 64), "float32", P("x", None, None)),
+)
+def flash_attention(q, k, v):
+    block = 64
+
+    def step(i, state):
+        total, most, out = state
+        kb = lax.dynamic_slice_in_dim(k, i * block, block, 1)
+        vb = lax.dynamic_slice_in_dim(v, i * block, block, 1)
+        scores = jnp.einsum("hqd,hkd->hqk", q, kb) * 0.125
+        now = jnp.maximum(most, scores.max(-1, keepdims=True))
+        weights = jnp.exp(scores - now)
+        scale = jnp.exp(most - now)
+        total = total * scale + weights.sum(-1, keepdims=True)
+        return total, now, out * scale + jnp.einsum("hqk,hkd->hqd", weights, vb)
+
+    start = jnp.zeros((8, 256, 1)), jnp.full((8, 256, 1), -jnp.inf), jnp.zeros_like(q)
+    total, _, out = lax.fori_loop(0, 256 // block, step, start)
+    return out / total
+
+
+@program(ALL, ((64, 3), "float32", P("x", None)), ((64, 3), "float32", P("x", None)))
+def n_body(x, v):
+    def force(x):
+        d = x[None] - x[:, None]
+        return (d / (jnp.sum(d * d, -1, keepdims=True) + 0.1) ** 1.5).sum(1)
+
+    def step(_, state):
+        x, v = state
+        v = v + 0.01 * force(x)
+        return x + 0.01 * v, v
+
+    return lax.fori_loop(0, 10, step, (x, v))
+
+
+WIDTH, HEADS, TOKENS = 512, 8, 128
+_CACHE = ((HEADS, TOKENS, WIDTH // HEADS), "float32", P("x", None, None))
+
+
+@program(
+    FOUR,
+    ((1, WIDTH), "float32", P()),
+    *[((WIDTH, HEADS, WIDTH // HEADS), "float32", P(None, "x", None))] * 3,
+    ((HEADS, WIDTH // HEADS, WIDTH), "float32", P("x", None, None)),
+    _CACHE,
+    _CACHE,
+    ((), "int32", P()),
+)
+def decode_step(x, wq, wk, wv, wo, keys, values, position):
+    q, k, v = (jnp.einsum("td,dhe->hte", x, w) for w in (wq, wk, wv))
+    zero = jnp.int32(0)
+    keys = lax.dynamic_update_slice(keys, k, (zero, position, zero))
+    values = lax.dynamic_update_slice(values, v, (zero, position, zero))
+    scores = jnp.einsum("hte,hse->hts", q, keys) * 0.125
+    scores = jnp.where(jnp.arange(TOKENS) <= position, scores, -1e9)
+    mixed = jnp.einsum("hts,hse->hte", jax.nn.softmax(scores), values)
+    return jnp.einsum("hte,hed->td", mixed, wo), keys, values
+
+
+def inputs(arguments):
+    """Random inputs, the same in every process."""
+    rng = np.random.default_rng(0)
+    return [
+        (rng.standard_normal(shape) * 0.1).astype(kind)
+        if kind == "float32"
+        else np.asarray(TOKENS // 2, kind)
+        for shape, kind, _ in arguments
+    ]
+
+
+def main():
+    """Answer requests until there are no more."""
+    ready = {}
+    for line in sys.stdin:
+        command, name, *rest = line.split()
+        if command == "prepare":
+            function, mesh, arguments = PROGRAMS[name]
+            shardings = [NamedSharding(mesh, spec) for _, _, spec in arguments]
+            given = inputs(arguments)
+            lowered = jax.jit(function, in_shardings=shardings).lower(*given)
+            start = time.perf_counter()
+            compiled = lowered.compile()
+            placed = [jax.device_put(a, s) for a, s in zip(given, shardings, strict=True)]
+            ready[name] = compiled, placed
+            found = [np.asarray(each).tolist() for each in jax.tree.leaves(compiled(*placed))]
+            answer = {
+                "text": lowered.as_text(),
+                "arguments": [[shape, kind] for shape, kind, _ in arguments],
+                "compile": time.perf_counter() - start,
+                "results": found,
+            }
+        else:
+            compiled, placed = ready[name]
+            times = []
+            for _ in range(int(rest[0])):
+                start = time.perf_counter()
+                jax.block_until_ready(compiled(*placed))
+                times.append(time.perf_counter() - start)
+            answer = times
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Whole programs with loops, caches and devices: ours and JAX's, on the same text.
+
+    MESH_OPT_PEERS_PYTHON=... python -m benchmarks.program_times [--rounds 9] [--only lstm]
+
+The peer lowers each program to StableHLO with shardings; ours runs that after `spmd` and after
+`compile`. A round runs each once after the other. Columns: seconds from text to the first result,
+the least and the median milliseconds of a call, and how often JAX's median ours takes. The machine
+should do nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from mesh_opt import api
+
+PROGRAMS = (
+    "add_16",
+    "while_on_data",
+    "ten_thousand_iterations",
+    "jacobi",
+    "lstm",
+    "gru",
+    "flash_attention",
+    "n_body",
+    "decode_step",
+)
+PIPELINES = ("spmd", "compile")
+
+
+class Peer:
+    """The process with JAX."""
+
+    def __init__(self, python: str) -> None:
+        command = [python, str(Path(__file__).with_name("program_peers.py"))]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def ask(self, *words: object) -> Any:
+        """The answer to a request."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        print(*words, file=stdin, flush=True)
+        return json.loads(stdout.readline())
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+
+def inputs(arguments: list[tuple[list[int], str]]) -> list[np.ndarray]:
+    """Random inputs, the same in every process."""
+    rng = np.random.default_rng(0)
+    return [
+        (rng.standard_normal(shape) * 0.1).astype(kind)
+        if kind == "float32"
+        else np.asarray(64, kind)
+        for shape, kind in arguments
+    ]
+
+
+def measure(peer: Peer, name: str, rounds: int) -> None:
+    """Print a line for each pipeline of a program."""
+    answer = peer.ask("prepare", name)
+    given = inputs(answer["arguments"])
+    runs: dict[str, Any] = {}
+    first: dict[str, float] = {"jax": answer["compile"]}
+    for pipeline in PIPELINES:
+        start = time.perf_counter()
+        main = api.compile(answer["text"], pipeline, stages=False)["main"]
+        results = main.run(given)
+        first[pipeline] = time.perf_counter() - start
+        for found, wanted in zip(results, answer["results"], strict=True):
+            np.testing.assert_allclose(found, np.asarray(wanted), rtol=2e-4, atol=2e-4)
+        runs[pipeline] = main
+    times: dict[str, list[float]] = {pipeline: [] for pipeline in (*PIPELINES, "jax")}
+    for _ in range(rounds):
+        for pipeline, main in runs.items():
+            start = time.perf_counter()
+            main.run(given)
+            times[pipeline].append(time.perf_counter() - start)
+        times["jax"] += peer.ask("run", name, 1)
+    theirs = median(times["jax"])
+    for column, found in times.items():
+        least, middle = min(found) * 1e3, median(found)
+        print(
+            f"{name:24} {column:8} {first[column]:7.2f} {least:9.3f} {middle * 1e3:9.3f}"
+            f" {middle / theirs:8.2f}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    peer = Peer(os.environ["MESH_OPT_PEERS_PYTHON"])
+    print(f"{'program':24} {'':8} {'first s':>7} {'least ms':>9} {'median':>9} {'to JAX':>8}")
+    for name in PROGRAMS:
+        if options.only in name:
+            measure(peer, name, options.rounds)
+    peer.close()
+
+
+if __name__ == "__main__":
+    main()
