@@ -110,6 +110,7 @@ _MODULES = (
     "arith",
     "bufferization",
     "cf",
+    "check",
     "complex_numbers",
     "encodings",
     "func",
