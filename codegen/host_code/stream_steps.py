@@ -280,26 +280,50 @@ def _copy_part(
 
 @lowers("stream.async.transfer")
 def _transfer(lowering: FunctionLowering, op: Operation) -> None:
-    source, builder = resource_of(lowering, op, 0), lowering.builder
+    source, _builder = resource_of(lowering, op, 0), lowering.builder
     sender, receiver = attribute(op, "source_affinity"), attribute(op, "target_affinity")
     if sender is not None:
         reach(lowering, op, source, lowering.program.device(op, sender))
-    if isinstance(source.owner, Register):
-        raise NotLowered(op, "transfers what may be of any device")
-    owner = source.owner
     if receiver is None:
-        owner = 0 if "staging" in str(op.results[0].type) else owner
+        owner = 0 if "staging" in str(op.results[0].type) else source.owner
     else:
         owner = lowering.program.device(op, receiver)
-    if receiver is None or owner == source.owner:
-        lowering.take(op.operands[0])
-        moved = HostResource(source.address, source.block, source.size, owner)
-        lowering.bind(op.results[0], moved)
-        return
-    result = allocate(lowering, source.size, owner)
-    builder.emit("copy", result.address, source.address, builder.hold(source.size))
-    count(lowering, result.owner, RECEIVED, source.size)
-    lowering.bind(op.results[0], result)
+        if source.owner != owner:
+            lowering.bind(op.results[0], _moved(lowering, op, source, owner))
+            return
+    lowering.take(op.operands[0])
+    moved = HostResource(source.address, source.block, source.size, owner)
+    lowering.bind(op.results[0], moved)
+
+
+def _moved(
+    lowering: FunctionLowering, op: Operation, source: HostResource, owner: int
+) -> HostResource:
+    """The bytes of a resource in the memory of another device, or where they are if it is theirs
+    already."""
+    builder = lowering.builder
+
+    def copy() -> HostResource:
+        copied = allocate(lowering, source.size, owner)
+        builder.emit("copy", copied.address, source.address, builder.hold(source.size))
+        count(lowering, owner, RECEIVED, source.size)
+        return copied
+
+    if isinstance(source.owner, int):
+        return copy()
+    lowering.take(op.operands[0])
+    address, block = builder.register(), builder.register()
+    builder.move(address, source.address)
+    builder.move(block, 0 if source.block is None else source.block)
+    end = builder.label()
+    builder.emit("jump_if", builder.hold(builder.compare("eq", source.owner, owner)), end)
+    with builder.scope():
+        copied = copy()
+        builder.emit("release", block)
+        builder.move(address, copied.address)
+        builder.move(block, copied.address)
+    builder.place(end)
+    return HostResource(address, block, source.size, owner)
 
 
 @lowers("stream.async.load")

@@ -8,6 +8,7 @@ values are made the way their users want them, from the last to the first.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Operation, SSAValue
@@ -82,7 +83,7 @@ class Placer:
         self._chosen_before: dict[object, FactorSharding] = {}
         self._shardings: dict[tuple[str, DimensionAxes], Sharding] = {}
         self._uneven: dict[Sharding, Sharding] = {}
-        self._free_operands: dict[tuple[int, int], tuple[tuple[int, Sharding], ...]] = {}
+        self._free_operands: dict[tuple[int, int], Sequence[Sharding]] = {}
         self._annotations = {
             entry.operation: entry.annotation
             for entry in graph.entries
@@ -366,25 +367,25 @@ class Placer:
 
     # Free values.
 
-    def operands_of_free(self, entry: Entry, wanted: Sharding) -> tuple[tuple[int, Sharding], ...]:
+    def operands_of_free(self, entry: Entry, wanted: Sharding) -> Sequence[tuple[int, Sharding]]:
         """How the maker of a free value needs its tensor operands for a result wanted so."""
         rule = entry.rule
         assert rule is not None
-        known = self._free_operands.get((id(rule), id(wanted)))
-        if known is not None:
-            return known
-        extents = known_extents(wanted.grid.shape)
-        factor_axes = project(rule.results[0], wanted.dimension_axes, rule, extents).axes
-        found = tuple(
-            (
-                index,
-                self.sharding(wanted.grid, back(rule.operands[index], factor_axes, rule, extents)),
-            )
+        found = self._free_operands.get((id(rule), id(wanted)))
+        if found is None:
+            extents = known_extents(wanted.grid.shape)
+            factor_axes = project(rule.results[0], wanted.dimension_axes, rule, extents).axes
+            found = [
+                self.sharding(wanted.grid, back(operand, factor_axes, rule, extents))
+                for operand in rule.operands
+            ]
+            self._free_operands[id(rule), id(wanted)] = found
+        # Operations share a rule that take a scalar and a tensor without dimensions.
+        return [
+            (index, found[index])
             for index, value in enumerate(entry.operation.operands)
             if is_tensor(value)
-        )
-        self._free_operands[id(rule), id(wanted)] = found
-        return found
+        ]
 
 
 def rank_of(value: SSAValue) -> int:

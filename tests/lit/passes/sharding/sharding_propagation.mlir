@@ -99,3 +99,35 @@ func.func @untouched(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   return %t : tensor<4x4xf32>
 }
 func.func private @declared(tensor<4x4xf32>) -> tensor<4x4xf32>
+
+// -----
+
+// A scalar and a tensor without dimensions are broadcast alike, but only the tensor is annotated.
+
+// CHECK-LABEL: func.func @broadcasts
+#none = affine_map<(i) -> ()>
+#id = affine_map<(i) -> (i)>
+shard.grid @g(shape = 2)
+func.func @broadcasts(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %xs = shard.shard %x to %s : tensor<4xf32>
+  %c = arith.constant dense<1.0> : tensor<f32>
+  %d = arith.constant dense<2.0> : tensor<f32>
+  // CHECK: [[E:%[a-z]+]] = tensor.extract
+  // CHECK-NOT: shard.shard [[E]]
+  %e = tensor.extract %d[] : tensor<f32>
+  %o = tensor.empty() : tensor<4xf32>
+  %q = linalg.generic {indexing_maps = [#none, #id], iterator_types = ["parallel"]}
+      ins(%e : f32) outs(%o : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<4xf32>
+  %p = linalg.generic {indexing_maps = [#none, #id], iterator_types = ["parallel"]}
+      ins(%c : tensor<f32>) outs(%o : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<4xf32>
+  %y = arith.addf %xs, %p : tensor<4xf32>
+  %z = arith.addf %y, %q : tensor<4xf32>
+  return %z : tensor<4xf32>
+}
