@@ -23,7 +23,16 @@ CONVERTED = frozenset({"check.agree"})
 
 _RULES = (
     *("arithmetic", "conversions", "special_functions", "shapes", "reductions", "windows"),
-    *("products", "indexing", "sorting", "control_flow", "calls", "random_bits", "quantised"),
+    *(
+        "products",
+        "indexing",
+        "sorting",
+        "control_flow",
+        "calls",
+        "random_bits",
+        "decompositions",
+        "quantised",
+    ),
 )
 """The files that fill the tables."""
 

@@ -15,7 +15,7 @@ from ...ir.attribute_access import attribute, element_type
 from ...ir.diagnostics import OperationError
 from ...ir.locations import located_builder
 from ...ir.symbols import symbol
-from .elements import converted, kind
+from .elements import converted, is_computed, kind
 from .emitter import Emitter, shape
 from .rules import scalar_rule, tensor_rule
 
@@ -89,7 +89,8 @@ class Lowering:
 
     def results(self, operation: Operation, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         """What an operation of StableHLO gives. Raises OperationError where there is no rule."""
-        rule = tensor_rule.get(operation.name)
+        name = "quantised" if is_computed(operation) else operation.name
+        rule = tensor_rule.get(name)
         if rule is not None:
             return rule(self, operation, operands)
         if operation.name in scalar_rule:
