@@ -189,7 +189,9 @@ def _custom_call(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
     def compute(*matrices: Any) -> Sequence[Any]:
         return call[name](matrices, options)
 
-    return _typed(op, _batched(op, [np.asarray(each) for each in operands], ranks, compute))
+    # Behind them are the shapes of results, where these are open.
+    matrices = [np.asarray(each) for each in operands[: len(ranks)]]
+    return _typed(op, _batched(op, matrices, ranks, compute))
 
 
 @call("potrf")

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
+    FileLineColLoc,
     FloatAttr,
     FusedLoc,
     IndexType,
@@ -342,7 +343,13 @@ class LiteralParser(ResourceParser):
     def _parse_location(self) -> LocationAttr:
         token = self._current_token
         if token.kind is not MLIRTokenKind.BARE_IDENT or token.text != "fused":
-            return super()._parse_location()
+            location = super()._parse_location()
+            if isinstance(location, FileLineColLoc) and self.parse_optional_keyword("to"):
+                # Of a range, `to 4:7` or `to :7`, the beginning is kept.
+                self.parse_optional_integer(allow_boolean=False, allow_negative=False)
+                self.parse_punctuation(":")
+                self.parse_integer(allow_boolean=False, allow_negative=False)
+            return location
         self._consume_token()
         metadata: Attribute = NoneAttr()
         if self.parse_optional_punctuation("<"):
