@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
@@ -21,6 +22,9 @@ from .rules import tensor_rule
 from .shapes import pad, strided_place
 
 Tensors = Sequence[SSAValue]
+
+SHORT_WINDOW = 32
+"""Windows of so many elements are summed in their own type, as StableHLO's interpreter does it."""
 
 
 def element_kinds(op: Operation, first: int, count: int) -> list[Kind]:
@@ -106,7 +110,8 @@ def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
     half = len(operands) // 2
     windows = windows_of(op)
     rank = len(windows)
-    combined = combiner(lowering, op, op.regions[0], half)
+    size = prod(window.size for window in windows)
+    combined = combiner(lowering, op, op.regions[0], half, widen=size > SHORT_WINDOW)
     given, of_initial = element_kinds(op, 0, half), element_kinds(op, half, half)
     initial = [e.element(value) for value in operands[half:]]
     starts = combined.start(e, initial, of_initial)
