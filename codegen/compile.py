@@ -201,8 +201,12 @@ class CompiledProgram:
                         communicator, target, local[communicator.process], grid
                     )
                 )
-            except CollectiveMismatch as mismatch:
-                raise mismatch_error(mismatch, target) from mismatch
+            except BaseException as error:
+                # Some devices may know of collectives what others have not found out.
+                self._host_code.close()
+                if isinstance(error, CollectiveMismatch):
+                    raise mismatch_error(error, target) from error
+                raise
 
     def run_as_process(
         self, communicator: Communicator, target: Operation, inputs: Sequence[Array], grid: Grid

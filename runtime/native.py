@@ -39,6 +39,9 @@ from .intrinsics import (
 
 SOURCE = source_of(__file__)
 
+SIGNATURE = 5
+"""The binding of a collective that tells it from others: equal ones have equal numbers."""
+
 SLOT_WORDS = 8
 FIRST_SLOT = 16
 SPINS = 200
@@ -113,12 +116,12 @@ def publish(bindings: Any, rank: int, participants: int, size: int) -> int:
     store_word(mine, bindings[2])
     store_word(mine + 8, bindings[3])
     store_word(mine + 16, size)
-    store_word(mine + 24, bindings[5])
+    store_word(mine + 24, bindings[SIGNATURE])
     status = wait_for_devices(meeting, participants, state)
     if status != 0:
         return status
     for other in range(participants):
-        if load_word(slot(meeting, other) + 24) != bindings[5]:
+        if load_word(slot(meeting, other) + 24) != bindings[SIGNATURE]:
             return MISMATCHED
     return 0
 

@@ -100,9 +100,14 @@ class CollectiveCall:
         run_commands(self.commands, memory)
         return block
 
-    def meeting(self, result: SharedTensor) -> Meeting | None:
-        """The words with which the machine meets the others by itself, if it can."""
-        if result.buffer is self.source:
+    def meeting(
+        self, result: SharedTensor, sizes: Sequence[int], *, is_static: bool
+    ) -> Meeting | None:
+        """The words with which the machine meets the others by itself, if it can.
+
+        `sizes` are those of the result that its type leaves open.
+        """
+        if result.buffer is self.source or (not is_static and len(self.commands) > 1):
             return None
         memory: dict[Buffer, Bytes] = {}
         rows: list[tuple[Command, list[int]]] = []
@@ -124,7 +129,9 @@ class CollectiveCall:
             rows.append((command, words))
         kept_memory = list(memory.values())
         size = result.buffer.size
-        return Meeting(list(self._numbers[1:]), size, rows, sources, results, kept_memory)
+        is_open = not is_static and any(command.state is not None for command, _ in rows)
+        numbers = list(self._numbers[1:])
+        return Meeting(numbers, size, rows, sources, results, sizes, is_open, kept_memory)
 
 
 def _value(content: HostValue, rest: Iterator[int]) -> int | SharedTensor:

@@ -87,11 +87,10 @@ class _Collective:
         device = Device(self._symbols, self._grid, machine.process)
         call = CollectiveCall(self._op, device, machine, self._contents, numbers)
         result = COLLECTIVE_RULES[self._op.name](call, self._op)
-        if self._is_static and (meeting := call.meeting(result)) is not None:
+        static = type_shape(self._op.results[0].type, self._op) or ()
+        sizes = [size for size, known in zip(result.shape, static, strict=True) if known < 0]
+        meeting = call.meeting(result, sizes, is_static=self._is_static)
+        if meeting is not None:
             machine.keep_meeting(meeting)
         block = call.run(result)
-        sizes = type_shape(self._op.results[0].type, self._op) or ()
-        return [
-            *(block, block),
-            *(size for size, known in zip(result.shape, sizes, strict=True) if known < 0),
-        ]
+        return [block, block, *sizes]

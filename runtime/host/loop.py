@@ -15,7 +15,7 @@ import numba
 from numba import types
 
 from ...codegen.cache import Native, compile_native, source_of
-from .. import intrinsics
+from .. import intrinsics, native
 from ..intrinsics import (
     add_overflows,
     atomic_load,
@@ -35,6 +35,7 @@ from ..intrinsics import (
     store_32,
     store_word,
 )
+from ..native import MISMATCHED, SIGNATURE
 from . import instructions, pool, scalar_code, team
 from .instructions import CONTROL, FIRST_SCALAR, SCALAR_WORDS
 from .pool import CURRENT, allocate, own, release, retain, reuse
@@ -56,10 +57,11 @@ have been run, `MEETINGS` the table of what is known of each `exchange`, `ROW` w
 commands has failed, `TEAM` the words of the device's workers: 0 if there is only one, -1 if others
 may be called. `STEPPING` is `STEP` to return after each instruction, else 0."""
 
-MEETING_WORDS = 6
+MEETING_WORDS = 7
 """Of a meeting: how many values it is for, the bytes of its result, how many commands it has, how
-many bindings are its source and its result. Then the values, four words a command (its function,
-bindings, constants, tiles), and the addresses of the bindings."""
+many bindings are its source and its result, how many sizes the result has, and whether devices must
+look at all sizes again where one has others. Then the values, the sizes, four words a command (its
+function, bindings, constants, tiles), and the addresses of the bindings."""
 
 FUNCTION_WORDS = 6
 """Of a function: its first instruction, the bytes that a frame needs with what its calls are
@@ -228,21 +230,27 @@ def sizes_are_known(state: int, code: int, frame: int) -> bool:
 @njit
 def meet(state: int, code: int, frame: int) -> int:
     """Carry out an `exchange` whose commands are known: 0, or why the loop has to return."""
-    known = load_word(load_word(state + 8 * MEETINGS) + 8 * load_word(code + 8))
+    entry = load_word(state + 8 * MEETINGS) + 8 * load_word(code + 8)
+    known = load_word(entry)
     if known == 0:
         return PYTHON
+    is_open = load_word(known + 48)
     values = code + 8 * (3 + load_word(code + 16))
     count = load_word(known)
     place = known + 8 * MEETING_WORDS
+    is_new = False
     for number in range(count):
         value = load_word(frame + load_word(values + 8 * (2 + number)))
         if load_word(place + 8 * number) != value:
-            return PYTHON
+            is_new = True
+    if is_new and is_open == 0:
+        return PYTHON
     source = load_word(frame + load_word(values + 8))
     block = allocate(load_word(state + 8 * POOL), load_word(known + 8))
     if block == 0:
         return MEMORY
-    commands = place + 8 * count
+    sizes = place + 8 * count
+    commands = sizes + 8 * load_word(known + 40)
     place = commands + 32 * load_word(known + 16)
     for _ in range(load_word(known + 24)):
         store_word(load_word(place), source)
@@ -252,6 +260,13 @@ def meet(state: int, code: int, frame: int) -> int:
         place += 8
     for number in range(load_word(known + 16)):
         command = commands + 32 * number
+        signature = load_word(command + 8) + 8 * SIGNATURE
+        meant = 0
+        if is_open != 0:
+            meant = load_word(signature)
+            if is_new:
+                # No other device has this number, so all of them look at the sizes again.
+                store_word(signature, -2 - load_word(state + 8 * PROCESS))
         status = call_kernel(
             load_word(command),
             load_word(command + 8),
@@ -259,12 +274,20 @@ def meet(state: int, code: int, frame: int) -> int:
             0,
             load_word(command + 24),
         )
+        if is_open != 0:
+            store_word(signature, meant)
+            if status == MISMATCHED:
+                release(load_word(state + 8 * POOL), block)
+                store_word(entry, 0)
+                return PYTHON
         if status != 0:
             store_word(state + 8 * STATUS, status)
             store_word(state + 8 * ROW, number)
             return FAILED
     store_word(frame + load_word(code + 24), block)
     store_word(frame + load_word(code + 32), block)
+    for number in range(load_word(known + 40)):
+        store_word(frame + load_word(code + 40 + 8 * number), load_word(sizes + 8 * number))
     return 0
 
 
@@ -452,5 +475,5 @@ def native_loop() -> Native:
         code = run.__code__.replace(co_name=symbol, co_qualname=symbol)
         return FunctionType(code, run.__globals__, symbol)
 
-    parts = (each.SOURCE for each in (intrinsics, instructions, pool, scalar_code, team))
+    parts = (each.SOURCE for each in (intrinsics, native, instructions, pool, scalar_code, team))
     return compile_native(SOURCE + "".join(parts), make, [types.int64], types.int64)

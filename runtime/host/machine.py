@@ -38,6 +38,8 @@ class Meeting:
 
     - `commands`: each with the words of its bindings;
     - `sources`, `results`: the bindings, by command and position, that are not the same each time;
+    - `sizes`: of the result, where its type leaves them open;
+    - `is_open`: whether all devices must look at their sizes again where one has others;
     - `kept`: memory that the commands use.
     """
 
@@ -46,6 +48,8 @@ class Meeting:
     commands: Sequence[tuple[Command, list[int]]]
     sources: Sequence[tuple[int, int]]
     results: Sequence[tuple[int, int]]
+    sizes: Sequence[int]
+    is_open: bool
     kept: Sequence[Bytes]
 
 
@@ -332,8 +336,8 @@ class Machine:
         constants = [np.array([*each.constants, 0], np.int64) for each, _ in meeting.commands]
         words = [
             *(len(meeting.numbers), meeting.result_bytes, len(meeting.commands)),
-            *(len(meeting.sources), len(meeting.results), 0),
-            *meeting.numbers,
+            *(len(meeting.sources), len(meeting.results), len(meeting.sizes)),
+            *(int(meeting.is_open), *meeting.numbers, *meeting.sizes),
         ]
         for (each, _), own, numbers in zip(meeting.commands, bindings, constants, strict=True):
             words += (each.function.address, own.ctypes.data, numbers.ctypes.data, 1)

@@ -107,6 +107,19 @@ def test_program(name: str) -> None:
     program.close()
 
 
+def test_sizes_that_change_on_one_device() -> None:
+    """What devices know of each other's sizes is looked at again where one has others."""
+    module = api.compile(GRID + PROGRAMS["open_sizes"], stages=False).module
+    grid, program = Grid("g", (3,)), CompiledProgram(module)
+    for sizes in ((2, 3, 1), (2, 3, 1), (2, 5, 1), (2, 5, 0), (4, 4, 4), (2, 3, 1)):
+        inputs = [[np.full(size, 1.0 + number)] for number, size in enumerate(sizes)]
+        expected = run_spmd(module, "main", inputs, grid)
+        found = program.run_spmd("main", inputs, grid)
+        for own, wanted in zip(found, expected, strict=True):
+            for got, want in zip(own, wanted, strict=True):
+                np.testing.assert_array_equal(got, want)
+
+
 FAILS = """
 func.func @main(%a: tensor<4xf64>) -> tensor<4xf64> {
   %p = shard.process_linear_index on @g : index
