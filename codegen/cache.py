@@ -96,12 +96,13 @@ def compile_native(
     - `arguments`, `result`: its Numba types.
     """
     target: Any = registry.cpu_target
-    # The code may call Numba's own runtime, which must be there before it is linked.
-    target.target_context.refresh()
-    return _loaded_once(
-        (text, repr(tuple(arguments)), repr(result)),
-        lambda name: _compile(make(name), arguments, result),
-    )
+    with global_compiler_lock:
+        # The code may call Numba's own runtime, which must be there before it is linked.
+        target.target_context.refresh()
+        return _loaded_once(
+            (text, repr(tuple(arguments)), repr(result)),
+            lambda name: _compile(make(name), arguments, result),
+        )
 
 
 def compile_module(text: str, make: Callable[[str], str]) -> Native:

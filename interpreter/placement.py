@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ..runtime.abi.compare import first_difference
@@ -20,6 +22,8 @@ from ..sharding.local_shape import halo, offset_errors, shard_intervals
 from ..sharding.sharding import ReductionKind, Sharding
 from .collectives import reduced
 
+_Intervals = tuple[tuple[int, int], ...]
+
 
 def scatter(array: Array, sharding: Sharding, value_type: Attribute) -> list[Array]:
     """The shard of every process, in the order of the processes.
@@ -32,10 +36,19 @@ def scatter(array: Array, sharding: Sharding, value_type: Attribute) -> list[Arr
     if error is not None:
         raise ValueError(error)
     shards: list[Array] = []
-    for process in range(sharding.grid.device_count()):
-        intervals = shard_intervals(array.shape, sharding, process)
-        inside = tuple(slice(start, end) for start, end in intervals)
-        shard = array[inside]
+    # A program does not write to tensors that it is given, so rows that lie together stay there.
+    copied = np.ascontiguousarray if value_type.name == TensorType.name else np.array
+    whole: dict[_Intervals, Array] = {}
+    for process, intervals in enumerate(_all_intervals(array.shape, sharding)):
+        if not sharding.halos and not sharding.partials:
+            shard = whole.get(intervals)
+            if shard is None or copied is np.array:
+                shard = whole[intervals] = copied(array[_slices(intervals)]).reshape(
+                    [end - start for start, end in intervals]
+                )
+            shards.append(shard)
+            continue
+        shard = array[_slices(intervals)]
         if sharding.halos:
             shard = _with_halos(array, sharding, intervals, value_type)
         coordinates = sharding.grid.coordinates(process)
@@ -44,6 +57,18 @@ def scatter(array: Array, sharding: Sharding, value_type: Attribute) -> list[Arr
                 shard = _neutral(shard, partial.kind, value_type)
         shards.append(np.array(shard))
     return shards
+
+
+@lru_cache(maxsize=4096)
+def _all_intervals(shape: tuple[int, ...], sharding: Sharding) -> tuple[_Intervals, ...]:
+    """What each process holds of a tensor, without halos."""
+    return tuple(
+        shard_intervals(shape, sharding, process) for process in range(sharding.grid.device_count())
+    )
+
+
+def _slices(intervals: _Intervals) -> tuple[slice, ...]:
+    return tuple(slice(start, end) for start, end in intervals)
 
 
 def _with_halos(
@@ -94,8 +119,8 @@ def gather(
     combined = _without_partials(shards, sharding, value_type)
     result = np.empty(whole, shards[0].dtype)
     owners: dict[tuple[tuple[int, int], ...], int] = {}
-    for process, shard in enumerate(combined):
-        intervals = shard_intervals(whole, sharding, process)
+    for process, intervals in enumerate(_all_intervals(tuple(whole), sharding)):
+        shard = combined[process]
         expected = tuple(
             end - start + sum(halo(sharding, dimension))
             for dimension, (start, end) in enumerate(intervals)
@@ -111,7 +136,7 @@ def gather(
                 for dimension, (start, end) in enumerate(intervals)
             )
         ]
-        part = tuple(slice(start, end) for start, end in intervals)
+        part = _slices(intervals)
         owner = owners.setdefault(intervals, process)
         if owner == process:
             result[part] = core
