@@ -32,6 +32,7 @@ from .static_values import dimensions_of_part, shape_of
 from .tiled_loops import write_tiled_loops
 from .tosa_expressions import ELEMENTWISE, is_read, may_broadcast
 from .tosa_kernels import has_tosa_kernel, write_tosa_kernel
+from .transposes import write_transpose
 from .writer import FlatIndices, Indices, KernelWriter
 
 FLAT_CHUNK = 4096
@@ -151,7 +152,7 @@ def _write_pointwise(writer: KernelWriter) -> TileCount:
     def inner(indices: Indices) -> None:
         store_all(indices, code.linear(indices, shape))
 
-    return write_tiled_loops(code, shape, inner)
+    return write_transpose(writer) or write_tiled_loops(code, shape, inner)
 
 
 def is_flat(value: SSAValue, is_inline: Callable[[SSAValue], bool], root: bool = False) -> bool:

@@ -31,6 +31,7 @@ from .expressions import written_loops
 from .kernel_text import TileCount
 from .product_sums import Factor, product_factors
 from .static_values import constant_attribute, shape_of, splat_value
+from .tiled_loops import Span, loops_over, tile_spans
 from .writer import Indices, KernelWriter
 
 TOTALS = (F32, F64, integer_element(32), integer_element(64))
@@ -161,13 +162,8 @@ class RegisterTiles:
             scratch = code.load(f"scratch_{self.total.name}_{depth * self.tile.columns}")
         cuts = self._cuts()
         with code.loop("first", "last") as work:
-            number: Term = work
-            spans: dict[int, tuple[Term, Term]] = {}
-            for loop, chunk in reversed(cuts):
-                count = code.ceiling_divide(sizes[loop], chunk)
-                start = code.multiply(code.modulo(number, count), chunk)
-                spans[loop] = start, code.minimum(code.add(start, chunk), sizes[loop])
-                number = code.floor_divide(number, count)
+            pieces = tile_spans(code, work, [(sizes[loop], chunk) for loop, chunk in cuts])
+            spans = dict(zip([loop for loop, _ in cuts], pieces, strict=True))
             point: list[Term] = [0] * len(sizes)
             with self._over(self.outer, point, spans):
                 self._strips(point, spans, scratch)
@@ -190,21 +186,16 @@ class RegisterTiles:
 
     @contextmanager
     def _over(
-        self, loops: Sequence[int], point: list[Term], spans: dict[int, tuple[Term, Term]]
+        self, loops: Sequence[int], point: list[Term], spans: dict[int, Span]
     ) -> Generator[None]:
-        """Loops over the spans of some, or over all of their points."""
-        if not loops:
+        """Loops over the spans of some, or over all of their points, which set a point."""
+        found = [spans.get(loop, (0, self.sizes[loop])) for loop in loops]
+        with loops_over(self.code, found) as indices:
+            for loop, index in zip(loops, indices, strict=True):
+                point[loop] = index
             yield
-            return
-        start, stop = spans.get(loops[0], (0, self.sizes[loops[0]]))
-        with self.code.loop(start, stop) as index:
-            point[loops[0]] = index
-            with self._over(loops[1:], point, spans):
-                yield
 
-    def _strips(
-        self, point: list[Term], spans: dict[int, tuple[Term, Term]], scratch: Term
-    ) -> None:
+    def _strips(self, point: list[Term], spans: dict[int, Span], scratch: Term) -> None:
         """Strips of whole tiles, then of single vectors, then of what is left."""
         code = self.code
         start, stop = spans[self.row]
@@ -241,7 +232,7 @@ class RegisterTiles:
     def _rows(
         self,
         point: list[Term],
-        spans: dict[int, tuple[Term, Term]],
+        spans: dict[int, Span],
         shape: Shape,
         scratch: Term,
     ) -> None:

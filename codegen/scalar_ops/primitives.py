@@ -18,6 +18,7 @@ from llvmlite import ir
 from ...runtime.abi.elements import Element, element_by_name
 from ..microkernels.mmt4d import PackedTile, emit_packed_tile
 from ..microkernels.products import emit_tile
+from ..microkernels.transposes import emit_transpose
 from ..microkernels.vectors import multiply_add, splat, vector_address, widened
 from .llvm_scalar_ops import OPERATIONS
 from .llvm_values import float_type, from_storage, register_type, to_storage
@@ -56,6 +57,8 @@ def primitive(name: str) -> Primitive:
         rows, columns, depth = (int(each) for each in element_names[3:])
         tile = PackedTile(left, right, total, rows, columns, depth)
         return _on_addresses(emit_packed_tile(tile))
+    if operation == "transpose":
+        return Primitive((_WORD,) * 6, _BOOL, emit_transpose(int(element_names[0])))
     if operation in _VECTORS:
         return _VECTORS[operation](element_names)
     elements = tuple(element_by_name(each) for each in element_names)
