@@ -258,14 +258,16 @@ def _folder() -> Path | None:
 _HERE = Path(__file__).parent
 
 _PRIMITIVE_SOURCES = (
+    Path(__file__),
     _HERE.parent / "runtime" / "abi" / "elements.py",
+    _HERE / "kernels" / "llvm_lowering.py",
     *(
         path
         for room in ("microkernels", "scalar_ops")
         for path in sorted((_HERE / room).glob("*.py"))
     ),
 )
-"""What the names in a function's text mean is said here."""
+"""What the names in a function's text mean, and what is made of it, is said here."""
 
 
 def source_of(file: str) -> str:

@@ -4,7 +4,7 @@ The loop along the result's rows is cut into vectors, and another loop into a fe
 tile of sums stays in registers over the whole depth:
 
     for strip of columns:                  # two vectors
-      copy the operand's columns to a strip that lies in a row, if many rows read it
+      copy the operand's columns to a strip that lies in a row
       for rows, a few at a time:           # sums[row][vector] = initial values
         for depth: sums[row][vector] += left[row] * right[vector]
         store the sums
@@ -58,7 +58,7 @@ STRIP_SCOPE = 31
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An input: whether it gives vectors, and if so, whether they are copied to a strip first."""
+    """An input, and whether it gives vectors."""
 
     value: SSAValue
     map: AffineMap
@@ -117,7 +117,6 @@ class RegisterTiles:
         self.repeated = [loop for loop in repeated if loop != self.fold]
         self.outer = [loop for loop in outer if loop not in repeated]
         self.tile = self._tile()
-        self.is_packed = self._is_packed()
 
     def _tile(self) -> Shape:
         """A tile that fills the registers, and divides the sizes if they are known."""
@@ -128,13 +127,17 @@ class RegisterTiles:
                 lanes //= 2
         vectors = 2 if not isinstance(columns, int) or columns >= 2 * lanes else 1
         most = 12 if vector_bits() == 512 else 6
+        if all(each.is_vector for each in self.operands):
+            # Each row has a vector of its own, too.
+            most = most * 2 // 3
         rows = 1 if self.fold is None else most
         size = 1 if self.fold is None else self.sizes[self.fold]
         if isinstance(size, int):
             rows = min(rows, max(1, size))
         return Shape(rows, vectors, lanes)
 
-    def _is_packed(self) -> bool:
+    @property
+    def is_reused(self) -> bool:
         """Whether vectors are read often enough to be copied in the order of their use."""
         count = 1
         for loop in (*self.repeated, *([] if self.fold is None else [self.fold])):
@@ -155,11 +158,9 @@ class RegisterTiles:
     def write(self) -> TileCount:
         """Write the loops; a tile of work has some rows and some strips of columns."""
         code, sizes = self.code, self.sizes
-        scratch: Term = 0
-        if self.is_packed:
-            depth = code.product([sizes[loop] for loop in self._strip_loops()])
-            assert isinstance(depth, int)
-            scratch = code.load(f"scratch_{self.total.name}_{depth * self.tile.columns}")
+        depth = code.product([sizes[loop] for loop in self._strip_loops()])
+        assert isinstance(depth, int)
+        scratch = code.load(f"scratch_{self.total.name}_{depth * self.tile.columns}")
         cuts = self._cuts()
         with code.loop("first", "last") as work:
             pieces = tile_spans(code, work, [(sizes[loop], chunk) for loop, chunk in cuts])
@@ -208,8 +209,7 @@ class RegisterTiles:
             end = code.add(start, whole)
             with code.loop(start, end, width) as column:
                 point[self.row] = column
-                if self.is_packed:
-                    self._pack(point, shape, scratch)
+                self._pack(point, shape, scratch)
                 with self._over(self.repeated, point, spans):
                     self._rows(point, spans, shape, scratch)
             if isinstance(size, int):
@@ -345,8 +345,6 @@ class RegisterTiles:
             return self._splat(operand, point, shape.lanes)
         if operand is not self.shared:
             return self._load(operand, point, vector, shape)
-        if not self.is_packed:
-            return self._load(operand, first, vector, shape)
         name = self.total.name
         primitive = f"vload_{name}_{name}_{shape.lanes}_{STRIP_SCOPE}"
         return self.code.call(primitive, scratch, self._place(first, vector, shape))
@@ -400,8 +398,8 @@ def register_tiles(
     if not 0 < depth <= MOST_DEPTH or work < LEAST_WORK or (columns in (0, 1)):
         return None
     tiles = RegisterTiles(writer, view, (left, right), total, sizes, row)
-    # What few rows read, and no cache holds, is better read in the order in which it lies.
-    return tiles if tiles.is_packed or tiles.is_small else None
+    # What few rows read is better read in the order in which it lies.
+    return tiles if tiles.is_reused else None
 
 
 def _operand(
