@@ -10,7 +10,8 @@ tile of sums stays in registers over the whole depth:
         store the sums
 
 An operand without the column loop gives one number for each row, any other a vector. The terms of a
-sum are added in the order of the loops, each with its product rounded once.
+sum are added in the order of the loops, each with its product rounded once. Narrow integers are
+multiplied in pairs of terms, which takes half as many instructions.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ...dialects.linalg.structured_view import IteratorType, StructuredView
 from ...runtime.abi.elements import F32, F64, NATIVE_WIDTHS, Element, integer_element
-from ..microkernels.products import vector_bits
+from ..microkernels.vectors import vector_bits
 from .ast_builder import Term
 from .expressions import written_loops
 from .kernel_text import TileCount
@@ -34,7 +35,9 @@ from .static_values import constant_attribute, shape_of, splat_value
 from .tiled_loops import Span, loops_over, tile_spans
 from .writer import Indices, KernelWriter
 
-TOTALS = (F32, F64, integer_element(32), integer_element(64))
+I32 = integer_element(32)
+
+TOTALS = (F32, F64, I32, integer_element(64))
 """What sums may be kept in: elements that are held as they are stored."""
 
 MOST_DEPTH = 1024
@@ -65,6 +68,14 @@ class Operand:
     element: Element
     factor: Factor
     is_vector: bool
+    is_stored: bool
+
+    @property
+    def loaded(self) -> Element:
+        """Its elements as they are widened."""
+        if self.factor.is_unsigned:
+            return integer_element(self.element.width, unsigned=True)
+        return self.element
 
     def uses(self, loop: int) -> bool:
         """Whether a loop moves it."""
@@ -116,6 +127,7 @@ class RegisterTiles:
         self.fold = long[-1] if long else None
         self.repeated = [loop for loop in repeated if loop != self.fold]
         self.outer = [loop for loop in outer if loop not in repeated]
+        self.paired = self._paired()
         self.tile = self._tile()
 
     def _tile(self) -> Shape:
@@ -135,6 +147,32 @@ class RegisterTiles:
         if isinstance(size, int):
             rows = min(rows, max(1, size))
         return Shape(rows, vectors, lanes)
+
+    def _paired(self) -> int | None:
+        """The loop of which two terms of narrow integers are multiplied and added at once.
+
+        The terms lie next to each other in the operand that gives numbers, and there is no rest.
+        """
+        numbers = [each for each in self.operands if not each.is_vector]
+        if self.total != I32 or len(numbers) != 1 or not numbers[0].is_stored:
+            return None
+        for each in self.operands:
+            width = each.element.width + each.factor.is_unsigned
+            if width > 16 or each.element.width not in NATIVE_WIDTHS:
+                return None
+        last = numbers[0].map.results[-1]
+        if not isinstance(last, AffineDimExpr) or last.position not in self.reductions:
+            return None
+        others = AffineMap(numbers[0].map.num_dims, 0, numbers[0].map.results[:-1])
+        size = self.sizes[last.position]
+        is_even = isinstance(size, int) and size % 2 == 0
+        is_alone = last.position not in others.used_dims() and self.shared.uses(last.position)
+        return last.position if is_even and is_alone else None
+
+    def _steps(self, loop: int) -> Term:
+        """How often a loop over terms runs."""
+        size = self.sizes[loop]
+        return size // 2 if loop == self.paired and isinstance(size, int) else size
 
     @property
     def is_reused(self) -> bool:
@@ -267,18 +305,34 @@ class RegisterTiles:
     def _pack(self, point: Sequence[Term], shape: Shape, scratch: Term) -> None:
         """Copy the shared operand's columns of a strip, all of its depth, in the order of use."""
         code, point = self.code, list(point)
-        with self._over(self._strip_loops(), point, {}):
+        loops = self._strip_loops()
+        with self._over(loops, point, {loop: (0, self._steps(loop)) for loop in loops}):
             for vector in range(shape.vectors):
-                value = self._load(self.shared, point, vector, shape)
+                terms = [
+                    self._load(self.shared, each, vector, shape) for each in self._terms(point)
+                ]
+                value = terms[0]
+                if len(terms) > 1:
+                    value = code.call(f"vpair_{shape.lanes}", *terms)
                 place = self._place(point, vector, shape)
                 code.run(
                     f"vstore_{self.total.name}_{shape.lanes}_{STRIP_SCOPE}", scratch, place, value
                 )
 
+    def _terms(self, point: Sequence[Term]) -> list[list[Term]]:
+        """The points of the terms that are multiplied at once."""
+        points = [list(point)]
+        if self.paired is not None:
+            first = self.code.multiply(point[self.paired], 2)
+            points.append(list(point))
+            for number, each in enumerate(points):
+                each[self.paired] = self.code.add(first, number)
+        return points
+
     def _place(self, point: Sequence[Term], vector: int, shape: Shape) -> Term:
         """Where a vector lies in the strip."""
         code, loops = self.code, self._strip_loops()
-        step = code.linear([point[loop] for loop in loops], [self.sizes[loop] for loop in loops])
+        step = code.linear([point[loop] for loop in loops], [self._steps(loop) for loop in loops])
         return code.add(code.multiply(step, shape.columns), vector * shape.lanes)
 
     def _load(self, operand: Operand, point: Sequence[Term], vector: int, shape: Shape) -> Term:
@@ -287,14 +341,15 @@ class RegisterTiles:
         at[self.row] = code.add(at[self.row], vector * shape.lanes)
         indices = self.writer.apply_map(operand.map, tuple(at))
         position = code.linear(indices, self.writer.shape(operand.value))
-        element = operand.element
-        if operand.factor.is_unsigned:
-            element = integer_element(element.width, unsigned=True)
+        element = operand.loaded
         return self.writer.load_vector(operand.value, position, element, self.total, shape.lanes)
 
     def _splat(self, operand: Operand, point: Sequence[Term], lanes: int) -> Term:
-        """One number of an operand in all lanes."""
-        indices = self.writer.apply_map(operand.map, tuple(point))
+        """One number of an operand, or two that lie next to each other, in all lanes."""
+        indices = self.writer.apply_map(operand.map, tuple(self._terms(point)[0]))
+        if self.paired is not None:
+            position = self.code.linear(indices, self.writer.shape(operand.value))
+            return self.writer.load_pair(operand.value, position, operand.loaded, lanes)
         value = self.writer.element(operand.value, indices)
         source, name = self.writer.element_of(operand.value).register, self.total.name
         if source != name:
@@ -315,7 +370,9 @@ class RegisterTiles:
                 position = code.linear(indices, self.writer.shape(result))
                 sums.append((code.copy(self._initial(position, lanes)), position))
         inner = [list(point) for point in points]
-        with self._over(self.reductions, inner[0], {}):
+        spans: dict[int, Span] = {loop: (0, self._steps(loop)) for loop in self.reductions}
+        combine = f"vmuladd_{name}_{lanes}" if self.paired is None else f"vdot_{lanes}"
+        with self._over(self.reductions, inner[0], spans):
             for point in inner[1:]:
                 for loop in self.reductions:
                     point[loop] = inner[0][loop]
@@ -327,7 +384,7 @@ class RegisterTiles:
                         for each in self.operands
                     ]
                     total, _ = next(remaining)
-                    code.set(total, code.load(f"vmuladd_{name}_{lanes}", *factors, total))
+                    code.set(total, code.load(combine, *factors, total))
         for total, position in sums:
             self.writer.store_vector(result, position, total, lanes)
 
@@ -409,14 +466,14 @@ def _operand(
     value, affine_map = view.inputs[factor.argument], view.maps[factor.argument]
     element = writer.element_of(value)
     is_vector = row in affine_map.used_dims()
+    is_stored = not writer.is_inline(value) and constant_attribute(value) is None
     if is_vector:
         last = affine_map.results[-1]
         others = AffineMap(affine_map.num_dims, 0, affine_map.results[:-1])
         is_row = isinstance(last, AffineDimExpr) and row not in others.used_dims()
-        is_stored = not writer.is_inline(value) and constant_attribute(value) is None
         is_plain = element.is_float or (
             element.width in NATIVE_WIDTHS and element.width <= total.width
         )
         if not (is_row and is_stored and is_plain and shape_of(value)):
             return None
-    return Operand(value, affine_map, element, factor, is_vector)
+    return Operand(value, affine_map, element, factor, is_vector, is_stored)

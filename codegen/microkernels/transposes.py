@@ -7,7 +7,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from .products import vector_bits
+from .vectors import vector_bits
 
 _WORD = ir.IntType(64)
 _I32 = ir.IntType(32)

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from backend_checks import check, function, random_input
 from mesh_opt import api
+from mesh_opt.codegen.cache import CACHE_VARIABLE
 from mesh_opt.codegen.host_code import kernel_steps
 from mesh_opt.codegen.kernels import contractions, reduction_loops, register_tiles
+from mesh_opt.codegen.microkernels import vectors
 
 Types = list[str]
 
@@ -63,6 +65,27 @@ TILES = {
     "bf16": (tensors("19x9xbf16", "9x33xbf16", "19x33xf32"), "mnk", MATRICES, ("extf", "extf"), ""),
     "f16_f32": (tensors("19x9xf16", "9x33xf32", "19x33xf32"), "mnk", MATRICES, ("extf",), ""),
     "signs": (tensors("18x9xi8", "9x33xi8", "18x33xi32"), "mnk", MATRICES, ("extsi", "extui"), ""),
+    "pairs": (
+        tensors("19x10xi8", "10x23xi8", "19x23xi32"),
+        "mnk",
+        MATRICES,
+        ("extsi", "extsi"),
+        "",
+    ),
+    "pairs_of_two_signs": (
+        tensors("25x6xi8", "6x17xi16", "25x17xi32"),
+        "mnk",
+        MATRICES,
+        ("extui", "extsi"),
+        "",
+    ),
+    "pairs_of_columns": (
+        tensors("10x19xi8", "10x23xi8", "19x23xi32"),
+        "mnk",
+        ["k, m", "k, n", "m, n"],
+        ("extsi", "extsi"),
+        "",
+    ),
     "wrapping": (tensors("20x3xi32", "3x9xi32", "20x9xi32"), "mnk", MATRICES, (), "7"),
     "left_columns": (
         tensors("11x25xf32", "11x18xf32", "25x18xf32"),
@@ -104,6 +127,22 @@ def test_tiles(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     check(product(*TILES[name]))
     assert written
+
+
+@pytest.mark.parametrize("has_instruction", [True, False])
+def test_pairs_of_extremes(has_instruction: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums of pairs wrap as the sums of their terms do, on CPUs without the instruction, too."""
+    if not has_instruction:
+        monkeypatch.setenv(CACHE_VARIABLE, "")
+        monkeypatch.setattr(vectors, "_PAIR_PRODUCTS", {})
+    rows = 20 + has_instruction
+    types = tensors(f"{rows}x4xi16", "4x16xi16", f"{rows}x16xi32")
+    least = np.iinfo(np.int16).min
+    rng = np.random.default_rng(3)
+    inputs = [np.full((rows, 4), least), np.full((4, 16), least), rng.integers(-9, 9, (rows, 16))]
+    inputs[1][:, 3:] = rng.integers(least, -least, (4, 13))
+    text = product(types, "mnk", MATRICES, ["extsi", "extsi"])
+    check(text, [each.astype(np.int16) for each in inputs[:2]] + [inputs[2].astype(np.int32)])
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (1, 1), (6, 16), (7, 31), (200, 130)])
