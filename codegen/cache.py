@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 import struct
 import tempfile
@@ -19,6 +20,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import count
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -37,7 +39,7 @@ CACHE_VARIABLE = "MESH_OPT_CACHE"
 RECENT = 256
 """Functions that stay loaded though nothing uses them: the next program may be like the last."""
 
-FORMAT = "3"
+FORMAT = "4"
 """Of the files in the cache."""
 
 
@@ -46,44 +48,43 @@ class Native:
 
     __slots__ = ("__weakref__", "_code", "address", "name")
 
-    def __init__(self, name: str, address: int, code: _Code) -> None:
+    def __init__(self, name: str, code: Any) -> None:
         self.name = name
-        self.address = address
+        self.address: int = code[name]
         self._code = code
 
 
-class _Code:
-    """Memory with the code of a few functions, which is unloaded when all of them are dropped.
+_numbers = count()
+"""Of loaded libraries: their names are not used twice."""
 
-    Numba's own engine never unloads anything. An engine for each function would be four times as
-    large.
+
+@cache
+def _linker() -> Any:
+    """What loads object code, each in memory of its own that is given back with the last use.
+
+    JITLink puts the sections of an object next to each other, which the small code model needs.
     """
+    llvm: Any = llvmlite.binding
+    return llvm.create_lljit_compiler(_target_machine(), use_jit_link=True)
 
-    CAPACITY = 16
 
-    def __init__(self) -> None:
-        llvm: Any = llvmlite.binding
-        machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-        self._room = self.CAPACITY
+_RUNTIME_NAMES = re.compile(rb"\b(?:numba_|NRT_)\w+")
 
-    @property
-    def is_full(self) -> bool:
-        """Whether the next function needs memory of its own."""
-        return self._room == 0
 
-    def load(self, symbol: str, code: bytes) -> Native:
-        """Load the object code of a function."""
-        llvm: Any = llvmlite.binding
-        self._room -= 1
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        return Native(symbol, self._engine.get_function_address(symbol), self)
+def _load(symbol: str, code: bytes) -> Native:
+    llvm: Any = llvmlite.binding
+    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+    for name in {each.decode() for each in _RUNTIME_NAMES.findall(code)}:
+        # What Numba gives its functions is in no library.
+        address = llvm.address_of_symbol(name)
+        if address is not None:
+            builder.import_symbol(name, address)
+    linked = builder.export_symbol(symbol).link(_linker(), f"mesh_{next(_numbers)}")
+    return Native(symbol, linked)
 
 
 _loaded: WeakValueDictionary[str, Native] = WeakValueDictionary()
 _recent: OrderedDict[str, Native] = OrderedDict()
-_newest: list[_Code] = []
-"""What the next function is loaded into, if it has room."""
 
 
 def compile_native(
@@ -124,18 +125,12 @@ def _loaded_once(parts: Sequence[str], compile_code: Callable[[str], tuple[str, 
             if found is None:
                 found = compile_code(f"mesh_{digest[:32]}")
                 _keep(digest, *found)
-            native = _loaded[digest] = _code_with_room().load(*found)
+            native = _loaded[digest] = _load(*found)
         _recent[digest] = native
         _recent.move_to_end(digest)
         while len(_recent) > RECENT:
             _recent.popitem(last=False)
         return native
-
-
-def _code_with_room() -> _Code:
-    if not _newest or _newest[0].is_full:
-        _newest[:] = [_Code()]
-    return _newest[0]
 
 
 def _compile(function: FunctionType, arguments: Sequence[Any], result: Any) -> tuple[str, bytes]:
@@ -166,9 +161,9 @@ def _target_machine() -> Any:
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
         opt=2,
-        # As Numba's: code that is loaded anywhere, from a file, too.
-        reloc="static" if target.name.startswith("x86") else "default",
-        codemodel="jitdefault",
+        # Constants lie next to the code, and are operands of instructions.
+        reloc="pic",
+        codemodel="small",
         jit=True,
     )
 
@@ -264,14 +259,16 @@ def _folder() -> Path | None:
 _HERE = Path(__file__).parent
 
 _PRIMITIVE_SOURCES = (
+    Path(__file__),
     _HERE.parent / "runtime" / "abi" / "elements.py",
+    _HERE / "kernels" / "llvm_lowering.py",
     *(
         path
         for room in ("microkernels", "scalar_ops")
         for path in sorted((_HERE / room).glob("*.py"))
     ),
 )
-"""What the names in a function's text mean is said here."""
+"""What the names in a function's text mean, and what is made of it, is said here."""
 
 
 def source_of(file: str) -> str:

@@ -24,8 +24,8 @@ from ..microkernels.products import tile_of
 from .ast_builder import AstBuilder, Term
 from .expressions import write_element
 from .kernel_text import Bound, KernelText, Panels, Portion, TileCount
-from .loop_nests import FEW_ROWS, loop_sizes
 from .product_sums import product_factors
+from .reduction_loops import FEW_ROWS, loop_sizes
 from .register_tiles import register_tiles
 from .writer import Indices, KernelWriter
 

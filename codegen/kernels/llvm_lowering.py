@@ -21,6 +21,12 @@ from .ast_builder import FLOAT_NAMES
 _WORD = ir.IntType(64)
 _BOOL = ir.IntType(1)
 
+_LONG = ("exp_", "log_", "tanh_", "erf_", "sigmoid_")
+"""Primitives that are long chains of instructions: several go on at once in vectorised loops."""
+
+_INTERLEAVED = 4
+"""How many vectors are computed at once in loops over such chains."""
+
 _COMPARISONS: dict[type[ast.cmpop], str] = {ast.Eq: "==", ast.GtE: ">="}
 
 
@@ -105,7 +111,9 @@ class _FunctionLowering:
         if not builder.block.is_terminated:
             following = builder.add(index, step, flags=("nsw",))
             index.add_incoming(following, builder.block)
-            builder.cbranch(builder.icmp_signed("<", following, stop), loop, after)
+            back = builder.cbranch(builder.icmp_signed("<", following, stop), loop, after)
+            if _has_long_chain(body):
+                back.set_metadata("llvm.loop", _interleaving(builder.module))
         builder.position_at_end(after)
 
     def _branch(self, test: ast.expr, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> None:
@@ -184,6 +192,26 @@ class _FunctionLowering:
         if value.type.width > wanted.width:
             return self._builder.trunc(value, wanted)
         return (self._builder.zext if value.type == _BOOL else self._builder.sext)(value, wanted)
+
+
+def _has_long_chain(body: Sequence[ast.stmt]) -> bool:
+    """Whether an innermost loop calls one of the `_LONG` primitives."""
+    found = [node for each in body for node in ast.walk(each)]
+    return not any(isinstance(node, ast.For) for node in found) and any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id.startswith(_LONG)
+        for node in found
+    )
+
+
+def _interleaving(module: Any) -> Any:
+    """Metadata of a loop; its first operand is itself, as LLVM wants it."""
+    hint = ir.MetaDataString(module, "llvm.loop.interleave.count")
+    count = module.add_metadata([hint, ir.Constant(ir.IntType(32), _INTERLEAVED)])
+    loop = module.add_metadata([count, ir.Constant(_WORD, len(module.metadata))])
+    loop.operands = (loop, count)
+    return loop
 
 
 def _constant(number: float, wanted: Any) -> Any:

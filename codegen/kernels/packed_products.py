@@ -87,7 +87,7 @@ def write_packed_product(
     batches = MMT4D[operation.name]
     left_base, right_base = writer.address(left), writer.address(right)
     total = tile.total
-    scratch = code.load(f"scratch_{total.name}_{tile.rows * tile.columns * tile.depth}")
+    scratch = code.load(f"scratch_{total.name}_{tile.rows * tile.columns * tile.parts}")
     row_panels, depth = writer.shape(left)[batches : batches + 2]
     column_panels = writer.shape(right)[batches]
     height, width = max(1, BLOCK_ROWS // tile.rows), max(1, BLOCK_COLUMNS // tile.columns)
@@ -116,10 +116,10 @@ def write_packed_product(
             code.run(tile.primitive, left_panel, right_panel, scratch, depth)
             with code.loop(0, tile.rows) as i, code.loop(0, tile.columns) as j:
                 indices = (*((batch,) * batches), row, column, i, j)
-                start = code.multiply(code.add(code.multiply(i, tile.columns), j), tile.depth)
+                start = code.multiply(code.add(code.multiply(i, tile.columns), j), tile.parts)
                 add = "sumf" if total.is_float else "addi"
                 value: Term = writer.element(output, indices)
-                for step in range(tile.depth):
+                for step in range(tile.parts):
                     place = code.add(start, step)
                     term = code.load(f"load_{total.name}_{SCRATCH_SCOPE}", scratch, place)
                     value = code.call(f"{add}_{total.name}", value, term)

@@ -4,13 +4,14 @@ The loop along the result's rows is cut into vectors, and another loop into a fe
 tile of sums stays in registers over the whole depth:
 
     for strip of columns:                  # two vectors
-      copy the operand's columns to a strip that lies in a row, if many rows read it
+      copy the operand's columns to a strip that lies in a row
       for rows, a few at a time:           # sums[row][vector] = initial values
         for depth: sums[row][vector] += left[row] * right[vector]
         store the sums
 
 An operand without the column loop gives one number for each row, any other a vector. The terms of a
-sum are added in the order of the loops, each with its product rounded once.
+sum are added in the order of the loops, each with its product rounded once. Narrow integers are
+multiplied in pairs of terms, which takes half as many instructions.
 """
 
 from __future__ import annotations
@@ -25,15 +26,18 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ...dialects.linalg.structured_view import IteratorType, StructuredView
 from ...runtime.abi.elements import F32, F64, NATIVE_WIDTHS, Element, integer_element
-from ..microkernels.products import vector_bits
+from ..microkernels.vectors import vector_bits
 from .ast_builder import Term
 from .expressions import written_loops
 from .kernel_text import TileCount
 from .product_sums import Factor, product_factors
 from .static_values import constant_attribute, shape_of, splat_value
+from .tiled_loops import Span, loops_over, tile_spans
 from .writer import Indices, KernelWriter
 
-TOTALS = (F32, F64, integer_element(32), integer_element(64))
+I32 = integer_element(32)
+
+TOTALS = (F32, F64, I32, integer_element(64))
 """What sums may be kept in: elements that are held as they are stored."""
 
 MOST_DEPTH = 1024
@@ -57,13 +61,21 @@ STRIP_SCOPE = 31
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An input: whether it gives vectors, and if so, whether they are copied to a strip first."""
+    """An input, and whether it gives vectors."""
 
     value: SSAValue
     map: AffineMap
     element: Element
     factor: Factor
     is_vector: bool
+    is_stored: bool
+
+    @property
+    def loaded(self) -> Element:
+        """Its elements as they are widened."""
+        if self.factor.is_unsigned:
+            return integer_element(self.element.width, unsigned=True)
+        return self.element
 
     def uses(self, loop: int) -> bool:
         """Whether a loop moves it."""
@@ -115,8 +127,8 @@ class RegisterTiles:
         self.fold = long[-1] if long else None
         self.repeated = [loop for loop in repeated if loop != self.fold]
         self.outer = [loop for loop in outer if loop not in repeated]
+        self.paired = self._paired()
         self.tile = self._tile()
-        self.is_packed = self._is_packed()
 
     def _tile(self) -> Shape:
         """A tile that fills the registers, and divides the sizes if they are known."""
@@ -127,13 +139,43 @@ class RegisterTiles:
                 lanes //= 2
         vectors = 2 if not isinstance(columns, int) or columns >= 2 * lanes else 1
         most = 12 if vector_bits() == 512 else 6
+        if all(each.is_vector for each in self.operands):
+            # Each row has a vector of its own, too.
+            most = most * 2 // 3
         rows = 1 if self.fold is None else most
         size = 1 if self.fold is None else self.sizes[self.fold]
         if isinstance(size, int):
             rows = min(rows, max(1, size))
         return Shape(rows, vectors, lanes)
 
-    def _is_packed(self) -> bool:
+    def _paired(self) -> int | None:
+        """The loop of which two terms of narrow integers are multiplied and added at once.
+
+        The terms lie next to each other in the operand that gives numbers, and there is no rest.
+        """
+        numbers = [each for each in self.operands if not each.is_vector]
+        if self.total != I32 or len(numbers) != 1 or not numbers[0].is_stored:
+            return None
+        for each in self.operands:
+            width = each.element.width + each.factor.is_unsigned
+            if width > 16 or each.element.width not in NATIVE_WIDTHS:
+                return None
+        last = numbers[0].map.results[-1]
+        if not isinstance(last, AffineDimExpr) or last.position not in self.reductions:
+            return None
+        others = AffineMap(numbers[0].map.num_dims, 0, numbers[0].map.results[:-1])
+        size = self.sizes[last.position]
+        is_even = isinstance(size, int) and size % 2 == 0
+        is_alone = last.position not in others.used_dims() and self.shared.uses(last.position)
+        return last.position if is_even and is_alone else None
+
+    def _steps(self, loop: int) -> Term:
+        """How often a loop over terms runs."""
+        size = self.sizes[loop]
+        return size // 2 if loop == self.paired and isinstance(size, int) else size
+
+    @property
+    def is_reused(self) -> bool:
         """Whether vectors are read often enough to be copied in the order of their use."""
         count = 1
         for loop in (*self.repeated, *([] if self.fold is None else [self.fold])):
@@ -154,20 +196,13 @@ class RegisterTiles:
     def write(self) -> TileCount:
         """Write the loops; a tile of work has some rows and some strips of columns."""
         code, sizes = self.code, self.sizes
-        scratch: Term = 0
-        if self.is_packed:
-            depth = code.product([sizes[loop] for loop in self._strip_loops()])
-            assert isinstance(depth, int)
-            scratch = code.load(f"scratch_{self.total.name}_{depth * self.tile.columns}")
+        depth = code.product([sizes[loop] for loop in self._strip_loops()])
+        assert isinstance(depth, int)
+        scratch = code.load(f"scratch_{self.total.name}_{depth * self.tile.columns}")
         cuts = self._cuts()
         with code.loop("first", "last") as work:
-            number: Term = work
-            spans: dict[int, tuple[Term, Term]] = {}
-            for loop, chunk in reversed(cuts):
-                count = code.ceiling_divide(sizes[loop], chunk)
-                start = code.multiply(code.modulo(number, count), chunk)
-                spans[loop] = start, code.minimum(code.add(start, chunk), sizes[loop])
-                number = code.floor_divide(number, count)
+            pieces = tile_spans(code, work, [(sizes[loop], chunk) for loop, chunk in cuts])
+            spans = dict(zip([loop for loop, _ in cuts], pieces, strict=True))
             point: list[Term] = [0] * len(sizes)
             with self._over(self.outer, point, spans):
                 self._strips(point, spans, scratch)
@@ -190,21 +225,16 @@ class RegisterTiles:
 
     @contextmanager
     def _over(
-        self, loops: Sequence[int], point: list[Term], spans: dict[int, tuple[Term, Term]]
+        self, loops: Sequence[int], point: list[Term], spans: dict[int, Span]
     ) -> Generator[None]:
-        """Loops over the spans of some, or over all of their points."""
-        if not loops:
+        """Loops over the spans of some, or over all of their points, which set a point."""
+        found = [spans.get(loop, (0, self.sizes[loop])) for loop in loops]
+        with loops_over(self.code, found) as indices:
+            for loop, index in zip(loops, indices, strict=True):
+                point[loop] = index
             yield
-            return
-        start, stop = spans.get(loops[0], (0, self.sizes[loops[0]]))
-        with self.code.loop(start, stop) as index:
-            point[loops[0]] = index
-            with self._over(loops[1:], point, spans):
-                yield
 
-    def _strips(
-        self, point: list[Term], spans: dict[int, tuple[Term, Term]], scratch: Term
-    ) -> None:
+    def _strips(self, point: list[Term], spans: dict[int, Span], scratch: Term) -> None:
         """Strips of whole tiles, then of single vectors, then of what is left."""
         code = self.code
         start, stop = spans[self.row]
@@ -217,8 +247,7 @@ class RegisterTiles:
             end = code.add(start, whole)
             with code.loop(start, end, width) as column:
                 point[self.row] = column
-                if self.is_packed:
-                    self._pack(point, shape, scratch)
+                self._pack(point, shape, scratch)
                 with self._over(self.repeated, point, spans):
                     self._rows(point, spans, shape, scratch)
             if isinstance(size, int):
@@ -241,7 +270,7 @@ class RegisterTiles:
     def _rows(
         self,
         point: list[Term],
-        spans: dict[int, tuple[Term, Term]],
+        spans: dict[int, Span],
         shape: Shape,
         scratch: Term,
     ) -> None:
@@ -276,18 +305,34 @@ class RegisterTiles:
     def _pack(self, point: Sequence[Term], shape: Shape, scratch: Term) -> None:
         """Copy the shared operand's columns of a strip, all of its depth, in the order of use."""
         code, point = self.code, list(point)
-        with self._over(self._strip_loops(), point, {}):
+        loops = self._strip_loops()
+        with self._over(loops, point, {loop: (0, self._steps(loop)) for loop in loops}):
             for vector in range(shape.vectors):
-                value = self._load(self.shared, point, vector, shape)
+                terms = [
+                    self._load(self.shared, each, vector, shape) for each in self._terms(point)
+                ]
+                value = terms[0]
+                if len(terms) > 1:
+                    value = code.call(f"vpair_{shape.lanes}", *terms)
                 place = self._place(point, vector, shape)
                 code.run(
                     f"vstore_{self.total.name}_{shape.lanes}_{STRIP_SCOPE}", scratch, place, value
                 )
 
+    def _terms(self, point: Sequence[Term]) -> list[list[Term]]:
+        """The points of the terms that are multiplied at once."""
+        points = [list(point)]
+        if self.paired is not None:
+            first = self.code.multiply(point[self.paired], 2)
+            points.append(list(point))
+            for number, each in enumerate(points):
+                each[self.paired] = self.code.add(first, number)
+        return points
+
     def _place(self, point: Sequence[Term], vector: int, shape: Shape) -> Term:
         """Where a vector lies in the strip."""
         code, loops = self.code, self._strip_loops()
-        step = code.linear([point[loop] for loop in loops], [self.sizes[loop] for loop in loops])
+        step = code.linear([point[loop] for loop in loops], [self._steps(loop) for loop in loops])
         return code.add(code.multiply(step, shape.columns), vector * shape.lanes)
 
     def _load(self, operand: Operand, point: Sequence[Term], vector: int, shape: Shape) -> Term:
@@ -296,14 +341,15 @@ class RegisterTiles:
         at[self.row] = code.add(at[self.row], vector * shape.lanes)
         indices = self.writer.apply_map(operand.map, tuple(at))
         position = code.linear(indices, self.writer.shape(operand.value))
-        element = operand.element
-        if operand.factor.is_unsigned:
-            element = integer_element(element.width, unsigned=True)
+        element = operand.loaded
         return self.writer.load_vector(operand.value, position, element, self.total, shape.lanes)
 
     def _splat(self, operand: Operand, point: Sequence[Term], lanes: int) -> Term:
-        """One number of an operand in all lanes."""
-        indices = self.writer.apply_map(operand.map, tuple(point))
+        """One number of an operand, or two that lie next to each other, in all lanes."""
+        indices = self.writer.apply_map(operand.map, tuple(self._terms(point)[0]))
+        if self.paired is not None:
+            position = self.code.linear(indices, self.writer.shape(operand.value))
+            return self.writer.load_pair(operand.value, position, operand.loaded, lanes)
         value = self.writer.element(operand.value, indices)
         source, name = self.writer.element_of(operand.value).register, self.total.name
         if source != name:
@@ -324,7 +370,9 @@ class RegisterTiles:
                 position = code.linear(indices, self.writer.shape(result))
                 sums.append((code.copy(self._initial(position, lanes)), position))
         inner = [list(point) for point in points]
-        with self._over(self.reductions, inner[0], {}):
+        spans: dict[int, Span] = {loop: (0, self._steps(loop)) for loop in self.reductions}
+        combine = f"vmuladd_{name}_{lanes}" if self.paired is None else f"vdot_{lanes}"
+        with self._over(self.reductions, inner[0], spans):
             for point in inner[1:]:
                 for loop in self.reductions:
                     point[loop] = inner[0][loop]
@@ -336,7 +384,7 @@ class RegisterTiles:
                         for each in self.operands
                     ]
                     total, _ = next(remaining)
-                    code.set(total, code.load(f"vmuladd_{name}_{lanes}", *factors, total))
+                    code.set(total, code.load(combine, *factors, total))
         for total, position in sums:
             self.writer.store_vector(result, position, total, lanes)
 
@@ -354,8 +402,6 @@ class RegisterTiles:
             return self._splat(operand, point, shape.lanes)
         if operand is not self.shared:
             return self._load(operand, point, vector, shape)
-        if not self.is_packed:
-            return self._load(operand, first, vector, shape)
         name = self.total.name
         primitive = f"vload_{name}_{name}_{shape.lanes}_{STRIP_SCOPE}"
         return self.code.call(primitive, scratch, self._place(first, vector, shape))
@@ -409,8 +455,8 @@ def register_tiles(
     if not 0 < depth <= MOST_DEPTH or work < LEAST_WORK or (columns in (0, 1)):
         return None
     tiles = RegisterTiles(writer, view, (left, right), total, sizes, row)
-    # What few rows read, and no cache holds, is better read in the order in which it lies.
-    return tiles if tiles.is_packed or tiles.is_small else None
+    # What few rows read is better read in the order in which it lies.
+    return tiles if tiles.is_reused else None
 
 
 def _operand(
@@ -420,14 +466,14 @@ def _operand(
     value, affine_map = view.inputs[factor.argument], view.maps[factor.argument]
     element = writer.element_of(value)
     is_vector = row in affine_map.used_dims()
+    is_stored = not writer.is_inline(value) and constant_attribute(value) is None
     if is_vector:
         last = affine_map.results[-1]
         others = AffineMap(affine_map.num_dims, 0, affine_map.results[:-1])
         is_row = isinstance(last, AffineDimExpr) and row not in others.used_dims()
-        is_stored = not writer.is_inline(value) and constant_attribute(value) is None
         is_plain = element.is_float or (
             element.width in NATIVE_WIDTHS and element.width <= total.width
         )
         if not (is_row and is_stored and is_plain and shape_of(value)):
             return None
-    return Operand(value, affine_map, element, factor, is_vector)
+    return Operand(value, affine_map, element, factor, is_vector, is_stored)

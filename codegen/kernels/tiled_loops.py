@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 
 from .ast_builder import AstBuilder, Term
 from .kernel_text import TileCount
@@ -41,3 +42,33 @@ def write_tiled_loops(
             start[cut[1]] = code.modulo(tile, sizes[cut[1]])
         nest(0, tuple(start))
     return TileCount(tuple(((sizes[dimension],), 1) for dimension in cut))
+
+
+Span = tuple[Term, Term]
+"""Where a loop begins and ends."""
+
+
+def tile_spans(code: AstBuilder, tile: Term, cuts: Sequence[tuple[Term, int]]) -> list[Span]:
+    """The pieces of loops that a tile of work has; cuts are sizes and the length of pieces."""
+    spans: list[Span] = []
+    for size, chunk in reversed(cuts):
+        count = code.ceiling_divide(size, chunk)
+        start = code.multiply(code.modulo(tile, count), chunk)
+        spans.append((start, code.minimum(code.add(start, chunk), size)))
+        tile = code.floor_divide(tile, count)
+    return spans[::-1]
+
+
+@contextmanager
+def loops_over(
+    code: AstBuilder, spans: Sequence[Span], indices: Indices = ()
+) -> Generator[Indices]:
+    """Loops over spans, one in the other; gives the indices inside of all of them."""
+    if not spans:
+        yield indices
+        return
+    with (
+        code.loop(*spans[0]) as index,
+        loops_over(code, spans[1:], (*indices, index)) as found,
+    ):
+        yield found

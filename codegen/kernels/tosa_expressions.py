@@ -216,9 +216,14 @@ def _numbers(op: Operation, position: int, name: str) -> tuple[int, ...]:
     return known_numbers(op, position, name) or ()
 
 
+def known_permutation(op: Operation) -> tuple[int, ...]:
+    """For each dimension of the result of a `tosa.transpose`, the operand's that it is."""
+    return _numbers(op, 1, "perms")
+
+
 def _transpose(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
     source: list[Term] = [0] * len(indices)
-    for dimension, origin in enumerate(_numbers(op, 1, "perms")):
+    for dimension, origin in enumerate(known_permutation(op)):
         source[origin] = indices[dimension]
     return writer.element(op.operands[0], tuple(source))
 

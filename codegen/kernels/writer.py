@@ -145,6 +145,12 @@ class KernelWriter:
         primitive = f"vload_{element.name}_{total.name}_{lanes}_{binding}"
         return self.code.call(primitive, f"b{binding}", position)
 
+    def load_pair(self, value: SSAValue, position: Term, element: Element, lanes: int) -> Term:
+        """Two elements of a stored tensor, as 16-bit integers, in all lanes of a vector."""
+        binding = self._binding(value)
+        primitive = f"vloadpair_{element.name}_{lanes}_{binding}"
+        return self.code.call(primitive, f"b{binding}", position)
+
     def store_vector(self, value: SSAValue, position: Term, vector: Term, lanes: int) -> None:
         """Set elements of a result from a row-major position on."""
         binding = self._bindings[value]

@@ -2,7 +2,8 @@
 
 A tile multiplies `depth x M0 x K0` by `depth x N0 x K0`, as mmt4d's operands lie in memory. The
 pairs `(n, k0)` of one step are the lanes of vectors; so sums over `k0` stay in lanes until the
-end, and whoever calls adds up `K0` neighbours. Operands are widened when they are loaded.
+end, and whoever calls adds up `K0` neighbours. Operands are widened when they are loaded; pairs of
+integers of 16 bits or less are multiplied and added by one instruction where the CPU has it.
 """
 
 from __future__ import annotations
@@ -16,8 +17,7 @@ from llvmlite import ir
 
 from ...runtime.abi.elements import F32, F64, Element, integer_element
 from ..scalar_ops.llvm_values import register_type
-from .products import vector_bits
-from .vectors import load_vector, multiply_add
+from .vectors import dot, load_vector, multiply_add, vector_bits
 
 _WORD = ir.IntType(64)
 _I32 = ir.IntType(32)
@@ -41,21 +41,32 @@ class PackedTile:
     def primitive(self) -> str:
         """The name of the primitive `tile(left, right, result, steps)` on addresses.
 
-        The result is `rows x columns x depth`, the last to be added up.
+        The result is `rows x columns x parts`, the last to be added up.
         """
         types = f"{self.left.name}_{self.right.name}_{self.total.name}"
         return f"tile_{types}_{self.rows}_{self.columns}_{self.depth}"
 
     @property
+    def is_paired(self) -> bool:
+        """Whether two terms of narrow integers are multiplied and added at once."""
+        narrow = all(not each.is_float and each.width <= 16 for each in (self.left, self.right))
+        return narrow and self.total == INTEGERS[2] and self.depth % 2 == 0
+
+    @property
+    def parts(self) -> int:
+        """The sums of each element that are left to be added up."""
+        return self.depth // 2 if self.is_paired else self.depth
+
+    @property
     def lanes(self) -> int:
-        """The elements of one vector: as many as fit a register and divide a row."""
-        row = self.columns * self.depth
+        """The sums of one vector: as many as fit a register and divide a row."""
+        row = self.columns * self.parts
         return min(row & -row, vector_bits() // self.total.width)
 
     @property
     def fills_vectors(self) -> bool:
         """Whether sums fill vectors of this CPU, and enough of them to hide additions' latency."""
-        vectors = self.columns * self.depth // self.lanes
+        vectors = self.columns * self.parts // self.lanes
         full = self.lanes * self.total.width == vector_bits()
         return full and self.rows * vectors >= LEAST_SUMS
 
@@ -86,7 +97,7 @@ def blocks(tile: PackedTile) -> list[tuple[range, range]]:
     Each step loads `rows + vectors` operands for `rows * vectors` multiplications.
     """
     registers = 24 if vector_bits() == 512 else 12
-    vectors = tile.columns * tile.depth // tile.lanes
+    vectors = tile.columns * tile.parts // tile.lanes
     fitting = [
         (rows * count / (rows + count), rows, count)
         for rows in range(1, min(tile.rows, registers) + 1)
@@ -113,7 +124,7 @@ def emit_packed_tile(tile: PackedTile) -> Any:
         for rows, parts in blocks(tile):
             sums = _emit_block(builder, tile, vector, (left, right, steps), rows, parts)
             target = builder.inttoptr(result, vector.as_pointer())
-            vectors = tile.columns * tile.depth // tile.lanes
+            vectors = tile.columns * tile.parts // tile.lanes
             for (row, part), total in zip(product(rows, parts), sums, strict=True):
                 place = builder.gep(target, [_word(row * vectors + part)])
                 builder.store(total, place, tile.total.storage_bytes)
@@ -147,27 +158,25 @@ def _emit_block(
     left_start = builder.mul(step, _word(tile.rows * tile.depth))
     right_start = builder.mul(step, _word(tile.columns * tile.depth))
 
-    def load(base: Any, start: Any, offset: int, element: Element, count: int) -> Any:
-        return load_vector(
-            builder, base, builder.add(start, _word(offset)), element, tile.total, count
-        )
+    held = INTEGERS[1] if tile.is_paired else tile.total
+    combine = dot if tile.is_paired else multiply_add
+    width = tile.lanes * tile.depth // tile.parts
 
-    columns = {
-        part: load(right, right_start, part * tile.lanes, tile.right, tile.lanes) for part in parts
-    }
+    def load(base: Any, start: Any, offset: int, element: Element, count: int) -> Any:
+        return load_vector(builder, base, builder.add(start, _word(offset)), element, held, count)
+
+    columns = {part: load(right, right_start, part * width, tile.right, width) for part in parts}
     next_sums: list[Any] = []
     remaining = iter(sums)
     for row in rows:
         factors: dict[int, Any] = {}
         for part in parts:
-            chunk = part * tile.lanes % tile.depth
+            chunk = part * width % tile.depth
             if chunk not in factors:
                 at = row * tile.depth + chunk
-                count = min(tile.depth, tile.lanes)
-                part_of_row = load(left, left_start, at, tile.left, count)
-                factors[chunk] = _repeated(builder, part_of_row, tile.lanes)
-            total = multiply_add(builder, factors[chunk], columns[part], next(remaining))
-            next_sums.append(total)
+                piece = load(left, left_start, at, tile.left, min(tile.depth, width))
+                factors[chunk] = _repeated(builder, piece, width)
+            next_sums.append(combine(builder, factors[chunk], columns[part], next(remaining)))
     next_step = builder.add(step, _word(1), flags=("nsw",))
     step.add_incoming(next_step, loop)
     for each, following in zip(sums, next_sums, strict=True):

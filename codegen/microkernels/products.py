@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, cast
+from typing import Any
 
-import llvmlite.binding
 from llvmlite import ir
 
 from ...runtime.abi.elements import Element
-from .vectors import multiply_add, splat
+from .vectors import multiply_add, splat, vector_bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +25,6 @@ class Tile:
     rows: int
     columns: int
     lanes: int
-
-
-@cache
-def vector_bits() -> int:
-    """The width of the widest vector register of this CPU."""
-    features = cast(dict[str, bool], llvmlite.binding.get_host_cpu_features())
-    if features.get("avx512f"):
-        return 512
-    return 256 if features.get("avx2") else 128
 
 
 def tile_of(element: Element) -> Tile:

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
+import llvmlite.binding
 from llvmlite import ir
 
 from ...runtime.abi.elements import BF16, Element
 from ..scalar_ops.llvm_values import register_type
 
 _I32 = ir.IntType(32)
+
+
+def cpu_has(feature: str) -> bool:
+    """Whether this CPU has a feature by LLVM's name."""
+    features = cast(dict[str, bool], llvmlite.binding.get_host_cpu_features())
+    return features.get(feature, False)
+
+
+@cache
+def vector_bits() -> int:
+    """The width of the widest vector register of this CPU."""
+    if cpu_has("avx512f"):
+        return 512
+    return 256 if cpu_has("avx2") else 128
 
 
 def stored_type(element: Element) -> Any:
@@ -73,3 +89,50 @@ def multiply_add(builder: Any, left: Any, right: Any, total: Any) -> Any:
         kind = ir.FunctionType(vector, [vector] * 3)
         function = ir.Function(builder.module, kind, name)
     return builder.call(function, [left, right, total])
+
+
+# Pairs of 16-bit integers, each in a 32-bit lane, the first in its low half.
+
+
+def pair(builder: Any, first: Any, second: Any) -> Any:
+    """Two vectors of 32-bit integers that fit 16 bits, as one of pairs."""
+    count = first.type.count
+    low = builder.and_(first, ir.Constant(first.type, [0xFFFF] * count))
+    return builder.or_(low, builder.shl(second, ir.Constant(first.type, [16] * count)))
+
+
+def repeated_pair(builder: Any, stored: Any, element: Element, lanes: int) -> Any:
+    """A vector of two narrow integers as a pair in all lanes."""
+    order = ir.Constant(ir.VectorType(_I32, 2 * lanes), [0, 1] * lanes)
+    halves = ir.VectorType(ir.IntType(16), 2 * lanes)
+    value = builder.shuffle_vector(stored, stored, order)
+    if element.width < 16:
+        value = (builder.zext if element.is_unsigned else builder.sext)(value, halves)
+    return builder.bitcast(value, ir.VectorType(_I32, lanes))
+
+
+_PAIR_PRODUCTS = {
+    4: ("sse2", "llvm.x86.sse2.pmadd.wd"),
+    8: ("avx2", "llvm.x86.avx2.pmadd.wd"),
+    16: ("avx512bw", "llvm.x86.avx512.pmaddw.d.512"),
+}
+"""By lanes: the instruction that multiplies and adds pairs, and the CPU feature that has it."""
+
+
+def dot(builder: Any, left: Any, right: Any, total: Any) -> Any:
+    """`total + left[0] * right[0] + left[1] * right[1]` of pairs, wrapping."""
+    lanes, vector = total.type.count, total.type
+    halves = ir.VectorType(ir.IntType(16), 2 * lanes)
+    parts = [builder.bitcast(each, halves) for each in (left, right)]
+    feature, name = _PAIR_PRODUCTS.get(lanes, ("", ""))
+    if cpu_has(feature):
+        function = builder.module.globals.get(name)
+        if function is None:
+            kind = ir.FunctionType(vector, [halves, halves])
+            function = ir.Function(builder.module, kind, name)
+        return builder.add(total, builder.call(function, parts))
+    for half in range(2):
+        order = ir.Constant(ir.VectorType(_I32, lanes), list(range(half, 2 * lanes, 2)))
+        terms = [builder.sext(builder.shuffle_vector(each, each, order), vector) for each in parts]
+        total = builder.add(total, builder.mul(*terms))
+    return total

@@ -18,7 +18,16 @@ from llvmlite import ir
 from ...runtime.abi.elements import Element, element_by_name
 from ..microkernels.mmt4d import PackedTile, emit_packed_tile
 from ..microkernels.products import emit_tile
-from ..microkernels.vectors import multiply_add, splat, vector_address, widened
+from ..microkernels.transposes import emit_transpose
+from ..microkernels.vectors import (
+    dot,
+    multiply_add,
+    pair,
+    repeated_pair,
+    splat,
+    vector_address,
+    widened,
+)
 from .llvm_scalar_ops import OPERATIONS
 from .llvm_values import float_type, from_storage, register_type, to_storage
 
@@ -56,6 +65,8 @@ def primitive(name: str) -> Primitive:
         rows, columns, depth = (int(each) for each in element_names[3:])
         tile = PackedTile(left, right, total, rows, columns, depth)
         return _on_addresses(emit_packed_tile(tile))
+    if operation == "transpose":
+        return Primitive((_WORD,) * 6, _BOOL, emit_transpose(int(element_names[0])))
     if operation in _VECTORS:
         return _VECTORS[operation](element_names)
     elements = tuple(element_by_name(each) for each in element_names)
@@ -205,7 +216,44 @@ def _vector_multiply_add(names: Sequence[str]) -> Primitive:
     return Primitive((vector,) * 3, vector, emit)
 
 
+def _vector_pair(names: Sequence[str]) -> Primitive:
+    """`vpair_lanes(first, second)` of 32-bit integers that fit 16 bits."""
+    words = ir.VectorType(ir.IntType(32), int(names[0]))
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        return pair(builder, *values)
+
+    return Primitive((words, words), words, emit)
+
+
+def _pair_load(names: Sequence[str]) -> Primitive:
+    """`vloadpair_element_lanes_binding(base, index)`: two elements, in all lanes."""
+    element, lanes, binding = element_by_name(names[0]), int(names[1]), int(names[2])
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        base, index = values
+        place = vector_address(builder, base, index, element, 2)
+        instruction = builder.load(place, align=element.storage_bytes)
+        _annotate(builder.module, instruction, binding)
+        return repeated_pair(builder, instruction, element, lanes)
+
+    return Primitive((_WORD, _WORD), ir.VectorType(ir.IntType(32), lanes), emit)
+
+
+def _vector_dot(names: Sequence[str]) -> Primitive:
+    """`vdot_lanes(left, right, total)` of pairs."""
+    words = ir.VectorType(ir.IntType(32), int(names[0]))
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        return dot(builder, *values)
+
+    return Primitive((words,) * 3, words, emit)
+
+
 _VECTORS = {
+    "vpair": _vector_pair,
+    "vloadpair": _pair_load,
+    "vdot": _vector_dot,
     "vload": _vector_load,
     "vstore": _vector_store,
     "vsplat": _vector_splat,

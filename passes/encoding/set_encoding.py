@@ -11,12 +11,15 @@ becomes
     %r = iree_encoding.unset_encoding %3 : tensor<4x6xf32, #result> -> tensor<4x6xf32>
 
 An encoding says which operand of which contraction a tensor is; the layout is settled when it is
-known where it runs. Operations whose tensors have encodings already are left alone.
+known where it runs. Operations whose tensors have encodings already are left alone, and so are
+those that read a large operand so seldom that changing its layout costs more than it gains, unless
+the layout is changed once for many runs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import cast
 
 from xdsl.builder import Builder
@@ -37,9 +40,20 @@ from ...ir.locations import builder_before
 from ..sizes.dimension_sizes import DimensionSizes
 from .analysis.contraction_matching import TiledContraction, tiled_contraction, tiled_convolution
 from .analysis.scaled_contractions import split_factors
+from .hoist_encodings import CONSTANTS, LOOPS
+
+KEPT = (*CONSTANTS, "util.global.load")
+"""What has one layout for all runs: it is changed when the module is loaded."""
 
 HINT = "iree.opt.data_tiling"
 """Marks the operations to encode; where one is marked, only those that are get encodings."""
+
+
+LARGE_OPERAND = 1 << 16
+"""Elements of an operand whose change of layout counts."""
+
+FEW_READS = 16
+"""Reads of each element that are too few to pay for a change of its layout."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +67,8 @@ class SetEncodingPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         operations = tuple(host_operations(op))
-        if any(HINT in operation.attributes for operation in operations):
+        is_asked = any(HINT in operation.attributes for operation in operations)
+        if is_asked:
             operations = tuple(o for o in operations if HINT in o.attributes)
         sizes = DimensionSizes()
         for block in dict.fromkeys(operation.parent for operation in operations):
@@ -66,8 +81,37 @@ class SetEncodingPass(ModulePass):
                 contraction = tiled_contraction(split)
             elif contraction is None and self.encode_convolutions:
                 contraction = tiled_convolution(operation)
-            if contraction is not None:
+            if contraction is not None and (is_asked or not _loses(contraction)):
                 encoder.encode(contraction)
+
+
+def _loses(contraction: TiledContraction) -> bool:
+    """Whether an operand is known to be large, read seldom, and another one at each run."""
+    view = contraction.view
+    for value, affine_map in zip(view.inputs, view.maps, strict=False):
+        used = affine_map.used_dims()
+        inside = [contraction.sizes[loop] for loop in used]
+        around = [size for loop, size in enumerate(contraction.sizes) if loop not in used]
+        if None in inside or None in around or _is_kept(value, view.operation):
+            continue
+        elements, reads = (prod(size or 0 for size in sizes) for sizes in (inside, around))
+        if elements >= LARGE_OPERAND and reads <= FEW_READS:
+            return True
+    return False
+
+
+def _is_kept(value: SSAValue, operation: Operation) -> bool:
+    """Whether a value is a constant or a global, or stays while a loop runs its operation."""
+    owner = value.owner
+    if isinstance(owner, Operation) and owner.name in KEPT:
+        return True
+    block = owner.parent if isinstance(owner, Operation) else owner
+    scope = operation.parent
+    while scope is not None and scope is not block:
+        if (parent := scope.parent_op()) is None or parent.name in LOOPS:
+            return parent is not None
+        scope = parent.parent
+    return False
 
 
 class ContractionEncoder:

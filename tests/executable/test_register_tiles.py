@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from backend_checks import check, function, random_input
 from mesh_opt import api
+from mesh_opt.codegen.cache import CACHE_VARIABLE
 from mesh_opt.codegen.host_code import kernel_steps
-from mesh_opt.codegen.kernels import contractions, loop_nests, register_tiles
+from mesh_opt.codegen.kernels import contractions, reduction_loops, register_tiles
+from mesh_opt.codegen.microkernels import vectors
 
 Types = list[str]
 
@@ -56,13 +58,34 @@ def tensors(*each: str) -> Types:
 MATRICES = ["m, k", "k, n", "m, n"]
 
 TILES = {
-    "every_rest": (tensors("13x7xf32", "7x39xf32", "13x39xf32"), "mnk", MATRICES, (), ""),
-    "filled": (tensors("6x17xf64", "17x23xf64", "6x23xf64"), "mnk", MATRICES, (), "-0.0"),
+    "every_rest": (tensors("19x7xf32", "7x39xf32", "19x39xf32"), "mnk", MATRICES, (), ""),
+    "filled": (tensors("20x17xf64", "17x23xf64", "20x23xf64"), "mnk", MATRICES, (), "-0.0"),
     "narrow_row": (tensors("64x5xf32", "5x3xf32", "64x3xf32"), "mnk", MATRICES, (), ""),
     "one_term": (tensors("37x1xf32", "1x16xf32", "37x16xf32"), "mnk", MATRICES, (), ""),
-    "bf16": (tensors("7x9xbf16", "9x33xbf16", "7x33xf32"), "mnk", MATRICES, ("extf", "extf"), ""),
-    "f16_f32": (tensors("7x9xf16", "9x33xf32", "7x33xf32"), "mnk", MATRICES, ("extf",), ""),
-    "signs": (tensors("7x9xi8", "9x33xi8", "7x33xi32"), "mnk", MATRICES, ("extsi", "extui"), ""),
+    "bf16": (tensors("19x9xbf16", "9x33xbf16", "19x33xf32"), "mnk", MATRICES, ("extf", "extf"), ""),
+    "f16_f32": (tensors("19x9xf16", "9x33xf32", "19x33xf32"), "mnk", MATRICES, ("extf",), ""),
+    "signs": (tensors("18x9xi8", "9x33xi8", "18x33xi32"), "mnk", MATRICES, ("extsi", "extui"), ""),
+    "pairs": (
+        tensors("19x10xi8", "10x23xi8", "19x23xi32"),
+        "mnk",
+        MATRICES,
+        ("extsi", "extsi"),
+        "",
+    ),
+    "pairs_of_two_signs": (
+        tensors("25x6xi8", "6x17xi16", "25x17xi32"),
+        "mnk",
+        MATRICES,
+        ("extui", "extsi"),
+        "",
+    ),
+    "pairs_of_columns": (
+        tensors("10x19xi8", "10x23xi8", "19x23xi32"),
+        "mnk",
+        ["k, m", "k, n", "m, n"],
+        ("extsi", "extsi"),
+        "",
+    ),
     "wrapping": (tensors("20x3xi32", "3x9xi32", "20x9xi32"), "mnk", MATRICES, (), "7"),
     "left_columns": (
         tensors("11x25xf32", "11x18xf32", "25x18xf32"),
@@ -72,7 +95,7 @@ TILES = {
         "",
     ),
     "batch": (
-        tensors("3x5x6xf32", "3x6x17xf32", "3x5x17xf32"),
+        tensors("3x19x6xf32", "3x6x17xf32", "3x19x17xf32"),
         "bmnk",
         ["b, m, k", "b, k, n", "b, m, n"],
         (),
@@ -106,6 +129,22 @@ def test_tiles(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert written
 
 
+@pytest.mark.parametrize("has_instruction", [True, False])
+def test_pairs_of_extremes(has_instruction: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums of pairs wrap as the sums of their terms do, on CPUs without the instruction, too."""
+    if not has_instruction:
+        monkeypatch.setenv(CACHE_VARIABLE, "")
+        monkeypatch.setattr(vectors, "_PAIR_PRODUCTS", {})
+    rows = 20 + has_instruction
+    types = tensors(f"{rows}x4xi16", "4x16xi16", f"{rows}x16xi32")
+    least = np.iinfo(np.int16).min
+    rng = np.random.default_rng(3)
+    inputs = [np.full((rows, 4), least), np.full((4, 16), least), rng.integers(-9, 9, (rows, 16))]
+    inputs[1][:, 3:] = rng.integers(least, -least, (4, 13))
+    text = product(types, "mnk", MATRICES, ["extsi", "extsi"])
+    check(text, [each.astype(np.int16) for each in inputs[:2]] + [inputs[2].astype(np.int32)])
+
+
 @pytest.mark.parametrize("shape", [(0, 0), (1, 1), (6, 16), (7, 31), (200, 130)])
 def test_open_sizes(shape: tuple[int, int]) -> None:
     """One kernel for all sizes of rows and columns."""
@@ -133,7 +172,7 @@ def test_thin_products(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Products that read a large operand once, in its order: no panels, no strips."""
     monkeypatch.setattr(kernel_steps, "SMALLEST_PRODUCT", 0)
     monkeypatch.setattr(register_tiles, "SMALL_OPERAND", 0)
-    monkeypatch.setattr(loop_nests, "LARGE_OPERAND", 0)
+    monkeypatch.setattr(reduction_loops, "LARGE_OPERAND", 0)
     monkeypatch.setattr(contractions, "PackedProduct", None)
     check(product(*THIN[name]))
 
@@ -141,7 +180,7 @@ def test_thin_products(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_special_numbers() -> None:
     """NaN, infinities and zeros with a sign, in whole tiles and in what is left of them."""
     rng = np.random.default_rng(2)
-    text = product(tensors("9x8xf32", "8x21xf32", "9x21xf32"), "mnk", MATRICES)
+    text = product(tensors("21x8xf32", "8x21xf32", "21x21xf32"), "mnk", MATRICES)
     inputs = [random_input(each, rng) for each in api.compile(text)["main"].argument_types]
     for array in inputs:
         flat = array.reshape(-1)

@@ -37,4 +37,4 @@ func.func @main(%a: {kind}) -> {kind} {{
     assert np.array_equal(np.isnan(found), np.isnan(exact))
     assert np.array_equal(found[np.isinf(exact)], exact[np.isinf(exact)])
     worst = np.argmax(np.where(is_plain, error, 0))
-    assert error[worst] < 4, (inputs[worst], found[worst], wanted[worst])
+    assert error[worst] < 2, (inputs[worst], found[worst], wanted[worst])

@@ -136,3 +136,39 @@ func.func @heads(%a: tensor<2x5x4x8xf32>, %b: tensor<4x8x6xf32>, %c: tensor<2x5x
     ins(%a, %b : tensor<2x5x4x8xf32>, tensor<4x8x6xf32>) outs(%c : tensor<2x5x6xf32>) -> tensor<2x5x6xf32>
   return %r : tensor<2x5x6xf32>
 }
+
+// -----
+
+// Another large operand at each run, read once: a change of its layout takes longer than the product.
+
+// CHECK-LABEL: func.func @one_token
+// CHECK-NOT: set_encoding
+func.func @one_token(%a: tensor<1x256xf32>, %b: tensor<256x256xf32>, %c: tensor<1x256xf32>) -> tensor<1x256xf32> {
+  %r = linalg.matmul ins(%a, %b : tensor<1x256xf32>, tensor<256x256xf32>) outs(%c : tensor<1x256xf32>) -> tensor<1x256xf32>
+  return %r : tensor<1x256xf32>
+}
+
+// -----
+
+// The layout of a constant, or of what a loop does not change, is changed once.
+
+// CHECK-LABEL: func.func @one_token_of_constant
+// CHECK: set_encoding
+func.func @one_token_of_constant(%a: tensor<1x256xf32>, %c: tensor<1x256xf32>) -> tensor<1x256xf32> {
+  %b = arith.constant dense<1.0> : tensor<256x256xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<1x256xf32>, tensor<256x256xf32>) outs(%c : tensor<1x256xf32>) -> tensor<1x256xf32>
+  return %r : tensor<1x256xf32>
+}
+
+// CHECK-LABEL: func.func @one_token_in_loop
+// CHECK: scf.for
+// CHECK: set_encoding
+func.func @one_token_in_loop(%b: tensor<256x256xf32>, %c: tensor<1x256xf32>, %n: index) -> tensor<1x256xf32> {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %l = scf.for %i = %zero to %n step %one iter_args(%a = %c) -> tensor<1x256xf32> {
+    %r = linalg.matmul ins(%a, %b : tensor<1x256xf32>, tensor<256x256xf32>) outs(%c : tensor<1x256xf32>) -> tensor<1x256xf32>
+    scf.yield %r : tensor<1x256xf32>
+  }
+  return %l : tensor<1x256xf32>
+}

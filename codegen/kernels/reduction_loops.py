@@ -1,0 +1,394 @@
+"""Loops that combine elements: sums, products that fit no tiles, and other reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, nullcontext
+from math import prod
+
+from xdsl.ir import Block, Operation
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, AffineMap
+
+from ...dialects.linalg.structured_view import StructuredView
+from ...ir.diagnostics import OperationError
+from ..scalar_ops.llvm_scalar_ops import REDUCTION_FORMS
+from .ast_builder import Term
+from .expressions import written_loops
+from .kernel_text import TileCount
+from .tiled_loops import loops_over, tile_spans, write_tiled_loops
+from .writer import Indices, KernelWriter
+
+COLUMN_CHUNK = 2048
+"""Elements of a tile of a reduction over rows into one row; of several rows it has half of them."""
+
+FEW_ROWS = 16
+"""Rows that are combined together: a chunk of all of them fits the first-level cache."""
+
+RUNS = 4
+"""Rows of a large operand that are reduced together."""
+
+LARGE_OPERAND = 1 << 16
+"""Elements of an operand that is not read twice if that can be helped."""
+
+SHORT_BODY = 6
+"""Operations of a body that is written several times."""
+
+
+def loop_sizes(writer: KernelWriter, view: StructuredView) -> Indices:
+    """The trip counts of a structured operation's loops, numbers where any operand tells one."""
+    sizes: list[Term | None] = [None] * len(view.iterators)
+    for operand, affine_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
+        shape = writer.shape(operand) if affine_map.results else ()
+        for size, expression in zip(shape, affine_map.results, strict=True):
+            if not isinstance(expression, AffineDimExpr):
+                continue
+            known = sizes[expression.position]
+            if known is None or (isinstance(size, int) and not isinstance(known, int)):
+                sizes[expression.position] = size
+    found = [size for size in sizes if size is not None]
+    if len(found) != len(sizes):
+        loop = sizes.index(None)
+        raise OperationError(view.operation, f"has no operand that tells how far loop d{loop} runs")
+    return tuple(found)
+
+
+class ReductionLoops:
+    """The loops of a structured operation that combines elements.
+
+    Three orders are known. Where results are not told by loops element by element, such as at
+    `i + j` or `2 * i`, they begin as the initial values and all loops run in the operation's order.
+    Else, where the innermost elements read lie along a reduction, the combined
+    elements stay in variables: `for parallel: acc = init; for reduction: acc = f(acc)`. Where they
+    lie along the result's last dimension, that loop goes innermost and combines into the result's
+    row in memory, which vectorises without changing the order of the terms.
+    """
+
+    def __init__(self, writer: KernelWriter, view: StructuredView) -> None:
+        self.writer = writer
+        self.code = writer.code
+        self.view = view
+        self.operands = (*view.inputs, *view.outputs)
+        self.sizes = loop_sizes(writer, view)
+        written = written_loops(view)
+        self.is_written_once = written is not None
+        self.parallels = written or ()
+        self.reductions = tuple(
+            loop for loop in range(len(view.iterators)) if loop not in self.parallels
+        )
+        self.forms = reduction_forms(view)
+        self.is_short = sum(1 for _ in view.body.ops) <= SHORT_BODY
+
+    def write(self) -> TileCount:
+        """Write the loops in the best order."""
+        if not self.is_written_once:
+            return self._write_in_order()
+        row = self._row_loop()
+        if row is None:
+            return self._write_in_variables()
+        return self._write_in_rows(row)
+
+    def _row_loop(self) -> int | None:
+        """The loop along the results' last dimension, if it should be innermost."""
+        last: set[int | None] = set()
+        if not self.reductions:
+            return None
+        for output_map in self.view.output_maps:
+            expression = output_map.results[-1] if output_map.results else None
+            is_loop = isinstance(expression, AffineDimExpr)
+            last.add(expression.position if is_loop else None)
+        row = last.pop()
+        if last or row is None or row in self.reductions or self.sizes[row] == 1:
+            return None
+        along_row = 1 + sum(1 for each in self.view.input_maps if _moves_last(each, row))
+        along_reduction = max(
+            sum(1 for each in self.view.input_maps if _moves_last(each, loop))
+            for loop in self.reductions
+        )
+        return row if along_row > along_reduction else None
+
+    def _elements(self, loops: Indices) -> list[Term]:
+        """The elements of the inputs that the body uses, at a point of the loops."""
+        elements: list[Term] = []
+        for operand, affine_map, argument in zip(
+            self.view.inputs, self.view.input_maps, self.view.body.args, strict=False
+        ):
+            if argument.first_use is None:
+                elements.append(0)
+            else:
+                elements.append(
+                    self.writer.element(operand, self.writer.apply_map(affine_map, loops))
+                )
+        return elements
+
+    def _positions(self, loops: Indices) -> list[Term]:
+        """Where the results' elements are stored."""
+        return [
+            self.code.linear(self.writer.apply_map(each, loops), self.writer.shape(result))
+            for each, result in zip(self.view.output_maps, self.view.operation.results, strict=True)
+        ]
+
+    def _initial(self, loops: Indices) -> list[Term]:
+        """The results' elements before anything is combined into them."""
+        return [
+            self.writer.element(output, self.writer.apply_map(each, loops))
+            for output, each in zip(self.view.outputs, self.view.output_maps, strict=True)
+        ]
+
+    def _at(self, loops: Sequence[int], indices: Indices) -> list[Term]:
+        point: list[Term] = [0] * len(self.sizes)
+        for loop, index in zip(loops, indices, strict=True):
+            point[loop] = index
+        return point
+
+    def _store(self, positions: Sequence[Term], elements: Sequence[Term]) -> None:
+        for result, position, element in zip(
+            self.view.operation.results, positions, elements, strict=True
+        ):
+            if result in self.writer.results:
+                self.writer.store(result, position, element)
+
+    def _write_in_order(self) -> TileCount:
+        """One tile: any two points may write the same element."""
+        writer, code = self.writer, self.code
+        results = self.view.operation.results
+
+        def combine(loops: Indices) -> None:
+            positions = self._positions(loops)
+            before = [writer.load(each, at) for each, at in zip(results, positions, strict=True)]
+            elements = (*self._elements(loops), *before)
+            self._store(positions, writer.body(self.view.body, elements, loops))
+
+        with code.loop("first", "last"):
+            for output, result in zip(self.view.outputs, results, strict=True):
+                shape = writer.shape(result)
+                with code.loops(shape) as indices:
+                    element = writer.element(output, indices)
+                    writer.store(result, code.linear(indices, shape), element)
+            with code.loops(self.sizes) as indices:
+                combine(indices)
+        return TileCount()
+
+    def _write_in_variables(self) -> TileCount:
+        code = self.code
+        loops, fold = self._by_operand_size()
+
+        def inner(points: Sequence[list[Term]]) -> None:
+            accumulators: list[list[str]] = []
+            for point in points:
+                initial = self._initial(tuple(point))
+                accumulators.append([code.copy(each) for each in initial])
+            self._reduce(list(self.reductions), points, accumulators)
+            for point, results in zip(points, accumulators, strict=True):
+                self._store(self._positions(tuple(point)), results)
+
+        sizes = tuple(self.sizes[loop] for loop in loops)
+        if fold is None:
+            return write_tiled_loops(code, sizes, lambda at: inner([self._at(loops, at)]))
+        cuts = [(self.sizes[loop], RUNS if loop == fold else 1) for loop in loops[:2]]
+        with code.loop("first", "last") as tile:
+            spans = dict(zip(loops, tile_spans(code, tile, cuts), strict=False))
+            start, stop = spans[fold]
+            rest = [(0, self.sizes[loop]) for loop in loops[2:]]
+            others = [loop for loop in loops if loop != fold]
+            outside = [spans[loop] for loop in others if loop in spans]
+            with loops_over(code, [*outside, *rest]) as at:
+                point = self._at(others, at)
+                size = self.sizes[fold]
+                is_whole = isinstance(size, int) and size % RUNS == 0
+                whole: Term = (
+                    1 if is_whole else code.compare("eq", code.subtract(stop, start), RUNS)
+                )
+                with code.when(whole) if whole != 1 else nullcontext():
+                    points = [list(point) for _ in range(RUNS)]
+                    for number, each in enumerate(points):
+                        each[fold] = code.add(start, number)
+                    inner(points)
+                if whole != 1:
+                    with code.otherwise(), code.loop(start, stop) as index:
+                        point[fold] = index
+                        inner([point])
+        return TileCount(tuple(((size,), chunk) for size, chunk in cuts))
+
+    def _by_operand_size(self) -> tuple[list[int], int | None]:
+        """The parallel loops, first those that move the largest input: it is read only once.
+
+        Also one of them of which several points are computed together: as many rows of the input
+        are read at once, which hides how long memory and additions take.
+        """
+        known = self.view.loop_sizes()
+        volumes = [
+            prod(known[loop] or 0 for loop in each.used_dims()) for each in self.view.input_maps
+        ]
+        largest = max(volumes, default=0)
+        if sum(1 for each in volumes if 4 * each > largest) != 1 or largest < LARGE_OPERAND:
+            return list(self.parallels), None
+        used = self.view.input_maps[volumes.index(largest)].used_dims()
+        loops = sorted(self.parallels, key=lambda loop: (loop not in used, self.sizes[loop] == 1))
+        folds = [loop for loop in loops[:2] if loop in used and (known[loop] or 0) >= RUNS]
+        return loops, folds[-1] if folds and self.is_short and self.reductions else None
+
+    def _reduce(
+        self,
+        loops: list[int],
+        points: Sequence[list[Term]],
+        accumulators: Sequence[list[str]],
+    ) -> None:
+        """Combine the terms of all reduction loops into the accumulators of some points."""
+        code = self.code
+        if loops:
+            with code.loop(0, self.sizes[loops[0]]) as index:
+                points = [list(point) for point in points]
+                for point in points:
+                    point[loops[0]] = index
+                self._reduce(loops[1:], points, accumulators)
+            return
+        for point, names in zip(points, accumulators, strict=True):
+            elements = self._elements(tuple(point))
+            body = self.view.body
+            results = self.writer.body(body, (*elements, *names), tuple(point), self.forms)
+            # An old value that moves to another accumulator must outlive its own overwriting.
+            moved = [
+                code.copy(result) if result in names and result != name else result
+                for name, result in zip(names, results, strict=True)
+            ]
+            for name, result in zip(names, moved, strict=True):
+                code.set(name, result)
+
+    def _write_in_rows(self, row: int) -> TileCount:
+        code, size = self.code, self.sizes[row]
+        outer = [loop for loop in self.parallels if loop != row]
+        long = [loop for loop in outer if self.sizes[loop] != 1]
+        few = self.sizes[long[0]] if len(long) == 1 else 0
+        if not long or (isinstance(few, int) and 0 < few <= FEW_ROWS):
+            # A few rows are combined together, so that what they share is read once, in order.
+            chunk = COLUMN_CHUNK // 2 if long else COLUMN_CHUNK
+            with code.loop("first", "last") as tile:
+                (span,) = tile_spans(code, tile, [(size, chunk)])
+                self._combine_rows([0] * len(self.sizes), row, span, *long)
+            return TileCount((((size,), chunk),))
+
+        def inner(indices: Indices) -> None:
+            self._combine_rows(self._at(outer, indices), row, (0, size))
+
+        return write_tiled_loops(code, tuple(self.sizes[loop] for loop in outer), inner)
+
+    def _combine_rows(
+        self, point: list[Term], row: int, span: tuple[Term, Term], fold: int | None = None
+    ) -> None:
+        """Set a span of one row, or of each row along `fold`, and combine everything into it."""
+        with self._points(point, fold, 1) as points, self.code.loop(*span) as index:
+            for each in points:
+                each[row] = index
+                self._store(self._positions(tuple(each)), self._initial(tuple(each)))
+        self._reduce_rows(list(self.reductions), point, row, span, fold)
+
+    @contextmanager
+    def _points(
+        self, point: list[Term], loop: int | None, count: int, rest: bool = False
+    ) -> Generator[list[list[Term]]]:
+        """A loop over `count` points at a time, or over those that are left."""
+        if loop is None:
+            yield [list(point)]
+            return
+        code, size = self.code, self.sizes[loop]
+        whole = code.multiply(code.floor_divide(size, count), count)
+        with code.loop(*((whole, size, 1) if rest else (0, whole, count))) as index:
+            points = [list(point) for _ in range(1 if rest else count)]
+            for number, each in enumerate(points):
+                each[loop] = code.add(index, number)
+            yield points
+
+    def _parts(self, loop: int | None, count: int) -> list[tuple[int, bool]]:
+        """How a loop is walked: some points at a time, and then those that are left."""
+        size = 1 if loop is None else self.sizes[loop]
+        if count == 1 or (isinstance(size, int) and size < count):
+            return [(1, False)]
+        is_whole = isinstance(size, int) and size % count == 0
+        return [(count, False)] if is_whole else [(count, False), (count, True)]
+
+    def _reduce_rows(
+        self,
+        loops: list[int],
+        point: list[Term],
+        row: int,
+        span: tuple[Term, Term],
+        fold: int | None,
+    ) -> None:
+        if len(loops) > 1:
+            with self.code.loop(0, self.sizes[loops[0]]) as index:
+                point = list(point)
+                point[loops[0]] = index
+                self._reduce_rows(loops[1:], point, row, span, fold)
+            return
+        # Several terms for each element of the row that is loaded and stored. The numbers that a
+        # product of some rows and terms takes stay in registers: no more than eight.
+        terms, rows = (1, 1) if not self.is_short else (8, 1) if fold is None else (4, 2)
+        for count, rest in self._parts(loops[0], terms):
+            with self._points(point, loops[0], count, rest) as steps:
+                for height, rest_of_rows in self._parts(fold, rows):
+                    with (
+                        self._points(point, fold, height, rest_of_rows) as places,
+                        self.code.loop(*span) as index,
+                    ):
+                        for place in places:
+                            place[row] = index
+                            self._combine_terms(place, [step[loops[0]] for step in steps], loops[0])
+
+    def _combine_terms(self, point: list[Term], steps: Sequence[Term], loop: int) -> None:
+        """Combine the terms of some steps of a loop into the results' elements at a point."""
+        results = self.view.operation.results
+        positions = self._positions(tuple(point))
+        combined: Sequence[Term] = [
+            self.writer.load(result, position)
+            for result, position in zip(results, positions, strict=True)
+        ]
+        for step in steps:
+            point[loop] = step
+            at = tuple(point)
+            elements = (*self._elements(at), *combined)
+            combined = self.writer.body(self.view.body, elements, at, self.forms)
+        self._store(positions, combined)
+
+
+def _moves_last(affine_map: AffineMap, loop: int) -> bool:
+    """Whether the last index of a map moves by one with a loop."""
+    if not affine_map.results:
+        return False
+    return _coefficient_is_one(affine_map.results[-1], loop)
+
+
+def _coefficient_is_one(expression: AffineExpr, loop: int) -> bool:
+    if isinstance(expression, AffineDimExpr):
+        return expression.position == loop
+    if isinstance(expression, AffineBinaryOpExpr) and expression.kind.name == "Add":
+        return _coefficient_is_one(expression.lhs, loop) or _coefficient_is_one(
+            expression.rhs, loop
+        )
+    return False
+
+
+def reduction_forms(view: StructuredView) -> dict[Operation, str]:
+    """Operations of a body that may take their terms in any order.
+
+    These are a sum or product that only combines into an accumulator, and the product that is
+    its only new term, which may then be fused with the sum.
+    """
+    forms: dict[Operation, str] = {}
+    last = view.body.last_op
+    if last is None:
+        return forms
+    accumulators = view.body.args[len(view.inputs) :]
+    for accumulator, yielded in zip(accumulators, last.operands, strict=False):
+        combiner = yielded.owner
+        if isinstance(combiner, Block) or not combiner.name.startswith("arith."):
+            continue
+        form = REDUCTION_FORMS.get(combiner.name.removeprefix("arith."))
+        uses = accumulator.uses
+        if form is None or accumulator not in combiner.operands or uses.get_length() != 1:
+            continue
+        forms[combiner] = form
+        for operand in combiner.operands:
+            term = operand.owner
+            if isinstance(term, Operation) and term.name == "arith.mulf" and form == "sumf":
+                forms[term] = "termf"
+    return forms

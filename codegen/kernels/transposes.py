@@ -1,0 +1,148 @@
+"""Tensors whose dimensions change places, where the last one does: square by square.
+
+Elements that lie in a row of the source lie in a column of the result. So squares are read as
+vectors, transposed in registers and written as vectors, four at a time: they fill cache lines. What
+is left at the edges is copied one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+
+from ...dialects.linalg.structured_view import structured_view
+from ..microkernels.transposes import square_of
+from .ast_builder import AstBuilder, Term
+from .fusion import is_pointwise_view
+from .kernel_text import TileCount
+from .static_values import constant_attribute
+from .tiled_loops import Span, loops_over, tile_spans
+from .tosa_expressions import known_permutation
+from .writer import Indices, KernelWriter
+
+Permutation = tuple[int, ...]
+"""For each dimension of the source, the one of the result that it becomes."""
+
+SQUARES = 2
+"""Squares of a block along either side."""
+
+BLOCKS = 4
+"""Blocks of a tile of work along either side."""
+
+
+def moved_source(writer: KernelWriter, result: SSAValue) -> tuple[SSAValue, Permutation] | None:
+    """The stored tensor that a result is in another order of its dimensions, and the order."""
+    operation = result.owner
+    if not isinstance(operation, Operation):
+        return None
+    found = _permutation(operation)
+    if found is None:
+        return None
+    source, permutation = found
+    if not writer.is_inline(source):
+        return None if constant_attribute(source) is not None else (source, permutation)
+    inner = moved_source(writer, source)
+    if inner is None:
+        return None
+    return inner[0], tuple(permutation[dimension] for dimension in inner[1])
+
+
+def _permutation(operation: Operation) -> tuple[SSAValue, Permutation] | None:
+    """The operand that an operation only permutes, and where its dimensions go."""
+    if operation.name == "tosa.transpose":
+        permutation = known_permutation(operation)
+        inverse = tuple(permutation.index(each) for each in range(len(permutation)))
+        return operation.operands[0], inverse
+    view = structured_view(operation)
+    if view is None or not is_pointwise_view(view) or len(view.outputs) != 1:
+        return None
+    last = view.body.last_op
+    yielded = last.operands[0] if last is not None and view.body.first_op is last else None
+    if yielded not in view.body.args[: len(view.inputs)]:
+        return None
+    number = view.body.args.index(yielded)
+    loops = [each.position for each in view.maps[number].results if isinstance(each, AffineDimExpr)]
+    targets = [
+        each.position for each in view.output_maps[0].results if isinstance(each, AffineDimExpr)
+    ]
+    rank = len(view.output_maps[0].results)
+    if sorted(loops) != sorted(targets) or not len(view.maps[number].results) == len(loops) == rank:
+        return None
+    return view.inputs[number], tuple(targets.index(loop) for loop in loops)
+
+
+def write_transpose(writer: KernelWriter) -> TileCount | None:
+    """The loops of a kernel that only permutes a stored tensor; `None` for any other."""
+    code = writer.code
+    (result,) = writer.results if len(writer.results) == 1 else (None,)
+    found = moved_source(writer, result) if isinstance(result, SSAValue) else None
+    if found is None or not isinstance(result, SSAValue):
+        return None
+    source, permutation = found
+    shape, last = writer.shape(result), len(permutation) - 1
+    row, column = permutation[last] if permutation else 0, last
+    element = writer.element_of(result)
+    square = square_of(element.storage_bytes)
+    if row == column or any(_is_less(shape[each], square * SQUARES) for each in (row, column)):
+        return None
+    base, start = writer.address(result), writer.address(source)
+    source_shape = tuple(shape[each] for each in permutation)
+
+    def places(indices: Indices) -> tuple[Term, Term]:
+        at = tuple(indices[each] for each in permutation)
+        return code.linear(indices, shape), code.linear(at, source_shape)
+
+    def stride(sizes: Indices, dimension: int) -> Term:
+        return code.product(sizes[dimension + 1 :])
+
+    steps = stride(shape, row), stride(source_shape, permutation.index(column))
+    primitive = f"transpose_{element.storage_bytes}"
+
+    def copy_square(indices: Indices) -> None:
+        to, taken = places(indices)
+        code.run(primitive, base, to, steps[0], start, taken, steps[1])
+
+    def copy(indices: Indices) -> None:
+        to, taken = places(indices)
+        writer.store(result, to, writer.load(source, taken))
+
+    side = square * SQUARES
+    outer = [each for each in range(last) if each != row]
+    cuts = [(each, 1) for each in outer if shape[each] != 1][:2]
+    cuts += [(row, side * BLOCKS), (column, side * BLOCKS)]
+
+    def at(numbers: Sequence[Term], r: Term, c: Term) -> Indices:
+        indices = dict(zip(outer, numbers, strict=True)) | {row: r, column: c}
+        return tuple(indices[each] for each in range(len(shape)))
+
+    with code.loop("first", "last") as work:
+        pieces = tile_spans(code, work, [(shape[each], chunk) for each, chunk in cuts])
+        spans = dict(zip([each for each, _ in cuts], pieces, strict=True))
+        outside = [spans.get(each, (0, shape[each])) for each in outer]
+        with loops_over(code, outside) as numbers:
+            (first_row, last_row), (first, last_column) = spans[row], spans[column]
+            row_end, end = _whole(code, spans[row], side), _whole(code, spans[column], side)
+            with code.loop(first, end, side) as c, code.loop(first_row, row_end, side) as r:
+                for down, right in product(range(0, side, square), repeat=2):
+                    copy_square(at(numbers, code.add(r, down), code.add(c, right)))
+            for rest in (
+                [(first_row, row_end), (end, last_column)],
+                [(row_end, last_row), (first, last_column)],
+            ):
+                if all(start != stop for start, stop in rest):
+                    with loops_over(code, rest) as (r, c):
+                        copy(at(numbers, r, c))
+    return TileCount(tuple(((shape[each],), chunk) for each, chunk in cuts))
+
+
+def _is_less(size: Term, least: int) -> bool:
+    return isinstance(size, int) and size < least
+
+
+def _whole(code: AstBuilder, span: Span, side: int) -> Term:
+    """Where the last whole block of a span ends."""
+    size = code.subtract(span[1], span[0])
+    return code.add(span[0], code.multiply(code.floor_divide(size, side), side))

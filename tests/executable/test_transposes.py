@@ -1,0 +1,78 @@
+"""Tensors whose dimensions change places: squares in registers, and their edges."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from backend_checks import check, function
+from mesh_opt.codegen.microkernels.transposes import square_of
+
+
+def kind(shape: tuple[int, ...], element: str, is_open: bool = False) -> str:
+    return f"tensor<{'x'.join([*('?' if is_open else str(each) for each in shape), element])}>"
+
+
+def transpose(
+    shape: tuple[int, ...], permutation: tuple[int, ...], element: str, is_open: bool = False
+) -> str:
+    source = kind(shape, element, is_open)
+    result = kind(tuple(shape[each] for each in permutation), element, is_open)
+    return function(
+        [source, result],
+        result,
+        f"""  %0 = linalg.transpose ins(%a0 : {source}) outs(%a1 : {result})
+      permutation = {list(permutation)}
+  return %0 : {result}""",
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "permutation", "element"),
+    [
+        ((37, 50), (1, 0), "f32"),
+        ((33, 41), (1, 0), "f64"),
+        ((32, 71), (1, 0), "i8"),
+        ((40, 33), (1, 0), "i1"),
+        ((3, 32, 2, 35), (0, 2, 3, 1), "bf16"),
+        ((17, 5, 33), (2, 1, 0), "f32"),
+        ((16, 16), (1, 0), "i64"),
+        ((5, 3), (1, 0), "f32"),
+    ],
+)
+def test_permutation(shape: tuple[int, ...], permutation: tuple[int, ...], element: str) -> None:
+    check(transpose(shape, permutation, element))
+
+
+@pytest.mark.parametrize("shape", [(0, 20), (20, 0), (1, 1), (15, 17), (70, 131)])
+def test_open_sizes(shape: tuple[int, int]) -> None:
+    """One kernel for all sizes."""
+    rng = np.random.default_rng(0)
+    inputs = [rng.integers(-9, 9, each).astype(np.float32) for each in (shape, shape[::-1])]
+    check(transpose(shape, (1, 0), "f32", is_open=True), inputs)
+
+
+def test_bits_of_special_numbers() -> None:
+    """A copy keeps the payload of a NaN and the sign of a zero."""
+    rng = np.random.default_rng(1)
+    bits = rng.integers(0, 1 << 32, (24, 40), dtype=np.uint32)
+    bits[::3] |= 0x7F800001
+    check(transpose((24, 40), (1, 0), "i32"), [bits.view(np.int32), np.zeros((40, 24), np.int32)])
+
+
+def test_one_after_the_other() -> None:
+    """Two permutations are one copy; one of a part that nobody stores has plain loops."""
+    a, b, c = (kind(shape, "f32") for shape in ((3, 20, 24), (24, 3, 20), (24, 20, 3)))
+    text = function(
+        [a, b, c],
+        f"{c}, {b}",
+        f"""  %0 = linalg.transpose ins(%a0 : {a}) outs(%a1 : {b}) permutation = [2, 0, 1]
+  %1 = linalg.transpose ins(%0 : {b}) outs(%a2 : {c}) permutation = [0, 2, 1]
+  %2 = math.absf %a0 : {a}
+  %3 = linalg.transpose ins(%2 : {a}) outs(%a1 : {b}) permutation = [2, 0, 1]
+  return %1, %3 : {c}, {b}""",
+    )
+    check(text)
+
+
+def test_squares_fill_vectors() -> None:
+    assert [square_of(size) for size in (1, 2, 4, 8)] == [16, 16, 8, 4]
