@@ -26,7 +26,9 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import ParseError
 
+from .dialects.shard.boundary import Boundary
 from .interpreter import run as interpreter
+from .interpreter.device_array import DeviceArray
 from .interpreter.machine import Program as _Symbols
 from .interpreter.parameters import Parameter, Parameters, provide_parameters
 from .interpreter.rounding import roughest_types
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BACKENDS",
     "CompilationError",
+    "DeviceArray",
     "ExecutionError",
     "Function",
     "InputError",
@@ -115,7 +118,11 @@ def _run_with_mpi(program: Program, function: str, inputs: Sequence[Array]) -> l
 
     try:
         return run_on_ranks(
-            program.native(), function, inputs, program.grid, program.inputs_per_rank
+            program.native(),
+            function,
+            [np.asarray(each) for each in inputs],
+            program.grid,
+            program.inputs_per_rank,
         )
     except RankError as problem:
         raise ExecutionError(str(problem)) from problem
@@ -138,6 +145,7 @@ class _Signature:
     arguments: list[Attribute]
     results: list[Attribute]
     inputs: interpreter.InputTypes
+    boundaries: Sequence[Boundary | None]
 
 
 class Function:
@@ -154,8 +162,9 @@ class Function:
         self.argument_types = signature.arguments
         self.result_types = signature.results
         self._inputs = signature.inputs
+        self._boundaries = signature.boundaries
 
-    def __call__(self, *inputs: npt.ArrayLike) -> Any:
+    def __call__(self, *inputs: npt.ArrayLike | DeviceArray) -> Any:
         """Run the function; returns an array, a tuple of arrays for several results, or None.
 
         Arrays must have the arguments' element types and shapes; Python numbers and lists are
@@ -166,7 +175,9 @@ class Function:
             return results[0]
         return tuple(results) if results else None
 
-    def run(self, inputs: Sequence[npt.ArrayLike], backend: str | None = None) -> list[Array]:
+    def run(
+        self, inputs: Sequence[npt.ArrayLike | DeviceArray], backend: str | None = None
+    ) -> list[Array]:
         """Run the function with a backend (the program's by default); returns all results.
 
         Raises InputError for inputs that it does not take, ExecutionError at the operation that
@@ -176,6 +187,35 @@ class Function:
         arrays = self.arrays(inputs)
         with self.program.located():
             return run(self.program, self.name, arrays)
+
+    def put(self, value: npt.ArrayLike, argument: int) -> DeviceArray:
+        """Copy an array to the devices for an argument, so that calls need not scatter it.
+
+        Raises InputError for an array that the argument does not take.
+        """
+        if not 0 <= argument < len(self.argument_types):
+            count = len(self.argument_types)
+            raise InputError(f"@{self.name} takes {count} inputs, and has no input {argument}")
+        kind = self.argument_types[argument]
+        is_array = isinstance(value, np.ndarray | np.generic)
+        array = interpreter.checked_input(
+            argument, value if is_array else _converted(argument, value, kind), kind
+        )
+        with self.program.located():
+            sharding = interpreter.argument_sharding(
+                self.operation, self._boundaries, argument, array.ndim, self.grid
+            )
+            return DeviceArray.put(array, kind, sharding)
+
+    def run_on_devices(self, *inputs: npt.ArrayLike | DeviceArray) -> list[DeviceArray]:
+        """Run the function in native code; all results stay where they are computed.
+
+        They may be given to other calls. Raises what `run` does.
+        """
+        arrays = self.arrays(inputs)
+        with self.program.located():
+            native = self.program.native()
+            return native.run_on_devices(self.name, arrays, self.program.grid)
 
     def reference(self, inputs: Sequence[npt.ArrayLike]) -> list[Array]:
         """What the interpreter makes of the program as it was before all passes.
@@ -207,16 +247,18 @@ class Function:
         symbols = _Symbols(self.program.source)
         return roughest_types(symbols, interpreter.find_function(symbols, self.name))
 
-    def arrays(self, inputs: Sequence[npt.ArrayLike]) -> list[Array]:
-        """Inputs as arrays of the arguments' types. Raises InputError."""
+    def arrays(self, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> list[Any]:
+        """Inputs as arrays of the arguments' types, or those on devices. Raises InputError."""
         count = len(self.argument_types)
         if len(inputs) != count:
             plural = "" if count == 1 else "s"
             raise InputError(f"@{self.name} takes {count} input{plural}, got {len(inputs)}")
         arrays: list[Any] = []
         for index, (value, kind) in enumerate(zip(inputs, self.argument_types, strict=True)):
-            is_array = isinstance(value, np.ndarray | np.generic)
+            is_array = isinstance(value, np.ndarray | np.generic | DeviceArray)
             arrays.append(value if is_array else _converted(index, value, kind))
+        if any(isinstance(each, DeviceArray) for each in arrays):
+            return list(interpreter.checked_whole(self.argument_types, arrays))
         return list(self._inputs.checked(arrays))
 
 
@@ -311,7 +353,8 @@ class Program:
             grid = self.grid or interpreter.grid_of(self.module, operation)
         taken = interpreter.global_types(interpreter.argument_types(operation), arguments)
         given = interpreter.global_types(interpreter.result_types(operation), results)
-        return _Signature(operation, grid, taken, given, interpreter.InputTypes(taken))
+        inputs = interpreter.InputTypes(taken)
+        return _Signature(operation, grid, taken, given, inputs, arguments)
 
     def __getattr__(self, name: str) -> Function:
         if name.startswith("_"):

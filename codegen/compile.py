@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ..dialects.shard.boundary import Boundary
+from ..interpreter.device_array import DeviceArray
 from ..interpreter.machine import Program
 from ..interpreter.run import (
     InputError,
@@ -33,6 +34,8 @@ from ..interpreter.run import (
     find_function,
     gathered,
     grid_of,
+    placed,
+    result_types,
     run_processes,
     scattered,
 )
@@ -158,7 +161,7 @@ class CompiledProgram:
             return self._run_on_device(entry, arrays, None)
 
     def run_partitioned(
-        self, function: str, inputs: Sequence[Array], grid: Grid | None = None
+        self, function: str, inputs: Sequence[Array | DeviceArray], grid: Grid | None = None
     ) -> list[Array]:
         """Run a partitioned function on global inputs: scatter, run on all devices, gather.
 
@@ -168,12 +171,37 @@ class CompiledProgram:
         signature = self._signature(function)
         grid = grid or signature.grid
         if grid is None:
-            return self.run(function, inputs)
+            return self.run(function, [_whole(each) for each in inputs])
+        outputs = self._run_everywhere(signature, function, inputs, grid)
+        return gathered(signature.target, signature.results, outputs, grid)
+
+    def run_on_devices(
+        self, function: str, inputs: Sequence[Array | DeviceArray], grid: Grid | None = None
+    ) -> list[DeviceArray]:
+        """The same, but results stay where they are computed. They may be inputs of other calls."""
+        signature = self._signature(function)
+        grid = grid or signature.grid
+        if grid is None:
+            results = self.run(function, [_whole(each) for each in inputs])
+            types = result_types(signature.target)
+            return [
+                DeviceArray([result], result.shape, each, None)
+                for result, each in zip(results, types, strict=True)
+            ]
+        outputs = self._run_everywhere(signature, function, inputs, grid)
+        return placed(signature.target, signature.results, outputs, grid)
+
+    def _run_everywhere(
+        self,
+        signature: _Signature,
+        function: str,
+        inputs: Sequence[Array | DeviceArray],
+        grid: Grid,
+    ) -> list[list[Array]]:
         if not grid.is_static:
             raise InputError(f"grid @{grid.name} has extents that the run must give")
         local = scattered(signature.target, signature.arguments, inputs, grid)
-        outputs = self.run_spmd(function, local, grid)
-        return gathered(signature.target, signature.results, outputs, grid)
+        return self.run_spmd(function, local, grid)
 
     def run_spmd(
         self, function: str, inputs: Sequence[Sequence[Array]], grid: Grid
@@ -325,6 +353,10 @@ class CompiledProgram:
             if key not in self._teams:
                 self._teams[key] = Team(workers)
             return self._teams[key]
+
+
+def _whole(value: Array | DeviceArray) -> Array:
+    return np.asarray(value) if isinstance(value, DeviceArray) else value
 
 
 def _release(groups: dict[int, ThreadGroup], teams: dict[tuple[int, int], Team]) -> None:

@@ -112,7 +112,7 @@ def gather(
     Raises ValueError where shards have the wrong shape, or where two processes that hold the
     same part do not agree about it.
     """
-    whole = _whole_shape(shards, sharding, shape)
+    whole = whole_shape(shards, sharding, shape)
     error = offset_errors(whole, sharding)
     if error is not None:
         raise ValueError(error)
@@ -149,9 +149,10 @@ def gather(
     return result
 
 
-def _whole_shape(
+def whole_shape(
     shards: Sequence[Array], sharding: Sharding, shape: Sequence[int]
 ) -> tuple[int, ...]:
+    """The shape of a tensor, of which open sizes are taken from the shards."""
     whole: list[int] = []
     for dimension, extent in enumerate(shape):
         if extent >= 0:

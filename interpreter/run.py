@@ -40,12 +40,13 @@ from ..runtime.abi.values import (
 from ..sharding.collectives import COLLECTIVES
 from ..sharding.grid import Grid
 from ..sharding.sharding import Sharding
+from .device_array import DeviceArray
 from .devices import provide
 from .entry_points import argument_types, passed, result_types
 from .func import run_function
 from .hal_buffers import BufferView
 from .machine import Device, Frame, Program
-from .placement import gather, scatter
+from .placement import gather, scatter, whole_shape
 from .registry import load_own_dialects
 from .spmd import Process, run_lockstep
 
@@ -111,7 +112,7 @@ def run_spmd(
 def run_partitioned(
     module: ModuleOp,
     function: str,
-    inputs: Sequence[Array],
+    inputs: Sequence[Array | DeviceArray],
     grid: Grid | None = None,
     devices: Sequence[str] | None = None,
 ) -> list[Array]:
@@ -128,7 +129,7 @@ def run_partitioned(
     arguments, results = boundaries(target)
     grid = grid or grid_of(module, target)
     if grid is None:
-        return run(module, function, inputs, devices)
+        return run(module, function, [np.asarray(each) for each in inputs], devices)
     if not grid.is_static:
         raise InputError(f"grid @{grid.name} has extents that the run must give")
     local = scattered(target, arguments, inputs, grid)
@@ -248,14 +249,19 @@ def checked_inputs(types: Sequence[Attribute], inputs: Sequence[Array]) -> list[
     """Inputs as arrays of the arguments' element types and shapes, or an InputError."""
     if len(types) != len(inputs):
         raise InputError(f"expected {len(types)} inputs, got {len(inputs)}")
-    arrays: list[Array] = []
-    for index, (value, value_type) in enumerate(zip(inputs, types, strict=True)):
-        if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-            raise InputError(f"input {index} has masked elements, expected numbers alone")
-        array = np.asarray(value)
-        check_kind(f"input {index}", array.dtype, array.shape, value_type)
-        arrays.append(_native(f"input {index}", array, value_type))
-    return arrays
+    return [
+        checked_input(index, value, value_type)
+        for index, (value, value_type) in enumerate(zip(inputs, types, strict=True))
+    ]
+
+
+def checked_input(index: int, value: Array, value_type: Attribute) -> Array:
+    """An input as an array of the argument's element type and shape, or an InputError."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise InputError(f"input {index} has masked elements, expected numbers alone")
+    array = np.asarray(value)
+    check_kind(f"input {index}", array.dtype, array.shape, value_type)
+    return _native(f"input {index}", array, value_type)
 
 
 def check_kind(
@@ -376,15 +382,48 @@ def global_types(types: Sequence[Attribute], shards: Sequence[Boundary | None]) 
     ]
 
 
+def checked_whole(
+    types: Sequence[Attribute], inputs: Sequence[Array | DeviceArray]
+) -> list[Array | DeviceArray]:
+    """What `checked_inputs` gives, and those that lie on devices as they are."""
+    if len(types) != len(inputs):
+        raise InputError(f"expected {len(types)} inputs, got {len(inputs)}")
+    checked: list[Array | DeviceArray] = []
+    for index, (value, kind) in enumerate(zip(inputs, types, strict=True)):
+        if isinstance(value, DeviceArray):
+            check_kind(f"input {index}", value.dtype, value.shape, kind)
+            checked.append(value)
+        else:
+            checked.append(checked_input(index, value, kind))
+    return checked
+
+
+def placed(
+    function: Operation,
+    shards: Sequence[Boundary | None],
+    outputs: Sequence[Sequence[Array]],
+    grid: Grid,
+) -> list[DeviceArray]:
+    """The results of every device as whole tensors that stay there."""
+    types = global_types(result_types(function), shards)
+    found: list[DeviceArray] = []
+    for index, (boundary, value_type) in enumerate(zip(shards, types, strict=True)):
+        parts = [local[index] for local in outputs]
+        sharding = _placement(function, boundary, grid, parts[0].ndim)
+        shape = whole_shape(parts, sharding, static_shape(value_type) or ())
+        found.append(DeviceArray(parts, shape, value_type, sharding))
+    return found
+
+
 def scattered(
     function: Operation,
     shards: Sequence[Boundary | None],
-    inputs: Sequence[Array],
+    inputs: Sequence[Array | DeviceArray],
     grid: Grid,
 ) -> list[list[Array]]:
     """Global inputs as the local inputs of every device."""
     types = global_types(argument_types(function), shards)
-    whole = checked_inputs(types, inputs)
+    whole = checked_whole(types, inputs)
     count = grid.device_count()
     if count > MAXIMAL_DEVICES:
         raise InputError(
@@ -394,7 +433,10 @@ def scattered(
     for index, (array, boundary) in enumerate(zip(whole, shards, strict=True)):
         sharding = _placement(function, boundary, grid, array.ndim)
         try:
-            parts = scatter(array, sharding, types[index])
+            if isinstance(array, DeviceArray):
+                parts = array.shards_by(sharding)
+            else:
+                parts = scatter(array, sharding, types[index])
         except ValueError as error:
             raise OperationError(function, f"argument #{index}: {error}") from error
         for device, part in enumerate(parts):
@@ -425,6 +467,13 @@ def gathered(
         except ValueError as error:
             raise OperationError(function, f"result #{index}: {error}") from error
     return results
+
+
+def argument_sharding(
+    function: Operation, shards: Sequence[Boundary | None], index: int, rank: int, grid: Grid | None
+) -> Sharding | None:
+    """Where an argument of a rank lies, `None` if the function runs on one device."""
+    return None if grid is None else _placement(function, shards[index], grid, rank)
 
 
 def _placement(function: Operation, boundary: Boundary | None, grid: Grid, rank: int) -> Sharding:
