@@ -18,7 +18,7 @@ func.func @double(%a: tensor<8xf32>, %n: index) -> tensor<8xf32> {
 // CHECK-NEXT:   jump_unless [[C]], ^1
 // CHECK-NEXT: ^0:
 // CHECK-NEXT:   [[S:%.+]] = reuse [[B]], [[T]], 32
-// CHECK-NEXT:   run @arith.addf_0, tiles 1, work 32, bindings([[S]], [[T]]), constants()
+// CHECK-NEXT:   run @arith.addf_0, tiles 1, work 64, bindings([[S]], [[T]]), constants()
 // CHECK-NEXT:   release [[B]]
 // CHECK:        loop [[I]], %arg2, 1, ^0
 // CHECK-NEXT: ^1:
