@@ -22,7 +22,7 @@ CONVERTED = frozenset({"check.agree"})
 
 _RULES = (
     *("arithmetic", "conversions", "special_functions", "shapes", "reductions", "products"),
-    *("indexing", "sorting", "control_flow", "calls", "dynamic_calls", "random_bits"),
+    *("indexing", "scatter", "sorting", "control_flow", "calls", "dynamic_calls", "random_bits"),
     *("decompositions", "quantised"),
 )
 """The files that fill the tables."""
