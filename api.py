@@ -198,9 +198,8 @@ class Function:
             raise InputError(f"@{self.name} takes {count} inputs, and has no input {argument}")
         kind = self.argument_types[argument]
         is_array = isinstance(value, np.ndarray | np.generic)
-        array = interpreter.checked_input(
-            argument, value if is_array else _converted(argument, value, kind), kind
-        )
+        given = cast("Array", value) if is_array else _converted(argument, value, kind)
+        array = interpreter.checked_input(argument, given, kind)
         with self.program.located():
             sharding = interpreter.argument_sharding(
                 self.operation, self._boundaries, argument, array.ndim, self.grid
@@ -253,6 +252,8 @@ class Function:
         if len(inputs) != count:
             plural = "" if count == 1 else "s"
             raise InputError(f"@{self.name} takes {count} input{plural}, got {len(inputs)}")
+        if all(value.__class__ is np.ndarray for value in inputs):
+            return list(self._inputs.checked(cast("Sequence[Array]", inputs)))
         arrays: list[Any] = []
         for index, (value, kind) in enumerate(zip(inputs, self.argument_types, strict=True)):
             is_array = isinstance(value, np.ndarray | np.generic | DeviceArray)

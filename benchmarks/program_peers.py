@@ -169,6 +169,41 @@ def decode_step(x, wq, wk, wv, wo, keys, values, position):
     return jnp.einsum("hte,hed->td", mixed, wo), keys, values
 
 
+LAYERS, MODEL, LENGTH = 12, 768, 128
+
+
+def _gpt2_arguments():
+    matrix = lambda rows, columns, *where: ((rows, columns), "float32", P(*where))  # noqa: E731
+    vector = lambda size, *where: ((size,), "float32", P(*where))  # noqa: E731
+    layer = (
+        *(vector(MODEL), vector(MODEL)),
+        *(matrix(MODEL, 3 * MODEL, None, "x"), vector(3 * MODEL, "x")),
+        *(matrix(MODEL, MODEL, "x", None), vector(MODEL)),
+        *(vector(MODEL), vector(MODEL)),
+        *(matrix(MODEL, 4 * MODEL, None, "x"), vector(4 * MODEL, "x")),
+        *(matrix(4 * MODEL, MODEL, "x", None), vector(MODEL)),
+    )
+    return ((LENGTH, MODEL), "float32", P()), *(layer * LAYERS)
+
+
+@program(FOUR, *_gpt2_arguments())
+def gpt2(x, *weights):
+    def norm(x, scale, shift):
+        centred = x - x.mean(-1, keepdims=True)
+        return centred / jnp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * scale + shift
+
+    mask = jnp.tril(jnp.ones((LENGTH, LENGTH), bool))
+    for layer in range(LAYERS):
+        s1, t1, wqkv, bqkv, wo, bo, s2, t2, w1, b1, w2, b2 = weights[12 * layer : 12 * layer + 12]
+        heads = (norm(x, s1, t1) @ wqkv + bqkv).reshape(LENGTH, 12, 3, 64)
+        q, k, v = (heads[:, :, part].transpose(1, 0, 2) for part in range(3))
+        scores = jnp.where(mask, q @ k.transpose(0, 2, 1) * 0.125, -1e9)
+        mixed = (jax.nn.softmax(scores) @ v).transpose(1, 0, 2).reshape(LENGTH, MODEL)
+        x = x + mixed @ wo + bo
+        x = x + jax.nn.gelu(norm(x, s2, t2) @ w1 + b1) @ w2 + b2
+    return x
+
+
 def inputs(arguments):
     """Random inputs, the same in every process."""
     rng = np.random.default_rng(0)

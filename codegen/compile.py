@@ -45,6 +45,7 @@ from ..runtime.abi.values import Array
 from ..runtime.commands import CommandFailed, DeviceMemory, Statistics
 from ..runtime.communicator import Communicator
 from ..runtime.host.guards import OVERWRITTEN
+from ..runtime.host.machine import Machine
 from ..runtime.native import TOO_NARROW
 from ..runtime.threads import ThreadGroup
 from ..runtime.workers import Team, available_cores
@@ -80,6 +81,16 @@ class DeviceStatistics:
     def peak_bytes(self) -> int:
         """Its buffers at their peak, with constants, inputs and results."""
         return self.memory.peak_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What a device has run last: its statistics are counted when somebody asks."""
+
+    entry: HostEntry
+    machine: Machine
+    result_bytes: int
+    process: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +149,13 @@ class CompiledProgram:
         self._host_code = HostCode(self._program, devices, guard=guard, trace=trace)
         self._module = module
         self._workers = workers
+        self._cores = available_cores()
         self._teams: dict[tuple[int, int], Team] = {}
         self._groups: dict[int, ThreadGroup] = {}
         self._signatures: dict[str, _Signature] = {}
         self._lock = threading.Lock()
         self._team_lock = threading.Lock()
-        self._last: list[Statistics] = []
-        self._last_devices: dict[int, list[DeviceStatistics]] = {}
+        self._last: list[_Run] = []
         self._finish = finalize(self, _release, self._groups, self._teams)
 
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
@@ -152,7 +163,7 @@ class CompiledProgram:
         with self._lock:
             signature = self._signature(function)
             target = signature.target
-            self._last, self._last_devices = [], {}
+            self._last = []
             entry = self._entry(target, None)
             arrays = signature.inputs.checked(inputs)
             if entry is None:
@@ -216,7 +227,7 @@ class CompiledProgram:
                     f"grid @{grid.name} has {count} devices, but {len(inputs)} have inputs"
                 )
             local = [signature.inputs.checked(each) for each in inputs]
-            self._last, self._last_devices = [], {}
+            self._last = []
             # Lowered here, as the devices' threads must not do so at the same time.
             if self._entry(target, grid) is None:
                 return run_processes(self._program, target, local, grid, self._devices)
@@ -242,7 +253,7 @@ class CompiledProgram:
         """Run a function that has host code, on local inputs, as one process of a grid, as all the
         others do, too."""
         with self._lock:
-            self._last, self._last_devices = [], {}
+            self._last = []
             return self._run_as_process(communicator, target, inputs, grid)
 
     def has_host_code(self, target: Operation, grid: Grid | None) -> bool:
@@ -298,13 +309,16 @@ class CompiledProgram:
     @property
     def statistics(self) -> list[Statistics]:
         """Of each device's last run: commands and bytes."""
-        return list(self._last)
+        return [each.entry.statistics(each.machine, each.result_bytes) for each in self._last]
 
     @property
     def device_statistics(self) -> list[DeviceStatistics]:
         """Of each device that the program names, in its last run on them; process by process."""
-        processes = sorted(self._last_devices)
-        return [each for process in processes for each in self._last_devices[process]]
+        return [
+            DeviceStatistics(memory.owner or "", memory, dispatches, received, run.process)
+            for run in sorted(self._last, key=lambda run: run.process or 0)
+            for memory, dispatches, received in run.entry.device_statistics(run.machine)
+        ]
 
     def _run_as_process(
         self, communicator: Communicator, target: Operation, inputs: Sequence[Array], grid: Grid
@@ -323,36 +337,30 @@ class CompiledProgram:
     def _run_on_device(
         self, entry: HostEntry, inputs: Sequence[Array], communicator: Communicator | None
     ) -> list[Array]:
-        arrays = [np.asarray(array, order="C") for array in inputs]
         process = communicator.process if communicator else 0
         team = self._team(process, communicator.world.size if communicator else 1)
         try:
-            results = self._host_code.run(entry, arrays, communicator, team)
+            results = self._host_code.run(entry, inputs, communicator, team)
         except CommandFailed as failure:
             raise _located(failure, entry.target, communicator) from failure
         except OperationError as error:
             raise _on_device(error, communicator) from error
         machine = self._host_code.machine(entry, communicator)
-        self._last.append(entry.statistics(machine, results))
         own = communicator.process if communicator else None
-        self._last_devices[process] = [
-            DeviceStatistics(memory.owner or "", memory, dispatches, received, own)
-            for memory, dispatches, received in entry.device_statistics(machine)
-        ]
+        self._last.append(_Run(entry, machine, sum(each.nbytes for each in results), own))
         return results
 
     def _team(self, process: int, devices: int) -> Team | None:
         """The workers of a process's device, which live as long as the program."""
-        workers = self._workers
-        if workers is None:
-            workers = max(1, available_cores() // devices)
+        workers = self._workers or max(1, self._cores // devices)
         if workers == 1:
             return None
-        with self._team_lock:
-            key = process, workers
-            if key not in self._teams:
-                self._teams[key] = Team(workers)
-            return self._teams[key]
+        key = process, workers
+        found = self._teams.get(key)
+        if found is None:
+            with self._team_lock:
+                found = self._teams.setdefault(key, Team(workers))
+        return found
 
 
 def _whole(value: Array | DeviceArray) -> Array:

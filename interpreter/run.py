@@ -221,17 +221,21 @@ class InputTypes:
         self._quick = [_quick_kind(each) for each in types]
 
     def checked(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """Inputs as arrays of the arguments' element types and shapes, or an InputError."""
-        if len(inputs) == len(self._quick) and all(
-            kind is not None
-            and array.__class__ is np.ndarray
-            and array.dtype == kind[0]
-            and array.flags.carray
-            and shape_fits(array.shape, kind[1])
-            for array, kind in zip(inputs, self._quick, strict=True)
-        ):
-            return inputs
-        return checked_inputs(self._types, inputs)
+        """Inputs as contiguous arrays of the arguments' element types and shapes, or an
+        InputError."""
+        if len(inputs) == len(self._quick):
+            for array, kind in zip(inputs, self._quick, strict=True):
+                if (
+                    kind is None
+                    or array.__class__ is not np.ndarray
+                    or array.dtype != kind[0]
+                    or (array.shape != kind[1] and not shape_fits(array.shape, kind[1]))
+                    or not array.flags.carray
+                ):
+                    break
+            else:
+                return inputs
+        return [np.asarray(each, order="C") for each in checked_inputs(self._types, inputs)]
 
 
 def _quick_kind(value_type: Attribute) -> tuple[np.dtype[Any], tuple[int, ...]] | None:

@@ -22,7 +22,6 @@ from ...runtime.host.machine import Machine
 from ...runtime.host.pool import (
     ALLOCATED,
     DISPATCHES,
-    HEADER,
     INPUTS,
     MOST,
     RECEIVED,
@@ -62,6 +61,7 @@ class HostEntry:
         self._dtypes = [element_dtype(each, target) for each in self._results]
         self._counts = [register_count(each, target) for each in self._results]
         self._shapes = [type_shape(each, target) for each in self._arguments]
+        self._are_open = [min(shape or (0,)) < 0 for shape in self._shapes]
         lowering = ProgramLowering(symbols, grid, _lower, process, devices)
         self.lowering = lowering
         self.number = lowering.function(target, symbol_name(target) or "")
@@ -72,10 +72,9 @@ class HostEntry:
         """Operations that the interpreter carries out at each run, and why if that is known."""
         return self.lowering.interpreted
 
-    def statistics(self, machine: Machine, results: Sequence[Array]) -> Statistics:
-        """What the last call, with these results, has run and held."""
+    def statistics(self, machine: Machine, own: int) -> Statistics:
+        """What the last call, with results of `own` bytes, has run and held."""
         pool = machine.pool
-        own = sum(each.nbytes for each in results)
         allocated = sum(pool.count(each, ALLOCATED) for each in range(len(self.lowering.devices)))
         return Statistics(machine.runs, max(pool.peak_bytes - own, 0), max(allocated - own, 0))
 
@@ -97,12 +96,13 @@ class HostEntry:
     def call(self, machine: Machine, inputs: Sequence[Array]) -> list[Array]:
         """Run the function on arrays that are checked already; returns new arrays."""
         words: list[int] = []
-        for array, static in zip(inputs, self._shapes, strict=True):
+        for array, static, is_open in zip(inputs, self._shapes, self._are_open, strict=True):
             if static is None:
                 words.append(word_of(array))
                 continue
             words += (machine.address(array), 0)
-            words += (n for n, known in zip(array.shape, static, strict=True) if known < 0)
+            if is_open:
+                words += (n for n, known in zip(array.shape, static, strict=True) if known < 0)
         found = machine.call(self.number, words)
         results: list[Array] = []
         first = 0
@@ -117,16 +117,15 @@ class HostEntry:
 
 
 def _array(
-    machine: Machine, words: Sequence[int], static: Sequence[int], dtype: np.dtype[Any]
+    machine: Machine, words: Sequence[int], static: tuple[int, ...], dtype: np.dtype[Any]
 ) -> Array:
     """A result as an array: in its own block, or copied if others know the block."""
     address, block, *sizes = words
     rest = iter(sizes)
-    shape = tuple(size if size >= 0 else next(rest) for size in static)
-    size = prod(shape) * dtype.itemsize
-    if block == address and int(view(block - HEADER, 8).view(np.int64)[0]) == 1:
-        return machine.array(block, size).view(dtype).reshape(shape)
-    copied = view(address, size).copy()
+    shape = tuple(size if size >= 0 else next(rest) for size in static) if sizes else static
+    if block == address and machine.pool.references(block) == 1:
+        return machine.pool.array(block, shape, dtype)
+    copied = view(address, prod(shape) * dtype.itemsize).copy()
     if block:
         machine.pool.release(block)
     return copied.view(dtype).reshape(shape)

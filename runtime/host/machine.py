@@ -146,15 +146,18 @@ class Machine:
         self._abandoned = None
         linked, state = self.linked, self._state
         frame = linked.frames[function]
-        self._make_room(int(linked.functions[function, 1]))
+        self._make_room(linked.frame_bytes[function])
         start = frame.first_constant
-        self._stack[frame.result_count : start] = arguments
-        self._stack[start : start + frame.constant_count] = frame.constants[: frame.constant_count]
-        state[loop.CODE] = linked.functions[function, 0]
-        state[loop.FRAME] = self._stack.ctypes.data
+        stack = self._stack
+        stack[frame.result_count : start] = arguments
+        if frame.constant_count:
+            stack[start : start + frame.constant_count] = frame.constants
+        state[loop.CODE] = linked.entries[function]
+        state[loop.FRAME] = self._stack_address
         state[loop.DEPTH] = state[loop.TILE] = state[loop.RUNS] = 0
         self.pool.begin()
-        self._globals[:] = linked.globals
+        if len(self._globals):
+            self._globals[:] = linked.globals
         try:
             if self._tracer is None:
                 while reason := self._native(self._address):
@@ -351,11 +354,13 @@ class Machine:
 
     def _set_stack(self, stack: Words) -> None:
         self._stack = stack
-        self._state[loop.STACK_END] = stack.ctypes.data + stack.nbytes
+        self._stack_address = int(stack.ctypes.data)
+        self._stack_bytes = stack.nbytes
+        self._state[loop.STACK_END] = self._stack_address + stack.nbytes
 
     def _make_room(self, size: int, source: object = None) -> None:
         """Have so many bytes for frames."""
-        if size <= self._stack.nbytes:
+        if size <= self._stack_bytes:
             return
         if size > 8 * MOST_STACK_WORDS:
             raise MachineError(source, "needs more memory for the frames of calls than there is")
@@ -364,10 +369,6 @@ class Machine:
         stack[: len(old)] = old
         self._state[loop.FRAME] += stack.ctypes.data - old.ctypes.data
         self._set_stack(stack)
-
-    def array(self, block: int, size: int) -> Bytes:
-        """A block with one reference as an array that owns it."""
-        return self.pool.array(block, size)
 
     def address(self, array: npt.NDArray[Any]) -> int:
         """Where a contiguous input is during a call: among guards if there are some."""

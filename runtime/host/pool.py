@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from types import FunctionType
 from typing import Any
 
@@ -26,6 +27,7 @@ from numba import types
 
 from ...codegen.cache import Native, compile_native, source_of
 from ...codegen.scalar_ops.numba_intrinsics import primitive
+from ..abi.values import Array
 from ..commands import Bytes, Words
 from ..intrinsics import SOURCE as INTRINSICS
 from ..intrinsics import allocate_aligned, copy_bytes, load_word, store_8, store_word
@@ -252,20 +254,24 @@ class Pool:
     def __init__(self, devices: int = 1, guard_bytes: int = 0) -> None:
         self.words: Words = np.zeros(pool_words(devices), np.int64)
         self.words[GUARD_BYTES] = guard_bytes
+        self._address = self.words.ctypes.data
+        accounts = self.words[ACCOUNTS:].reshape(-1, ACCOUNT_WORDS)
+        self._in_use, self._most = accounts[:, IN_USE], accounts[:, MOST]
+        self._counters = accounts[:, IN_USE + 1 :]
         self._returned: deque[int] = deque()
         # At exit the system takes the memory back; threads may still be using it.
         weakref.finalize(self, free_blocks, self.words).atexit = False
 
     def allocate(self, size: int) -> int:
         """A block with one reference. Raises MemoryError."""
-        block = native_pool().allocate(self.words.ctypes.data, size)
+        block = native_pool().allocate(self._address, size)
         if not block:
             raise MemoryError(f"a tensor of {size} bytes")
         return int(block)
 
     def release(self, block: int) -> None:
         """One reference less."""
-        native_pool().release(self.words.ctypes.data, block)
+        native_pool().release(self._address, block)
 
     def give_back(self, block: int) -> None:
         """Release a block before the next run; this may be called at any time."""
@@ -276,9 +282,17 @@ class Pool:
         while self._returned:
             self.release(self._returned.popleft())
 
-    def array(self, block: int, size: int) -> Bytes:
+    @staticmethod
+    def references(block: int) -> int:
+        """How many references there are to a block."""
+        return ctypes.c_int64.from_address(block - HEADER).value
+
+    def array(self, block: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """A block with one reference as an array that owns it."""
-        return np.asarray(_Block(self, block, size))
+        if dtype.isbuiltin == 1:
+            return np.asarray(_Block(self, block, shape, dtype.str))
+        size = prod(shape) * dtype.itemsize
+        return np.asarray(_Block(self, block, (size,), "|u1")).view(dtype).reshape(shape)
 
     def guards(self) -> Iterator[tuple[int, int]]:
         """Where the guard bytes of blocks in use begin, and how many there are."""
@@ -296,10 +310,9 @@ class Pool:
         """Count the most bytes of a run from now on."""
         words = self.words
         words[PEAK] = words[USED]
-        accounts = words[ACCOUNTS:].reshape(-1, ACCOUNT_WORDS)
-        accounts[:, IN_USE + 1 :] = 0
-        accounts[:, MOST] = accounts[:, IN_USE]
         words[CURRENT] = 0
+        self._counters.fill(0)
+        self._most[:] = self._in_use
 
     def count(self, device: int, word: int) -> int:
         """What is counted for a device."""
@@ -326,13 +339,13 @@ class _Block:
 
     __slots__ = ("__array_interface__", "_block", "_pool")
 
-    def __init__(self, pool: Pool, block: int, size: int) -> None:
+    def __init__(self, pool: Pool, block: int, shape: tuple[int, ...], element: str) -> None:
         self._pool = pool
         self._block = block
         self.__array_interface__ = {
             "data": (block, False),
-            "shape": (size,),
-            "typestr": "|u1",
+            "shape": shape,
+            "typestr": element,
             "version": 3,
         }
 

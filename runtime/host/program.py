@@ -147,6 +147,10 @@ class LinkedProgram:
             row[2] = 8 * frame.first_constant
             row[3] = frame.constants.ctypes.data
             row[4] = frame.constant_count
+        self.entries = [int(row[0]) for row in self.functions]
+        """Where the code of each function begins."""
+        self.frame_bytes = [int(row[1]) for row in self.functions]
+        """What the frame of each function needs."""
 
     def _address(self, constant: Constant) -> int:
         if isinstance(constant, int):
@@ -206,7 +210,7 @@ class Frame:
         self.first_constant = self.result_count + len(function.arguments)
         self.constant_count = len(function.constants)
         values = [address(each) for each in function.constants.values()]
-        self.constants: Words = np.array(values or [0], np.int64)
+        self.constants: Words = np.array(values, np.int64)
         self.outgoing = 0
         for instruction in function.instructions:
             for operand in instruction.operands:

@@ -276,7 +276,7 @@ def test_a_result_outlives_its_machine_and_gives_its_block_back() -> None:
         b.emit("return")
 
     machine = machine_of(main)
-    array = machine.array(machine.call(0, [])[0], 64)
+    array = machine.pool.array(machine.call(0, [])[0], (64,), np.dtype(np.uint8))
     pool = machine.pool
     assert pool.used_bytes == 64
     part = array[:8]
@@ -288,7 +288,7 @@ def test_a_result_outlives_its_machine_and_gives_its_block_back() -> None:
     gc.collect()
     pool.collect()
     assert pool.used_bytes == 0
-    last = machine.array(machine.call(0, [])[0], 64)
+    last = machine.pool.array(machine.call(0, [])[0], (64,), np.dtype(np.uint8))
     del machine, pool
     gc.collect()
     last[:] = 1
