@@ -47,7 +47,6 @@ class AstBuilder:
 
     def __init__(self) -> None:
         self.body: list[ast.stmt] = []
-        self.primitives: set[str] = set()
         self._blocks: list[list[ast.stmt]] = [self.body]
         self._known: list[dict[Hashable, object]] = [{}]
         self._count = 0
@@ -162,17 +161,14 @@ class AstBuilder:
 
     def call(self, primitive: str, *arguments: Term) -> str:
         """The result of a primitive without effects."""
-        self.primitives.add(primitive)
         return self.once((primitive, *arguments), self._call(primitive, arguments))
 
     def load(self, primitive: str, *arguments: Term) -> str:
         """The result of a primitive that reads memory that may change: written every time."""
-        self.primitives.add(primitive)
         return self.assign(self._call(primitive, arguments))
 
     def run(self, primitive: str, *arguments: Term) -> None:
         """A primitive for its effect."""
-        self.primitives.add(primitive)
         self._blocks[-1].append(ast.Expr(self._call(primitive, arguments)))
 
     def _call(self, primitive: str, arguments: Sequence[Term]) -> ast.expr:
@@ -182,7 +178,6 @@ class AstBuilder:
 
     def float_constant(self, value: float, element: str) -> str:
         """A variable that holds a float, typed as the register of an element."""
-        self.primitives.add(f"as_{element}")
         call = ast.Call(ast.Name(f"as_{element}", ast.Load()), [_float_expression(value)], [])
         return self.once(("float", str(value), element), call)
 
