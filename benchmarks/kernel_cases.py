@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+MODELS = Path(__file__).parents[1] / "tests" / "cases" / "models"
 
 F32, BF16, I8 = "float32", "bfloat16", "int8"
 
@@ -16,13 +20,13 @@ class Case:
     - `text`: the program in MLIR, for us and for IREE;
     - `inputs`: shapes and element types of random inputs;
     - `reference`: the same on arrays, with NumPy or `jax.numpy` and `jax` as the first two
-      arguments (the second is `None` for NumPy);
+      arguments (the second is `None` for NumPy), `None` for programs that only IREE reads;
     - `numpy`: whether NumPy has what the reference needs.
     """
 
     text: str
     inputs: tuple[tuple[tuple[int, ...], str], ...]
-    reference: Callable[..., Any]
+    reference: Callable[..., Any] | None
     numpy: bool = True
 
 
@@ -184,6 +188,15 @@ def transpose(shape: tuple[int, ...], permutation: tuple[int, ...]) -> Case:
     return Case(program([source], result, body), f32(shape), reference)
 
 
+def model(name: str) -> Case:
+    """A model of the tests, with random inputs."""
+    text = (MODELS / f"{name}.mlir").read_text(encoding="utf-8")
+    signature = text[text.index("@main") :].split("->")[0]
+    arguments = re.findall(r"%arg\d+: tensor<([\dx]+)xf32>", signature)
+    shapes = [tuple(map(int, each.split("x"))) for each in arguments]
+    return Case(text, f32(*shapes), None, numpy=False)
+
+
 CASES: dict[str, Case] = {
     **{f"matmul {size}": matmul(size, size, size) for size in (64, 256, 512, 1024, 2048)},
     "1x4096x4096": matmul(1, 4096, 4096),
@@ -200,6 +213,8 @@ CASES: dict[str, Case] = {
     "transpose 2048": transpose((2048, 2048), (1, 0)),
     "permute 8x128x16x64 to 0213": transpose((8, 128, 16, 64), (0, 2, 1, 3)),
     "permute 8x128x16x64 to 0231": transpose((8, 128, 16, 64), (0, 2, 3, 1)),
+    "mlp": model("mlp"),
+    "transformer block": model("transformer_block"),
     "row sums 1024": reduction(1024, 1024, 1),
     "column sums 1024": reduction(1024, 1024, 0),
     "softmax 512x1024": softmax(512, 1024),

@@ -38,6 +38,8 @@ def inputs(case):
 def prepare(peer, case):
     """A function that runs a case with a peer once."""
     if peer == "jax":
+        if case.reference is None:
+            raise ValueError("JAX does not read MLIR")
         given = [jnp.asarray(each) for each in inputs(case)]
         compiled = jax.jit(lambda *args: case.reference(jnp, jax, *args)).lower(*given).compile()
         return lambda: compiled(*given).block_until_ready()

@@ -49,7 +49,6 @@ class AstBuilder(FoldingIndices[str]):
 
     def __init__(self) -> None:
         self.body: list[ast.stmt] = []
-        self.primitives: set[str] = set()
         self._blocks: list[list[ast.stmt]] = [self.body]
         self._known: list[dict[Hashable, object]] = [{}]
         self._count = 0
@@ -164,17 +163,14 @@ class AstBuilder(FoldingIndices[str]):
 
     def call(self, primitive: str, *arguments: Term) -> str:
         """The result of a primitive without effects."""
-        self.primitives.add(primitive)
         return self.once((primitive, *arguments), self._call(primitive, arguments))
 
     def load(self, primitive: str, *arguments: Term) -> str:
         """The result of a primitive that reads memory that may change: written every time."""
-        self.primitives.add(primitive)
         return self.assign(self._call(primitive, arguments))
 
     def run(self, primitive: str, *arguments: Term) -> None:
         """A primitive for its effect."""
-        self.primitives.add(primitive)
         self._blocks[-1].append(ast.Expr(self._call(primitive, arguments)))
 
     def _call(self, primitive: str, arguments: Sequence[Term]) -> ast.expr:
@@ -184,7 +180,6 @@ class AstBuilder(FoldingIndices[str]):
 
     def float_constant(self, value: float, element: str) -> str:
         """A variable that holds a float, typed as the register of an element."""
-        self.primitives.add(f"as_{element}")
         call = ast.Call(ast.Name(f"as_{element}", ast.Load()), [_float_expression(value)], [])
         return self.once(("float", str(value), element), call)
 

@@ -81,7 +81,6 @@ class KernelText:
     """A finished kernel, apart from any one use of it.
 
     - `function`: the definition `f(bindings, constants, first_tile, last_tile)`;
-    - `primitives`: what it calls;
     - `reads`, `writes`: the values bound, reads first;
     - `constants`: what the host passes for each constant;
     - `tiles`: how many tiles there are, from the constants;
@@ -89,7 +88,6 @@ class KernelText:
     """
 
     function: ast.FunctionDef
-    primitives: frozenset[str]
     reads: tuple[Bound, ...]
     writes: tuple[Bound, ...]
     constants: tuple[Constant, ...]

@@ -57,10 +57,12 @@ def packed_tile(operation: Operation, is_inline: Callable[[SSAValue], bool]) -> 
 def gains_from_repacking(operation: Operation, tile: PackedTile) -> bool:
     """Whether an mmt4d of large operands is faster with them packed anew for this CPU.
 
-    The tile is one for another machine, which does not fill the vectors of this one, and the
-    operands are no narrower than a tile of ours.
+    The tile is one for another machine, which does not fill the vectors of this one, or its floats
+    are narrow ones that would be widened again for each tile; and the operands are no narrower
+    than a tile of ours.
     """
-    if tile.fills_vectors or not tile.total.is_float:
+    is_narrow = tile.left.is_narrow_float or tile.right.is_narrow_float
+    if not tile.total.is_float or (tile.fills_vectors and not is_narrow):
         return False
     own = tile_of(tile.total)
     batches = MMT4D[operation.name]

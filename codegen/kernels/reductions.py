@@ -97,7 +97,7 @@ def reduction_kernel(
         ],
         decorator_list=[],
     )
-    text = KernelText(function, frozenset(code.primitives), (), (), (), TileCount())
+    text = KernelText(function, (), (), (), TileCount())
     return compile_kernel(text)
 
 

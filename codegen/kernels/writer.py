@@ -410,7 +410,6 @@ class KernelWriter:
         bound = tuple(self._bindings)
         return KernelText(
             function,
-            frozenset(self.code.primitives),
             bound[len(self.results) :],
             self.results,
             tuple(self._constants),
