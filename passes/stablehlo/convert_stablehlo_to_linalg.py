@@ -23,7 +23,7 @@ CONVERTED = frozenset({"check.agree"})
 _RULES = (
     *("arithmetic", "conversions", "special_functions", "shapes", "reductions", "products"),
     *("indexing", "scatter", "sorting", "control_flow", "calls", "dynamic_calls", "random_bits"),
-    *("decompositions", "quantised"),
+    *("decompositions", "implicit_broadcasts", "quantised"),
 )
 """The files that fill the tables."""
 

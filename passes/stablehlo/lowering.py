@@ -103,7 +103,7 @@ class Lowering:
         element = kind(operation.result_types[0]).type
 
         def body(emitter: Emitter, scalars: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return [rule(emitter, operation, scalars[: len(operands)])]
+            return [rule(emitter, operation, scalars)]
 
         return self.emit.pointwise(operands, element, body)
 
