@@ -155,7 +155,11 @@ class Emitter(ScalarEmitter):
             AffineMap.identity(rank) if each == rank else AffineMap(rank, 0, ()) for each in ranks
         ]
         sizes = self.common_sizes([v for v, r in zip(values, ranks, strict=True) if r == rank])
-        return self.loops(values, maps, [self.empty(sizes, element)], None, body)[0]
+        output = self.empty(sizes, element)
+        count = len(values)
+        return self.loops(
+            values, maps, [output], None, lambda inner, args: body(inner, args[:count])
+        )[0]
 
     def common_sizes(self, values: Sequence[SSAValue]) -> list[IndexOrInt]:
         """The sizes of tensors of one shape, known where any of them knows."""
@@ -291,6 +295,8 @@ class Emitter(ScalarEmitter):
         old, new = shape(source), tuple(result.get_shape())
         if old == new:
             return source
+        if 0 in new:
+            return self.empty(sizes, element_type(source.type))
         groups = reassociation(old, new)
         if groups is None:
             return self._reshape_at_run_time(source, sizes, result)

@@ -122,8 +122,7 @@ class _Scatter:
             batch.insert(0, inner.remainder(rest, size))
             rest = inner.divide(rest, size)
         inner.add_op(scf.YieldOp(*self._updated(inner, combined, batch, carried)))
-        bounds = [e.index(each) for each in (0, total, 1)]
-        loop = scf.ForOp(*bounds, inputs, Region(block))
+        loop = scf.ForOp(e.index(0), e.index(total), e.index(1), inputs, Region(block))
         return list(e.add_op(loop).results)
 
     def _updated(

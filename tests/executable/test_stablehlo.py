@@ -189,6 +189,139 @@ func.func @main() {
   check.expect_almost_eq_const %0, dense<[0.45, 1.05]> : tensor<2xf32>
   return
 }""",
+    # Integers of a few bits, floats of eight.
+    "narrow": """
+func.func @main() {
+  %a = stablehlo.constant dense<[1, -2, 7, -8]> : tensor<4xi4>
+  %s = stablehlo.add %a, %a : tensor<4xi4>
+  check.expect_eq_const %s, dense<[2, -4, -2, 0]> : tensor<4xi4>
+  %u = stablehlo.constant dense<[1, 3, 2, 0]> : tensor<4xui2>
+  %t = stablehlo.add %u, %u : tensor<4xui2>
+  check.expect_eq_const %t, dense<[2, 2, 0, 0]> : tensor<4xui2>
+  %w = stablehlo.convert %u : (tensor<4xui2>) -> tensor<4xi32>
+  check.expect_eq_const %w, dense<[1, 3, 2, 0]> : tensor<4xi32>
+  %f = stablehlo.constant dense<[1.0, 464.0, 500.0, -0.0]> : tensor<4xf32>
+  %g = stablehlo.convert %f : (tensor<4xf32>) -> tensor<4xf8E4M3FN>
+  %h = stablehlo.convert %g : (tensor<4xf8E4M3FN>) -> tensor<4xf32>
+  check.expect_eq_const %h, dense<[1.0, 448.0, 0x7FC00000, -0.0]> : tensor<4xf32>
+  %i = stablehlo.convert %f : (tensor<4xf32>) -> tensor<4xf8E5M2>
+  %j = stablehlo.add %i, %i : tensor<4xf8E5M2>
+  %k = stablehlo.convert %j : (tensor<4xf8E5M2>) -> tensor<4xf32>
+  check.expect_eq_const %k, dense<[2.0, 896.0, 1024.0, 0.0]> : tensor<4xf32>
+  %b = stablehlo.bitcast_convert %a : (tensor<4xi4>) -> tensor<4xi4>
+  %c8 = stablehlo.constant dense<[4, 3]> : tensor<2xi8>
+  %c4 = stablehlo.bitcast_convert %c8 : (tensor<2xi8>) -> tensor<2x2xi4>
+  check.expect_eq_const %c4, dense<[[4, 0], [3, 0]]> : tensor<2x2xi4>
+  return
+}""",
+    "empty": """
+func.func @main() {
+  %e = stablehlo.constant dense<> : tensor<0x3xf32>
+  %e2 = stablehlo.add %e, %e : tensor<0x3xf32>
+  %z = stablehlo.constant dense<1.0> : tensor<f32>
+  %e3 = stablehlo.reduce(%e2 init: %z) applies stablehlo.multiply across dimensions = [0] : (tensor<0x3xf32>, tensor<f32>) -> tensor<3xf32>
+  check.expect_eq_const %e3, dense<1.0> : tensor<3xf32>
+  %e4 = stablehlo.concatenate %e, %e, dim = 1 : (tensor<0x3xf32>, tensor<0x3xf32>) -> tensor<0x6xf32>
+  %e5 = stablehlo.reshape %e4 : (tensor<0x6xf32>) -> tensor<6x0xf32>
+  %e6 = stablehlo.transpose %e5, dims = [1, 0] : (tensor<6x0xf32>) -> tensor<0x6xf32>
+  %e7 = stablehlo.pad %e6, %z, low = [1, 0], high = [1, 0], interior = [0, 0] : (tensor<0x6xf32>, tensor<f32>) -> tensor<2x6xf32>
+  check.expect_eq_const %e7, dense<1.0> : tensor<2x6xf32>
+  %e8 = stablehlo.dot_general %e5, %e6, contracting_dims = [1] x [0] : (tensor<6x0xf32>, tensor<0x6xf32>) -> tensor<6x6xf32>
+  check.expect_eq_const %e8, dense<0.0> : tensor<6x6xf32>
+  %p = stablehlo.partition_id : tensor<ui32>
+  check.expect_eq_const %p, dense<0> : tensor<ui32>
+  return
+}""",
+    # Several processes, written out beside each other.
+    "collectives": """
+module @cross_replica_variadic {
+  func.func @all_reduce(%operand0 : tensor<4xi64>, %operand1 : tensor<5xi64>) -> (tensor<4xi64>, tensor<5xi64>) {
+    %result:2 = "stablehlo.all_reduce"(%operand0, %operand1) ({
+      ^bb0(%arg0: tensor<i64>, %arg1: tensor<i64>):
+        %0 = stablehlo.add %arg0, %arg1 : tensor<i64>
+        stablehlo.return %0 : tensor<i64>
+    }) {
+      replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>,
+      channel_handle = #stablehlo.channel_handle<handle = 0, type = 0>
+    } : (tensor<4xi64>, tensor<5xi64>) -> (tensor<4xi64>, tensor<5xi64>)
+    return %result#0, %result#1 : tensor<4xi64>, tensor<5xi64>
+  }
+  func.func @mesh(%operand : tensor<1xi64>) -> tensor<1xi64> {
+    %result = "stablehlo.all_reduce"(%operand) ({
+      ^bb0(%arg0: tensor<i64>, %arg1: tensor<i64>):
+        %0 = stablehlo.add %arg0, %arg1 : tensor<i64>
+        stablehlo.return %0 : tensor<i64>
+    }) {
+      replica_groups = #stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 2>, #stablehlo.mesh_axis<name = "y", size = 4>]>, axes = [#stablehlo.axis_ref<name = "y", sub_axis_info = (1)2>]>,
+      channel_handle = #stablehlo.channel_handle<handle = 0, type = 0>
+    } : (tensor<1xi64>) -> tensor<1xi64>
+    return %result : tensor<1xi64>
+  }
+  func.func @all_to_all(%operand : tensor<2x4xi64>) -> (tensor<4x2xi64>, tensor<ui32>) {
+    %result = "stablehlo.all_to_all"(%operand) {
+      split_dimension = 1 : i64, concat_dimension = 0 : i64, split_count = 2 : i64,
+      replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>
+    } : (tensor<2x4xi64>) -> tensor<4x2xi64>
+    %r = stablehlo.replica_id : tensor<ui32>
+    return %result, %r : tensor<4x2xi64>, tensor<ui32>
+  }
+  func.func @permute(%operand : tensor<2xi64>) -> tensor<2xi64> {
+    %result = "stablehlo.collective_permute"(%operand) {
+      source_target_pairs = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>,
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>
+    } : (tensor<2xi64>) -> tensor<2xi64>
+    return %result : tensor<2xi64>
+  }
+  func.func @main() {
+    %process0_oper0 = stablehlo.constant dense<[1,  2,  3,  4]> : tensor<4xi64>
+    %process0_oper1 = stablehlo.constant dense<[5,  6,  7,  8,  9]> : tensor<5xi64>
+    %process1_oper0 = stablehlo.constant dense<[11, 12, 13, 14]> : tensor<4xi64>
+    %process1_oper1 = stablehlo.constant dense<[15, 16, 17, 18, 19]> : tensor<5xi64>
+    %results:4 = "interpreter.run_parallel"(%process0_oper0, %process0_oper1, %process1_oper0, %process1_oper1) {
+      programs=[[@all_reduce], [@all_reduce]]
+    } : (tensor<4xi64>, tensor<5xi64>, tensor<4xi64>, tensor<5xi64>) -> (tensor<4xi64>, tensor<5xi64>, tensor<4xi64>, tensor<5xi64>)
+    check.expect_eq_const %results#0, dense<[12, 14, 16, 18]> : tensor<4xi64> // process0_result0
+    check.expect_eq_const %results#3, dense<[20, 22, 24, 26, 28]> : tensor<5xi64> // process1_result1
+    %p0 = stablehlo.constant dense<[10]> : tensor<1xi64>
+    %p1 = stablehlo.constant dense<[20]> : tensor<1xi64>
+    %m:8 = "interpreter.run_parallel"(%p0, %p1, %p0, %p1, %p0, %p1, %p0, %p1) {
+      programs=[[@mesh], [@mesh], [@mesh], [@mesh], [@mesh], [@mesh], [@mesh], [@mesh]]
+    } : (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>)
+    check.expect_eq_const %m#0, dense<[20]> : tensor<1xi64>
+    check.expect_eq_const %m#1, dense<[40]> : tensor<1xi64>
+    %inputs0 = stablehlo.constant dense<[[1, 2, 3, 4], [5, 6, 7, 8]]> : tensor<2x4xi64>
+    %inputs1 = stablehlo.constant dense<[[9, 10, 11, 12], [13, 14, 15, 16]]> : tensor<2x4xi64>
+    %a:4 = "interpreter.run_parallel"(%inputs0, %inputs1) {
+      programs=[[@all_to_all], [@all_to_all]]
+    } : (tensor<2x4xi64>, tensor<2x4xi64>) -> (tensor<4x2xi64>, tensor<ui32>, tensor<4x2xi64>, tensor<ui32>)
+    check.expect_eq_const %a#0, dense<[[11, 12], [15, 16], [3, 4], [7, 8]]> : tensor<4x2xi64>
+    check.expect_eq_const %a#3, dense<1> : tensor<ui32>
+    %x = stablehlo.constant dense<[1, 2]> : tensor<2xi64>
+    %y = stablehlo.constant dense<[3, 4]> : tensor<2xi64>
+    %c:3 = "interpreter.run_parallel"(%x, %y, %x) {
+      programs=[[@permute, @permute, @permute]]
+    } : (tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> (tensor<2xi64>, tensor<2xi64>, tensor<2xi64>)
+    check.expect_eq_const %c#0, dense<0> : tensor<2xi64>
+    check.expect_eq_const %c#2, dense<[3, 4]> : tensor<2xi64>
+    func.return
+  }
+}""",
+    "implicit_broadcasts": """
+func.func @main() {
+  %a = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %b = stablehlo.constant dense<[10.0, 20.0]> : tensor<2xf32>
+  %0 = chlo.broadcast_add %a, %b : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  check.expect_eq_const %0, dense<[[11.0, 22.0], [13.0, 24.0]]> : tensor<2x2xf32>
+  %1 = "chlo.broadcast_compare"(%a, %b) <{comparison_direction = #chlo<comparison_direction LT>}> : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xi1>
+  check.expect_eq_const %1, dense<true> : tensor<2x2xi1>
+  %2 = "chlo.constant_like"(%a) <{value = 3.0 : f32}> : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  check.expect_eq_const %2, dense<3.0> : tensor<2x2xf32>
+  %o:3 = "stablehlo.batch_norm_training"(%a, %b, %b) <{epsilon = 0.0 : f32, feature_index = 1 : i64}> : (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>)
+  check.expect_eq_const %o#1, dense<[2.0, 3.0]> : tensor<2xf32>
+  check.expect_eq_const %o#2, dense<[1.0, 1.0]> : tensor<2xf32>
+  check.expect_eq_const %o#0, dense<[[0.0, 0.0], [20.0, 40.0]]> : tensor<2x2xf32>
+  return
+}""",
     # The bits of XLA.
     "random_bits": """
 func.func @main() {
