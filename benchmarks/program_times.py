@@ -3,9 +3,9 @@
     MESH_OPT_PEERS_PYTHON=... python -m benchmarks.program_times [--rounds 9] [--only lstm]
 
 The peer lowers each program to StableHLO with shardings; ours runs that after `spmd` and after
-`compile`, on arrays that stay on the devices. A round runs each once after the other. Columns: seconds from text to the first result,
-the least and the median milliseconds of a call, and how often JAX's median ours takes. The machine
-should do nothing else.
+`compile`, on arrays that stay on the devices. A round runs each once after the other. Columns:
+seconds from text to the first result, the least and the median milliseconds of a call, and how
+often JAX's median ours takes. The machine should do nothing else.
 """
 
 from __future__ import annotations
