@@ -164,6 +164,21 @@ def yield_processor(typingctx: Any) -> Any:
 
 
 @intrinsic
+def sleep_shortly(typingctx: Any) -> Any:
+    """Let this thread sleep for some tens of microseconds: `usleep` of the C library."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
+        function = builder.module.globals.get("usleep")
+        if function is None:
+            kind = ir.FunctionType(ir.IntType(32), [ir.IntType(32)])
+            function = ir.Function(builder.module, kind, "usleep")
+        builder.call(function, [ir.Constant(ir.IntType(32), 20)])
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+@intrinsic
 def cycle_count(typingctx: Any) -> Any:
     """A clock that is quick to read; how fast it goes depends on the processor."""
 

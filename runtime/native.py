@@ -33,6 +33,7 @@ from .intrinsics import (
     copy_bytes,
     load_word,
     pause,
+    sleep_shortly,
     store_word,
     yield_processor,
 )
@@ -44,7 +45,7 @@ SIGNATURE = 5
 
 SLOT_WORDS = 8
 FIRST_SLOT = 16
-SPINS = 200
+SPINS, YIELDS = 200, 50
 REDUCTION_CHUNK = 4096
 """Elements of a tile of a reduction kernel."""
 
@@ -84,7 +85,10 @@ def wait(meeting: int, participants: int, state: int) -> int:
         if atomic_load(state) != 0:
             return RELEASED
         spins += 1
-        if spins > SPINS:
+        if spins > SPINS + YIELDS:
+            # There are more devices than cores: those that have work need them.
+            sleep_shortly()
+        elif spins > SPINS:
             yield_processor()
         else:
             pause()

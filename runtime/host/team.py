@@ -24,6 +24,7 @@ from ..intrinsics import (
     call_kernel,
     load_word,
     pause,
+    sleep_shortly,
     store_word,
     yield_processor,
 )
@@ -36,8 +37,8 @@ STATUSES = 32
 """Words of a team: how many jobs there were, how many workers have done the last, how many workers
 there are, the last job, and a status for each worker. A job without a kernel ends the work."""
 
-SPINS = 200
-"""Looks at a word before another thread may have the processor."""
+SPINS, YIELDS = 200, 1000
+"""Looks at a word before another thread may have the processor, and before a worker sleeps."""
 
 SMALLEST_WORK = 1 << 17
 """The work of a kernel, in bytes moved and multiplications, from which on it is shared."""
@@ -102,7 +103,9 @@ def serve(team: int, worker: int, jobs: int) -> int:
         spins = 0
         while atomic_load(team + 8 * JOBS) == jobs:
             spins += 1
-            if spins > SPINS:
+            if spins > SPINS + YIELDS:
+                sleep_shortly()
+            elif spins > SPINS:
                 yield_processor()
             else:
                 pause()
