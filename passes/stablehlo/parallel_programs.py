@@ -6,7 +6,7 @@ results are then made from the operands of all: what StableHLO says of collectiv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, cast
@@ -36,7 +36,7 @@ Process = tuple[int, int]
 """The replica and the partition."""
 
 Group = Sequence[Process]
-Operands = dict[Process, Sequence[SSAValue]]
+Operands = Mapping[Process, Sequence[SSAValue]]
 Rule = Callable[[Lowering, Operation, Operands, Sequence[Group]], dict[Process, list[SSAValue]]]
 
 collective = Rules[Rule]()

@@ -367,6 +367,30 @@ def test_compiled_programs_check_themselves(name: str) -> None:
     assert run(PROGRAMS[name], "--pass-pipeline=compile", "--backend=interpreter") == (0, "")
 
 
+LONG_SORT = """
+func.func @main() {
+  %i = stablehlo.iota dim = 0 : tensor<300xi32>
+  %n = stablehlo.constant dense<7> : tensor<300xi32>
+  %a = stablehlo.remainder %i, %n : tensor<300xi32>
+  %0:2 = "stablehlo.sort"(%a, %i) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%x: tensor<i32>, %y: tensor<i32>, %p: tensor<i32>, %q: tensor<i32>):
+    %l = stablehlo.compare GT, %x, %y, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }) : (tensor<300xi32>, tensor<300xi32>) -> (tensor<300xi32>, tensor<300xi32>)
+  %1 = stablehlo.slice %0#1 [0:3] : (tensor<300xi32>) -> tensor<3xi32>
+  check.expect_eq_const %1, dense<[6, 13, 20]> : tensor<3xi32>
+  %2 = stablehlo.slice %0#1 [298:300] : (tensor<300xi32>) -> tensor<2xi32>
+  check.expect_eq_const %2, dense<[287, 294]> : tensor<2xi32>
+  return
+}
+"""
+
+
+def test_a_long_sort_is_stable() -> None:
+    """Long dimensions are merged; `tests/peers` sorts them in native code."""
+    assert run(LONG_SORT) == (0, "")
+
+
 FAILING = """
 func.func @main() {
   %a = stablehlo.constant dense<[1.0, 2.5]> : tensor<2xf32>
