@@ -46,6 +46,10 @@ from .passes.manager.pass_manager import (
 )
 from .passes.manager.pipeline_text import PipelineError, parse_pipeline
 from .passes.registry import all_passes
+from .passes.stablehlo.convert_stablehlo_to_linalg import (
+    ConvertStablehloToLinalgPass,
+    is_stablehlo,
+)
 from .runtime.abi.compare import Difference, compare
 from .runtime.abi.values import UnsupportedType, dtype_of, integer_width, is_unsigned
 from .sharding.grid import Grid
@@ -439,12 +443,16 @@ def compile(
     steps = _steps(pipeline)
     module, texts = _read(source, context)
     _verify(module, texts)
-    original = module.clone()
     keeper = _StageKeeper()
     if stages:
         keeper.stages.append(Stage("input", print_operation(module)))
     observers: list[Observer] = [keeper] if stages else []
     try:
+        if is_stablehlo(module):
+            # What the program means is what its conversion computes.
+            run_steps(context, module, [ConvertStablehloToLinalgPass()], observers)
+            _verify(module, texts)
+        original = module.clone()
         run_steps(context, module, steps, observers)
     except OperationError as failure:
         raise _compilation_error(from_operation_error(failure), texts) from failure

@@ -119,6 +119,7 @@ _MODULES = (
     "arith",
     "bufferization",
     "cf",
+    "check",
     "complex_numbers",
     "encodings",
     "func",

@@ -26,4 +26,5 @@ class CompilePass(NamedPipeline):
     def passes(self) -> tuple[ModulePass, ...]:
         """The stages of `spmd`, then those of `data-tile`."""
         tile = DataTilePass(self.data_tiling, self.encode_convolutions)
-        return (*SpmdPass().passes(), *tile.passes())
+        # StableHLO has been converted by the first stage of all.
+        return (*SpmdPass().passes(), *tile.passes()[1:])

@@ -27,6 +27,7 @@ class DataTilePass(NamedPipeline):
         """The stages; each can be run alone under its own name."""
         encode = (SetEncodingPass(self.encode_convolutions), PropagateEncodingsPass())
         tensors = default_passes(
+            "convert-stablehlo-to-linalg",
             "strip-annotations",
             "assign-devices",
             "inline-calls",

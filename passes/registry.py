@@ -16,6 +16,10 @@ _PASSES = {
     ),
     "convert-mesh-to-shard": ("imports.convert_mesh_to_shard", "ConvertMeshToShardPass"),
     "convert-sdy-to-shard": ("imports.convert_sdy_to_shard", "ConvertSdyToShardPass"),
+    "convert-stablehlo-to-linalg": (
+        "stablehlo.convert_stablehlo_to_linalg",
+        "ConvertStablehloToLinalgPass",
+    ),
     "convert-to-stream": ("stream.convert_to_stream", "ConvertToStreamPass"),
     "data-tile": ("data_tile", "DataTilePass"),
     "form-dispatches": ("dispatch.form_dispatches", "FormDispatchesPass"),

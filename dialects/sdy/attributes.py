@@ -13,6 +13,7 @@ from xdsl.ir import Data, OpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,3 +354,26 @@ def parse_manual_axes(parser: AttrParser) -> tuple[str, ...]:
 def manual_axes_text(axes: tuple[str, ...]) -> str:
     """What `parse_manual_axes` reads."""
     return "{" + ", ".join(f'"{axis}"' for axis in axes) + "}"
+
+
+@irdl_attr_definition
+class OpShardingRuleAttr(Data[str]):
+    """`#sdy.op_sharding_rule<([i, j])->([j, i]) {i=4, j=8}>`: kept as it is written."""
+
+    name = "sdy.op_sharding_rule"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> str:
+        start, depth = parser.pos, 0
+        while True:
+            token = parser._current_token  # pyright: ignore[reportPrivateUsage]
+            depth += (token.text == "<") - (token.text == ">")
+            if token.kind is MLIRTokenKind.EOF:
+                parser.raise_error("expected '>' at the end of a sharding rule", start)
+            end = token.span.end
+            parser._consume_token()  # pyright: ignore[reportPrivateUsage]
+            if depth == 0:
+                return parser.lexer.input.content[start + 1 : end - 1].strip()
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data}>")

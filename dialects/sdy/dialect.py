@@ -39,6 +39,7 @@ from .attributes import (
     ManualAxesAttr,
     Mesh,
     MeshAttr,
+    OpShardingRuleAttr,
     ShardingAttr,
     ShardingPerValueAttr,
     TensorSharding,
@@ -454,5 +455,5 @@ Sdy = Dialect(
         ShardingConstraintOp,
         ShardingGroupOp,
     ],
-    [ManualAxesAttr, MeshAttr, ShardingAttr, ShardingPerValueAttr],
+    [ManualAxesAttr, MeshAttr, OpShardingRuleAttr, ShardingAttr, ShardingPerValueAttr],
 )

@@ -18,6 +18,7 @@ class SpmdPass(NamedPipeline):
     def passes(self) -> tuple[ModulePass, ...]:
         """The stages; each can be run alone under its own name."""
         return default_passes(
+            "convert-stablehlo-to-linalg",
             "convert-mesh-to-shard",
             "convert-sdy-to-shard",
             "sharding-propagation",

@@ -1,0 +1,104 @@
+"""StableHLO's `check` dialect: what a test program expects of its values."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, TensorType
+from xdsl.dialects.builtin import f64 as _f64
+from xdsl.ir import Attribute, Dialect, Operation
+from xdsl.irdl import IRDLOperation
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from ..ir.attribute_access import attribute
+from ..ir.syntax.assembly_format import Parsed
+from .stablehlo.syntax import Custom, define
+
+
+def _read_options(parser: Parser, parsed: Parsed) -> None:
+    """Read `, tolerance = 0.1, max_ulp_difference = 3`, all of which may be missing."""
+    while parser.parse_optional_punctuation(","):
+        position = parser.pos
+        word = parser.parse_identifier()
+        parser.parse_punctuation("=")
+        if word == "tolerance":
+            parsed.attributes[word] = FloatAttr(float(parser.parse_number()), _f64)
+        elif word in ("max_ulp_difference", "min_ulp_difference"):
+            parsed.attributes[word] = IntegerAttr(parser.parse_integer(), 64)
+        else:
+            parser.raise_error("expected tolerance or max_ulp_difference", position)
+
+
+def _write_options(printer: Printer, operation: Operation) -> None:
+    for name in _OPTIONS:
+        found = attribute(operation, name)
+        if isinstance(found, FloatAttr | IntegerAttr):
+            number = found.value.data
+            shown = str(number) if isinstance(number, int) else f"{number:.6e}"
+            printer.print_string(f", {name} = {shown}")
+
+
+_OPTIONS = ("tolerance", "max_ulp_difference", "min_ulp_difference")
+_TOLERANCES = Custom(_read_options, _write_options, _OPTIONS)
+
+
+def _read_value(parser: Parser, parsed: Parsed) -> None:
+    position = parser.pos
+    value = parser.parse_attribute()
+    kind: Attribute | None = getattr(value, "type", None)
+    if not isinstance(value, DenseIntOrFPElementsAttr) or not isinstance(kind, TensorType):
+        parser.raise_error("expected a dense constant", position)
+    parsed.attributes["value"] = value
+    parsed.types["lhs"] = [kind]
+
+
+def _write_value(printer: Printer, operation: Operation) -> None:
+    value = attribute(operation, "value")
+    if value is not None:
+        printer.print_attribute(value)
+
+
+_VALUE = Custom(
+    _read_value,
+    _write_value,
+    ("value",),
+    lambda op: getattr(attribute(op, "value"), "type", None) == op.operand_types[0],
+)
+
+_TWO = (" $lhs, $rhs", _TOLERANCES, " attr-dict : type($lhs, $rhs)")
+_BOTH = (" $lhs, $rhs", _TOLERANCES, " attr-dict : type($lhs), type($rhs)")
+_CONSTANT = (" $lhs, ", _VALUE, _TOLERANCES, " attr-dict")
+
+AgreeOp = define(
+    "check.agree",
+    "lhs rhs",
+    syntax=" $how, $lhs, $rhs attr-dict : signature($lhs, $rhs, $result)",
+    attributes="how tolerance? max_ulp_difference? min_ulp_difference? is_unsigned?",
+    pure=False,
+)
+"""Ours, what the others are converted to. `how` is "eq", "almost_eq" or "close"."""
+
+OPERATIONS: list[type[IRDLOperation]] = [
+    define("check.expect_eq", "lhs rhs", "", syntax=_TWO, pure=False),
+    define(
+        "check.expect_almost_eq", "lhs rhs", "", syntax=_TWO, attributes="tolerance?", pure=False
+    ),
+    define(
+        "check.expect_close",
+        "lhs rhs",
+        "",
+        syntax=_BOTH,
+        attributes="max_ulp_difference? min_ulp_difference?",
+        pure=False,
+    ),
+    define("check.expect_eq_const", "lhs", "", syntax=_CONSTANT, attributes="value", pure=False),
+    define(
+        "check.expect_almost_eq_const",
+        "lhs",
+        "",
+        syntax=_CONSTANT,
+        attributes="value tolerance?",
+        pure=False,
+    ),
+]
+
+Check = Dialect("check", [*OPERATIONS, AgreeOp], [])

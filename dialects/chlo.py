@@ -1,0 +1,168 @@
+"""CHLO: functions above StableHLO, which it is lowered to."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Dialect, Operation
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from ..ir.attribute_access import attribute, flag, integer
+from ..ir.dialect_extension import variant
+from ..ir.syntax.assembly_format import Parsed
+from .stablehlo.attributes import ComparisonDirectionAttr as _Direction
+from .stablehlo.attributes import ComparisonTypeAttr as _Type
+from .stablehlo.attributes import StructAttribute, WordAttribute, read_integers
+from .stablehlo.syntax import Custom, define
+
+UNARY = (
+    "acos acosh asin asinh atan atanh bessel_i1e conj cosh constant_like digamma erf erf_inv erfc "
+    "is_inf is_neg_inf is_pos_inf lgamma sinh square tan"
+)
+BINARY = "next_after polygamma zeta mulhi"
+BROADCASTING = (
+    "add and atan2 complex divide maximum minimum multiply next_after or polygamma power remainder "
+    "shift_left shift_right_arithmetic shift_right_logical subtract xor zeta"
+)
+
+
+@irdl_attr_definition
+class ComparisonDirectionAttr(WordAttribute):
+    """`#chlo<comparison_direction LT>`."""
+
+    name = "chlo.comparison_direction"
+    WORDS = _Direction.WORDS
+
+
+@irdl_attr_definition
+class ComparisonTypeAttr(WordAttribute):
+    """`#chlo<comparison_type FLOAT>`."""
+
+    name = "chlo.comparison_type"
+    WORDS = _Type.WORDS
+
+
+@irdl_attr_definition
+class PrecisionAttr(WordAttribute):
+    """`#chlo<precision DEFAULT>`."""
+
+    name = "chlo.precision"
+    WORDS = ("DEFAULT", "HIGH", "HIGHEST")
+
+
+@irdl_attr_definition
+class RaggedDotAttr(StructAttribute):
+    """`#chlo.ragged_dot<lhs_contracting_dimensions = [1], ...>`."""
+
+    name = "chlo.ragged_dot"
+    FIELDS = dict.fromkeys(
+        (
+            *("lhs_batching_dimensions", "rhs_batching_dimensions"),
+            *("lhs_contracting_dimensions", "rhs_contracting_dimensions"),
+            *("lhs_ragged_dimensions", "rhs_group_dimensions"),
+        ),
+        read_integers,
+    )
+
+
+def _read_top_k(parser: Parser, parsed: Parsed) -> None:
+    with parser.in_parens():
+        parsed.operands["operand"] = [parser.parse_unresolved_operand()]
+        while parser.parse_optional_punctuation(","):
+            position = parser.pos
+            word = parser.parse_identifier()
+            parser.parse_punctuation("=")
+            if word == "k":
+                parsed.attributes["k"] = IntegerAttr(parser.parse_integer(), 64)
+            elif word == "is_stable":
+                parsed.attributes[word] = IntegerAttr.from_bool(parser.parse_boolean())
+            else:
+                parser.raise_error("expected k or is_stable", position)
+
+
+def _write_top_k(printer: Printer, operation: Operation) -> None:
+    with printer.in_parens():
+        printer.print_ssa_value(operation.operands[0])
+        printer.print_string(f", k = {integer(operation, 'k')}")
+        if attribute(operation, "is_stable") is not None:
+            printer.print_string(f", is_stable = {str(flag(operation, 'is_stable')).lower()}")
+
+
+def _read_pair(parser: Parser, parsed: Parsed) -> None:
+    position = parser.pos
+    parsed.types["operand"] = [parser.parse_type()]
+    parser.parse_punctuation("->")
+    types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+    if len(types) != 2:
+        parser.raise_error(f"expected 2 types of results, got {len(types)}", position)
+    parsed.types["values"], parsed.types["indices"] = [types[0]], [types[1]]
+
+
+def _write_pair(printer: Printer, operation: Operation) -> None:
+    printer.print_attribute(operation.operands[0].type)
+    printer.print_string(" -> ")
+    with printer.in_parens():
+        printer.print_list(operation.result_types, printer.print_attribute)
+
+
+_unary = define(
+    "chlo.unary", "operand", syntax=" $operand attr-dict : type($operand) -> type($result)"
+)
+_binary = define(
+    "chlo.binary",
+    "lhs rhs",
+    syntax=" $lhs, $rhs attr-dict : type($lhs), type($rhs) -> type($result)",
+)
+_broadcasting = define(
+    "chlo.broadcasting",
+    "lhs rhs",
+    syntax=" $lhs, $rhs attr-dict : signature($lhs, $rhs, $result)",
+    attributes="broadcast_dimensions?",
+)
+
+OPERATIONS: list[type[Operation]] = [
+    *(variant(_unary, f"chlo.{name}") for name in UNARY.split() if name != "constant_like"),
+    *(variant(_binary, f"chlo.{name}") for name in BINARY.split()),
+    *(variant(_broadcasting, f"chlo.broadcast_{name}") for name in BROADCASTING.split()),
+    define(
+        "chlo.constant_like",
+        "operand",
+        attributes="value",
+    ),
+    define(
+        "chlo.broadcast_compare",
+        "lhs rhs",
+        syntax=" $lhs, $rhs attr-dict : signature($lhs, $rhs, $result)",
+        attributes="broadcast_dimensions? comparison_direction compare_type?",
+    ),
+    define(
+        "chlo.broadcast_select",
+        "pred on_true on_false",
+        syntax=(
+            " $pred, $on_true, $on_false attr-dict : signature($pred, $on_true, $on_false, $result)"
+        ),
+    ),
+    define(
+        "chlo.top_k",
+        "operand",
+        "values indices",
+        syntax=(
+            Custom(_read_top_k, _write_top_k, ("k", "is_stable")),
+            " attr-dict : ",
+            Custom(_read_pair, _write_pair),
+        ),
+        attributes="k is_stable?",
+    ),
+    define(
+        "chlo.ragged_dot",
+        "lhs rhs group_sizes",
+        attributes="ragged_dot_dimension_numbers precision_config?",
+    ),
+]
+
+Chlo = Dialect(
+    "chlo",
+    OPERATIONS,
+    [ComparisonDirectionAttr, ComparisonTypeAttr, PrecisionAttr, RaggedDotAttr],
+)

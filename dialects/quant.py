@@ -1,0 +1,114 @@
+"""The types of MLIR's `quant` dialect: integers that stand for real numbers by a scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import AnyFloat, IntegerType
+from xdsl.ir import Attribute, Data, Dialect, TypeAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+
+@dataclass(frozen=True, slots=True)
+class Quantization:
+    """How stored integers stand for real numbers: `scale * (stored - zero_point)`."""
+
+    storage: IntegerType
+    """Signless; `minimum` says whether the numbers are unsigned."""
+    expressed: Attribute
+    minimum: int
+    maximum: int
+    scales: tuple[float, ...]
+    zero_points: tuple[int, ...]
+    axis: int | None = None
+    """The dimension along which scales differ; `None` for one scale."""
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether stored numbers have a sign."""
+        return self.minimum < 0
+
+
+def _storage_range(parser: AttrParser) -> tuple[IntegerType, int, int, str]:
+    """Read `i8`, `u8` or `i8<-127:127>`."""
+    position = parser.pos
+    word = parser.parse_identifier()
+    if word[:1] not in ("i", "u") or not word[1:].isdecimal() or not 0 < int(word[1:]) <= 32:
+        parser.raise_error(f"expected a storage type such as i8 or u8, got {word}", position)
+    width = int(word[1:])
+    low, high = (
+        (-(1 << width - 1), (1 << width - 1) - 1) if word[0] == "i" else (0, (1 << width) - 1)
+    )
+    if parser.parse_optional_punctuation("<"):
+        position = parser.pos
+        minimum = parser.parse_integer(allow_boolean=False)
+        parser.parse_punctuation(":")
+        maximum = parser.parse_integer(allow_boolean=False)
+        parser.parse_punctuation(">")
+        if not low <= minimum < maximum <= high:
+            parser.raise_error(f"{minimum}:{maximum} does not fit {word}", position)
+        low, high = minimum, maximum
+    return IntegerType(width), low, high, word[0]
+
+
+def _scale(parser: AttrParser) -> tuple[float, int]:
+    """Read `0.1` or `0.1:3`."""
+    position = parser.pos
+    scale = float(parser.parse_number())
+    if not scale > 0:
+        parser.raise_error(f"expected a scale above 0, got {scale}", position)
+    zero = parser.parse_integer() if parser.parse_optional_punctuation(":") else 0
+    return scale, zero
+
+
+@irdl_attr_definition
+class UniformQuantizedType(Data[Quantization], TypeAttribute):
+    """`!quant.uniform<i8:f32, 0.5:-128>`, or by dimension `<i8:f32:1, {0.1, 0.2:3}>`."""
+
+    name = "quant.uniform"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Quantization:
+        with parser.in_angle_brackets():
+            storage, low, high, _ = _storage_range(parser)
+            parser.parse_punctuation(":")
+            position = parser.pos
+            expressed = parser.parse_type()
+            if not isinstance(expressed, AnyFloat):
+                parser.raise_error(f"expected a float type, got {expressed}", position)
+            axis = None
+            if parser.parse_optional_punctuation(":"):
+                axis = parser.parse_integer(allow_boolean=False, allow_negative=False)
+            parser.parse_punctuation(",")
+            if axis is None:
+                pairs = [_scale(parser)]
+            else:
+                pairs = parser.parse_comma_separated_list(
+                    parser.Delimiter.BRACES, lambda: _scale(parser)
+                )
+        scales, zeros = zip(*pairs, strict=True)
+        return Quantization(storage, expressed, low, high, scales, zeros, axis)
+
+    def print_parameter(self, printer: Printer) -> None:
+        q = self.data
+        width = q.storage.width.data
+        letter = "i" if q.is_signed else "u"
+        full = (-(1 << width - 1), (1 << width - 1) - 1) if q.is_signed else (0, (1 << width) - 1)
+        limits = "" if (q.minimum, q.maximum) == full else f"<{q.minimum}:{q.maximum}>"
+        pairs = [
+            f"{scale!r}" + (f":{zero}" if zero else "")
+            for scale, zero in zip(q.scales, q.zero_points, strict=True)
+        ]
+        scales = pairs[0] if q.axis is None else "{" + ", ".join(pairs) + "}"
+        axis = "" if q.axis is None else f":{q.axis}"
+        printer.print_string(f"<{letter}{width}{limits}:{q.expressed}{axis}, {scales}>")
+
+
+def quantization(element: Attribute) -> Quantization | None:
+    """How the elements of a quantised type are stored; `None` for other types."""
+    return element.data if isinstance(element, UniformQuantizedType) else None
+
+
+Quant = Dialect("quant", [], [UniformQuantizedType])

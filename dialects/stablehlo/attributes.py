@@ -1,0 +1,519 @@
+"""The attributes and types of StableHLO."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, Self, cast
+
+from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
+from xdsl.ir import Attribute, Data, OpaqueSyntaxAttribute, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from ...ir.syntax.directives import parse_struct, print_struct
+
+# Words -------------------------------------------------------------------------------------------
+
+
+class WordAttribute(OpaqueSyntaxAttribute, Data[str]):
+    """Base of the attributes that are one of some words: `#stablehlo<precision HIGH>`."""
+
+    WORDS: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def parse_word(cls, parser: AttrParser) -> Self | None:
+        """Read one of the words, if it is there."""
+        for word in cls.WORDS:
+            if parser.parse_optional_keyword(word) is not None:
+                return cls(word)
+        return None
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> str:
+        word = cls.parse_word(parser)
+        if word is None:
+            parser.raise_error(f"expected one of {', '.join(cls.WORDS)}")
+        return word.data
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f" {self.data}")
+
+
+@irdl_attr_definition
+class ComparisonDirectionAttr(WordAttribute):
+    """`#stablehlo<comparison_direction LT>`."""
+
+    name = "stablehlo.comparison_direction"
+    WORDS = ("EQ", "NE", "GE", "GT", "LE", "LT")
+
+
+@irdl_attr_definition
+class ComparisonTypeAttr(WordAttribute):
+    """`#stablehlo<comparison_type FLOAT>`."""
+
+    name = "stablehlo.comparison_type"
+    WORDS = ("NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
+
+
+@irdl_attr_definition
+class PrecisionAttr(WordAttribute):
+    """`#stablehlo<precision DEFAULT>`."""
+
+    name = "stablehlo.precision"
+    WORDS = ("DEFAULT", "HIGH", "HIGHEST")
+
+
+@irdl_attr_definition
+class FftTypeAttr(WordAttribute):
+    """`#stablehlo<fft_type RFFT>`."""
+
+    name = "stablehlo.fft_type"
+    WORDS = ("FFT", "IFFT", "RFFT", "IRFFT")
+
+
+@irdl_attr_definition
+class TransposeAttr(WordAttribute):
+    """`#stablehlo<transpose ADJOINT>`."""
+
+    name = "stablehlo.transpose"
+    WORDS = ("TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
+
+
+@irdl_attr_definition
+class RngDistributionAttr(WordAttribute):
+    """`#stablehlo<rng_distribution UNIFORM>`."""
+
+    name = "stablehlo.rng_distribution"
+    WORDS = ("UNIFORM", "NORMAL")
+
+
+@irdl_attr_definition
+class RngAlgorithmAttr(WordAttribute):
+    """`#stablehlo<rng_algorithm THREE_FRY>`."""
+
+    name = "stablehlo.rng_algorithm"
+    WORDS = ("DEFAULT", "THREE_FRY", "PHILOX")
+
+
+@irdl_attr_definition
+class CustomCallApiVersionAttr(WordAttribute):
+    """`#stablehlo<custom_call_api_version API_VERSION_ORIGINAL>`."""
+
+    name = "stablehlo.custom_call_api_version"
+    WORDS = tuple(
+        f"API_VERSION_{word}"
+        for word in (
+            *("UNSPECIFIED", "ORIGINAL", "STATUS_RETURNING_UNIFIED", "STATUS_RETURNING"),
+            "TYPED_FFI",
+        )
+    )
+
+
+@irdl_attr_definition
+class ResultAccuracyModeAttr(Data[str]):
+    """`#stablehlo.result_accuracy_mode<TOLERANCE>`."""
+
+    name = "stablehlo.result_accuracy_mode"
+    WORDS: ClassVar[tuple[str, ...]] = ("DEFAULT", "HIGHEST", "TOLERANCE")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> str:
+        with parser.in_angle_brackets():
+            return parser.parse_identifier()
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data}>")
+
+
+# Structs -----------------------------------------------------------------------------------------
+
+FieldValue = int | float | bool | str | tuple[int, ...] | Attribute | tuple[Attribute, ...]
+
+
+def read_integers(parser: AttrParser) -> tuple[int, ...]:
+    """Read `[0, 1]`."""
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer))
+
+
+def _integer(parser: AttrParser) -> int:
+    return parser.parse_integer(allow_boolean=False)
+
+
+def _boolean(parser: AttrParser) -> bool:
+    return parser.parse_boolean()
+
+
+def _text(parser: AttrParser) -> str:
+    return parser.parse_str_literal()
+
+
+def _float(parser: AttrParser) -> float:
+    return float(parser.parse_number())
+
+
+def _sub_axis(parser: AttrParser) -> tuple[int, ...]:
+    """Read `(1)2`."""
+    with parser.in_parens():
+        first = _integer(parser)
+    return first, _integer(parser)
+
+
+def _attribute(parser: AttrParser) -> Attribute:
+    return parser.parse_attribute()
+
+
+def _type(parser: AttrParser) -> Attribute:
+    return parser.parse_type()
+
+
+def _attributes(parser: AttrParser) -> tuple[Attribute, ...]:
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_attribute))
+
+
+Read = Callable[[AttrParser], FieldValue]
+
+
+class StructAttribute(Data[tuple[tuple[str, FieldValue], ...]]):
+    """Base of the attributes that are named numbers, lists and words.
+
+    A field that is left out has the default of its kind: 0, or an empty list.
+    """
+
+    FIELDS: ClassVar[dict[str, Read]]
+    ALWAYS: ClassVar[tuple[str, ...]] = ()
+    """Fields that are printed even where they have the default value."""
+
+    @classmethod
+    def of(cls, **values: FieldValue) -> Self:
+        """The attribute with these fields."""
+        return cls(tuple((name, values[name]) for name in cls.FIELDS if name in values))
+
+    def integers(self, name: str) -> tuple[int, ...]:
+        """A list of numbers."""
+        return cast("tuple[int, ...]", dict(self.data).get(name, ()))
+
+    def integer(self, name: str) -> int:
+        """A number."""
+        return cast(int, dict(self.data).get(name, 0))
+
+    def field(self, name: str) -> FieldValue | None:
+        """A field of any kind, `None` if it was left out."""
+        return dict(self.data).get(name)
+
+    @classmethod
+    def parse_fields(cls, parser: AttrParser) -> Self:
+        """Read `<a = 1, b = [2]>`."""
+        found: dict[str, FieldValue] = {}
+
+        def reader(name: str, read: Read) -> Callable[[AttrParser], Attribute]:
+            def run(inner: AttrParser) -> Attribute:
+                found[name] = read(inner)
+                return StringAttr("")
+
+            return run
+
+        parse_struct(parser, {name: reader(name, read) for name, read in cls.FIELDS.items()})
+        return cls.of(**found)
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[tuple[str, FieldValue], ...]:
+        return cls.parse_fields(parser).data
+
+    def print_parameter(self, printer: Printer) -> None:
+        found = dict(self.data)
+
+        def show(name: str) -> Callable[[], None] | None:
+            value = found.get(name)
+            if name not in self.ALWAYS and (value is None or value in (0, ())):
+                return None
+            if value is None:
+                value = () if self.FIELDS[name] is read_integers else 0
+            return lambda: _print_field(printer, name, value)
+
+        print_struct(printer, [(name, show(name)) for name in self.FIELDS])
+
+
+def _print_field(printer: Printer, name: str, value: FieldValue) -> None:
+    if name == "sub_axis_info":
+        first, size = cast("tuple[int, int]", value)
+        printer.print_string(f"({first}){size}")
+    elif isinstance(value, tuple):
+        with printer.in_square_brackets():
+            printer.print_list(value, lambda each: _print_field(printer, "", each))
+    elif isinstance(value, Attribute):
+        printer.print_attribute(value)
+    elif isinstance(value, bool):
+        printer.print_string(str(value).lower())
+    elif isinstance(value, str):
+        printer.print_string_literal(value)
+    elif isinstance(value, float):
+        printer.print_string(f"{value:.6e}")
+    else:
+        printer.print_string(str(value))
+
+
+@irdl_attr_definition
+class GatherAttr(StructAttribute):
+    """`#stablehlo.gather<offset_dims = [1], ...>`."""
+
+    name = "stablehlo.gather"
+    FIELDS: ClassVar[dict[str, Read]] = {
+        **dict.fromkeys(
+            (
+                *("offset_dims", "collapsed_slice_dims", "operand_batching_dims"),
+                *("start_indices_batching_dims", "start_index_map"),
+            ),
+            read_integers,
+        ),
+        "index_vector_dim": _integer,
+    }
+
+
+@irdl_attr_definition
+class ScatterAttr(StructAttribute):
+    """`#stablehlo.scatter<update_window_dims = [1], ...>`."""
+
+    name = "stablehlo.scatter"
+    FIELDS: ClassVar[dict[str, Read]] = {
+        **dict.fromkeys(
+            (
+                *("update_window_dims", "inserted_window_dims", "input_batching_dims"),
+                *("scatter_indices_batching_dims", "scatter_dims_to_operand_dims"),
+            ),
+            read_integers,
+        ),
+        "index_vector_dim": _integer,
+    }
+
+
+@irdl_attr_definition
+class DotAttr(StructAttribute):
+    """`#stablehlo.dot<lhs_batching_dimensions = [0], ...>`."""
+
+    name = "stablehlo.dot"
+    FIELDS = dict.fromkeys(
+        (
+            *("lhs_batching_dimensions", "rhs_batching_dimensions"),
+            *("lhs_contracting_dimensions", "rhs_contracting_dimensions"),
+        ),
+        read_integers,
+    )
+
+
+@irdl_attr_definition
+class DotAlgorithmAttr(StructAttribute):
+    """`#stablehlo.dot_algorithm<lhs_precision_type = tf32, ...>`."""
+
+    name = "stablehlo.dot_algorithm"
+    FIELDS: ClassVar[dict[str, Read]] = {
+        "lhs_precision_type": _type,
+        "rhs_precision_type": _type,
+        "accumulation_type": _type,
+        "lhs_component_count": _integer,
+        "rhs_component_count": _integer,
+        "num_primitive_operations": _integer,
+        "allow_imprecise_accumulation": _boolean,
+    }
+    ALWAYS = tuple(FIELDS)
+
+
+@irdl_attr_definition
+class ChannelHandleAttr(StructAttribute):
+    """`#stablehlo.channel_handle<handle = 1, type = 1>`."""
+
+    name = "stablehlo.channel_handle"
+    FIELDS: ClassVar[dict[str, Read]] = {"handle": _integer, "type": _integer}
+    ALWAYS = ("handle", "type")
+
+
+@irdl_attr_definition
+class ResultAccuracyAttr(StructAttribute):
+    """`#stablehlo.result_accuracy<ulps = 2, mode = ...>`."""
+
+    name = "stablehlo.result_accuracy"
+    FIELDS: ClassVar[dict[str, Read]] = {
+        "atol": _float,
+        "rtol": _float,
+        "ulps": _integer,
+        "mode": _attribute,
+    }
+
+
+@irdl_attr_definition
+class OutputOperandAliasAttr(StructAttribute):
+    """`#stablehlo.output_operand_alias<output_tuple_indices = [0], ...>`."""
+
+    name = "stablehlo.output_operand_alias"
+    FIELDS: ClassVar[dict[str, Read]] = {
+        "output_tuple_indices": read_integers,
+        "operand_index": _integer,
+        "operand_tuple_indices": read_integers,
+    }
+    ALWAYS = tuple(FIELDS)
+
+
+@irdl_attr_definition
+class MeshAxisAttr(StructAttribute):
+    """`#stablehlo.mesh_axis<name = "x", size = 2>`."""
+
+    name = "stablehlo.mesh_axis"
+    FIELDS: ClassVar[dict[str, Read]] = {"name": _text, "size": _integer}
+    ALWAYS = ("name", "size")
+
+
+@irdl_attr_definition
+class MeshAttr(StructAttribute):
+    """`#stablehlo.mesh<axes = [...]>`."""
+
+    name = "stablehlo.mesh"
+    FIELDS: ClassVar[dict[str, Read]] = {"axes": _attributes, "device_ids": _attribute}
+
+
+@irdl_attr_definition
+class AxisRefAttr(StructAttribute):
+    """`#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>`."""
+
+    name = "stablehlo.axis_ref"
+    FIELDS: ClassVar[dict[str, Read]] = {"name": _text, "sub_axis_info": _sub_axis}
+
+
+@irdl_attr_definition
+class ReplicaGroupMeshAxesAttr(StructAttribute):
+    """`#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [...]>`."""
+
+    name = "stablehlo.replica_group_mesh_axes"
+    FIELDS: ClassVar[dict[str, Read]] = {"mesh": _attribute, "axes": _attributes}
+
+    def mesh(self) -> MeshAttr | SymbolRefAttr | None:
+        """The mesh, or the symbol that names it."""
+        found = self.field("mesh")
+        return found if isinstance(found, MeshAttr | SymbolRefAttr) else None
+
+
+# Dimensions of convolutions ----------------------------------------------------------------------
+
+Places = tuple[str | int, ...]
+"""What each dimension is: a letter, or a number of a spatial dimension."""
+
+
+def _places(parser: AttrParser) -> Places:
+    def place() -> str | int:
+        number = parser.parse_optional_integer(allow_boolean=False, allow_negative=False)
+        if number is not None:
+            return number
+        if parser.parse_optional_punctuation("?"):
+            return "?"
+        return parser.parse_identifier()
+
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, place))
+
+
+@irdl_attr_definition
+class ConvAttr(Data[tuple[Places, Places, Places]]):
+    """`#stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>`."""
+
+    name = "stablehlo.conv"
+
+    @classmethod
+    def parse_places(cls, parser: AttrParser) -> tuple[Places, Places, Places]:
+        """Read the text without the angle brackets."""
+        first = _places(parser)
+        parser.parse_keyword("x")
+        second = _places(parser)
+        parser.parse_punctuation("->")
+        return first, second, _places(parser)
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[Places, Places, Places]:
+        with parser.in_angle_brackets():
+            return cls.parse_places(parser)
+
+    def text(self) -> str:
+        """The text without the angle brackets."""
+        first, second, third = (f"[{', '.join(map(str, each))}]" for each in self.data)
+        return f"{first}x{second}->{third}"
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.text()}>")
+
+    def positions(self, which: int, letters: str) -> tuple[int, ...]:
+        """Where the letters are, then the spatial dimensions in order. Raises ValueError."""
+        places = self.data[which]
+        spatial = sorted(place for place in places if isinstance(place, int))
+        return tuple(places.index(each) for each in (*letters, *spatial))
+
+
+@irdl_attr_definition
+class BoundsAttr(Data[tuple[int | None, ...]]):
+    """`#stablehlo.bounds<3, ?>`: how large the open sizes of a type may be."""
+
+    name = "stablehlo.bounds"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[int | None, ...]:
+        with parser.in_angle_brackets():
+            return tuple(
+                parser.parse_comma_separated_list(parser.Delimiter.NONE, lambda: _bound(parser))
+            )
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{_bounds_text(self.data)}>")
+
+
+@irdl_attr_definition
+class TypeExtensionsAttr(Data[tuple[int | None, ...]]):
+    """`#stablehlo.type_extensions<bounds = [3, ?]>`: the older spelling of bounds."""
+
+    name = "stablehlo.type_extensions"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[int | None, ...]:
+        with parser.in_angle_brackets():
+            parser.parse_keyword("bounds")
+            parser.parse_punctuation("=")
+            return tuple(
+                parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _bound(parser))
+            )
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<bounds = [{_bounds_text(self.data)}]>")
+
+
+def _bound(parser: AttrParser) -> int | None:
+    return None if parser.parse_optional_punctuation("?") else _integer(parser)
+
+
+def _bounds_text(bounds: tuple[int | None, ...]) -> str:
+    return ", ".join("?" if bound is None else str(bound) for bound in bounds)
+
+
+# Types -------------------------------------------------------------------------------------------
+
+
+@irdl_attr_definition
+class TokenType(ParametrizedAttribute, TypeAttribute):
+    """`!stablehlo.token`: what orders side effects."""
+
+    name = "stablehlo.token"
+
+
+@irdl_attr_definition
+class FutureType(ParametrizedAttribute, TypeAttribute):
+    """`!stablehlo.future<T>`: values that an asynchronous operation will have computed."""
+
+    name = "stablehlo.future"
+
+    types: Attribute
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
+        from xdsl.dialects.builtin import ArrayAttr
+
+        with parser.in_angle_brackets():
+            types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        return [ArrayAttr(types)]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_list(self.types, printer.print_attribute)  # pyright: ignore

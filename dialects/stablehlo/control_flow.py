@@ -1,0 +1,304 @@
+"""StableHLO's control flow, calls, tuples and tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+from xdsl.dialects.builtin import IntegerType, StringAttr, TensorType
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def, var_operand_def
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.attribute_access import attribute, element_type
+from ...ir.syntax.assembly_format import Parsed, Syntax
+from ...ir.syntax.operations import SyntaxOperation
+from ...ir.tensor_types import shapes_agree
+from .syntax import Custom, GenericOperation, define, string
+
+
+@irdl_op_definition
+class ReturnOp(SyntaxOperation):
+    """What a region gives."""
+
+    name = "stablehlo.return"
+
+    arguments = var_operand_def()
+
+    traits = traits_def(IsTerminator(), Pure())
+
+    SYNTAX: ClassVar[Syntax] = "( $arguments)? attr-dict( : type($arguments))?"
+
+
+# while -------------------------------------------------------------------------------------------
+
+
+class WhileSyntax(GenericOperation):
+    """The form of `stablehlo.while`, by hand: both regions share the names in the header."""
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        names: list[Parser.UnresolvedArgument] = []
+        values: list[UnresolvedOperand] = []
+
+        def binding() -> None:
+            names.append(parser.parse_argument(expect_type=False))
+            parser.parse_punctuation("=")
+            values.append(parser.parse_unresolved_operand())
+
+        position = parser.pos
+        parser.parse_comma_separated_list(parser.Delimiter.PAREN, binding)
+        types: list[Attribute] = []
+        if names:
+            parser.parse_punctuation(":")
+            types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        if len(types) != len(names):
+            parser.raise_error(f"expected {len(names)} types, got {len(types)}", position)
+        found = parser.parse_optional_attr_dict_with_keyword()
+        operands = parser.resolve_operands(values, types, position)
+
+        def arguments() -> list[Parser.Argument]:
+            return [name.resolve(type_) for name, type_ in zip(names, types, strict=True)]
+
+        parser.parse_keyword("cond")
+        condition = parser.parse_region(arguments())
+        parser.parse_keyword("do")
+        body = parser.parse_region(arguments())
+        return cls.create(
+            operands=operands,
+            result_types=types,
+            attributes=dict(found.data) if found is not None else {},
+            regions=[condition, body],
+        )
+
+    def print(self, printer: Printer) -> None:
+        condition, body = self.regions
+        block = condition.block
+        # The names of the condition's arguments stand for the body's as well.
+        with printer.in_parens():
+            for index, (argument, value) in enumerate(zip(block.args, self.operands, strict=True)):
+                printer.print_string(", " if index else "")
+                printer.print_ssa_value(argument)
+                printer.print_string(" = ")
+                printer.print_ssa_value(value)
+        if self.operands:
+            printer.print_string(" : ")
+            printer.print_list(self.operand_types, printer.print_attribute)
+        if self.attributes:
+            printer.print_string(" attributes ")
+            printer.print_attr_dict(self.attributes)
+        printer.print_string("\n cond ")
+        printer.print_region(condition, print_entry_block_args=False)
+        printer.print_string(" do ")
+        for mine, other in zip(block.args, body.block.args, strict=True):
+            printer._ssa_values[other] = printer._ssa_values[mine]  # pyright: ignore
+        printer.print_region(body, print_entry_block_args=False)
+
+
+def _while(operation: Operation) -> None:
+    types = operation.operand_types
+    if tuple(operation.result_types) != tuple(types):
+        raise VerifyException("expected results of the operands' types")
+    for name, region in zip(("cond", "body"), operation.regions, strict=True):
+        block = region.blocks.first
+        if block is None or [argument.type for argument in block.args] != list(types):
+            raise VerifyException(f"expected '{name}' to have arguments of the operands' types")
+    condition, body = (region.block.last_op for region in operation.regions)
+    if condition is None or tuple(condition.operand_types) != (TensorType(IntegerType(1), []),):
+        raise VerifyException("expected 'cond' to return one tensor<i1>")
+    if body is None or not _compatible(body.operand_types, types):
+        raise VerifyException("expected 'body' to return values of the operands' types")
+
+
+def _compatible(found: Sequence[Attribute], expected: Sequence[Attribute]) -> bool:
+
+    def agree(one: Attribute, other: Attribute) -> bool:
+        same = element_type(one) == element_type(other)
+        if isinstance(one, TensorType) and isinstance(other, TensorType):
+            return same and shapes_agree(one.get_shape(), other.get_shape())
+        return one == other
+
+    return len(found) == len(expected) and all(map(agree, found, expected))
+
+
+def _branches(operation: Operation) -> None:
+    if not operation.regions:
+        raise VerifyException("expected at least one branch")
+    element = IntegerType(1 if operation.name == "stablehlo.if" else 32)
+    if operation.operand_types[0] != TensorType(element, []):
+        raise VerifyException(f"expected an operand of type tensor<{element}>")
+    for region in operation.regions:
+        block = region.blocks.first
+        last = None if block is None else block.last_op
+        if block is None or block.args or last is None:
+            raise VerifyException("expected branches without arguments")
+        if not _compatible(last.operand_types, operation.result_types):
+            raise VerifyException("expected branches to return values of the results' types")
+
+
+# Calls -------------------------------------------------------------------------------------------
+
+
+def _read_target(parser: Parser, parsed: Parsed) -> None:
+    parsed.attributes["call_target_name"] = parser.parse_symbol_name()
+
+
+def _write_target(printer: Printer, operation: Operation) -> None:
+    printer.print_symbol_name(string(attribute(operation, "call_target_name")) or "")
+
+
+_TARGET = Custom(
+    _read_target,
+    _write_target,
+    ("call_target_name",),
+    lambda operation: string(attribute(operation, "call_target_name")) is not None,
+)
+
+
+def _read_name(parser: Parser, parsed: Parsed) -> None:
+    parsed.attributes["name"] = StringAttr(parser.parse_str_literal())
+
+
+def _write_name(printer: Printer, operation: Operation) -> None:
+    printer.print_string_literal(string(attribute(operation, "name")) or "")
+
+
+# Values that are no tensors ----------------------------------------------------------------------
+
+
+class _ListSyntax(GenericOperation):
+    """`%a, %b : t, u`, and `()` for nothing: the operands, which are the results as well."""
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        position = parser.pos
+        if parser.parse_optional_punctuation("("):
+            parser.parse_punctuation(")")
+            return cls.create(attributes=parser.parse_optional_attr_dict())
+        values = parser.parse_comma_separated_list(
+            parser.Delimiter.NONE, parser.parse_unresolved_operand
+        )
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        operands = parser.resolve_operands(values, types, position)
+        return cls.create(operands=operands, result_types=types, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        if not self.operands:
+            printer.print_string("()")
+            printer.print_op_attributes(self.attributes)
+            return
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_list(self.operand_types, printer.print_attribute)
+
+
+class _AfterAllSyntax(GenericOperation):
+    """`%a, %b : !stablehlo.token`."""
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        position = parser.pos
+        values = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type_ = parser.parse_type()
+        operands = parser.resolve_operands(values or [], [type_] * len(values or []), position)
+        return cls.create(operands=operands, result_types=[type_], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.results[0].type)
+
+
+class _TupleSyntax(GenericOperation):
+    """`%a, %b : tuple<t, u>`."""
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        position = parser.pos
+        values = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type_ = parser.parse_type()
+        types = getattr(type_, "types", None)
+        if types is None:
+            parser.raise_error("expected a tuple", position)
+        operands = parser.resolve_operands(values or [], types.data, position)
+        return cls.create(operands=operands, result_types=[type_], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.results[0].type)
+
+
+OPERATIONS: list[type[IRDLOperation]] = [
+    ReturnOp,
+    define(
+        "stablehlo.while",
+        "operands_*",
+        "results_*",
+        regions="cond body",
+        pure=False,
+        verify=_while,
+        base=WhileSyntax,
+    ),
+    define("stablehlo.case", "index", "results_*", regions="branches*", verify=_branches),
+    define(
+        "stablehlo.if",
+        "pred",
+        "results_*",
+        regions="true_branch false_branch",
+        verify=_branches,
+    ),
+    define(
+        "stablehlo.custom_call",
+        "inputs*",
+        "results_*",
+        syntax=(" ", _TARGET, "($inputs) attr-dict : signature($inputs, $results_)"),
+        attributes=(
+            "call_target_name has_side_effect? backend_config? api_version? called_computations? "
+            "operand_layouts? result_layouts? output_operand_aliases?"
+        ),
+        pure=False,
+    ),
+    define(
+        "stablehlo.composite",
+        "inputs*",
+        "results_*",
+        syntax=(
+            " ",
+            Custom(_read_name, _write_name, ("name",)),
+            " $inputs attr-dict : signature($inputs, $results_)",
+        ),
+        attributes="composite_attributes? decomposition version?",
+        pure=False,
+    ),
+    define("stablehlo.optimization_barrier", "operands_*", "results_*", base=_ListSyntax),
+    define("stablehlo.after_all", "inputs*", base=_AfterAllSyntax),
+    define("stablehlo.tuple", "val*", base=_TupleSyntax),
+    define(
+        "stablehlo.get_tuple_element",
+        "operand",
+        syntax=" $operand[int($index)] attr-dict : signature($operand, $result)",
+        attributes="index",
+    ),
+    define("stablehlo.create_token", "", "output", syntax=" attr-dict : type($output)"),
+]
+"""The operations of this file."""

@@ -1,0 +1,173 @@
+"""StableHLO's operations that work element by element, and constants."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self, cast
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import ConstantLike, Pure
+
+from ...ir.dialect_extension import variant
+from .attributes import ComparisonDirectionAttr, ComparisonTypeAttr
+from .inference import (
+    clamping,
+    comparison,
+    complex_parts,
+    constant,
+    elementwise,
+    same_shape,
+    selection,
+)
+from .syntax import COMPLEX_TYPES, EXPONENT_MANTISSA, SELECT_TYPES, GenericOperation, Word, define
+
+_UNARY = (
+    "abs cbrt ceil convert cosine count_leading_zeros exponential exponential_minus_one floor imag "
+    "is_finite log log_plus_one logistic negate not popcnt real round_nearest_afz "
+    "round_nearest_even rsqrt sign sine sqrt tan tanh uniform_quantize uniform_dequantize"
+)
+_BINARY = (
+    "add and atan2 divide maximum minimum multiply or power remainder shift_left "
+    "shift_right_arithmetic shift_right_logical subtract xor"
+)
+CHANGING = frozenset(
+    f"stablehlo.{name}"
+    for name in "abs convert imag is_finite real uniform_quantize uniform_dequantize".split()
+)
+"""Operations whose result has other elements than their operands."""
+
+_unary = define(
+    "stablehlo.unary",
+    "operand",
+    syntax=" $operand attr-dict : types($operand, $result)",
+    attributes="result_accuracy?",
+    verify=elementwise,
+)
+_binary = define(
+    "stablehlo.binary",
+    "lhs rhs",
+    syntax=" $lhs, $rhs attr-dict : types($lhs, $rhs, $result)",
+    verify=elementwise,
+)
+
+
+def _verifier(name: str) -> dict[str, object]:
+    check = elementwise
+    if name in ("real", "imag", "abs"):
+        check = complex_parts
+    elif f"stablehlo.{name}" in CHANGING:
+        check = same_shape
+    return {"VERIFY": staticmethod(check)}
+
+
+UNARY_OPS = [variant(_unary, f"stablehlo.{name}", _verifier(name)) for name in _UNARY.split()]
+BINARY_OPS = [variant(_binary, f"stablehlo.{name}", _verifier(name)) for name in _BINARY.split()]
+
+OTHERS = [
+    define(
+        "stablehlo.clamp",
+        "min operand max",
+        syntax=" $min, $operand, $max attr-dict : types($min, $operand, $max, $result)",
+        verify=clamping,
+    ),
+    define(
+        "stablehlo.compare",
+        "lhs rhs",
+        syntax=(
+            " ",
+            Word("comparison_direction", ComparisonDirectionAttr),
+            ", $lhs, $rhs",
+            Word("compare_type", ComparisonTypeAttr, optional=True),
+            " attr-dict : signature($lhs, $rhs, $result)",
+        ),
+        attributes="comparison_direction compare_type?",
+        verify=comparison,
+    ),
+    define(
+        "stablehlo.reduce_precision",
+        "operand",
+        syntax=(
+            " $operand, format = ",
+            EXPONENT_MANTISSA,
+            " attr-dict : types($operand, $result)",
+        ),
+        attributes="exponent_bits mantissa_bits",
+        verify=elementwise,
+    ),
+    define(
+        "stablehlo.complex",
+        "lhs rhs",
+        syntax=(" $lhs, $rhs attr-dict : ", COMPLEX_TYPES),
+        verify=complex_parts,
+    ),
+    define(
+        "stablehlo.select",
+        "pred on_true on_false",
+        syntax=(" $pred, $on_true, $on_false attr-dict : ", SELECT_TYPES),
+        verify=selection,
+    ),
+    define(
+        "stablehlo.bitcast_convert",
+        "operand",
+        syntax=" $operand attr-dict : signature($operand, $result)",
+    ),
+]
+
+
+@irdl_op_definition
+class ConstantOp(GenericOperation):
+    """A tensor that is written in the program."""
+
+    name = "stablehlo.constant"
+
+    value = prop_def(DenseIntOrFPElementsAttr)
+    output = result_def()
+
+    traits = traits_def(Pure(), ConstantLike())
+    VERIFY: ClassVar = None
+
+    # By hand: the type of the result is that of the attribute.
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        if parser.parse_optional_punctuation("("):
+            # The form for quantised constants, whose attribute has another type.
+            parser.parse_punctuation(")")
+            parser.parse_punctuation("<")
+            attributes = parser.parse_optional_attr_dict()
+            parser.parse_punctuation(">")
+            attributes |= parser.parse_optional_attr_dict()
+            parser.parse_punctuation(":")
+            (result,) = parser.parse_function_type().outputs.data
+            value: Attribute = attributes.pop("value")
+            return cls.create(
+                properties={"value": value}, attributes=attributes, result_types=[result]
+            )
+        attributes = parser.parse_optional_attr_dict()
+        value = parser.parse_attribute()
+        result: Attribute | None = getattr(value, "type", None)
+        if not isinstance(result, TensorType):
+            parser.raise_error("expected a dense constant of a tensor type")
+        return cls.create(
+            properties={"value": value},
+            attributes=attributes,
+            result_types=[cast(Attribute, result)],
+        )
+
+    def print(self, printer: Printer) -> None:
+        if self.output.type != self.value.type:
+            printer.print_string("() <{value = ")
+            printer.print_attribute(self.value)
+            printer.print_string("}>")
+            printer.print_op_attributes(self.attributes)
+            printer.print_string(" : ")
+            printer.print_operation_type(self)
+            return
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" ")
+        printer.print_attribute(self.value)
+
+    def verify_(self) -> None:
+        constant(self)

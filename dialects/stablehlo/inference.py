@@ -1,0 +1,390 @@
+"""What shapes StableHLO's operations give, and the errors where a type disagrees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ComplexType,
+    DenseIntOrFPElementsAttr,
+    IntegerType,
+    TensorType,
+)
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.attribute_access import attribute, element_type, integer, number_list
+from ...ir.tensor_types import shape_text, shapes_agree
+from ..quant import quantization
+
+Shape = tuple[int, ...]
+"""Sizes, negative where they are open."""
+
+Inference = Callable[[Operation], Shape]
+
+
+def tensor(value_type: Attribute, what: str) -> TensorType[Any]:
+    """A tensor type. Raises VerifyException for anything else."""
+    if not isinstance(value_type, TensorType):
+        raise VerifyException(f"expected {what} to be a ranked tensor, got '{value_type}'")
+    return cast("TensorType[Any]", value_type)
+
+
+def shape(operation: Operation, index: int) -> Shape:
+    """The shape of an operand."""
+    return tuple(tensor(operation.operand_types[index], f"operand {index}").get_shape())
+
+
+def result_shape(operation: Operation, index: int = 0) -> Shape:
+    """The shape of a result."""
+    return tuple(tensor(operation.result_types[index], f"result {index}").get_shape())
+
+
+def require_shape(operation: Operation, expected: Sequence[int], index: int = 0) -> None:
+    """Raise VerifyException if a result cannot have this shape."""
+    found = result_shape(operation, index)
+    if not shapes_agree(tuple(expected), found):
+        raise VerifyException(
+            f"expected result {index} to have shape {shape_text(tuple(expected))}, got "
+            f"{shape_text(found)}"
+        )
+
+
+def inferred(infer: Inference) -> Callable[[Operation], None]:
+    """A verifier: the result's shape is the inferred one, its elements those of operand 0."""
+
+    def verify(operation: Operation) -> None:
+        require_shape(operation, infer(operation))
+        same_elements(operation)
+
+    return verify
+
+
+def same_elements(operation: Operation) -> None:
+    """The first operand and the result have the same elements."""
+    source, result = (
+        element_type(value) for value in (operation.operand_types[0], operation.result_types[0])
+    )
+    if source != result and not (quantization(source) or quantization(result)):
+        raise VerifyException(f"expected elements of type {source} in the result, got {result}")
+
+
+def _distinct(numbers: Sequence[int], rank: int, what: str) -> None:
+    for number in numbers:
+        if not 0 <= number < rank:
+            raise VerifyException(f"expected {what} to be in [0, {rank}), got {number}")
+    if len(set(numbers)) != len(numbers):
+        raise VerifyException(f"expected {what} to be different, got {list(numbers)}")
+
+
+# Elementwise -------------------------------------------------------------------------------------
+
+
+def same_shape(operation: Operation) -> None:
+    """All operands and results have one shape."""
+    for index in range(len(operation.operands)):
+        require_shape(operation, shape(operation, index))
+
+
+def elementwise(operation: Operation) -> None:
+    """All operands and results have one shape and one kind of elements."""
+    same_shape(operation)
+    kinds = [element_type(each) for each in (*operation.operand_types, *operation.result_types)]
+    if any(quantization(kind) for kind in kinds):
+        return
+    for kind in kinds[1:]:
+        if kind != kinds[0]:
+            raise VerifyException(f"requires the same element type, got {kinds[0]} and {kind}")
+
+
+def complex_parts(operation: Operation) -> None:
+    """`real`, `imag`, `abs` and `complex`: a complex type on one side, its parts on the other."""
+    same_shape(operation)
+    source, result = (
+        element_type(operation.operand_types[0]),
+        element_type(operation.result_types[0]),
+    )
+    if operation.name == "stablehlo.complex":
+        source, result = result, source
+    element: Attribute = source
+    expected: Attribute = source
+    if isinstance(source, ComplexType):
+        expected = cast("ComplexType[Any]", source).element_type
+    if result != expected and not quantization(element):
+        raise VerifyException(f"expected elements of type {expected} beside {source}, got {result}")
+
+
+def comparison(operation: Operation) -> None:
+    """Two equal types, and truth values as result."""
+    same_shape(operation)
+    first, second = (element_type(each) for each in operation.operand_types)
+    if first != second and not quantization(first):
+        raise VerifyException(f"requires the same element type, got {first} and {second}")
+    if element_type(operation.result_types[0]) != IntegerType(1):
+        raise VerifyException(f"expected a result of i1, got {operation.result_types[0]}")
+
+
+def selection(operation: Operation) -> None:
+    """A predicate of rank 0 or of the same shape as the two others."""
+    predicate = shape(operation, 0)
+    if element_type(operation.operand_types[0]) != IntegerType(1):
+        raise VerifyException(f"expected a predicate of i1, got {operation.operand_types[0]}")
+    for index in (1, 2):
+        require_shape(operation, shape(operation, index))
+    if predicate:
+        require_shape(operation, predicate)
+    same = element_type(operation.operand_types[1])
+    if same != element_type(operation.operand_types[2]) and not quantization(same):
+        raise VerifyException("requires the same element type for on_true and on_false")
+
+
+def clamping(operation: Operation) -> None:
+    """Limits of rank 0 or of the operand's shape."""
+    require_shape(operation, shape(operation, 1))
+    for index in (0, 2):
+        if limits := shape(operation, index):
+            require_shape(operation, limits)
+
+
+def constant(operation: Operation) -> None:
+    """A dense attribute of the result's type, or of its stored numbers."""
+    value, result = attribute(operation, "value"), operation.result_types[0]
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        raise VerifyException(f"expected a dense constant, got {value}")
+    found = cast(Attribute, cast(Any, value).type)
+    if found == result:
+        return
+    stored = quantization(element_type(result))
+    if stored is None or stored.storage.width != getattr(element_type(found), "width", None):
+        raise VerifyException(f"expected a constant of type {result}, got {found}")
+
+
+# Shapes ------------------------------------------------------------------------------------------
+
+
+def broadcasting(operation: Operation) -> None:
+    """`broadcast_in_dim`: each dimension goes to one of the result, of its size or from 1."""
+    source, target = shape(operation, 0), result_shape(operation)
+    places = number_list(attribute(operation, "broadcast_dimensions"))
+    if len(places) != len(source):
+        raise VerifyException(
+            f"expected {len(source)} broadcast dimensions, one for each of the operand, got "
+            f"{len(places)}"
+        )
+    _distinct(places, len(target), "broadcast dimensions")
+    for size, place in zip(source, places, strict=True):
+        if size not in (1, target[place]) and min(size, target[place]) >= 0:
+            raise VerifyException(
+                f"size {size} of the operand cannot be broadcast to size {target[place]} of "
+                f"result dimension {place}"
+            )
+    same_elements(operation)
+
+
+def transposed(operation: Operation) -> Shape:
+    """The sizes in another order."""
+    source = shape(operation, 0)
+    order = number_list(attribute(operation, "permutation"))
+    if sorted(order) != list(range(len(source))):
+        raise VerifyException(
+            f"expected a permutation of {len(source)} dimensions, got {list(order)}"
+        )
+    return tuple(source[each] for each in order)
+
+
+def reshaping(operation: Operation) -> None:
+    """As many elements as before."""
+    source, result = shape(operation, 0), result_shape(operation)
+    if min((*source, *result), default=0) >= 0 and _count(source) != _count(result):
+        raise VerifyException(
+            f"number of output elements ({_count(result)}) doesn't match expected number of "
+            f"elements ({_count(source)})"
+        )
+    same_elements(operation)
+
+
+def _count(sizes: Shape) -> int:
+    total = 1
+    for size in sizes:
+        total *= size
+    return total
+
+
+def sliced(operation: Operation) -> Shape:
+    """What lies between start and limit, stride by stride."""
+    source = shape(operation, 0)
+    starts, limits, strides = (
+        number_list(attribute(operation, name))
+        for name in ("start_indices", "limit_indices", "strides")
+    )
+    if not len(starts) == len(limits) == len(strides) == len(source):
+        raise VerifyException(f"expected {len(source)} starts, limits and strides")
+    sizes: list[int] = []
+    for size, start, limit, stride in zip(source, starts, limits, strides, strict=True):
+        if start < 0 or stride < 1 or start > limit or (size >= 0 and limit > size):
+            raise VerifyException(
+                f"slice [{start}:{limit}:{stride}] does not lie in a dimension of size {size}"
+            )
+        sizes.append(-(-(limit - start) // stride))
+    return tuple(sizes)
+
+
+def padded(operation: Operation) -> Shape:
+    """The sizes with what lies before, between and behind the elements."""
+    source = shape(operation, 0)
+    low, high, interior = (
+        number_list(attribute(operation, f"{name}"))
+        for name in ("edge_padding_low", "edge_padding_high", "interior_padding")
+    )
+    if not len(low) == len(high) == len(interior) == len(source):
+        raise VerifyException(f"expected {len(source)} numbers as low, high and interior padding")
+    sizes: list[int] = []
+    for size, before, behind, between in zip(source, low, high, interior, strict=True):
+        if between < 0:
+            raise VerifyException(f"interior padding cannot be negative, got {between}")
+        if size < 0:
+            sizes.append(-1)
+            continue
+        total = size + max(size - 1, 0) * between + before + behind
+        if total < 0:
+            raise VerifyException(f"padding {before}, {behind} leaves {total} of {size} elements")
+        sizes.append(total)
+    return tuple(sizes)
+
+
+def concatenated(operation: Operation) -> Shape:
+    """The sum of the sizes along the dimension; all others are the same."""
+    if not operation.operands:
+        raise VerifyException("expected at least one operand")
+    dimension, sizes = integer(operation, "dimension"), list(shape(operation, 0))
+    _distinct([dimension], len(sizes), "the dimension")
+    for index in range(1, len(operation.operands)):
+        other = shape(operation, index)
+        rest = (*other[:dimension], sizes[dimension], *other[dimension + 1 :])
+        if len(other) != len(sizes) or not shapes_agree(tuple(sizes), rest):
+            raise VerifyException(
+                f"shapes of operands ({shape_text(shape(operation, 0))}) and "
+                f"({shape_text(other)}) differ beside dimension {dimension}"
+            )
+        known = sizes[dimension] >= 0 and other[dimension] >= 0
+        sizes[dimension] = sizes[dimension] + other[dimension] if known else -1
+    return tuple(sizes)
+
+
+def reversed_(operation: Operation) -> Shape:
+    """The operand's shape."""
+    _distinct(
+        number_list(attribute(operation, "dimensions")), len(shape(operation, 0)), "dimensions"
+    )
+    return shape(operation, 0)
+
+
+def iota(operation: Operation) -> None:
+    """A dimension of the result."""
+    rank = len(result_shape(operation))
+    _distinct([integer(operation, "iota_dimension")], rank, "the dimension")
+
+
+def dynamic_slice(operation: Operation) -> Shape:
+    """The sizes that the attribute gives, none larger than the operand's."""
+    sizes = number_list(attribute(operation, "slice_sizes"))
+    source = shape(operation, 0)
+    if len(sizes) != len(source) or len(operation.operands) != len(source) + 1:
+        raise VerifyException(f"expected {len(source)} start indices and slice sizes")
+    for size, most in zip(sizes, source, strict=True):
+        if size < 0 or 0 <= most < size:
+            raise VerifyException(f"slice size {size} does not fit a dimension of size {most}")
+    return sizes
+
+
+def dynamic_update(operation: Operation) -> Shape:
+    """The operand's shape; the update fits into it."""
+    source, update = shape(operation, 0), shape(operation, 1)
+    if len(update) != len(source) or len(operation.operands) != len(source) + 2:
+        raise VerifyException(f"expected an update of rank {len(source)}, and as many indices")
+    for size, most in zip(update, source, strict=True):
+        if 0 <= most < size:
+            raise VerifyException(f"update size {size} does not fit a dimension of size {most}")
+    return source
+
+
+# Contractions, reductions ------------------------------------------------------------------------
+
+
+def dot_product(operation: Operation) -> None:
+    """Batch dimensions, then those of each side that are left."""
+    from .attributes import DotAttr
+
+    numbers = attribute(operation, "dot_dimension_numbers")
+    if not isinstance(numbers, DotAttr):
+        raise VerifyException(f"expected #stablehlo.dot<...>, got {numbers}")
+    left, right = shape(operation, 0), shape(operation, 1)
+    lists = [
+        numbers.integers(f"{side}_{kind}_dimensions")
+        for side in ("lhs", "rhs")
+        for kind in ("batching", "contracting")
+    ]
+    _distinct((*lists[0], *lists[1]), len(left), "dimensions of lhs")
+    _distinct((*lists[2], *lists[3]), len(right), "dimensions of rhs")
+    for mine, others in ((lists[0], lists[2]), (lists[1], lists[3])):
+        if len(mine) != len(others):
+            raise VerifyException("expected as many dimensions of lhs as of rhs")
+        for a, b in zip(mine, others, strict=True):
+            if left[a] != right[b] and min(left[a], right[b]) >= 0:
+                raise VerifyException(
+                    f"dimension {a} of lhs has size {left[a]}, dimension {b} of rhs {right[b]}"
+                )
+    free = [left[i] for i in range(len(left)) if i not in (*lists[0], *lists[1])]
+    others = [right[i] for i in range(len(right)) if i not in (*lists[2], *lists[3])]
+    require_shape(operation, (*(left[i] for i in lists[0]), *free, *others))
+
+
+def reduction(operation: Operation) -> None:
+    """Every input has an initial value, and the result all but the reduced dimensions."""
+    half = len(operation.operands) // 2
+    if half == 0 or len(operation.operands) != 2 * half or len(operation.results) != half:
+        raise VerifyException("expected as many initial values and results as inputs")
+    reduced = number_list(attribute(operation, "dimensions"))
+    for index in range(half):
+        source = shape(operation, index)
+        _distinct(reduced, len(source), "reduced dimensions")
+        kept = [size for place, size in enumerate(source) if place not in reduced]
+        require_shape(operation, kept, index)
+        if shape(operation, half + index):
+            raise VerifyException("expected initial values of rank 0")
+    body_arguments(operation, 2 * half, half)
+
+
+def body_arguments(operation: Operation, count: int, results: int) -> None:
+    """Check how many arguments the body of an operation has, and what it returns."""
+    block = operation.regions[0].blocks.first
+    last = None if block is None else block.last_op
+    if block is None or last is None or last.name != "stablehlo.return":
+        raise VerifyException("expected a body that ends in 'stablehlo.return'")
+    if len(block.args) != count:
+        raise VerifyException(f"expected {count} arguments of the body, got {len(block.args)}")
+    if len(last.operands) != results:
+        raise VerifyException(
+            f"expected the body to return {results} values, got {len(last.operands)}"
+        )
+
+
+def windowed(operation: Operation) -> None:
+    """One number for each dimension in all that describes a window."""
+    rank = len(shape(operation, 0))
+    for name in ("window_dimensions", "window_strides", "base_dilations", "window_dilations"):
+        found = attribute(operation, name)
+        if found is not None and len(number_list(found)) != rank:
+            raise VerifyException(f"expected '{name}' to be {rank} numbers, got {found}")
+        if any(number < 1 for number in number_list(found)):
+            raise VerifyException(f"expected '{name}' to be positive, got {found}")
+    found = attribute(operation, "padding")
+    if found is not None and len(number_list(found)) != 2 * rank:
+        raise VerifyException(f"expected 'padding' to be {rank} pairs, got {found}")
+
+
+def real(element: Attribute) -> bool:
+    """Whether elements are integers or floats."""
+    return isinstance(element, IntegerType | AnyFloat)

@@ -1,0 +1,302 @@
+"""StableHLO's contractions, transforms and random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    TensorType,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Operation
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from ...ir.attribute_access import attribute, number_list
+from ...ir.syntax.assembly_format import Parsed
+from . import inference
+from .attributes import (
+    ConvAttr,
+    DotAlgorithmAttr,
+    DotAttr,
+    FftTypeAttr,
+    PrecisionAttr,
+    RngAlgorithmAttr,
+    RngDistributionAttr,
+)
+from .syntax import Custom, Word, WordList, define
+
+_PRECISION = WordList("precision", "precision_config", PrecisionAttr)
+
+# dot_general -------------------------------------------------------------------------------------
+
+
+def _read_pair(parser: Parser) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Read `= [0] x [1]`."""
+    parser.parse_punctuation("=")
+    first = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+    parser.parse_keyword("x")
+    second = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+    return tuple(first), tuple(second)
+
+
+def _read_dot(parser: Parser, parsed: Parsed) -> None:
+    found: dict[str, tuple[int, ...]] = {}
+    while parser.parse_optional_punctuation(","):
+        position = parser.pos
+        word = parser.parse_identifier()
+        if word in ("batching_dims", "contracting_dims"):
+            kind = word.removesuffix("_dims")
+            first, second = _read_pair(parser)
+            found[f"lhs_{kind}_dimensions"], found[f"rhs_{kind}_dimensions"] = first, second
+        elif word == "precision":
+            _PRECISION.read(parser, parsed)
+        elif word == "algorithm":
+            parser.parse_punctuation("=")
+            parsed.attributes["algorithm"] = DotAlgorithmAttr.parse_fields(parser)
+        else:
+            parser.raise_error(
+                "expected batching_dims, contracting_dims, precision or algorithm", position
+            )
+    parsed.attributes["dot_dimension_numbers"] = DotAttr.of(**found)
+
+
+def _write_dot(printer: Printer, operation: Operation) -> None:
+    numbers = attribute(operation, "dot_dimension_numbers")
+    assert isinstance(numbers, DotAttr)
+    for kind in ("batching", "contracting"):
+        pair = [list(numbers.integers(f"{side}_{kind}_dimensions")) for side in ("lhs", "rhs")]
+        if kind == "contracting" or any(pair):
+            printer.print_string(f", {kind}_dims = {pair[0]} x {pair[1]}")
+    printer.print_string(_PRECISION.text(operation))
+    algorithm = attribute(operation, "algorithm")
+    if isinstance(algorithm, DotAlgorithmAttr):
+        printer.print_string(", algorithm = ")
+        algorithm.print_parameter(printer)
+
+
+_DOT = Custom(
+    _read_dot,
+    _write_dot,
+    ("dot_dimension_numbers", "precision_config", "algorithm"),
+    lambda operation: isinstance(attribute(operation, "dot_dimension_numbers"), DotAttr),
+)
+
+
+def _read_precision(parser: Parser, parsed: Parsed) -> None:
+    if parser.parse_optional_punctuation(","):
+        parser.parse_keyword("precision")
+        _PRECISION.read(parser, parsed)
+
+
+def _write_precision(printer: Printer, operation: Operation) -> None:
+    printer.print_string(_PRECISION.text(operation))
+
+
+# convolution -------------------------------------------------------------------------------------
+
+_WINDOW = {
+    "stride": "window_strides",
+    "pad": "padding",
+    "lhs_dilate": "lhs_dilation",
+    "rhs_dilate": "rhs_dilation",
+    "reverse": "window_reversal",
+}
+
+
+def _pairs(parser: Parser) -> Attribute:
+    def pair() -> Sequence[int]:
+        return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+
+    pairs = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, pair)
+    if any(len(each) != 2 for each in pairs):
+        parser.raise_error("expected pairs of numbers")
+    numbers = [number for each in pairs for number in each]
+    return DenseIntOrFPElementsAttr.from_list(TensorType(i64, [len(pairs), 2]), numbers)
+
+
+def _read_window(parser: Parser, parsed: Parsed) -> None:
+    if parser.parse_optional_punctuation(",") is None:
+        return
+    parser.parse_keyword("window")
+    parser.parse_punctuation("=")
+
+    def entry() -> None:
+        position = parser.pos
+        word = parser.parse_identifier()
+        if word not in _WINDOW:
+            parser.raise_error(f"expected one of {', '.join(_WINDOW)}", position)
+        parser.parse_punctuation("=")
+        if word == "pad":
+            value = _pairs(parser)
+        elif word == "reverse":
+            flags = parser.parse_comma_separated_list(
+                parser.Delimiter.SQUARE, lambda: int(parser.parse_boolean())
+            )
+            value = DenseArrayBase.from_list(i1, [-flag for flag in flags])
+        else:
+            numbers = parser.parse_comma_separated_list(
+                parser.Delimiter.SQUARE, parser.parse_integer
+            )
+            value = DenseArrayBase.from_list(i64, numbers)
+        parsed.attributes[_WINDOW[word]] = value
+
+    parser.parse_comma_separated_list(parser.Delimiter.BRACES, entry)
+
+
+def _read_dimensions(parser: Parser, parsed: Parsed) -> None:
+    parsed.attributes["dimension_numbers"] = ConvAttr(ConvAttr.parse_places(parser))
+    _read_window(parser, parsed)
+
+
+def _write_dimensions(printer: Printer, operation: Operation) -> None:
+    numbers = attribute(operation, "dimension_numbers")
+    assert isinstance(numbers, ConvAttr)
+    parts: list[str] = []
+    for word, name in _WINDOW.items():
+        found = attribute(operation, name)
+        values = list(number_list(found))
+        if found is None:
+            continue
+        if word == "pad":
+            shown = str([values[i : i + 2] for i in range(0, len(values), 2)])
+        elif word == "reverse":
+            shown = str([bool(value) for value in values]).lower()
+        else:
+            shown = str(values)
+        parts.append(f"{word} = {shown}")
+    printer.print_string(f"{numbers.text()}, window = {{{', '.join(parts)}}}")
+
+
+_CONVOLUTION = Custom(
+    _read_dimensions,
+    _write_dimensions,
+    ("dimension_numbers", *_WINDOW.values()),
+    lambda operation: isinstance(attribute(operation, "dimension_numbers"), ConvAttr),
+)
+
+_CONVOLUTION_ATTRIBUTES = (
+    "dimension_numbers window_strides? padding? lhs_dilation? rhs_dilation? window_reversal? "
+    "feature_group_count batch_group_count precision_config?"
+)
+
+
+def convolution(operation: Operation) -> None:
+    """Check that all sizes fit. Raises VerifyException."""
+    from .windows import convolution_shape
+
+    inference.require_shape(operation, convolution_shape(operation))
+
+
+OPERATIONS = [
+    define(
+        "stablehlo.dot_general",
+        "lhs rhs",
+        syntax=(" $lhs, $rhs", _DOT, " attr-dict : signature($lhs, $rhs, $result)"),
+        attributes="dot_dimension_numbers precision_config? algorithm?",
+        verify=inference.dot_product,
+    ),
+    define(
+        "stablehlo.dot",
+        "lhs rhs",
+        syntax=(
+            " $lhs, $rhs",
+            Custom(_read_precision, _write_precision, ("precision_config",)),
+            " attr-dict : signature($lhs, $rhs, $result)",
+        ),
+        attributes="precision_config?",
+    ),
+    define(
+        "stablehlo.einsum",
+        "lhs rhs",
+        syntax=" $lhs, $rhs, config = $einsum_config attr-dict : signature($lhs, $rhs, $result)",
+        attributes="einsum_config",
+    ),
+    define(
+        "stablehlo.unary_einsum",
+        "operand",
+        syntax=" $operand, config = $einsum_config attr-dict : signature($operand, $result)",
+        attributes="einsum_config",
+    ),
+    define(
+        "stablehlo.convolution",
+        "lhs rhs",
+        syntax=(
+            "($lhs, $rhs) dim_numbers = ",
+            _CONVOLUTION,
+            " attr-dict : signature($lhs, $rhs, $result)",
+        ),
+        attributes=_CONVOLUTION_ATTRIBUTES,
+        verify=convolution,
+    ),
+    define(
+        "stablehlo.dynamic_conv",
+        "lhs rhs padding",
+        attributes=_CONVOLUTION_ATTRIBUTES.replace("padding? ", ""),
+    ),
+    define(
+        "stablehlo.fft",
+        "operand",
+        syntax=(
+            " $operand, type = ",
+            Word("fft_type", FftTypeAttr),
+            ", length = numbers($fft_length) attr-dict : signature($operand, $result)",
+        ),
+        attributes="fft_type fft_length",
+    ),
+    define(
+        "stablehlo.cholesky",
+        "a",
+        syntax=" $a( , lower = bool($lower))? attr-dict : types($a, $result)",
+        attributes="lower?",
+        verify=inference.elementwise,
+    ),
+    define(
+        "stablehlo.triangular_solve",
+        "a b",
+        attributes="left_side lower unit_diagonal transpose_a",
+    ),
+    define(
+        "stablehlo.rng",
+        "a b shape",
+        syntax=(
+            " $a, $b, $shape, distribution = ",
+            Word("rng_distribution", RngDistributionAttr),
+            " attr-dict : signature($a, $b, $shape, $result)",
+        ),
+        attributes="rng_distribution",
+        pure=False,
+    ),
+    define(
+        "stablehlo.rng_bit_generator",
+        "initial_state",
+        "output_state output",
+        syntax=(
+            " $initial_state, algorithm = ",
+            Word("rng_algorithm", RngAlgorithmAttr),
+            " attr-dict : signature($initial_state, $output_state, $output)",
+        ),
+        attributes="rng_algorithm",
+    ),
+    define(
+        "stablehlo.batch_norm_training",
+        "operand scale offset",
+        "output batch_mean batch_var",
+        attributes="epsilon feature_index",
+    ),
+    define(
+        "stablehlo.batch_norm_inference",
+        "operand scale offset mean variance",
+        attributes="epsilon feature_index",
+    ),
+    define(
+        "stablehlo.batch_norm_grad",
+        "operand scale mean variance grad_output",
+        "grad_operand grad_scale grad_offset",
+        attributes="epsilon feature_index",
+    ),
+]
+"""The operations of this file."""

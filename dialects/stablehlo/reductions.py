@@ -1,0 +1,243 @@
+"""StableHLO's operations with a body that combines elements."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from xdsl.dialects.builtin import DenseArrayBase, FunctionType, TensorType, i64
+from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.irdl import IRDLOperation
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+
+from ...ir.attribute_access import attribute, number_list, with_element
+from . import inference
+from .control_flow import ReturnOp
+from .syntax import GenericOperation, define
+
+_COMPACT = frozenset(
+    f"stablehlo.{name}" for name in "add multiply maximum minimum and or xor".split()
+)
+"""Operations that a compact reduction may apply."""
+
+
+class ReduceSyntax(GenericOperation):
+    """The two forms of `stablehlo.reduce`, by hand: pairs of operands, pairs of arguments."""
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        inputs: list[UnresolvedOperand] = []
+        initial: list[UnresolvedOperand] = []
+
+        def pair() -> None:
+            parser.parse_punctuation("(")
+            inputs.append(parser.parse_unresolved_operand())
+            parser.parse_keyword("init")
+            parser.parse_punctuation(":")
+            initial.append(parser.parse_unresolved_operand())
+            parser.parse_punctuation(")")
+
+        position = parser.pos
+        pair()
+        while parser.parse_optional_punctuation(","):
+            pair()
+        applied = None
+        if parser.parse_optional_keyword("applies"):
+            applied = parser.parse_identifier()
+        for word in ("across", "dimensions"):
+            parser.parse_keyword(word)
+        parser.parse_punctuation("=")
+        numbers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types: FunctionType = parser.parse_function_type()
+        operands = parser.resolve_operands([*inputs, *initial], types.inputs.data, position)
+        if applied is None:
+            region = _parse_reducer(parser, len(inputs))
+        else:
+            region = _compact_region(parser, applied, types.inputs.data[-1], position)
+        return cls.create(
+            operands=operands,
+            result_types=types.outputs.data,
+            properties={"dimensions": DenseArrayBase.from_list(i64, numbers)},
+            attributes=attributes,
+            regions=[region],
+        )
+
+    def print(self, printer: Printer) -> None:
+        half = len(self.operands) // 2
+        applied = _applied(self)
+        for index in range(half):
+            printer.print_string(", (" if index else "(")
+            printer.print_ssa_value(self.operands[index])
+            printer.print_string(" init: ")
+            printer.print_ssa_value(self.operands[half + index])
+            printer.print_string(")")
+        if applied is not None:
+            printer.print_string(f" applies {applied}")
+        printer.print_string(
+            f" across dimensions = {list(number_list(attribute(self, 'dimensions')))}"
+        )
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_operation_type(self)
+        if applied is not None:
+            return
+        printer.print_string("\n reducer")
+        block = self.regions[0].block
+        for index in range(half):
+            with printer.in_parens():
+                pair = (block.args[index], block.args[half + index])
+                printer.print_list(pair, printer.print_block_argument)
+            printer.print_string(" ")
+        printer.print_string(" ")
+        printer.print_region(self.regions[0], print_entry_block_args=False)
+
+    def prints_generically(self) -> bool:
+        """Whether the syntax would lose something of this operation."""
+        half = len(self.operands) // 2
+        block = self.regions[0].blocks.first
+        return not half or block is None or len(block.args) != 2 * half
+
+
+def _parse_reducer(parser: Parser, count: int) -> Region:
+    parser.parse_keyword("reducer")
+    firsts: list[Parser.Argument] = []
+    seconds: list[Parser.Argument] = []
+    for _ in range(count):
+        with parser.in_parens():
+            firsts.append(parser.parse_argument())
+            parser.parse_punctuation(",")
+            seconds.append(parser.parse_argument())
+    return parser.parse_region([*firsts, *seconds])
+
+
+def _compact_region(parser: Parser, name: str, scalar: Attribute, position: int) -> Region:
+    from .elementwise import BINARY_OPS
+
+    classes = {each.name: each for each in BINARY_OPS}
+    if name not in _COMPACT:
+        parser.raise_error(f"expected one of {', '.join(sorted(_COMPACT))}", position)
+    block = Block(arg_types=[scalar, scalar])
+    combined = classes[name].create(operands=block.args, result_types=[scalar])
+    block.add_ops([combined, ReturnOp.create(operands=combined.results)])
+    return Region(block)
+
+
+def _applied(operation: Operation) -> str | None:
+    """The operation that a compact form names; `None` if the body is more than that."""
+    block = operation.regions[0].blocks.first
+    if len(operation.operands) != 2 or block is None:
+        return None
+    body = list(block.ops)
+    if len(body) != 2 or body[0].name not in _COMPACT or body[1].attributes or body[0].attributes:
+        return None
+    plain = tuple(body[0].operands) == tuple(block.args) and tuple(body[1].operands) == tuple(
+        body[0].results
+    )
+    scalar = operation.operand_types[1]
+    same = all(each == scalar for each in (*(a.type for a in block.args), *body[0].result_types))
+    source, result = operation.operand_types[0], operation.result_types[0]
+    kept = isinstance(source, TensorType) and isinstance(scalar, TensorType)
+    same = same and kept and with_element(source, scalar.element_type) == source  # pyright: ignore
+    same = same and isinstance(result, TensorType) and result.element_type == scalar.element_type  # pyright: ignore
+    return body[0].name if plain and same else None
+
+
+def scattering(operation: Operation) -> None:
+    """Inputs, indices, updates, and a body over pairs of elements. Raises VerifyException."""
+    count = (len(operation.operands) - 1) // 2
+    if count < 1 or len(operation.operands) != 2 * count + 1 or len(operation.results) != count:
+        raise inference.VerifyException("expected as many updates and results as inputs")
+    for index in range(count):
+        inference.require_shape(operation, inference.shape(operation, index), index)
+    inference.body_arguments(operation, 2 * count, count)
+
+
+def sorting(operation: Operation) -> None:
+    """Operands and results of one shape, and a body that compares. Raises VerifyException."""
+    count = len(operation.operands)
+    if count < 1 or len(operation.results) != count:
+        raise inference.VerifyException("expected as many results as operands")
+    for index in range(count):
+        inference.require_shape(operation, inference.shape(operation, 0), index)
+        inference.require_shape(operation, inference.shape(operation, index), index)
+    inference.body_arguments(operation, 2 * count, 1)
+
+
+def window_reduction(operation: Operation) -> None:
+    """One result for each window. Raises VerifyException."""
+    from .windows import reduction_windows
+
+    count = len(operation.operands) // 2
+    if count < 1 or len(operation.operands) != 2 * count or len(operation.results) != count:
+        raise inference.VerifyException("expected as many initial values and results as inputs")
+    inference.windowed(operation)
+    windows = reduction_windows(operation)
+    for index in range(count):
+        sizes = inference.shape(operation, index)
+        counts = [window.count(size) for window, size in zip(windows, sizes, strict=True)]
+        inference.require_shape(operation, counts, index)
+    inference.body_arguments(operation, 2 * count, count)
+
+
+def selecting(operation: Operation) -> None:
+    """The operand's shape, from one source element for each window. Raises VerifyException."""
+    from .windows import reduction_windows
+
+    inference.windowed(operation)
+    sizes = inference.shape(operation, 0)
+    inference.require_shape(operation, sizes)
+    counts = [w.count(n) for w, n in zip(reduction_windows(operation), sizes, strict=True)]
+    found = inference.shape(operation, 1)
+    if not inference.shapes_agree(tuple(counts), found):
+        raise inference.VerifyException(
+            f"expected a source of shape {inference.shape_text(tuple(counts))}, got "
+            f"{inference.shape_text(found)}"
+        )
+
+
+OPERATIONS: list[type[IRDLOperation]] = [
+    define(
+        "stablehlo.reduce",
+        "inputs* init_values*",
+        "results_*",
+        attributes="dimensions",
+        regions="body",
+        verify=inference.reduction,
+        base=ReduceSyntax,
+    ),
+    define(
+        "stablehlo.reduce_window",
+        "inputs* init_values*",
+        "results_*",
+        attributes=("window_dimensions window_strides? base_dilations? window_dilations? padding?"),
+        regions="body",
+        verify=window_reduction,
+    ),
+    define(
+        "stablehlo.select_and_scatter",
+        "operand source init_value",
+        attributes="window_dimensions? window_strides? padding?",
+        regions="select scatter",
+        verify=selecting,
+    ),
+    define(
+        "stablehlo.scatter",
+        "inputs* scatter_indices updates*",
+        "results_*",
+        attributes="scatter_dimension_numbers indices_are_sorted? unique_indices?",
+        regions="update_computation",
+        verify=scattering,
+    ),
+    define(
+        "stablehlo.sort",
+        "inputs*",
+        "results_*",
+        attributes="dimension? is_stable?",
+        regions="comparator",
+        verify=sorting,
+    ),
+    define("stablehlo.map", "inputs*", attributes="dimensions", regions="computation"),
+]
+"""The operations of this file."""

@@ -1,0 +1,408 @@
+"""How StableHLO's operations are written, and operations as rows of a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar, cast
+
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, StringAttr, UnitAttr
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import (
+    IRDLOperation,
+    OpDef,
+    SameVariadicOperandSize,
+    SameVariadicResultSize,
+    VariadicDef,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_region_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import OpTrait, Pure, RecursiveMemoryEffect
+
+from ...ir.attribute_access import element_type, integer, with_element
+from ...ir.dialect_extension import variant
+from ...ir.syntax.assembly_format import Directive, Parsed, Syntax, directive, values
+from ...ir.syntax.operations import SyntaxOperation
+from .attributes import WordAttribute
+
+Verifier = Callable[[Operation], None]
+
+
+class TableOperation(SyntaxOperation):
+    """Base of the operations of the table: the row's verifier runs behind that of the syntax."""
+
+    VERIFY: ClassVar[Verifier | None] = None
+
+    def verify_(self) -> None:
+        super().verify_()
+        verify = type(self).VERIFY
+        if verify is not None:
+            verify(self)
+
+
+class GenericOperation(IRDLOperation):
+    """Base of the operations of the table that have no syntax of their own."""
+
+    VERIFY: ClassVar[Verifier | None] = None
+
+    def verify_(self) -> None:
+        verify = type(self).VERIFY
+        if verify is not None:
+            verify(self)
+
+
+BaseT = TypeVar("BaseT", bound=IRDLOperation)
+
+
+def define(
+    name: str,
+    operands: str,
+    results: str = "result",
+    syntax: Syntax = "",
+    *,
+    attributes: str = "",
+    regions: str = "",
+    pure: bool = True,
+    traits: Sequence[OpTrait] = (),
+    verify: Verifier | None = None,
+    base: type[IRDLOperation] | None = None,
+) -> type[IRDLOperation]:
+    """An operation as a row.
+
+    `operands`, `results`, `attributes` and `regions` are names; `a*` is any number of values or
+    regions, `a?` an attribute that may be missing. Without a syntax it is written generically.
+    """
+    if base is None:
+        base = TableOperation if syntax else GenericOperation
+    members: dict[str, object] = {"name": name, "__doc__": f"`{name}`."}
+    lists = 0
+    for each in operands.split():
+        members[each.rstrip("*")] = var_operand_def() if each.endswith("*") else operand_def()
+        lists += each.endswith("*")
+    options: list[object] = [SameVariadicOperandSize()] if lists > 1 else []
+    lists = 0
+    for each in results.split():
+        members[each.rstrip("*")] = var_result_def() if each.endswith("*") else result_def()
+        lists += each.endswith("*")
+    if lists > 1:
+        options.append(SameVariadicResultSize())
+    if options:
+        members["irdl_options"] = tuple(options)
+    for each in attributes.split():
+        required = not each.endswith("?")
+        members[each.rstrip("?")] = (prop_def if required else opt_prop_def)(Attribute)
+    for each in regions.split():
+        members[each.rstrip("*")] = var_region_def() if each.endswith("*") else region_def()
+    effects: tuple[OpTrait, ...] = ()
+    if pure:
+        effects = (RecursiveMemoryEffect() if regions else Pure(),)
+    members["traits"] = traits_def(*effects, *traits)
+    prototype = irdl_op_definition(cast("type[IRDLOperation]", type("TableRow", (base,), members)))
+    plain: dict[str, object] = {"VERIFY": None if verify is None else staticmethod(verify)}
+    if syntax:
+        plain["SYNTAX"] = syntax
+    return variant(prototype, name, plain)
+
+
+# Types -------------------------------------------------------------------------------------------
+
+
+def _split(definition: OpDef, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    operands = dict(definition.operands)
+    return (
+        tuple(name for name in names if name in operands),
+        tuple(name for name in names if name not in operands),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """`(T, U) -> V`; with `short`, `T` alone if all types are the same."""
+
+    operands: tuple[str, ...]
+    results: tuple[str, ...]
+    short: bool
+    result_is_list: bool
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        position = parser.pos
+        found = parser.parse_type()
+        count = sum(len(parsed.operands.get(name, ())) for name in self.operands)
+        if isinstance(found, FunctionType):
+            inputs, outputs = found.inputs.data, found.outputs.data
+        elif self.short:
+            inputs, outputs = (found,) * count, (found,) * len(self.results)
+        else:
+            parser.raise_error("expected the types of operands and results", position)
+        if len(inputs) != count:
+            parser.raise_error(f"expected {count} types of operands, got {len(inputs)}", position)
+        if not self.result_is_list and len(outputs) != len(self.results):
+            parser.raise_error(
+                f"expected {len(self.results)} types of results, got {len(outputs)}", position
+            )
+        rest = list(inputs)
+        for name in self.operands:
+            length = len(parsed.operands.get(name, ()))
+            parsed.types[name], rest = rest[:length], rest[length:]
+        if self.result_is_list:
+            parsed.types[self.results[0]] = list(outputs)
+        else:
+            for name, type_ in zip(self.results, outputs, strict=True):
+                parsed.types[name] = [type_]
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        types = {*operation.operand_types, *operation.result_types}
+        if self.short and len(types) == 1:
+            printer.print_attribute(types.pop())
+        else:
+            printer.print_operation_type(operation)
+
+
+def _signature(definition: OpDef, names: Sequence[str], short: bool) -> Signature:
+    operands, results = _split(definition, names)
+    is_list = any(isinstance(kind, VariadicDef) for _, kind in definition.results)
+    return Signature(operands, results, short, is_list)
+
+
+@directive("signature")
+def _full_signature(definition: OpDef, *names: str) -> Directive:
+    """`signature($a, $result)`: the types as those of a function."""
+    return _signature(definition, names, False)
+
+
+@directive("types")
+def _short_signature(definition: OpDef, *names: str) -> Directive:
+    """`types($a, $result)`: the one type that all have, or those of a function."""
+    return _signature(definition, names, True)
+
+
+@directive("leading")
+@dataclass(frozen=True, slots=True)
+class LeadingOperands:
+    """`%a, %b,`: operands, perhaps none, each with a comma behind it; no operand follows."""
+
+    name: str
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        found = parsed.operands.setdefault(self.name, [])
+        while (operand := parser.parse_optional_unresolved_operand()) is not None:
+            found.append(operand)
+            parser.parse_punctuation(",")
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        for position, value in enumerate(values(operation, self.name)):
+            printer.print_string(", " if position else "")
+            printer.print_ssa_value(value)
+        printer.print_string(",")
+
+
+# Attributes --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word in the place of the attribute that holds it; if optional, behind a comma."""
+
+    name: str
+    kind: type[WordAttribute]
+    optional: bool = False
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        if self.optional and parser.parse_optional_punctuation(",") is None:
+            return
+        word = self.kind.parse_word(parser)
+        if word is None:
+            parser.raise_error(f"expected one of {', '.join(self.kind.WORDS)}")
+        parsed.attributes[self.name] = word
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        word = operation.get_attr_or_prop(self.name)
+        if isinstance(word, self.kind):
+            printer.print_string(f"{', ' if self.optional else ''}{word.data}")
+
+    def fits(self, operation: Operation) -> bool:
+        word = operation.get_attr_or_prop(self.name)
+        return isinstance(word, self.kind) or (word is None and self.optional)
+
+
+@directive("bool")
+@dataclass(frozen=True, slots=True)
+class Boolean:
+    """`true` or `false`: a property of type i1."""
+
+    name: str
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        parsed.attributes[self.name] = IntegerAttr(int(parser.parse_boolean()), 1)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        value = operation.get_attr_or_prop(self.name)
+        printer.print_string("true" if value == IntegerAttr(-1, 1) or _truth(value) else "false")
+
+
+def _truth(value: Attribute | None) -> bool:
+    return isinstance(value, IntegerAttr) and bool(value.value.data)
+
+
+@dataclass(frozen=True, slots=True)
+class Custom:
+    """A part of a syntax that two functions read and write."""
+
+    reads: Callable[[Parser, Parsed], None]
+    writes: Callable[[Printer, Operation], None]
+    printed_attributes: tuple[str, ...] = ()
+    suits: Callable[[Operation], bool] | None = None
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        self.reads(parser, parsed)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        self.writes(printer, operation)
+
+    def fits(self, operation: Operation) -> bool:
+        return self.suits is None or self.suits(operation)
+
+
+@dataclass(frozen=True, slots=True)
+class WordList:
+    """`, precision = [DEFAULT, HIGH]`: an array of words, or nothing."""
+
+    keyword: str
+    name: str
+    kind: type[WordAttribute]
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def read(self, parser: Parser, parsed: Parsed) -> None:
+        """Read what follows the keyword."""
+
+        def word() -> Attribute:
+            found = self.kind.parse_word(parser)
+            if found is None:
+                parser.raise_error(f"expected one of {', '.join(self.kind.WORDS)}")
+            return found
+
+        parser.parse_punctuation("=")
+        words = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, word)
+        parsed.attributes[self.name] = ArrayAttr(words)
+
+    def text(self, operation: Operation) -> str:
+        """The text with the comma in front of it, or nothing."""
+        words = operation.get_attr_or_prop(self.name)
+        if not isinstance(words, ArrayAttr) or not words.data:  # pyright: ignore[reportUnknownMemberType]
+            return ""
+        shown = ", ".join(cast(WordAttribute, word).data for word in words)  # pyright: ignore
+        return f", {self.keyword} = [{shown}]"
+
+
+UNIT = UnitAttr()
+
+
+def string(attribute: Attribute | None) -> str | None:
+    """The text of a string attribute."""
+    return attribute.data if isinstance(attribute, StringAttr) else None
+
+
+# Parts of several forms --------------------------------------------------------------------------
+
+
+def _read_format(parser: Parser, parsed: Parsed) -> None:
+    position = parser.pos
+    word = parser.parse_identifier()
+    found = re.fullmatch(r"e([0-9]{1,4})m([0-9]{1,4})", word)
+    if found is None:
+        parser.raise_error(f"expected a format such as e5m10, got {word}", position)
+    for name, text in zip(("exponent_bits", "mantissa_bits"), found.groups(), strict=True):
+        parsed.attributes[name] = IntegerAttr(int(text), 32)
+
+
+def _write_format(printer: Printer, operation: Operation) -> None:
+    exponent, mantissa = (integer(operation, name) for name in ("exponent_bits", "mantissa_bits"))
+    printer.print_string(f"e{exponent}m{mantissa}")
+
+
+EXPONENT_MANTISSA = Custom(_read_format, _write_format, ("exponent_bits", "mantissa_bits"))
+"""`e5m10`."""
+
+
+def _read_select(parser: Parser, parsed: Parsed) -> None:
+    position = parser.pos
+    first = parser.parse_type()
+    if isinstance(first, FunctionType):
+        inputs, outputs = first.inputs.data, first.outputs.data
+        if len(inputs) != 3 or len(outputs) != 1:
+            parser.raise_error("expected the types of 3 operands and 1 result", position)
+        types = (*inputs, *outputs)
+    else:
+        parser.parse_punctuation(",")
+        second = parser.parse_type()
+        types = (first, second, second, second)
+    for name, type_ in zip(("pred", "on_true", "on_false", "result"), types, strict=True):
+        parsed.types[name] = [type_]
+
+
+def _write_select(printer: Printer, operation: Operation) -> None:
+    _, first, second = operation.operand_types
+    if first == second == operation.results[0].type:
+        printer.print_attribute(operation.operand_types[0])
+        printer.print_string(", ")
+        printer.print_attribute(first)
+    else:
+        printer.print_operation_type(operation)
+
+
+SELECT_TYPES = Custom(_read_select, _write_select)
+"""`tensor<2xi1>, tensor<2xf32>`, or the types of a function."""
+
+
+def _read_parts(parser: Parser, parsed: Parsed) -> None:
+    position = parser.pos
+    found = parser.parse_type()
+    if isinstance(found, FunctionType):
+        types = (*found.inputs.data, *found.outputs.data)
+        if len(types) != 3:
+            parser.raise_error("expected the types of 2 operands and 1 result", position)
+    else:
+        element = getattr(element_type(found), "element_type", None)
+        if not isinstance(element, Attribute):
+            parser.raise_error("expected a type of complex numbers", position)
+        part = with_element(found, element)
+        types = (part, part, found)
+    for name, type_ in zip(("lhs", "rhs", "result"), types, strict=True):
+        parsed.types[name] = [type_]
+
+
+def _write_parts(printer: Printer, operation: Operation) -> None:
+    result = operation.results[0].type
+    element = getattr(element_type(result), "element_type", None)
+    if isinstance(element, Attribute) and set(operation.operand_types) == {
+        with_element(result, element)
+    }:
+        printer.print_attribute(result)
+    else:
+        printer.print_operation_type(operation)
+
+
+COMPLEX_TYPES = Custom(_read_parts, _write_parts)
+"""The type of complex numbers, which says that of their parts."""

@@ -1,0 +1,159 @@
+"""Windows that slide over a tensor: what the attributes of convolutions and reductions say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.attribute_access import attribute, integer, number_list
+from .attributes import ConvAttr
+from .inference import shape
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How a window slides along one dimension."""
+
+    size: int
+    stride: int = 1
+    low: int = 0
+    high: int = 0
+    base_dilation: int = 1
+    dilation: int = 1
+    reverse: bool = False
+
+    @property
+    def reach(self) -> int:
+        """How many positions a window covers, those that it skips included."""
+        return (self.size - 1) * self.dilation + 1 if self.size else 0
+
+    def padded(self, extent: int) -> int:
+        """How large a dimension is once it is dilated and padded; negative if it is open."""
+        if extent < 0:
+            return -1
+        return (max(extent - 1, 0) * self.base_dilation + 1 if extent else 0) + self.low + self.high
+
+    def count(self, extent: int) -> int:
+        """How many windows fit; negative if the dimension is open."""
+        if extent < 0 or self.size < 0:
+            return -1
+        room = self.padded(extent)
+        return 0 if room < self.reach or room == 0 else (room - self.reach) // self.stride + 1
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether windows are single elements, one after the other."""
+        return self == Window(1)
+
+
+def _numbers(operation: Operation, name: str, rank: int, default: int) -> Sequence[int]:
+    found = attribute(operation, name)
+    return (default,) * rank if found is None else number_list(found)
+
+
+def reduction_windows(operation: Operation) -> list[Window]:
+    """The windows of `reduce_window` and `select_and_scatter`, one for each dimension."""
+    sizes = number_list(attribute(operation, "window_dimensions"))
+    rank = len(shape(operation, 0))
+    sizes = sizes or (1,) * rank
+    padding = _numbers(operation, "padding", 2 * rank, 0)
+    lists = [
+        _numbers(operation, name, rank, 1)
+        for name in ("window_strides", "base_dilations", "window_dilations")
+    ]
+    if any(len(each) != rank for each in (sizes, *lists)) or len(padding) != 2 * rank:
+        raise VerifyException(f"expected a window of rank {rank}")
+    return [
+        Window(sizes[i], lists[0][i], padding[2 * i], padding[2 * i + 1], lists[1][i], lists[2][i])
+        for i in range(rank)
+    ]
+
+
+def convolution_windows(operation: Operation) -> list[Window]:
+    """The windows of a convolution, one for each spatial dimension. Raises VerifyException."""
+    numbers = convolution_numbers(operation)
+    kernel = shape(operation, 1)
+    spatial = numbers.positions(1, "io")[2:]
+    rank = len(spatial)
+    padding = _numbers(operation, "padding", 2 * rank, 0)
+    lists = [
+        _numbers(operation, name, rank, default)
+        for name, default in (
+            ("window_strides", 1),
+            ("lhs_dilation", 1),
+            ("rhs_dilation", 1),
+            ("window_reversal", 0),
+        )
+    ]
+    if any(len(each) != rank for each in lists) or len(padding) != 2 * rank:
+        raise VerifyException(f"expected windows of {rank} spatial dimensions")
+    if any(number < 1 for each in lists[:3] for number in each):
+        raise VerifyException("expected strides and dilations to be positive")
+    return [
+        Window(
+            kernel[place],
+            lists[0][i],
+            padding[2 * i],
+            padding[2 * i + 1],
+            lists[1][i],
+            lists[2][i],
+            bool(lists[3][i]),
+        )
+        for i, place in enumerate(spatial)
+    ]
+
+
+def convolution_numbers(operation: Operation) -> ConvAttr:
+    """The dimension numbers, held against the ranks of operands. Raises VerifyException."""
+    numbers = attribute(operation, "dimension_numbers")
+    if not isinstance(numbers, ConvAttr):
+        raise VerifyException(f"expected #stablehlo.conv<...>, got {numbers}")
+    ranks = [len(shape(operation, 0)), len(shape(operation, 1))]
+    rank = ranks[0]
+    for places, letters in zip(numbers.data, ("bf", "io", "bf"), strict=True):
+        expected = [*letters, *range(rank - 2)]
+        if sorted(map(str, places)) != sorted(map(str, expected)) or ranks[1] != rank:
+            raise VerifyException(
+                f"expected dimensions {', '.join(map(str, expected))}, got {list(places)} for "
+                f"operands of rank {ranks[0]} and {ranks[1]}"
+            )
+    return numbers
+
+
+def convolution_shape(operation: Operation) -> tuple[int, ...]:
+    """The shape of a convolution's result. Raises VerifyException where sizes do not fit."""
+    numbers = convolution_numbers(operation)
+    image, kernel = shape(operation, 0), shape(operation, 1)
+    batch, feature, *spatial = numbers.positions(0, "bf")
+    inputs, outputs = numbers.positions(1, "io")[:2]
+    groups = integer(operation, "feature_group_count")
+    batches = integer(operation, "batch_group_count")
+    if groups < 1 or batches < 1 or min(groups, batches) != 1:
+        raise VerifyException(
+            f"expected feature_group_count {groups} and batch_group_count {batches} to be "
+            "positive, and one of them to be 1"
+        )
+    channels = kernel[inputs] * groups
+    if image[feature] >= 0 and kernel[inputs] >= 0 and image[feature] != channels:
+        raise VerifyException(
+            f"expected {channels} input features, kernel's {kernel[inputs]} in {groups} groups, "
+            f"got {image[feature]}"
+        )
+    for what, size, parts in (
+        ("output features", kernel[outputs], groups * batches),
+        ("batch", image[batch], batches),
+    ):
+        if size >= 0 and size % parts:
+            raise VerifyException(f"{what} of size {size} cannot be split in {parts} groups")
+    sizes: dict[str | int, int] = {
+        "b": -1 if image[batch] < 0 else image[batch] // batches,
+        "f": kernel[outputs],
+    }
+    for index, (window, place) in enumerate(
+        zip(convolution_windows(operation), spatial, strict=True)
+    ):
+        sizes[index] = window.count(image[place])
+    return tuple(sizes[place] for place in numbers.data[2])

@@ -1,0 +1,124 @@
+"""The `check` dialect: comparisons of test programs, which say how far values are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Operation
+
+from ..ir.attribute_access import attribute, flag, integer, text
+from ..ir.diagnostics import OperationError
+from ..runtime.abi.values import Array, Value, is_float_dtype
+from .machine import Frame
+from .registry import Results, impl
+
+MOST_ULPS = 3
+"""How many units in the last place `close` allows where the program does not say."""
+TOLERANCE = 1e-3
+"""How far apart `almost_eq` lets numbers be where the program does not say."""
+
+
+@impl("check.agree")
+def _agree(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """Raises OperationError, with the place of the largest difference, where values differ."""
+    actual, expected = (np.asarray(operand) for operand in operands)
+    if actual.shape != expected.shape:
+        raise OperationError(
+            op, f"finds a tensor of shape {actual.shape}, expected one of {expected.shape}"
+        )
+    how = text(op, "how")
+    compare = {"eq": _equal, "almost_eq": _almost_equal, "close": _close}.get(how)
+    if compare is None:
+        raise OperationError(op, f"compares by '{how}', expected eq, almost_eq or close")
+    wrong, distance, unit = compare(op, actual, expected)
+    if wrong.any():
+        place = tuple(
+            map(int, np.unravel_index(np.where(wrong, distance, -1).argmax(), wrong.shape))
+        )
+        found, wanted = (_shown(op, each[place]) for each in (actual, expected))
+        raise OperationError(
+            op,
+            f"finds {found} at {list(place)}, expected {wanted}: {int(wrong.sum())} of "
+            f"{wrong.size} elements differ, this one by {distance[place]:g}{unit}",
+        )
+    return (np.array(True),)
+
+
+Verdict = tuple[Array, Array, str]
+"""Which elements differ, how far, and the unit of that."""
+
+
+def _shown(op: Operation, value: Any) -> str:
+    if flag(op, "is_unsigned") and value.dtype.kind == "i":
+        value = value.view(np.dtype(f"u{value.dtype.name}"))
+    return str(value)
+
+
+def _parts(values: Array) -> list[Array]:
+    numbers: Any = values
+    return [numbers.real, numbers.imag] if values.dtype.kind == "c" else [values]
+
+
+def _is_nan(values: Array) -> Array:
+    # Types that NumPy does not know have no other test.
+    return np.asarray(values != values)  # noqa: PLR0124
+
+
+def _differences(actual: Array, expected: Array) -> Array:
+    """How far numbers are apart; 0 for equal ones and for two NaN, infinite beside one NaN."""
+    with np.errstate(all="ignore"):
+        total = np.zeros(actual.shape)
+        for one, other in zip(_parts(actual), _parts(expected), strict=True):
+            same = (one == other) | (_is_nan(one) & _is_nan(other))
+            apart = np.abs(one.astype(np.float64) - other.astype(np.float64))
+            apart = np.where(np.isnan(apart), np.inf, apart)
+            # Large integers may be equal as floats.
+            apart = np.where(apart == 0, 1.0, apart)
+            total = np.maximum(total, np.where(same, 0.0, apart))
+    return total
+
+
+def _equal(op: Operation, actual: Array, expected: Array) -> Verdict:
+    distance = _differences(actual, expected)
+    return distance > 0, distance, ""
+
+
+def _almost_equal(op: Operation, actual: Array, expected: Array) -> Verdict:
+    found: Any = attribute(op, "tolerance")
+    limit = TOLERANCE if found is None else float(found.value.data)
+    with np.errstate(all="ignore"):
+        distance = np.zeros(actual.shape)
+        for one, other in zip(_parts(actual), _parts(expected), strict=True):
+            apart = np.abs(one.astype(np.float64) - other.astype(np.float64))
+            same = (one == other) | (_is_nan(one) & _is_nan(other))
+            apart = np.where(np.isnan(apart), np.inf, apart)
+            distance = np.maximum(distance, np.where(same, 0.0, apart))
+    return distance > limit, distance, ""
+
+
+def _ordered(values: Array) -> Array:
+    """Floats as integers of the same order, so that neighbours differ by one."""
+    bits = values.view(np.dtype(f"i{values.dtype.itemsize}")).astype(object)
+    least = -(1 << (8 * values.dtype.itemsize - 1))
+    return np.asarray(np.where(bits < 0, least - bits, bits))
+
+
+def _close(op: Operation, actual: Array, expected: Array) -> Verdict:
+    if not all(is_float_dtype(part.dtype) for part in _parts(actual)):
+        return _equal(op, actual, expected)
+    least = integer(op, "min_ulp_difference", 0)
+    most = integer(op, "max_ulp_difference", MOST_ULPS)
+    with np.errstate(all="ignore"):
+        wrong = np.zeros(actual.shape, np.bool_)
+        distance = np.zeros(actual.shape)
+        for one, other in zip(_parts(actual), _parts(expected), strict=True):
+            first, second = (np.ascontiguousarray(each) for each in (one, other))
+            apart = np.abs(_ordered(first) - _ordered(second)).astype(np.float64)
+            apart = apart.reshape(actual.shape)
+            both = _is_nan(one) & _is_nan(other)
+            apart = np.where(both, 0.0, np.where(_is_nan(one) | _is_nan(other), np.inf, apart))
+            wrong |= (apart > most) | (apart < least)
+            distance = np.maximum(distance, apart)
+    return wrong, distance, " units in the last place"

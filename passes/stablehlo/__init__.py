@@ -1,0 +1,1 @@
+"""From StableHLO and CHLO to linalg, tensor, scf, arith and math."""

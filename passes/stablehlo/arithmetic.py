@@ -1,0 +1,476 @@
+"""Arithmetic, logic, comparisons and rounding: one element of the result from one of each operand.
+
+Integers wrap. What MLIR's arith leaves undefined (division by zero, the least integer by -1, shifts
+by the width or more) gives what XLA gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import IntegerType, f32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...dialects.stablehlo.attributes import WordAttribute
+from ...ir.attribute_access import attribute, integer
+from ...ir.diagnostics import OperationError
+from .elements import Kind, kind
+from .emitter import Emitter
+from .rules import scalar_rule
+
+Scalars = Sequence[SSAValue]
+
+
+def operand_kind(op: Operation, index: int = 0) -> Kind:
+    """The kind of an operand's elements. Raises OperationError for what is no number."""
+    return _kind_at(op, op.operand_types[index])
+
+
+def result_kind(op: Operation) -> Kind:
+    """The kind of the result's elements. Raises OperationError for what is no number."""
+    return _kind_at(op, op.result_types[0])
+
+
+def _kind_at(op: Operation, value_type: Attribute) -> Kind:
+    try:
+        return kind(value_type)
+    except TypeError as problem:
+        raise OperationError(op, f"works on numbers, not on {problem}") from problem
+
+
+def integer_constant(e: Emitter, value: int, like: SSAValue) -> SSAValue:
+    """A number of another value's type."""
+    return e.constant(value, like.type)
+
+
+# One operation for each kind ---------------------------------------------------------------------
+
+
+def _by_kind(name: str, **operations: str) -> None:
+    """Register an operation that is one of arith, math or complex for each kind of elements."""
+
+    @scalar_rule(f"stablehlo.{name}")
+    def convert(e: Emitter, op: Operation, args: Scalars) -> SSAValue:  # pyright: ignore[reportUnusedFunction]
+        found = operations.get(operand_kind(op).name)
+        if found is None and operand_kind(op).is_integer:
+            found = operations.get("integer")
+        if found is None:
+            raise OperationError(op, f"is not defined on elements of type {operand_kind(op).type}")
+        return e.op(found, *args, to=result_kind(op).type)
+
+
+_by_kind("add", float="arith.addf", integer="arith.addi", bool="arith.ori", complex="complex.add")
+_by_kind(
+    "multiply", float="arith.mulf", integer="arith.muli", bool="arith.andi", complex="complex.mul"
+)
+_by_kind(
+    "subtract", float="arith.subf", integer="arith.subi", bool="arith.xori", complex="complex.sub"
+)
+_by_kind("and", integer="arith.andi")
+_by_kind("or", integer="arith.ori")
+_by_kind("xor", integer="arith.xori")
+_by_kind("popcnt", integer="math.ctpop")
+_by_kind("count_leading_zeros", integer="math.ctlz")
+_by_kind("floor", float="math.floor")
+_by_kind("ceil", float="math.ceil")
+_by_kind("round_nearest_afz", float="math.round")
+_by_kind("round_nearest_even", float="math.roundeven")
+_by_kind("is_finite", float="math.isfinite")
+
+
+@scalar_rule("stablehlo.not")
+def _not(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    return e.op("arith.xori", args[0], integer_constant(e, -1, args[0]))
+
+
+# Division ----------------------------------------------------------------------------------------
+
+
+def _is_zero(e: Emitter, value: SSAValue) -> SSAValue:
+    return e.compare_integers("eq", value, integer_constant(e, 0, value))
+
+
+def _signed_division(e: Emitter, args: Scalars, name: str) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """A division that is always defined; whether the divisor is 0, and whether it is -1.
+
+    By 0 and by -1 it divides by 1.
+    """
+    dividend, divisor = args
+    zero = _is_zero(e, divisor)
+    minus = e.compare_integers("eq", divisor, integer_constant(e, -1, divisor))
+    safe = e.select(e.either(zero, minus), integer_constant(e, 1, divisor), divisor)
+    return e.op(name, dividend, safe), zero, minus
+
+
+@scalar_rule("stablehlo.divide")
+def _divide(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    found = operand_kind(op)
+    if found.name == "float":
+        return e.op("arith.divf", *args)
+    if found.name == "complex":
+        return e.op("complex.div", *args)
+    ones = integer_constant(e, -1, args[0])
+    if found.name == "signed":
+        quotient, zero, minus = _signed_division(e, args, "arith.divsi")
+        negated = e.op("arith.subi", integer_constant(e, 0, args[0]), args[0])
+        return e.select(zero, ones, e.select(minus, negated, quotient))
+    zero = _is_zero(e, args[1])
+    safe = e.select(zero, integer_constant(e, 1, args[1]), args[1])
+    return e.select(zero, ones, e.op("arith.divui", args[0], safe))
+
+
+@scalar_rule("stablehlo.remainder")
+def _remainder(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    found = operand_kind(op)
+    if found.name == "float":
+        return e.op("arith.remf", *args)
+    if found.name == "complex":
+        raise OperationError(op, "is not defined on complex numbers")
+    if found.name == "signed":
+        rest, zero, minus = _signed_division(e, args, "arith.remsi")
+        none = integer_constant(e, 0, args[0])
+        return e.select(zero, args[0], e.select(minus, none, rest))
+    zero = _is_zero(e, args[1])
+    safe = e.select(zero, integer_constant(e, 1, args[1]), args[1])
+    return e.select(zero, args[0], e.op("arith.remui", args[0], safe))
+
+
+# Shifts ------------------------------------------------------------------------------------------
+
+
+def _shift(name: str, operation: str) -> None:
+    @scalar_rule(f"stablehlo.{name}")
+    def convert(e: Emitter, op: Operation, args: Scalars) -> SSAValue:  # pyright: ignore[reportUnusedFunction]
+        width = operand_kind(op).width
+        value, amount = args
+        last = integer_constant(e, width - 1, amount)
+        fits = e.compare_integers("ule", amount, last)
+        if name == "shift_right_arithmetic":
+            return e.op(operation, value, e.select(fits, amount, last))
+        none = integer_constant(e, 0, value)
+        safe = e.select(fits, amount, none)
+        return e.select(fits, e.op(operation, value, safe), none)
+
+
+_shift("shift_left", "arith.shli")
+_shift("shift_right_logical", "arith.shrui")
+_shift("shift_right_arithmetic", "arith.shrsi")
+
+
+# Extrema -----------------------------------------------------------------------------------------
+
+
+def _extremum(name: str, suffix: str, logic: str, before: str) -> None:
+    @scalar_rule(f"stablehlo.{name}")
+    def convert(e: Emitter, op: Operation, args: Scalars) -> SSAValue:  # pyright: ignore[reportUnusedFunction]
+        return extremum(e, operand_kind(op), args, suffix, logic, before)
+
+
+def extremum(
+    e: Emitter, found: Kind, args: Scalars, suffix: str, logic: str, before: str
+) -> SSAValue:
+    """The larger or smaller of two numbers; NaN wins; complex numbers by real, then imaginary."""
+    if found.name == "float":
+        return e.op(f"arith.{suffix}imumf", *args)
+    if found.name == "bool":
+        return e.op(logic, *args)
+    if found.name == "complex":
+        return e.select(complex_order(e, args, before), *args)
+    return e.op(f"arith.{suffix}{'u' if found.name == 'unsigned' else 's'}i", *args)
+
+
+_extremum("maximum", "max", "arith.ori", "ogt")
+_extremum("minimum", "min", "arith.andi", "olt")
+
+
+def parts(e: Emitter, value: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """The real and the imaginary part of a complex number."""
+    part = kind(value.type).part.type
+    return e.op("complex.re", value, to=part), e.op("complex.im", value, to=part)
+
+
+def complex_order(e: Emitter, args: Scalars, predicate: str) -> SSAValue:
+    """Lexicographic comparison: by the imaginary parts where the real ones are equal."""
+    (a, b), (c, d) = parts(e, args[0]), parts(e, args[1])
+    strict = predicate.replace("ge", "gt").replace("le", "lt")
+    same = e.compare_floats("oeq", a, c)
+    return e.either(e.compare_floats(strict, a, c), e.both(same, e.compare_floats(predicate, b, d)))
+
+
+@scalar_rule("stablehlo.clamp")
+def _clamp(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    low, value, high = args
+    found = operand_kind(op, 1)
+    bounded = extremum(e, found, (low, value), "max", "arith.ori", "ogt")
+    return extremum(e, found, (bounded, high), "min", "arith.andi", "olt")
+
+
+# Comparison --------------------------------------------------------------------------------------
+
+_DIRECTIONS = {
+    "EQ": ("eq", "oeq"),
+    "NE": ("ne", "une"),
+    "GE": ("ge", "oge"),
+    "GT": ("gt", "ogt"),
+    "LE": ("le", "ole"),
+    "LT": ("lt", "olt"),
+}
+
+
+def total_order(e: Emitter, value: SSAValue) -> SSAValue:
+    """A float as an integer with sign that is ordered as TOTALORDER says."""
+    width = kind(value.type).width
+    bits = e.op("arith.bitcast", value, to=IntegerType(width))
+    sign = e.op("arith.shrsi", bits, e.constant(width - 1, bits.type))
+    flipped = e.op("arith.shrui", sign, e.constant(1, bits.type))
+    return e.op("arith.xori", bits, flipped)
+
+
+@scalar_rule("stablehlo.compare")
+def _compare(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    direction = word(op, "comparison_direction")
+    found = operand_kind(op)
+    how = attribute(op, "compare_type")
+    totally = isinstance(how, WordAttribute) and how.data == "TOTALORDER"
+    integers, floats = _DIRECTIONS[direction]
+    if found.name == "complex":
+        return _compare_complex(e, args, direction, floats)
+    if found.name == "float" and not totally:
+        return e.compare_floats(floats, *args)
+    if found.name == "float":
+        args = [total_order(e, value) for value in args]
+    sign = "" if integers in ("eq", "ne") else ("s" if found.name in ("float", "signed") else "u")
+    return e.compare_integers(f"{sign}{integers}", *args)
+
+
+def _compare_complex(e: Emitter, args: Scalars, direction: str, predicate: str) -> SSAValue:
+    if direction in ("EQ", "NE"):
+        (a, b), (c, d) = parts(e, args[0]), parts(e, args[1])
+        join = e.both if direction == "EQ" else e.either
+        return join(e.compare_floats(predicate, a, c), e.compare_floats(predicate, b, d))
+    return complex_order(e, args, predicate)
+
+
+def word(op: Operation, name: str) -> str:
+    """The word that an attribute is. Raises OperationError where it is missing."""
+    found = attribute(op, name)
+    if not isinstance(found, WordAttribute):
+        raise OperationError(op, f"needs the attribute '{name}', found {found}")
+    return found.data
+
+
+@scalar_rule("stablehlo.select")
+def _select(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    return e.select(*args)
+
+
+# Signs -------------------------------------------------------------------------------------------
+
+
+@scalar_rule("stablehlo.abs")
+def _abs(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    found = operand_kind(op)
+    (value,) = args
+    if found.name == "float":
+        return e.op("math.absf", value)
+    if found.name == "complex":
+        return e.op("complex.abs", value, to=result_kind(op).type)
+    if found.name != "signed":
+        return value
+    none = integer_constant(e, 0, value)
+    negative = e.compare_integers("slt", value, none)
+    return e.select(negative, e.op("arith.subi", none, value), value)
+
+
+@scalar_rule("stablehlo.negate")
+def _negate(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    found = operand_kind(op)
+    if found.name == "float":
+        return e.op("arith.negf", *args)
+    if found.name == "complex":
+        return e.op("complex.neg", *args)
+    return e.op("arith.subi", integer_constant(e, 0, args[0]), args[0])
+
+
+@scalar_rule("stablehlo.sign")
+def _sign(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    found = operand_kind(op)
+    (value,) = args
+    if found.name == "complex":
+        return _complex_sign(e, value)
+    if found.name == "float":
+        signed = e.op("math.copysign", e.constant(1.0, value.type), value)
+        # Zeros keep their sign, and NaN is NaN.
+        return e.select(e.compare_floats("one", value, e.constant(0.0, value.type)), signed, value)
+    none, one = integer_constant(e, 0, value), integer_constant(e, 1, value)
+    if found.name != "signed":
+        return e.select(_is_zero(e, value), none, one)
+    negative = e.compare_integers("slt", value, none)
+    nonzero = e.select(negative, integer_constant(e, -1, value), one)
+    return e.select(_is_zero(e, value), none, nonzero)
+
+
+def _complex_sign(e: Emitter, value: SSAValue) -> SSAValue:
+    part = kind(value.type).part.type
+    size = e.op("complex.abs", value, to=part)
+    none = e.constant(0.0, part)
+    zero = e.compare_floats("oeq", size, none)
+    divided = e.op("complex.div", value, e.op("complex.create", size, none, to=value.type))
+    return e.select(zero, value, divided)
+
+
+# Complex numbers ---------------------------------------------------------------------------------
+
+
+@scalar_rule("stablehlo.real")
+def _real(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    return parts(e, args[0])[0] if operand_kind(op).name == "complex" else args[0]
+
+
+@scalar_rule("stablehlo.imag")
+def _imag(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    if operand_kind(op).name == "complex":
+        return parts(e, args[0])[1]
+    return e.constant(0.0, args[0].type)
+
+
+@scalar_rule("stablehlo.complex")
+def _complex(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    return e.op("complex.create", *args, to=result_kind(op).type)
+
+
+# Functions of floats -----------------------------------------------------------------------------
+
+Compute = Callable[[Emitter, Scalars], SSAValue]
+
+
+def in_single(e: Emitter, args: Scalars, compute: Compute) -> SSAValue:
+    """Compute floats that are narrower than f32 in f32, and round once."""
+    found = kind(args[0].type)
+    if not found.is_narrow_float:
+        return compute(e, args)
+    wide = [e.op("arith.extf", value, to=f32) for value in args]
+    return e.op("arith.truncf", compute(e, wide), to=found.type)
+
+
+def _function(name: str, real: str, complex_name: str = "") -> None:
+    @scalar_rule(f"stablehlo.{name}")
+    def convert(e: Emitter, op: Operation, args: Scalars) -> SSAValue:  # pyright: ignore[reportUnusedFunction]
+        found = operand_kind(op)
+        if found.name == "complex" and complex_name:
+            return e.op(complex_name, *args)
+        if found.name != "float":
+            raise OperationError(op, f"is not defined on elements of type {found.type}")
+        return in_single(e, args, lambda inner, values: inner.op(real, *values))
+
+
+for _name, _real_name, _complex_name in (
+    ("atan2", "math.atan2", "complex.atan2"),
+    ("cbrt", "math.cbrt", ""),
+    ("cosine", "math.cos", "complex.cos"),
+    ("exponential", "math.exp", "complex.exp"),
+    ("exponential_minus_one", "math.expm1", "complex.expm1"),
+    ("log", "math.log", "complex.log"),
+    ("log_plus_one", "math.log1p", "complex.log1p"),
+    ("rsqrt", "math.rsqrt", "complex.rsqrt"),
+    ("sine", "math.sin", "complex.sin"),
+    ("sqrt", "math.sqrt", "complex.sqrt"),
+    ("tan", "math.tan", "complex.tan"),
+    ("tanh", "math.tanh", "complex.tanh"),
+):
+    _function(_name, _real_name, _complex_name)
+
+
+@scalar_rule("stablehlo.logistic")
+def _logistic(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    """1 / (1 + exp(-x))."""
+    if operand_kind(op).name == "complex":
+        one = e.constant(1.0, args[0].type)
+        power = e.op("complex.exp", e.op("complex.neg", args[0]))
+        return e.op("complex.div", one, e.op("complex.add", one, power))
+
+    def compute(inner: Emitter, values: Scalars) -> SSAValue:
+        one = inner.constant(1.0, values[0].type)
+        power = inner.op("math.exp", inner.op("arith.negf", values[0]))
+        return inner.op("arith.divf", one, inner.op("arith.addf", one, power))
+
+    return in_single(e, args, compute)
+
+
+@scalar_rule("stablehlo.power")
+def _power(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    found = operand_kind(op)
+    if found.name == "float":
+        return in_single(e, args, lambda inner, values: inner.op("math.powf", *values))
+    if found.name == "complex":
+        return e.op("complex.pow", *args)
+    if found.name == "bool":
+        return e.either(args[0], e.op("arith.xori", args[1], integer_constant(e, 1, args[1])))
+    return _integer_power(e, found, args)
+
+
+def _integer_power(e: Emitter, found: Kind, args: Scalars) -> SSAValue:
+    """By squaring, a step for each bit of the exponent. Negative exponents of 1 and -1 count."""
+    base, exponent = args
+    one, none = integer_constant(e, 1, base), integer_constant(e, 0, base)
+    total, square = one, base
+    for bit in range(found.width):
+        mask = integer_constant(e, 1 << bit, exponent)
+        is_set = e.compare_integers("ne", e.op("arith.andi", exponent, mask), none)
+        total = e.select(is_set, e.op("arith.muli", total, square), total)
+        square = e.op("arith.muli", square, square)
+    if found.name != "signed":
+        return total
+    negative = e.compare_integers("slt", exponent, none)
+    unit = e.either(
+        e.compare_integers("eq", base, one),
+        e.compare_integers("eq", base, integer_constant(e, -1, base)),
+    )
+    # The powers of -1 repeat, so the bits of a negative exponent do as well.
+    return e.select(negative, e.select(unit, total, none), total)
+
+
+@scalar_rule("stablehlo.reduce_precision")
+def _reduce_precision(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    found = operand_kind(op)
+    if found.name != "float":
+        raise OperationError(op, f"is not defined on elements of type {found.type}")
+    return reduced_precision(e, args[0], integer(op, "exponent_bits"), integer(op, "mantissa_bits"))
+
+
+_MANTISSAS = {"f64": 52, "f32": 23, "f16": 10, "bf16": 7}
+
+
+def reduced_precision(e: Emitter, value: SSAValue, exponent: int, mantissa: int) -> SSAValue:
+    """Round to fewer bits of mantissa, then to infinity or zero for fewer bits of exponent."""
+    found = kind(value.type)
+    source: int = _MANTISSAS.get(str(found.type), 0)
+    if not source:
+        raise OperationError(e.origin, f"is not supported on elements of type {found.type}")
+    width = found.width
+    type_: Any = IntegerType(width)
+    bits = e.op("arith.bitcast", value, to=type_)
+
+    def number(each: int) -> SSAValue:
+        return e.constant(each, type_)
+
+    if mantissa < source:
+        dropped = source - mantissa
+        last = e.op("arith.shrui", bits, number(dropped))
+        last = e.op("arith.andi", last, number(1))
+        bias = e.op("arith.addi", last, number((1 << (dropped - 1)) - 1))
+        bits = e.op("arith.addi", bits, bias)
+        bits = e.op("arith.andi", bits, number(-(1 << dropped)))
+    exponents = width - 1 - source
+    if exponent < exponents:
+        middle, reduced = (1 << (exponents - 1)) - 1, (1 << (exponent - 1)) - 1
+        mask = ((1 << exponents) - 1) << source
+        own = e.op("arith.andi", bits, number(mask))
+        zero = e.op("arith.andi", bits, number(1 << (width - 1)))
+        too_large = e.compare_integers("ugt", own, number((middle + reduced) << source))
+        too_small = e.compare_integers("ule", own, number((middle - reduced) << source))
+        bits = e.select(too_large, e.op("arith.ori", zero, number(mask)), bits)
+        bits = e.select(too_small, zero, bits)
+    rounded = e.op("arith.bitcast", bits, to=found.type)
+    return e.select(e.compare_floats("uno", value, value), value, rounded)

@@ -1,0 +1,98 @@
+"""Bodies that combine elements: what a loop carries, and how the next element is added to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+
+from .conversions import convert
+from .elements import Kind, kind
+from .emitter import Emitter
+from .lowering import Lowering
+
+_ACCUMULATING = {"stablehlo.add": "arith.addf", "stablehlo.multiply": "arith.mulf"}
+
+
+@dataclass(frozen=True, slots=True)
+class Combiner:
+    """The body of a reduction over elements of some kinds.
+
+    Sums and products of floats that are narrower than f32 are carried in f32, and rounded once.
+    """
+
+    lowering: Lowering
+    operation: Operation
+    region: Region
+    kinds: tuple[Kind, ...]
+    """The body's kinds of elements, one for each input."""
+    widened: str = ""
+    """The operation that takes the place of the body, on f32."""
+
+    @property
+    def carried(self) -> list[Attribute]:
+        """The types of the numbers that are carried."""
+        return [f32] if self.widened else [each.type for each in self.kinds]
+
+    def start(
+        self, e: Emitter, initial: Sequence[SSAValue], given: Sequence[Kind]
+    ) -> list[SSAValue]:
+        """Initial values as they are carried."""
+        return self._taken(e, initial, given)
+
+    def _taken(
+        self, e: Emitter, values: Sequence[SSAValue], given: Sequence[Kind]
+    ) -> list[SSAValue]:
+        wanted = [kind(f32)] if self.widened else self.kinds
+        return [
+            convert(e, value, source, target)
+            for value, source, target in zip(values, given, wanted, strict=True)
+        ]
+
+    def combine(
+        self,
+        e: Emitter,
+        carried: Sequence[SSAValue],
+        elements: Sequence[SSAValue],
+        given: Sequence[Kind],
+    ) -> list[SSAValue]:
+        """What is carried once these elements, of the given kinds, have been added."""
+        values = self._taken(e, elements, given)
+        if self.widened:
+            return [e.op(self.widened, carried[0], values[0])]
+        found = self.lowering.scalars(self.region, [*carried, *values], e)
+        return found
+
+    def finish(self, e: Emitter, results: Sequence[SSAValue]) -> list[SSAValue]:
+        """Tensors of what has been carried, as tensors of the body's elements."""
+        if not self.widened:
+            return list(results)
+        (target,) = self.kinds
+        return [
+            e.pointwise(
+                [result], target.type, lambda inner, args: [convert(inner, args[0], _F32, target)]
+            )
+            for result in results
+        ]
+
+
+_F32 = kind(f32)
+
+
+def combiner(
+    lowering: Lowering, operation: Operation, region: Region, count: int, *, widen: bool = True
+) -> Combiner:
+    """The combiner of a region with `count` pairs of arguments."""
+    block = region.block
+    kinds = tuple(kind(argument.type) for argument in block.args[:count])
+    widened = ""
+    body = list(block.ops)
+    if widen and count == 1 and len(body) == 2 and kinds[0].is_narrow_float:
+        plain = set(body[0].operands) == set(block.args) and tuple(body[1].operands) == tuple(
+            body[0].results
+        )
+        if plain and len(body[0].operands) == 2 and kind(body[0].result_types[0]) == kinds[0]:
+            widened = _ACCUMULATING.get(body[0].name, "")
+    return Combiner(lowering, operation, region, kinds, widened)

@@ -1,0 +1,131 @@
+"""Loops, branches, tokens and tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ...ir.attribute_access import integer
+from ...ir.diagnostics import OperationError
+from ...ir.symbols import symbol
+from .elements import TOKEN, converted, kind
+from .emitter import INDEX
+from .lowering import Lowering
+from .rules import tensor_rule
+
+Tensors = Sequence[SSAValue]
+
+
+def converted_block(
+    lowering: Lowering, region: Region, op: Operation, arguments: Sequence[SSAValue] | None = None
+) -> tuple[Block, Lowering, Sequence[SSAValue]]:
+    """A region's block converted but for its end; and what it gives there."""
+    old = region.block
+    block = Block(arg_types=[converted(argument.type) for argument in old.args])
+    for one, other in zip(old.args, arguments or block.args, strict=True):
+        lowering.values[one] = other
+        if other.name_hint is None:
+            other.name_hint = one.name_hint
+    inside = lowering.inside(block, op)
+    last = old.last_op
+    if last is None or last.name != "stablehlo.return":
+        raise OperationError(op, "has a region without 'stablehlo.return'")
+    for operation in list(old.ops)[:-1]:
+        inside.at(operation).operation(operation, {})
+    return block, inside, [lowering.value(value) for value in last.operands]
+
+
+def branch(lowering: Lowering, region: Region, op: Operation) -> Region:
+    """A region that ends in `scf.yield` of the results' types."""
+    block, inside, values = converted_block(lowering, region, op)
+    types = [converted(each) for each in op.result_types]
+    cast = [inside.emit.cast(v, t) for v, t in zip(values, types, strict=True)]
+    inside.emit.add_op(scf.YieldOp(*cast))
+    return Region(block)
+
+
+@tensor_rule("stablehlo.while")
+def _while(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    types = [converted(each) for each in op.result_types]
+    condition, inside, values = converted_block(lowering, op.regions[0], op)
+    inside.emit.add_op(scf.ConditionOp(inside.emit.element(values[0]), *condition.args))
+    body = branch(lowering, op.regions[1], op)
+    loop = scf.WhileOp(operands, types, Region(condition), body)
+    lowering.emit.add_op(loop)
+    return loop.results
+
+
+@tensor_rule("stablehlo.if")
+def _if(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    types = [converted(each) for each in op.result_types]
+    first, second = (branch(lowering, region, op) for region in op.regions)
+    made = scf.IfOp(lowering.emit.element(operands[0]), types, first, second)
+    lowering.emit.add_op(made)
+    return made.results
+
+
+@tensor_rule("stablehlo.case")
+def _case(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """Branch i for i, the last one for every other number."""
+    e = lowering.emit
+    types = [converted(each) for each in op.result_types]
+    *regions, last = (branch(lowering, region, op) for region in op.regions)
+    if not regions:
+        made: Operation = scf.ExecuteRegionOp(types, last)
+        e.add_op(made)
+        return made.results
+    chosen = e.element(operands[0])
+    if len(regions) == 1:
+        is_first = e.compare_integers("eq", chosen, e.constant(0, chosen.type))
+        made = scf.IfOp(is_first, types, regions[0], last)
+    else:
+        cases = DenseArrayBase.from_list(i64, range(len(regions)))
+        chosen = e.op("arith.index_cast", chosen, to=INDEX)
+        made = scf.IndexSwitchOp(chosen, cases, last, regions, types)
+    e.add_op(made)
+    return made.results
+
+
+@tensor_rule("stablehlo.optimization_barrier")
+def _barrier(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    del lowering, op
+    return operands
+
+
+@tensor_rule("stablehlo.after_all", "stablehlo.create_token")
+def _token(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    del op, operands
+    e = lowering.emit
+    return [e.fill(e.constant(1, kind(TOKEN).type), [])]
+
+
+@tensor_rule("stablehlo.composite")
+def _composite(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """What the decomposition computes."""
+    call = CallOp(symbol(op, "decomposition"), op.operands, op.result_types)
+    call.location = op.location
+    del operands
+    lowering.at(call).operation(call, {})
+    results = [lowering.value(result) for result in call.results]
+    call.drop_all_references()
+    return results
+
+
+@tensor_rule("stablehlo.tuple")
+def _tuple(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    if any(use.operation.name != "stablehlo.get_tuple_element" for use in op.results[0].uses):
+        raise OperationError(op, "makes a tuple that is more than taken apart")
+    # Who takes it apart looks at the operands here.
+    return operands[:1] or _token(lowering, op, ())
+
+
+@tensor_rule("stablehlo.get_tuple_element")
+def _get_tuple_element(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    source = op.operands[0].owner
+    if not isinstance(source, Operation) or source.name != "stablehlo.tuple":
+        raise OperationError(op, "takes a tuple that 'stablehlo.tuple' does not make here")
+    return [lowering.value(source.operands[integer(op, "index")])]

@@ -1,0 +1,201 @@
+"""Conversions of elements, of their bits, and constants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    IntegerType,
+    TensorType,
+    f32,
+)
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.attribute_access import attribute
+from ...ir.diagnostics import OperationError
+from .arithmetic import Scalars, operand_kind, parts, result_kind
+from .elements import Kind, converted, kind
+from .emitter import PARALLEL, REDUCTION, Emitter, dims, shape
+from .lowering import Lowering
+from .rules import scalar_rule, tensor_rule
+
+
+@scalar_rule("stablehlo.convert")
+def _convert(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    return convert(e, args[0], operand_kind(op), result_kind(op))
+
+
+def convert(e: Emitter, value: SSAValue, source: Kind, target: Kind) -> SSAValue:
+    """A number as one of another kind, as XLA converts it.
+
+    Floats become integers towards zero, the nearest that there is if they are too large, and 0 for
+    NaN. Integers wrap. Whatever is not 0 is true.
+    """
+    if source == target:
+        return value
+    if target.name == "complex":
+        if source.name == "complex":
+            pair = [convert(e, each, source.part, target.part) for each in parts(e, value)]
+            return e.op("complex.create", *pair, to=target.type)
+        real = convert(e, value, source, target.part)
+        return e.op("complex.create", real, e.constant(0.0, real.type), to=target.type)
+    if target.name == "bool":
+        return _is_not_zero(e, value, source)
+    if source.name == "complex":
+        return convert(e, parts(e, value)[0], source.part, target)
+    if source.name == "float":
+        convert_float = _float_to_float if target.name == "float" else float_to_integer
+        return convert_float(e, value, source, target)
+    if target.name == "float":
+        return _integer_to_float(e, value, source, target)
+    if source.width == target.width:
+        return value
+    if source.width > target.width:
+        return e.op("arith.trunci", value, to=target.type)
+    return e.op("arith.extsi" if source.name == "signed" else "arith.extui", value, to=target.type)
+
+
+def _is_not_zero(e: Emitter, value: SSAValue, source: Kind) -> SSAValue:
+    if source.name == "complex":
+        first, second = (_is_not_zero(e, each, source.part) for each in parts(e, value))
+        return e.either(first, second)
+    if source.name == "float":
+        return e.compare_floats("une", value, e.constant(0.0, value.type))
+    return e.compare_integers("ne", value, e.constant(0, value.type))
+
+
+def _float_to_float(e: Emitter, value: SSAValue, source: Kind, target: Kind) -> SSAValue:
+    if source.width == target.width:
+        value, source = e.op("arith.extf", value, to=f32), kind(f32)
+    name = "arith.extf" if source.width < target.width else "arith.truncf"
+    return value if source == target else e.op(name, value, to=target.type)
+
+
+def _integer_to_float(e: Emitter, value: SSAValue, source: Kind, target: Kind) -> SSAValue:
+    name = "arith.sitofp" if source.name == "signed" else "arith.uitofp"
+    if target.width < 16:
+        return e.op("arith.truncf", e.op(name, value, to=f32), to=target.type)
+    return e.op(name, value, to=target.type)
+
+
+def float_to_integer(e: Emitter, value: SSAValue, source: Kind, target: Kind) -> SSAValue:
+    """Towards zero, saturating; NaN is 0."""
+    if source.width < 32:
+        value = e.op("arith.extf", value, to=f32)
+    signed = target.name == "signed"
+    width = target.width
+    least, most = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
+    # The powers of two beside the limits are floats, the limits themselves may not be.
+    above, below = e.constant(float(most + 1), value.type), e.constant(float(least), value.type)
+    too_large = e.compare_floats("oge", value, above)
+    too_small = e.compare_floats("ole", value, below)
+    inside = e.both(e.compare_floats("olt", value, above), e.compare_floats("ogt", value, below))
+    none = e.constant(0.0, value.type)
+    safe = e.select(inside, value, none)
+    number = e.op("arith.fptosi" if signed else "arith.fptoui", safe, to=target.type)
+    number = e.select(too_large, e.constant(most, target.type), number)
+    return e.select(too_small, e.constant(least, target.type), number)
+
+
+@tensor_rule("stablehlo.bitcast_convert")
+def _bitcast_convert(
+    lowering: Lowering, op: Operation, operands: Sequence[SSAValue]
+) -> Sequence[SSAValue]:
+    """The same bits; a smaller type adds a dimension, a larger one takes it away."""
+    e = lowering.emit
+    (source,) = operands
+    before, after = operand_kind(op), result_kind(op)
+    if before.type == after.type:
+        return [source]
+    if "complex" in (before.name, after.name):
+        if before.type != after.type:
+            raise OperationError(op, f"cannot see {before.type} as {after.type}")
+        return [source]
+    if before.width == after.width:
+        return [
+            e.pointwise(
+                [source],
+                after.type,
+                lambda inner, args: [inner.op("arith.bitcast", args[0], to=after.type)],
+            )
+        ]
+    if before.width > after.width:
+        return [_split_bits(e, source, before, after)]
+    return [_join_bits(e, source, before, after)]
+
+
+def _as_integer(e: Emitter, value: SSAValue, found: Kind) -> SSAValue:
+    return (
+        e.op("arith.bitcast", value, to=IntegerType(found.width))
+        if found.name == "float"
+        else value
+    )
+
+
+def _from_integer(e: Emitter, value: SSAValue, found: Kind) -> SSAValue:
+    return e.op("arith.bitcast", value, to=found.type) if found.name == "float" else value
+
+
+def _split_bits(e: Emitter, source: SSAValue, before: Kind, after: Kind) -> SSAValue:
+    """The lowest bits come first."""
+    rank = len(shape(source))
+    sizes = [*e.sizes(source), before.width // after.width]
+
+    def body(inner: Emitter, args: Scalars) -> Scalars:
+        bits = _as_integer(inner, args[0], before)
+        part = inner.from_index(inner.loop_index(rank), bits.type)
+        amount = inner.op("arith.muli", part, inner.constant(after.width, bits.type))
+        shifted = inner.op("arith.shrui", bits, amount)
+        return [
+            _from_integer(
+                inner, inner.op("arith.trunci", shifted, to=IntegerType(after.width)), after
+            )
+        ]
+
+    empty = e.empty(sizes, after.type)
+    return e.loops([source], [dims(*range(rank), loops=rank + 1)], [empty], None, body)[0]
+
+
+def _join_bits(e: Emitter, source: SSAValue, before: Kind, after: Kind) -> SSAValue:
+    rank = len(shape(source)) - 1
+    wide = IntegerType(after.width)
+    sizes = e.sizes(source)[:-1]
+
+    def body(inner: Emitter, args: Scalars) -> Scalars:
+        bits = inner.op("arith.extui", _as_integer(inner, args[0], before), to=wide)
+        part = inner.from_index(inner.loop_index(rank), wide)
+        amount = inner.op("arith.muli", part, inner.constant(before.width, wide))
+        return [inner.op("arith.ori", args[1], inner.op("arith.shli", bits, amount))]
+
+    joined = e.loops(
+        [source],
+        [dims(*range(rank + 1), loops=rank + 1)],
+        [e.fill(e.constant(0, wide), sizes)],
+        [dims(*range(rank), loops=rank + 1)],
+        body,
+        [*[PARALLEL] * rank, REDUCTION],
+    )[0]
+    if after.name != "float":
+        return joined
+    return e.pointwise(
+        [joined],
+        after.type,
+        lambda inner, args: [inner.op("arith.bitcast", args[0], to=after.type)],
+    )
+
+
+@tensor_rule("stablehlo.constant")
+def _constant(
+    lowering: Lowering, op: Operation, operands: Sequence[SSAValue]
+) -> Sequence[SSAValue]:
+    del operands
+    value = attribute(op, "value")
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        raise OperationError(op, f"is a constant of another kind than dense: {value}")
+    type_ = cast("TensorType[Any]", converted(op.result_types[0]))
+    # What is stored of a quantised constant may be smaller than what holds it.
+    stored = DenseIntOrFPElementsAttr(type_, value.data)
+    return [lowering.emit.insert(ConstantOp(stored, type_))]

@@ -1,0 +1,64 @@
+"""`convert-stablehlo-to-linalg`: programs of StableHLO as linalg, tensor, scf, arith and math.
+
+Every function is written anew: integers lose their sign but in the signatures of public functions,
+tokens become truth values, and each operation becomes what its rule makes of it (`rules.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from ...ir.diagnostics import OperationError
+
+DIALECTS = frozenset({"stablehlo", "chlo", "check"})
+CONVERTED = frozenset({"check.agree"})
+"""What the conversion makes of these dialects."""
+
+_RULES = (
+    *("arithmetic", "conversions", "special_functions", "shapes", "reductions", "windows"),
+    *("products", "indexing", "sorting", "control_flow", "calls", "random_bits", "quantised"),
+)
+"""The files that fill the tables."""
+
+
+@dataclass(frozen=True)
+class ConvertStablehloToLinalgPass(ModulePass):
+    """Convert StableHLO, CHLO and `check` to what the rest of the compiler works on."""
+
+    name = "convert-stablehlo-to-linalg"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if is_stablehlo(op):
+            convert_stablehlo_to_linalg(op)
+
+
+def is_stablehlo(module: ModuleOp) -> bool:
+    """Whether a module has operations of StableHLO, CHLO or `check`."""
+    return any(is_to_convert(operation) for operation in module.walk())
+
+
+def is_to_convert(operation: Operation) -> bool:
+    """Whether an operation is of the dialects that are converted."""
+    name = operation.name
+    return name.partition(".")[0] in DIALECTS and name not in CONVERTED
+
+
+def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
+    """Convert a module in place. Raises OperationError for what cannot be converted."""
+    # Most programs have no StableHLO, and need none of this.
+    from .lowering import convert_function
+
+    for name in _RULES:
+        import_module(f".{name}", __package__)
+    for operation in list(module.body.block.ops):
+        if isinstance(operation, FuncOp):
+            convert_function(module, operation)
+        elif is_to_convert(operation):
+            raise OperationError(operation, "stands outside of a function")

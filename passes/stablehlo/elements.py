@@ -1,0 +1,109 @@
+"""What elements are: their kind, and the types that stand for them after the conversion.
+
+Integers lose their sign (`ui8` is `i8`), quantised numbers become what is stored of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ComplexType,
+    IndexType,
+    IntegerType,
+    Signedness,
+    TensorType,
+    TupleType,
+)
+from xdsl.ir import Attribute
+
+from ...dialects.quant import Quantization, quantization
+from ...dialects.stablehlo.attributes import BoundsAttr, TokenType, TypeExtensionsAttr
+from ...ir.attribute_access import element_type
+
+TOKEN = TensorType(IntegerType(1), [])
+"""What a token is after the conversion: the order of effects is that of the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """An element type as operations see it."""
+
+    type: Attribute
+    """The type after the conversion."""
+    name: str
+    """`float`, `complex`, `bool`, `signed` or `unsigned`."""
+    width: int
+    """Bits; of a complex number, those of one part."""
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether elements are integers, truth values among them."""
+        return self.name in ("bool", "signed", "unsigned")
+
+    @property
+    def is_narrow_float(self) -> bool:
+        """Whether elements are floats narrower than f32."""
+        return self.name == "float" and self.width < 32
+
+    @property
+    def part(self) -> Kind:
+        """The kind of a complex number's parts; of any other its own."""
+        if self.name != "complex":
+            return self
+        return kind(cast("ComplexType[Any]", self.type).element_type)
+
+
+def kind(value_type: Attribute) -> Kind:
+    """The kind of an element type, or of a tensor's elements. Raises TypeError for others."""
+    element = element_type(value_type)
+    stored = quantization(element)
+    if stored is not None:
+        return Kind(stored.storage, "signed" if stored.is_signed else "unsigned", _width(stored))
+    if isinstance(element, AnyFloat):
+        return Kind(element, "float", element.bitwidth)
+    if isinstance(element, ComplexType):
+        part = cast("ComplexType[Any]", element).element_type
+        return Kind(cast(Attribute, element), "complex", part.bitwidth)
+    if isinstance(element, IntegerType):
+        integer = cast("IntegerType[Any, Any]", element)
+        width: int = integer.width.data
+        if width == 1:
+            return Kind(IntegerType(1), "bool", 1)
+        unsigned = integer.signedness.data is Signedness.UNSIGNED
+        return Kind(IntegerType(width), "unsigned" if unsigned else "signed", width)
+    if isinstance(element, IndexType):
+        return Kind(element, "signed", 64)
+    raise TypeError(f"elements of type {element}")
+
+
+def _width(stored: Quantization) -> int:
+    return stored.storage.width.data
+
+
+def converted(value_type: Attribute) -> Attribute:
+    """The type of a value after the conversion."""
+    if isinstance(value_type, TokenType):
+        return TOKEN
+    if isinstance(value_type, TupleType):
+        return value_type
+    if isinstance(value_type, TensorType):
+        tensor = cast("TensorType[Any]", value_type)
+        encoding = tensor.encoding
+        kept = isinstance(encoding, BoundsAttr | TypeExtensionsAttr)
+        before: Attribute = tensor.element_type
+        element = _converted_element(before)
+        shape = tensor.get_shape()
+        return TensorType(element, shape) if kept else TensorType(element, shape, encoding)
+    return _converted_element(value_type)
+
+
+def _converted_element(element: Attribute) -> Attribute:
+    stored = quantization(element)
+    if stored is not None:
+        return stored.storage
+    if isinstance(element, IntegerType):
+        return IntegerType(cast("IntegerType[Any, Any]", element).width.data)
+    return element

@@ -1,0 +1,524 @@
+"""Making operations on scalars, indices and tensors, at one place and from one operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, cast
+
+from xdsl.builder import Builder
+from xdsl.dialects.arith import FastMathFlagsAttr, IntegerOverflowAttr
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    ComplexType,
+    DenseArrayBase,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+    i32,
+    i64,
+)
+from xdsl.dialects.complex import Complex
+from xdsl.dialects.tensor import (
+    CollapseShapeOp,
+    DimOp,
+    EmptyOp,
+    ExtractOp,
+    ExtractSliceOp,
+    FromElementsOp,
+    InsertSliceOp,
+)
+from xdsl.dialects.tensor import YieldOp as TensorYieldOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint
+
+from ...dialects.arith.dialect import ExtendedArith
+from ...dialects.linalg.bodies import IndexOp, YieldOp
+from ...dialects.linalg.dialect import GenericOp
+from ...dialects.linalg.structured_view import IteratorType
+from ...dialects.math import ExtendedMath
+from ...dialects.tensor.dialect import BitcastOp, PadOp
+from ...dialects.tensor.reshapes import ExpandShapeOp, ReshapeOp
+from ...ir.attribute_access import element_type
+from ...ir.index import BuilderIndices, IndexOrInt, known
+from ...ir.locations import located_builder
+from .elements import kind
+
+INDEX = IndexType()
+Body = Callable[["Emitter", Sequence[SSAValue]], Sequence[SSAValue]]
+"""Makes the scalars that a loop body yields from those that it is given."""
+
+PARALLEL, REDUCTION = IteratorType.PARALLEL, IteratorType.REDUCTION
+
+_INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+_FLOAT_PREDICATES = (
+    *("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord"),
+    *("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true"),
+)
+
+
+@lru_cache(maxsize=1)
+def _classes() -> dict[str, type[Operation]]:
+    dialects = (ExtendedArith, ExtendedMath, Complex)
+    return {each.name: each for dialect in dialects for each in dialect.operations}
+
+
+@lru_cache(maxsize=512)
+def _defaults(name: str) -> tuple[type[Operation], dict[str, Attribute]]:
+    found = _classes()[name]
+    properties = cast(Any, found).get_irdl_definition().properties
+    defaults: dict[str, Attribute] = {}
+    if "fastmath" in properties:
+        defaults["fastmath"] = FastMathFlagsAttr("none")
+    if "overflowFlags" in properties:
+        defaults["overflowFlags"] = IntegerOverflowAttr("none")
+    return found, defaults
+
+
+class Emitter(BuilderIndices):
+    """Makes operations where its builder is. Sizes are numbers where they are known."""
+
+    def __init__(self, builder: Builder, origin: Operation) -> None:
+        super().__init__(builder)
+        self.builder = builder
+        self.origin = origin
+
+    def inside(self, block: Block) -> Emitter:
+        """An emitter at the end of a block."""
+        return Emitter(located_builder(InsertPoint.at_end(block), self.origin), self.origin)
+
+    def add_op(self, operation: Operation) -> Operation:
+        """Put an operation here."""
+        return self.builder.insert(operation)
+
+    # Scalars.
+
+    def op(
+        self,
+        name: str,
+        *operands: SSAValue,
+        to: Attribute | None = None,
+        **properties: Attribute,
+    ) -> SSAValue:
+        """An operation of arith, math or complex by its name, such as `arith.addf`."""
+        found, defaults = _defaults(name)
+        made = found.create(
+            operands=operands,
+            result_types=[operands[0].type if to is None else to],
+            properties={**defaults, **properties},
+        )
+        return self.insert(made)
+
+    def constant(self, value: float | complex, element: Attribute) -> SSAValue:
+        """A number of a signless integer, index, float or complex type."""
+        if isinstance(element, ComplexType):
+            part = cast("ComplexType[Any]", element).element_type
+            number = complex(value)
+            pair = (self.constant(number.real, part), self.constant(number.imag, part))
+            return self.op("complex.create", *pair, to=cast(Attribute, element))
+        if kind(element).name == "float":
+            attribute: Attribute = FloatAttr(float(cast(float, value)), cast(Any, element))
+        else:
+            width = kind(element).width
+            number = int(cast(int, value))
+            if not isinstance(element, IndexType):
+                number &= (1 << width) - 1
+                if number >> (width - 1) and width > 1:
+                    number -= 1 << width
+            attribute = IntegerAttr(number, cast(Any, element))
+        return self.insert(
+            _classes()["arith.constant"].create(
+                result_types=[element], properties={"value": attribute}
+            )
+        )
+
+    def compare_integers(self, predicate: str, left: SSAValue, right: SSAValue) -> SSAValue:
+        """`arith.cmpi` with a predicate such as `slt`."""
+        number = IntegerAttr(_INTEGER_PREDICATES.index(predicate), 64)
+        return self.op("arith.cmpi", left, right, to=BOOL, predicate=number)
+
+    def compare_floats(self, predicate: str, left: SSAValue, right: SSAValue) -> SSAValue:
+        """`arith.cmpf` with a predicate such as `olt`."""
+        number = IntegerAttr(_FLOAT_PREDICATES.index(predicate), 64)
+        return self.op("arith.cmpf", left, right, to=BOOL, predicate=number)
+
+    def select(self, condition: SSAValue, left: SSAValue, right: SSAValue) -> SSAValue:
+        """`arith.select`."""
+        return self.op("arith.select", condition, left, right, to=left.type)
+
+    def both(self, left: SSAValue, right: SSAValue) -> SSAValue:
+        """`arith.andi`."""
+        return self.op("arith.andi", left, right)
+
+    def either(self, left: SSAValue, right: SSAValue) -> SSAValue:
+        """`arith.ori`."""
+        return self.op("arith.ori", left, right)
+
+    def loop_index(self, dimension: int) -> SSAValue:
+        """The index of a loop around."""
+        return self.insert(IndexOp(dimension))
+
+    def to_index(self, value: SSAValue, signed: bool = True) -> SSAValue:
+        """An integer as an index."""
+        if isinstance(value.type, IndexType):
+            return value
+        if kind(value.type).width == 1:
+            return self.op("arith.index_castui", value, to=INDEX)
+        return self.op("arith.index_cast" if signed else "arith.index_castui", value, to=INDEX)
+
+    def from_index(self, value: SSAValue, element: Attribute) -> SSAValue:
+        """An index as an integer of a type."""
+        if isinstance(element, IndexType):
+            return value
+        return self.op("arith.index_cast", value, to=element)
+
+    # Tensors.
+
+    def size(self, value: SSAValue, dimension: int) -> IndexOrInt:
+        """The size of a dimension of a tensor."""
+        extent = shape(value)[dimension]
+        if extent >= 0:
+            return extent
+        index = self.index(dimension)
+        return self.insert(DimOp(value, index))
+
+    def sizes(self, value: SSAValue) -> list[IndexOrInt]:
+        """The sizes of a tensor."""
+        return [self.size(value, dimension) for dimension in range(len(shape(value)))]
+
+    def empty(self, sizes: Sequence[IndexOrInt], element: Attribute) -> SSAValue:
+        """A tensor without contents."""
+        sizes = [known(size) if isinstance(size, SSAValue) else size for size in sizes]
+        dynamic = [size for size in sizes if isinstance(size, SSAValue)]
+        return self.insert(EmptyOp(dynamic, tensor_type(sizes, element)))
+
+    def element(self, value: SSAValue, indices: Sequence[IndexOrInt] = ()) -> SSAValue:
+        """An element of a tensor."""
+        places = [self.index(each) for each in indices]
+        return self.insert(ExtractOp(value, places, element_type(value.type)))
+
+    def scalar_tensor(self, value: SSAValue) -> SSAValue:
+        """A tensor of rank 0."""
+        return self.insert(
+            FromElementsOp.create(operands=[value], result_types=[TensorType(value.type, [])])
+        )
+
+    def fill(self, value: SSAValue, sizes: Sequence[IndexOrInt]) -> SSAValue:
+        """A tensor all of whose elements are one scalar."""
+        empty = self.empty(sizes, value.type)
+        rank = len(sizes)
+        return self.loops(
+            [value], [AffineMap(rank, 0, ())], [empty], None, lambda _, scalars: [scalars[0]]
+        )[0]
+
+    def loops(
+        self,
+        inputs: Sequence[SSAValue],
+        input_maps: Sequence[AffineMap] | None,
+        outputs: Sequence[SSAValue],
+        output_maps: Sequence[AffineMap] | None,
+        body: Body,
+        iterators: Sequence[IteratorType] | None = None,
+    ) -> list[SSAValue]:
+        """`linalg.generic`. Without maps, every loop is a dimension of every tensor."""
+        rank = len(iterators) if iterators is not None else len(shape(outputs[0]))
+        identity = AffineMap.identity(rank)
+        maps = [
+            *(input_maps or [identity] * len(inputs)),
+            *(output_maps or [identity] * len(outputs)),
+        ]
+        block = Block(arg_types=[element_type(each.type) for each in (*inputs, *outputs)])
+        inner = self.inside(block)
+        inner.insert_end(body(inner, block.args))
+        generic = GenericOp(inputs, outputs, Region(block), maps, iterators or [PARALLEL] * rank)
+        return list(self.add_op(generic).results)
+
+    def insert_end(self, values: Sequence[SSAValue]) -> None:
+        """End a loop body with what it yields."""
+        self.add_op(YieldOp(*values))
+
+    def pointwise(self, values: Sequence[SSAValue], element: Attribute, body: Body) -> SSAValue:
+        """A tensor of elements of a type, each made from the elements of others at its place.
+
+        Values of rank 0 among others of a higher rank are the same everywhere.
+        """
+        like = max(values, key=lambda value: len(shape(value)))
+        rank = len(shape(like))
+        ranks = [len(shape(value)) for value in values]
+        maps = [
+            AffineMap.identity(rank) if each == rank else AffineMap(rank, 0, ()) for each in ranks
+        ]
+        sizes = self.common_sizes([v for v, r in zip(values, ranks, strict=True) if r == rank])
+        return self.loops(values, maps, [self.empty(sizes, element)], None, body)[0]
+
+    def common_sizes(self, values: Sequence[SSAValue]) -> list[IndexOrInt]:
+        """The sizes of tensors of one shape, known where any of them knows."""
+        sizes: list[IndexOrInt] = []
+        for dimension in range(len(shape(values[0]))):
+            extents = [shape(value)[dimension] for value in values]
+            best = max(range(len(values)), key=lambda each: extents[each])
+            sizes.append(self.size(values[best], dimension))
+        return sizes
+
+    def extract_slice(
+        self,
+        source: SSAValue,
+        offsets: Sequence[IndexOrInt],
+        sizes: Sequence[IndexOrInt],
+        strides: Sequence[int],
+    ) -> SSAValue:
+        """A part of a tensor, of the same rank."""
+        lists = [[_settled(each) for each in part] for part in (offsets, sizes)]
+        if isinstance(element_type(source.type), ComplexType):
+            return self._extract_elements(source, lists[0], lists[1], strides)
+        result = tensor_type(lists[1], element_type(source.type))
+        return self.insert(
+            ExtractSliceOp.create(
+                operands=[source, *_values(lists)],
+                result_types=[result],
+                properties=_slice_properties(1, lists[0], lists[1], strides),
+            )
+        )
+
+    # Native code has no kernels for complex numbers, and so no views of them.
+
+    def _extract_elements(
+        self,
+        source: SSAValue,
+        offsets: Sequence[IndexOrInt],
+        sizes: Sequence[IndexOrInt],
+        strides: Sequence[int],
+    ) -> SSAValue:
+        starts = [self.index(offset) for offset in offsets]
+
+        def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            indices = [
+                inner.add(start, inner.multiply(inner.loop_index(place), stride))
+                for place, (start, stride) in enumerate(zip(starts, strides, strict=True))
+            ]
+            return [inner.element(source, indices)]
+
+        empty = self.empty(sizes, element_type(source.type))
+        return self.loops([], [], [empty], None, body)[0]
+
+    def _insert_elements(
+        self,
+        source: SSAValue,
+        target: SSAValue,
+        offsets: Sequence[IndexOrInt],
+        strides: Sequence[int],
+    ) -> SSAValue:
+        sizes = [self.index(size) for size in self.sizes(source)]
+        starts = [self.index(offset) for offset in offsets]
+
+        def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            hit = inner.constant(1, BOOL)
+            none = inner.index(0)
+            indices: list[SSAValue] = []
+            for place, stride in enumerate(strides):
+                distance = inner.op("arith.subi", inner.loop_index(place), starts[place])
+                number = inner.op("arith.divsi", distance, inner.index(stride))
+                rest = inner.op("arith.remsi", distance, inner.index(stride))
+                last = inner.op("arith.subi", sizes[place], inner.index(1))
+                bounded = inner.op("arith.maxsi", inner.op("arith.minsi", number, last), none)
+                inside = inner.both(
+                    inner.compare_integers("eq", number, bounded),
+                    inner.compare_integers("eq", rest, none),
+                )
+                hit = inner.both(hit, inside)
+                indices.append(bounded)
+            return [inner.select(hit, inner.element(source, indices), args[0])]
+
+        if 0 in shape(source):
+            return target
+        empty = self.empty(self.sizes(target), element_type(target.type))
+        return self.loops([target], None, [empty], None, body)[0]
+
+    def insert_slice(
+        self,
+        source: SSAValue,
+        target: SSAValue,
+        offsets: Sequence[IndexOrInt],
+        strides: Sequence[int],
+        sizes: Sequence[IndexOrInt] | None = None,
+    ) -> SSAValue:
+        """A tensor with a part replaced."""
+        sizes = self.sizes(source) if sizes is None else sizes
+        if isinstance(element_type(source.type), ComplexType):
+            return self._insert_elements(source, target, offsets, strides)
+        lists = [[_settled(each) for each in part] for part in (offsets, sizes)]
+        return self.insert(
+            InsertSliceOp.create(
+                operands=[
+                    *(source, target),
+                    *_values(lists),
+                ],
+                result_types=[target.type],
+                properties=_slice_properties(2, lists[0], lists[1], strides),
+            )
+        )
+
+    def pad(
+        self,
+        source: SSAValue,
+        low: Sequence[IndexOrInt],
+        high: Sequence[IndexOrInt],
+        value: SSAValue,
+    ) -> SSAValue:
+        """A tensor with elements around it; none of the numbers is negative."""
+        if not any((*low, *high)) and all(isinstance(each, int) for each in (*low, *high)):
+            return source
+        sizes = [
+            _settled(self.add(self.add(before, size), behind))
+            for before, size, behind in zip(low, self.sizes(source), high, strict=True)
+        ]
+        low, high = [[_settled(each) for each in part] for part in (low, high)]
+        block = Block(arg_types=[INDEX] * len(sizes))
+        self.inside(block).add_op(TensorYieldOp(value))
+        result = tensor_type(sizes, element_type(source.type))
+        return self.insert(PadOp(source, low, high, Region(block), result))
+
+    def reshape(self, source: SSAValue, sizes: Sequence[IndexOrInt]) -> SSAValue:
+        """The same elements, in row-major order, in another shape."""
+        sizes = [_settled(size) for size in sizes]
+        result = tensor_type(sizes, element_type(source.type))
+        old, new = shape(source), tuple(result.get_shape())
+        if old == new:
+            return source
+        groups = reassociation(old, new)
+        if groups is None:
+            return self._reshape_at_run_time(source, sizes, result)
+        if len(old) > len(new):
+            if result.get_num_dims() and min(old, default=0) < 0:
+                return self._reshape_at_run_time(source, sizes, result)
+            return self.insert(
+                CollapseShapeOp.create(
+                    operands=[source],
+                    result_types=[result],
+                    properties={"reassociation": _groups(groups)},
+                )
+            )
+        if min(new, default=0) < 0:
+            return self._reshape_at_run_time(source, sizes, result)
+        return self.insert(ExpandShapeOp(source, sizes, groups, result))
+
+    def _reshape_at_run_time(
+        self, source: SSAValue, sizes: Sequence[IndexOrInt], result: TensorType[Any]
+    ) -> SSAValue:
+        if all(isinstance(size, int) for size in sizes) and min(shape(source), default=0) >= 0:
+            count = 1
+            for size in sizes:
+                count *= cast(int, size)
+            flat = self.reshape(source, [count])
+            return self.reshape(flat, sizes)
+        numbers = self.index_tensor(sizes)
+        return self.insert(ReshapeOp.create(operands=[source, numbers], result_types=[result]))
+
+    def index_tensor(self, sizes: Sequence[IndexOrInt]) -> SSAValue:
+        """Indices as a tensor of one dimension."""
+        return self.insert(
+            FromElementsOp.create(
+                operands=[self.index(size) for size in sizes],
+                result_types=[TensorType(INDEX, [len(sizes)])],
+            )
+        )
+
+    def bitcast(self, source: SSAValue, element: Attribute) -> SSAValue:
+        """The bits of a tensor's elements as another type of the same width."""
+        result = TensorType(element, shape(source))
+        return self.insert(BitcastOp.create(operands=[source], result_types=[result]))
+
+    def cast(self, source: SSAValue, result: Attribute) -> SSAValue:
+        """A tensor as another type that says more or less of its sizes."""
+        if source.type == result:
+            return source
+        from xdsl.dialects.tensor import CastOp
+
+        return self.insert(CastOp.create(operands=[source], result_types=[result]))
+
+
+BOOL = IntegerType(1)
+
+
+def shape(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a tensor, negative where it is open."""
+    return tuple(cast("TensorType[Any]", value.type).get_shape())
+
+
+def tensor_type(sizes: Sequence[IndexOrInt], element: Attribute) -> TensorType[Any]:
+    """The type of a tensor of these sizes."""
+    extents = [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes]
+    return TensorType(element, extents)
+
+
+def dims(*positions: int | AffineExpr, loops: int) -> AffineMap:
+    """The map from some loops to these of them."""
+    results = [AffineExpr.dimension(each) if isinstance(each, int) else each for each in positions]
+    return AffineMap(loops, 0, tuple(results))
+
+
+def _settled(size: IndexOrInt) -> IndexOrInt:
+    return known(size) if isinstance(size, SSAValue) else size
+
+
+def _is_value(size: IndexOrInt) -> bool:
+    return isinstance(size, SSAValue)
+
+
+def _values(lists: Sequence[Sequence[IndexOrInt]]) -> list[SSAValue]:
+    return [each for part in lists for each in part if isinstance(each, SSAValue)]
+
+
+def _slice_properties(
+    operands: int,
+    offsets: Sequence[IndexOrInt],
+    sizes: Sequence[IndexOrInt],
+    strides: Sequence[int],
+) -> dict[str, Attribute]:
+    def numbers(values: Sequence[IndexOrInt]) -> DenseArrayBase[Any]:
+        return DenseArrayBase.from_list(
+            i64, [each if isinstance(each, int) else DYNAMIC_INDEX for each in values]
+        )
+
+    counts = [sum(map(_is_value, each)) for each in (offsets, sizes)]
+    return {
+        "static_offsets": numbers(offsets),
+        "static_sizes": numbers(sizes),
+        "static_strides": numbers(strides),
+        "operandSegmentSizes": DenseArrayBase.from_list(i32, [*[1] * operands, *counts, 0]),
+    }
+
+
+def _groups(groups: Sequence[Sequence[int]]) -> ArrayAttr[Attribute]:
+    return ArrayAttr([ArrayAttr([IntegerAttr(each, i64) for each in group]) for group in groups])
+
+
+def reassociation(old: Sequence[int], new: Sequence[int]) -> list[list[int]] | None:
+    """Which dimensions of the longer shape make each one of the shorter; `None` if none do.
+
+    [2, 3, 4], [6, 4] -> [[0, 1], [2]]
+    """
+    if min((*old, *new), default=1) <= 0 or len(old) == len(new):
+        return None
+    longer, shorter = (old, new) if len(old) > len(new) else (new, old)
+    groups: list[list[int]] = []
+    place = 0
+    for size in shorter:
+        group, product = [place], longer[place] if place < len(longer) else 0
+        place += 1
+        while product < size and place < len(longer):
+            group.append(place)
+            product *= longer[place]
+            place += 1
+        if product != size:
+            return None
+        groups.append(group)
+    for rest in range(place, len(longer)):
+        if longer[rest] != 1 or not groups:
+            return [] if not shorter and all(each == 1 for each in longer) else None
+        groups[-1].append(rest)
+    return groups

@@ -1,0 +1,339 @@
+"""The conversion of one function: every block is written anew, operation by operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ...dialects.quant import quantization
+from ...ir.attribute_access import attribute, element_type
+from ...ir.diagnostics import OperationError
+from ...ir.locations import located_builder
+from ...ir.symbols import symbol
+from .elements import converted, kind
+from .emitter import Emitter, shape
+from .rules import scalar_rule, tensor_rule
+
+MAXIMUM_INLINED = 64
+"""How deep calls in scalar bodies may be nested."""
+
+
+class Lowering:
+    """The conversion where it is at: values so far, and where new operations go."""
+
+    def __init__(
+        self, module: ModuleOp, emitter: Emitter, values: dict[SSAValue, SSAValue]
+    ) -> None:
+        self.module = module
+        self.emit = emitter
+        self.values = values
+
+    def at(self, operation: Operation) -> Lowering:
+        """The conversion of an operation at the same place."""
+        emitter = Emitter(self.emit.builder, operation)
+        return Lowering(self.module, emitter, self.values)
+
+    def inside(self, block: Block, operation: Operation) -> Lowering:
+        """The conversion at the end of a block of a new operation."""
+        builder = located_builder(InsertPoint.at_end(block), operation)
+        return Lowering(self.module, Emitter(builder, operation), self.values)
+
+    def value(self, value: SSAValue) -> SSAValue:
+        """What a value has become."""
+        return self.values.get(value, value)
+
+    # Blocks and operations.
+
+    def region(self, region: Region, origin: Operation) -> Region:
+        """A region with all its blocks converted."""
+        blocks = [
+            Block(arg_types=[converted(argument.type) for argument in block.args])
+            for block in region.blocks
+        ]
+        targets = dict(zip(region.blocks, blocks, strict=True))
+        for old, new in targets.items():
+            for one, other in zip(old.args, new.args, strict=True):
+                other.name_hint = one.name_hint
+                self.values[one] = other
+        for old, new in targets.items():
+            self.inside(new, origin).operations(old, targets)
+        return Region(blocks)
+
+    def operations(self, block: Block, targets: dict[Block, Block] | None = None) -> None:
+        """Convert the operations of a block, one after the other."""
+        for operation in block.ops:
+            here = Lowering(
+                self.module,
+                Emitter(located_builder(self.emit.builder.insertion_point, operation), operation),
+                self.values,
+            )
+            here.operation(operation, targets or {})
+
+    def operation(self, operation: Operation, targets: dict[Block, Block]) -> None:
+        """Convert one operation. Raises OperationError for what cannot be converted."""
+        operands = [self.value(value) for value in operation.operands]
+        name = operation.name
+        if name in tensor_rule or name in scalar_rule or name.startswith(("stablehlo.", "chlo.")):
+            self._bind(operation, self.results(operation, operands))
+        elif isinstance(operation, CallOp):
+            self._call(operation, operands)
+        elif isinstance(operation, FuncOp | ModuleOp):
+            raise OperationError(operation, "stands inside a function")
+        else:
+            self._copy(operation, operands, targets)
+
+    def results(self, operation: Operation, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """What an operation of StableHLO gives. Raises OperationError where there is no rule."""
+        rule = tensor_rule.get(operation.name)
+        if rule is not None:
+            return rule(self, operation, operands)
+        if operation.name in scalar_rule:
+            return [self.elementwise(operation, operands)]
+        raise OperationError(operation, "is not supported: there is no conversion to linalg")
+
+    def elementwise(self, operation: Operation, operands: Sequence[SSAValue]) -> SSAValue:
+        """The loops of an operation that works element by element."""
+        rule = scalar_rule[operation.name]
+        element = kind(operation.result_types[0]).type
+
+        def body(emitter: Emitter, scalars: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return [rule(emitter, operation, scalars[: len(operands)])]
+
+        return self.emit.pointwise(operands, element, body)
+
+    def _bind(self, operation: Operation, results: Sequence[SSAValue]) -> None:
+        if len(results) != len(operation.results):
+            raise AssertionError(f"{operation.name}: {len(results)} results")
+        for old, new in zip(operation.results, results, strict=True):
+            expected = converted(old.type)
+            if new.type != expected and isinstance(expected, TensorType):
+                new = self.emit.cast(new, cast(Attribute, expected))  # noqa: PLW2901
+            if new.name_hint is None and old.name_hint is not None:
+                new.name_hint = old.name_hint
+            self.values[old] = new
+
+    def _copy(
+        self, operation: Operation, operands: Sequence[SSAValue], targets: dict[Block, Block]
+    ) -> None:
+        made = type(operation).create(
+            operands=operands,
+            result_types=[converted(each) for each in operation.result_types],
+            properties=dict(operation.properties),
+            attributes=dict(operation.attributes),
+            successors=[targets.get(each, each) for each in operation.successors],
+            regions=[self.region(region, operation) for region in operation.regions],
+        )
+        made.location = operation.location
+        self.emit.add_op(made)
+        for old, new in zip(operation.results, made.results, strict=True):
+            new.name_hint = old.name_hint
+            self.values[old] = new
+
+    def _call(self, operation: CallOp, operands: Sequence[SSAValue]) -> None:
+        """A call; public functions keep their unsigned types."""
+        callee = self.function(symbol(operation, "callee"))
+        kept = callee is not None and is_public(callee)
+        results = list(operation.result_types)
+        if kept:
+            taken = [boundary_type(each) for each in operation.operand_types]
+            operands = [
+                self.resigned(value, type_) for value, type_ in zip(operands, taken, strict=True)
+            ]
+        given = [boundary_type(each) if kept else converted(each) for each in results]
+        made = CallOp.create(
+            operands=operands,
+            result_types=given,
+            properties=dict(operation.properties),
+            attributes=dict(operation.attributes),
+        )
+        self.emit.add_op(made)
+        for old, new in zip(operation.results, made.results, strict=True):
+            self.values[old] = self.resigned(new, converted(old.type))
+
+    def function(self, name: str) -> FuncOp | None:
+        """A function of the module by its name."""
+        for each in self.module.body.block.ops:
+            if isinstance(each, FuncOp) and each.sym_name.data == name:
+                return each
+        return None
+
+    def resigned(self, value: SSAValue, type_: Attribute) -> SSAValue:
+        """A tensor of integers as one of the same bits with or without a sign."""
+        if value.type == type_:
+            return value
+        return self.emit.bitcast(value, element_type(type_))
+
+    # Bodies of scalars.
+
+    def scalars(
+        self,
+        region: Region,
+        arguments: Sequence[SSAValue],
+        emitter: Emitter,
+        widen: Callable[[Operation], bool] | None = None,
+        depth: int = 0,
+    ) -> list[SSAValue]:
+        """Run a region over tensors of rank 0 on scalars; returns what it gives.
+
+        Raises OperationError for what does not work element by element.
+        """
+        block = region.block
+        values: dict[SSAValue, SSAValue] = dict(zip(block.args, arguments, strict=True))
+
+        def scalar(value: SSAValue) -> SSAValue:
+            found = values.get(value)
+            if found is None:
+                outside = self.value(value)
+                if shape(outside):
+                    raise OperationError(
+                        emitter.origin, f"uses a tensor of type {value.type} in its body"
+                    )
+                found = values[value] = emitter.element(outside)
+            return found
+
+        for operation in block.ops:
+            operands = [scalar(value) for value in operation.operands]
+            if operation.name in ("stablehlo.return", "func.return"):
+                return operands
+            results = self._scalar_results(operation, operands, emitter, depth)
+            values.update(zip(operation.results, results, strict=True))
+        raise OperationError(emitter.origin, "has a body without 'stablehlo.return'")
+
+    def _scalar_results(
+        self, operation: Operation, operands: Sequence[SSAValue], emitter: Emitter, depth: int
+    ) -> Sequence[SSAValue]:
+        name = operation.name
+        here = Emitter(emitter.builder, operation)
+        if any(shape_of_type(each) for each in operation.result_types):
+            raise OperationError(operation, "makes a tensor in a body that works on elements")
+        if name in scalar_rule:
+            return [scalar_rule[name](here, operation, operands)]
+        if name == "stablehlo.constant":
+            return [self.constant_scalar(operation, here)]
+        if name in _SAME_ELEMENT and len(operands) == len(operation.results):
+            return operands
+        if name in ("func.call", "stablehlo.composite"):
+            which = "callee" if name == "func.call" else "decomposition"
+            callee = self.function(symbol(operation, which))
+            if callee is None or depth > MAXIMUM_INLINED:
+                raise OperationError(operation, "calls what is not defined, or itself")
+            return self.scalars(callee.body, operands, here, depth=depth + 1)
+        if name in ("stablehlo.if", "stablehlo.case"):
+            return self._scalar_branches(operation, operands[0], here, depth)
+        raise OperationError(operation, "is not supported in a body that works on elements")
+
+    def _scalar_branches(
+        self, operation: Operation, chosen: SSAValue, emitter: Emitter, depth: int
+    ) -> Sequence[SSAValue]:
+        """All branches are computed, and one of them chosen: bodies have no effects."""
+        results = [self.scalars(each, (), emitter, depth=depth + 1) for each in operation.regions]
+        if operation.name == "stablehlo.if":
+            first, second = results
+            return [emitter.select(chosen, a, b) for a, b in zip(first, second, strict=True)]
+        found = results[-1]
+        for number in range(len(results) - 2, -1, -1):
+            is_it = emitter.compare_integers("eq", chosen, emitter.constant(number, chosen.type))
+            pairs = zip(results[number], found, strict=True)
+            found = [emitter.select(is_it, one, other) for one, other in pairs]
+        return found
+
+    def constant_scalar(self, operation: Operation, emitter: Emitter) -> SSAValue:
+        """The one number of a constant."""
+        value = cast(Any, attribute(operation, "value"))
+        return emitter.constant(complex_or_number(value), kind(operation.result_types[0]).type)
+
+
+_SAME_ELEMENT = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        *("reshape", "broadcast_in_dim", "transpose", "optimization_barrier"),
+        *("broadcast", "dynamic_reshape", "dynamic_broadcast_in_dim"),
+    )
+)
+"""Operations that do nothing to a tensor of rank 0."""
+
+
+def complex_or_number(value: Any) -> float | complex:
+    """The first number of a dense constant."""
+    number = value.get_values()[0]
+    if not isinstance(number, tuple):
+        return cast(float, number)
+    real, imaginary = cast("tuple[float, float]", number)
+    return complex(real, imaginary)
+
+
+def shape_of_type(value_type: Attribute) -> tuple[int, ...]:
+    """The shape of a tensor type, `()` for others."""
+    return tuple(value_type.get_shape()) if isinstance(value_type, TensorType) else ()
+
+
+def is_public(function: FuncOp) -> bool:
+    """Whether callers outside of the module see a function."""
+    visibility = function.sym_visibility
+    return visibility is None or visibility.data != "private"
+
+
+def boundary_type(value_type: Attribute) -> Attribute:
+    """The type of a public function's argument or result: integers keep their sign."""
+    settled = converted(value_type)
+    if settled == value_type or quantization(element_type(value_type)) is not None:
+        return settled
+    if isinstance(value_type, TensorType) and isinstance(settled, TensorType):
+        tensor = cast("TensorType[Any]", value_type)
+        return TensorType(tensor.element_type, tensor.get_shape(), cast(Any, settled).encoding)
+    return settled
+
+
+def convert_function(module: ModuleOp, function: FuncOp) -> None:
+    """Convert a function in place. Raises OperationError for what cannot be converted."""
+    public = is_public(function)
+    settle = boundary_type if public else converted
+    inputs = [settle(each) for each in function.function_type.inputs.data]
+    outputs = [settle(each) for each in function.function_type.outputs.data]
+    old = function.body
+    if old.blocks:
+        made = _converted_body(module, function, old, inputs, outputs)
+        before = list(old.blocks)
+        made.move_blocks(old)
+        for block in before:
+            old.detach_block(block).drop_all_references()
+    function.properties["function_type"] = FunctionType.from_lists(inputs, outputs)
+
+
+def _converted_body(
+    module: ModuleOp,
+    function: FuncOp,
+    old: Region,
+    inputs: Sequence[Attribute],
+    outputs: Sequence[Attribute],
+) -> Region:
+    entry = Block(arg_types=inputs)
+    first, *rest = old.blocks
+    blocks = [entry, *(Block(arg_types=[converted(a.type) for a in b.args]) for b in rest)]
+    targets = dict(zip(old.blocks, blocks, strict=True))
+    builder = located_builder(InsertPoint.at_end(entry), function)
+    lowering = Lowering(module, Emitter(builder, function), {})
+    for before, after in zip(first.args, entry.args, strict=True):
+        after.name_hint = before.name_hint
+        lowering.values[before] = lowering.resigned(after, converted(before.type))
+    for before, after in targets.items():
+        for one, other in zip(before.args, after.args, strict=True):
+            lowering.values.setdefault(one, other)
+        if before is first:
+            lowering.operations(before, targets)
+        else:
+            lowering.inside(after, function).operations(before, targets)
+    for after in blocks:
+        last = after.last_op
+        if last is None or last.name != "func.return":
+            continue
+        here = Emitter(located_builder(InsertPoint.before(last), last), last)
+        for index, (value, type_) in enumerate(zip(last.operands, outputs, strict=True)):
+            if value.type != type_:
+                last.operands[index] = here.bitcast(value, element_type(type_))
+    return Region(blocks)

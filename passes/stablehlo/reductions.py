@@ -1,0 +1,268 @@
+"""Reductions along dimensions and in windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
+from xdsl.utils.exceptions import VerifyException
+
+from ...dialects.stablehlo.windows import Window, reduction_windows
+from ...ir.attribute_access import attribute, number_list
+from ...ir.diagnostics import OperationError
+from ...ir.index import IndexOrInt
+from .combiners import Combiner, combiner
+from .elements import Kind, kind
+from .emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
+from .lowering import Lowering
+from .rules import tensor_rule
+from .shapes import pad
+
+Tensors = Sequence[SSAValue]
+
+
+def element_kinds(op: Operation, first: int, count: int) -> list[Kind]:
+    """The kinds of the elements of some operands."""
+    return [kind(each) for each in op.operand_types[first : first + count]]
+
+
+@tensor_rule("stablehlo.reduce")
+def _reduce(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    half = len(operands) // 2
+    reduced = number_list(attribute(op, "dimensions"))
+    return reduce(lowering, op, operands, reduced, combiner(lowering, op, op.regions[0], half))
+
+
+def reduce(
+    lowering: Lowering,
+    op: Operation,
+    operands: Tensors,
+    reduced: Sequence[int],
+    combined: Combiner,
+) -> list[SSAValue]:
+    """Combine the elements along some dimensions."""
+    e = lowering.emit
+    half = len(operands) // 2
+    inputs, given = operands[:half], element_kinds(op, 0, half)
+    initial = [e.element(value) for value in operands[half:]]
+    starts = combined.start(e, initial, element_kinds(op, half, half))
+    rank = len(shape(inputs[0]))
+    kept = [place for place in range(rank) if place not in reduced]
+    sizes = e.common_sizes(inputs)
+    outputs = [e.fill(start, [sizes[place] for place in kept]) for start in starts]
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return combined.combine(inner, args[half:], args[:half], given)
+
+    results = e.loops(
+        inputs,
+        None,
+        outputs,
+        [dims(*kept, loops=rank)] * half,
+        body,
+        [REDUCTION if place in reduced else PARALLEL for place in range(rank)],
+    )
+    return combined.finish(e, results)
+
+
+@tensor_rule("stablehlo.map")
+def _map(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    region = op.regions[0]
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return lowering.scalars(region, args[: len(operands)], inner)
+
+    return [lowering.emit.pointwise(operands, kind(op.result_types[0]).type, body)]
+
+
+# Windows -----------------------------------------------------------------------------------------
+
+
+def windows_of(op: Operation) -> list[Window]:
+    """The windows of an operation. Raises OperationError where they do not fit."""
+    try:
+        return reduction_windows(op)
+    except VerifyException as problem:
+        raise OperationError(op, str(problem)) from problem
+
+
+def slid(windows: Sequence[Window], first: int) -> list[AffineExpr]:
+    """Where windows read: the loops of windows begin behind those of the results.
+
+    Windows of one element have a loop, too.
+    """
+    return [
+        AffineExpr.dimension(place) * window.stride
+        + AffineExpr.dimension(first + place) * window.dilation
+        for place, window in enumerate(windows)
+    ]
+
+
+@tensor_rule("stablehlo.reduce_window")
+def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    e = lowering.emit
+    half = len(operands) // 2
+    windows = windows_of(op)
+    rank = len(windows)
+    combined = combiner(lowering, op, op.regions[0], half)
+    given, of_initial = element_kinds(op, 0, half), element_kinds(op, half, half)
+    initial = [e.element(value) for value in operands[half:]]
+    starts = combined.start(e, initial, of_initial)
+    low, high = [w.low for w in windows], [w.high for w in windows]
+    between = [w.base_dilation - 1 for w in windows]
+    padded = [
+        pad(e, value, start, low, high, between)
+        for value, start in zip(operands[:half], initial, strict=True)
+    ]
+    sizes: list[IndexOrInt] = [
+        _count(e, size, window) for size, window in zip(e.sizes(padded[0]), windows, strict=True)
+    ]
+    outputs = [e.fill(start, sizes) for start in starts]
+    window = e.empty([w.size for w in windows], BOOL)
+    loops = 2 * rank
+    source = dims(*slid(windows, rank), loops=loops)
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return combined.combine(inner, args[half + 1 :], args[:half], given)
+
+    results = e.loops(
+        [*padded, window],
+        [*[source] * half, dims(*range(rank, loops), loops=loops)],
+        outputs,
+        [dims(*range(rank), loops=loops)] * half,
+        body,
+        [*[PARALLEL] * rank, *[REDUCTION] * rank],
+    )
+    return combined.finish(e, results)
+
+
+def _count(e: Emitter, size: IndexOrInt, window: Window) -> IndexOrInt:
+    """How many windows there are in a dimension that is padded already."""
+    if isinstance(size, int):
+        return Window(window.size, window.stride, dilation=window.dilation).count(size)
+    return e.add(e.divide(e.add(size, -window.reach), window.stride), 1)
+
+
+# select_and_scatter ------------------------------------------------------------------------------
+
+
+@tensor_rule("stablehlo.select_and_scatter")
+def _select_and_scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """First where the chosen element of each window is, then what is scattered to each place."""
+    windows = windows_of(op)
+    chosen = _choose(lowering, op, operands[0], lowering.emit.sizes(operands[1]), windows)
+    return [_scatter_chosen(lowering, op, operands, chosen, windows)]
+
+
+def _choose(
+    lowering: Lowering,
+    op: Operation,
+    operand: SSAValue,
+    counts: Sequence[IndexOrInt],
+    windows: Sequence[Window],
+) -> SSAValue:
+    """The row-major position of each window's element; -1 for windows without elements."""
+    e = lowering.emit
+    rank = len(windows)
+    element = kind(operand.type).type
+    sizes = [e.index(size) for size in e.sizes(operand)]
+    best = e.fill(e.constant(0, element), counts)
+    where = e.fill(e.constant(-1, i64), counts)
+    window = e.empty([w.size for w in windows], BOOL)
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        _, before, position = args
+        inside = inner.constant(1, BOOL)
+        none = inner.index(0)
+        indices: list[SSAValue] = []
+        linear: IndexOrInt = 0
+        for place, each in enumerate(windows):
+            index = inner.add(
+                inner.multiply(inner.loop_index(place), each.stride),
+                inner.loop_index(rank + place),
+            )
+            at = inner.index(inner.subtract(index, each.low))
+            last = inner.op("arith.subi", sizes[place], inner.index(1))
+            bounded = inner.op("arith.maxsi", inner.op("arith.minsi", at, last), none)
+            inside = inner.both(inside, inner.compare_integers("eq", at, bounded))
+            indices.append(bounded)
+            linear = inner.add(inner.multiply(linear, sizes[place]), bounded)
+        value = inner.element(operand, indices)
+        kept = lowering.scalars(op.regions[0], [before, value], inner)[0]
+        empty = inner.compare_integers("slt", position, inner.constant(0, i64))
+        new = inner.both(inside, inner.either(empty, _negated(inner, kept)))
+        here = inner.from_index(inner.index(linear), i64)
+        return [inner.select(new, value, before), inner.select(new, here, position)]
+
+    loops = 2 * rank
+    identity = dims(*range(rank), loops=loops)
+    return e.loops(
+        [window],
+        [dims(*range(rank, loops), loops=loops)],
+        [best, where],
+        [identity, identity],
+        body,
+        [*[PARALLEL] * rank, *[REDUCTION] * rank],
+    )[1]
+
+
+def _negated(e: Emitter, truth: SSAValue) -> SSAValue:
+    return e.op("arith.xori", truth, e.constant(1, BOOL))
+
+
+def _scatter_chosen(
+    lowering: Lowering,
+    op: Operation,
+    operands: Tensors,
+    chosen: SSAValue,
+    windows: Sequence[Window],
+) -> SSAValue:
+    e = lowering.emit
+    operand, source, initial = operands
+    rank = len(windows)
+    combined = combiner(lowering, op, op.regions[1], 1, widen=False)
+    given = element_kinds(op, 1, 1)
+    start = combined.start(e, [e.element(initial)], element_kinds(op, 2, 1))
+    sizes = e.sizes(operand)
+    output = e.fill(start[0], sizes)
+    counts = [e.index(size) for size in e.sizes(source)]
+    window = e.empty([w.size for w in windows], BOOL)
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        hit = inner.constant(1, BOOL)
+        none = inner.index(0)
+        indices: list[SSAValue] = []
+        linear: IndexOrInt = 0
+        for place, each in enumerate(windows):
+            own = inner.loop_index(place)
+            linear = inner.add(inner.multiply(linear, sizes[place]), own)
+            # Windows are looked at from the first on: their offsets go down.
+            offset = inner.subtract(each.size - 1, inner.loop_index(rank + place))
+            distance = inner.index(inner.subtract(inner.add(own, each.low), offset))
+            stride = inner.index(each.stride)
+            number = inner.op("arith.divsi", distance, stride)
+            exact = inner.compare_integers("eq", inner.op("arith.remsi", distance, stride), none)
+            last = inner.op("arith.subi", counts[place], inner.index(1))
+            bounded = inner.op("arith.maxsi", inner.op("arith.minsi", number, last), none)
+            inside = inner.both(inner.compare_integers("eq", number, bounded), exact)
+            inside = inner.both(inside, inner.compare_integers("sge", distance, none))
+            hit = inner.both(hit, inside)
+            indices.append(bounded)
+        here = inner.from_index(inner.index(linear), i64)
+        at = inner.element(chosen, indices)
+        hit = inner.both(hit, inner.compare_integers("eq", at, here))
+        value = inner.element(source, indices)
+        added = combined.combine(inner, [args[1]], [value], given)
+        return [inner.select(hit, added[0], args[1])]
+
+    loops = 2 * rank
+    return e.loops(
+        [window],
+        [dims(*range(rank, loops), loops=loops)],
+        [output],
+        [dims(*range(rank), loops=loops)],
+        body,
+        [*[PARALLEL] * rank, *[REDUCTION] * rank],
+    )[0]

@@ -1,0 +1,122 @@
+"""Sorting by any comparator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IntegerType, i64
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.attribute_access import element_type, integer
+from ...ir.index import IndexOrInt
+from .arithmetic import operand_kind, total_order
+from .elements import kind
+from .emitter import PARALLEL, REDUCTION, Emitter, dims, shape
+from .lowering import Lowering
+from .rules import tensor_rule
+from .shapes import iota
+
+Tensors = Sequence[SSAValue]
+
+
+@tensor_rule("stablehlo.sort")
+def _sort(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    rank = len(shape(operands[0]))
+    dimension = integer(op, "dimension", -1)
+    dimension += rank if dimension < 0 else 0
+    if shape(operands[0])[dimension] in (0, 1):
+        return operands
+    ranks = _ranks(lowering, op, operands, dimension)
+    return [_placed(lowering.emit, value, ranks, dimension) for value in operands]
+
+
+def _ranks(lowering: Lowering, op: Operation, operands: Tensors, dimension: int) -> SSAValue:
+    """How many elements come before each one: those that are less, and equal ones in front."""
+    e = lowering.emit
+    rank = len(shape(operands[0]))
+    comparator = op.regions[0]
+    sizes = e.sizes(operands[0])
+    here = dims(*range(rank), loops=rank + 1)
+    there = dims(*(rank if i == dimension else i for i in range(rank)), loops=rank + 1)
+    count = len(operands)
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        mine, others = args[:count], args[count : 2 * count]
+        pairs = [(other, own) for own, other in zip(mine, others, strict=True)]
+        less = lowering.scalars(comparator, [v for pair in pairs for v in pair], inner)[0]
+        more = lowering.scalars(comparator, [v for pair in pairs for v in pair[::-1]], inner)[0]
+        in_front = inner.compare_integers(
+            "slt", inner.loop_index(rank), inner.loop_index(dimension)
+        )
+        before = inner.either(less, inner.select(more, inner.constant(0, less.type), in_front))
+        one = inner.op("arith.extui", before, to=i64)
+        return [inner.op("arith.addi", args[-1], one)]
+
+    return e.loops(
+        [*operands, *operands],
+        [*[here] * count, *[there] * count],
+        [e.fill(e.constant(0, i64), sizes)],
+        [here],
+        body,
+        [*[PARALLEL] * rank, REDUCTION],
+    )[0]
+
+
+def _placed(e: Emitter, value: SSAValue, ranks: SSAValue, dimension: int) -> SSAValue:
+    """The elements of a tensor at their ranks."""
+    rank = len(shape(value))
+    here = dims(*range(rank), loops=rank + 1)
+    there = dims(*(rank if i == dimension else i for i in range(rank)), loops=rank + 1)
+    sizes: list[IndexOrInt] = e.sizes(value)
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        place = inner.from_index(inner.loop_index(dimension), i64)
+        return [inner.select(inner.compare_integers("eq", args[1], place), args[0], args[2])]
+
+    return e.loops(
+        [value, ranks],
+        [there, there],
+        [e.fill(e.constant(0, element_type(value.type)), sizes)],
+        [here],
+        body,
+        [*[PARALLEL] * rank, REDUCTION],
+    )[0]
+
+
+@tensor_rule("chlo.top_k")
+def _top_k(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """The largest elements along the last dimension; of equal ones, the first."""
+    e = lowering.emit
+    (source,) = operands
+    rank = len(shape(source))
+    count = integer(op, "k")
+    found = operand_kind(op)
+    keys = source
+    if found.name == "float":
+        keys = e.pointwise(
+            [source], IntegerType(found.width), lambda inner, args: [total_order(inner, args[0])]
+        )
+    greater = "ugt" if found.name in ("unsigned", "bool") else "sgt"
+    here = dims(*range(rank), loops=rank + 1)
+    there = dims(*range(rank - 1), rank, loops=rank + 1)
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        less = inner.compare_integers(greater, args[1], args[0])
+        equal = inner.compare_integers("eq", args[1], args[0])
+        in_front = inner.compare_integers("slt", inner.loop_index(rank), inner.loop_index(rank - 1))
+        before = inner.either(less, inner.both(equal, in_front))
+        return [inner.op("arith.addi", args[2], inner.op("arith.extui", before, to=i64))]
+
+    ranks = e.loops(
+        [keys, keys],
+        [here, there],
+        [e.fill(e.constant(0, i64), e.sizes(source))],
+        [here],
+        body,
+        [*[PARALLEL] * rank, REDUCTION],
+    )[0]
+    positions = iota(e, e.sizes(source), rank - 1, kind(op.result_types[1]))
+    sizes = [*e.sizes(source)[:-1], count]
+    results = [_placed(e, value, ranks, rank - 1) for value in (source, positions)]
+    offsets, strides = [0] * rank, [1] * rank
+    return [e.extract_slice(value, offsets, sizes, strides) for value in results]

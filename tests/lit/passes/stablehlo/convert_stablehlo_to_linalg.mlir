@@ -1,0 +1,74 @@
+// RUN: mesh-opt %s --convert-stablehlo-to-linalg | filecheck %s
+// RUN: mesh-opt %s --spmd | filecheck %s --check-prefix=SPMD
+
+// SPMD-NOT: stablehlo
+
+// Signatures of public functions keep the sign of integers, all else loses it.
+
+// CHECK-LABEL: func.func @signs(%a: tensor<4xui32>, %b: tensor<4xui32>) -> tensor<4xui32>
+// CHECK: [[A:%[a-z0-9_]+]] = tensor.bitcast %a : tensor<4xui32> to tensor<4xi32>
+// CHECK: func.call @private([[A]]) : (tensor<4xi32>) -> tensor<4xi32>
+// CHECK: arith.maxui
+// CHECK: tensor.bitcast {{.*}} : tensor<4xi32> to tensor<4xui32>
+func.func @signs(%a: tensor<4xui32>, %b: tensor<4xui32>) -> tensor<4xui32> {
+  %0 = func.call @private(%a) : (tensor<4xui32>) -> tensor<4xui32>
+  %1 = stablehlo.maximum %0, %b : tensor<4xui32>
+  return %1 : tensor<4xui32>
+}
+// CHECK-LABEL: func.func private @private(%a: tensor<4xi32>) -> tensor<4xi32>
+func.func private @private(%a: tensor<4xui32>) -> tensor<4xui32> {
+  return %a : tensor<4xui32>
+}
+
+// A division by zero has a result.
+
+// CHECK-LABEL: @divide
+// CHECK: arith.select
+// CHECK: arith.divsi
+func.func @divide(%a: tensor<i32>, %b: tensor<i32>) -> tensor<i32> {
+  %0 = stablehlo.divide %a, %b : tensor<i32>
+  return %0 : tensor<i32>
+}
+
+// Products of bf16 are summed in f32.
+
+// CHECK-LABEL: @dot
+// CHECK: linalg.generic {{.*}} outs({{.*}} : tensor<2x3xf32>)
+// CHECK: arith.mulf {{.*}} : f32
+// CHECK: arith.addf {{.*}} : f32
+// CHECK: arith.truncf
+func.func @dot(%a: tensor<2x4xbf16>, %b: tensor<4x3xbf16>) -> tensor<2x3xbf16> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2x4xbf16>, tensor<4x3xbf16>) -> tensor<2x3xbf16>
+  return %0 : tensor<2x3xbf16>
+}
+
+// A gather reads its operand where indices say, so that it partitions as a table does.
+
+// CHECK-LABEL: @rows
+// CHECK: linalg.generic
+// CHECK: [[START:%[a-z0-9_]+]] = tensor.extract %i
+// CHECK: arith.maxsi
+// CHECK: arith.minsi
+// CHECK: [[E:%[a-z0-9_]+]] = tensor.extract %t
+// CHECK-NEXT: linalg.yield [[E]]
+func.func @rows(%t: tensor<10x6xf32>, %i: tensor<3x1xi32>) -> tensor<3x6xf32> {
+  %0 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 6>}> : (tensor<10x6xf32>, tensor<3x1xi32>) -> tensor<3x6xf32>
+  return %0 : tensor<3x6xf32>
+}
+
+// CHECK-LABEL: @count
+// CHECK: scf.while
+// CHECK: scf.condition
+// CHECK: scf.yield
+func.func @count(%n: tensor<i32>) -> tensor<i32> {
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0 = stablehlo.while(%i = %one) : tensor<i32>
+   cond {
+    %c = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %s = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }
+  return %0 : tensor<i32>
+}

@@ -1,0 +1,28 @@
+// RUN: mesh-opt %s --split-input-file --verify-diagnostics --convert-stablehlo-to-linalg
+
+func.func @unknown_target(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{calls 'my_target', which is no target that mesh-opt knows}}
+  %0 = stablehlo.custom_call @my_target(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @no_rule(%a: tensor<4xf32>, %t: !stablehlo.token) -> !stablehlo.token {
+  // expected-error @+1 {{is not supported: there is no conversion to linalg}}
+  %0 = "stablehlo.outfeed"(%a, %t) : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
+  return %0 : !stablehlo.token
+}
+
+// -----
+
+func.func @tensor_in_body(%a: tensor<4xf32>, %z: tensor<f32>) -> tensor<f32> {
+  %shape = stablehlo.constant dense<0> : tensor<i64>
+  %0 = stablehlo.reduce(%a init: %z) across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+   reducer(%x: tensor<f32>, %y: tensor<f32>) {
+    // expected-error @+1 {{is not supported in a body that works on elements}}
+    %s = stablehlo.rng %x, %y, %shape, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<i64>) -> tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}
