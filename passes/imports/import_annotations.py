@@ -13,6 +13,8 @@ from xdsl.ir import Operation
 
 from ..sharding.annotations.access import SDY_SHARDING
 
+MANUAL_COMPUTATION = "sdy.manual_computation"
+
 
 def import_annotations(module: ModuleOp) -> None:
     """Write all of `mesh` and `sdy` in a module as `shard`, as the passes of these names do.

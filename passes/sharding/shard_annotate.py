@@ -156,11 +156,7 @@ def _chosen(module: ModuleOp, patterns: Sequence[str]) -> Iterator[FuncOp]:
 
 def _find_grid(module: ModuleOp, text: str) -> str:
     """The name of the grid that is meant, made if there is none of these extents."""
-    grids = {
-        op.sym_name.data: op
-        for op in module.body.block.ops
-        if isinstance(op, GridOp)
-    }
+    grids = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, GridOp)}
     if not text:
         if len(grids) == 1:
             return next(iter(grids))

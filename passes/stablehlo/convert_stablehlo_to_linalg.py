@@ -24,6 +24,7 @@ CONVERTED = frozenset({"check.agree"})
 _RULES = (
     *("arithmetic", "conversions", "special_functions", "shapes", "reductions", "windows"),
     *("products", "indexing", "sorting", "control_flow", "calls", "random_bits", "quantised"),
+    "collectives",
 )
 """The files that fill the tables."""
 

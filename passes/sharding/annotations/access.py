@@ -43,6 +43,9 @@ OPEN_DIMENSIONS_ATTRIBUTE = "shard.open_dimensions"
 """Discardable attribute of ours on `shard.shard`: dimensions that propagation may split further."""
 DIMENSION_PRIORITIES_ATTRIBUTE = "shard.dimension_priorities"
 """Discardable attribute of ours on `shard.shard`: a priority for each dimension."""
+MANUAL_ATTRIBUTE = "shard.manual"
+"""Discardable attribute of ours on collectives before partitioning: they are
+meant for what each process holds as a whole, which may differ between processes."""
 SDY_SHARDING = "sdy.sharding"
 """Shardy's discardable attribute on arguments, results and operations."""
 
