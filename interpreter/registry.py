@@ -126,6 +126,7 @@ _MODULES = (
     "hal_buffers",
     "kernels",
     "linalg",
+    "linear_algebra",
     "math_functions",
     "memref",
     "scf",

@@ -124,6 +124,10 @@ def _in_signed_range(values: list[int], width: int) -> bool:
 Element = int | float | tuple[int, int] | tuple[float, float]
 
 
+class Bits(int):
+    """A part of a complex number that is written as bits."""
+
+
 class BitsElement(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
     """A hexadecimal element: for float types, and complex ones of these, it is their bits."""
 
@@ -135,9 +139,14 @@ class BitsElement(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPr
             return _from_bits(parser, self.span, type, [self.value])[0]
         if isinstance(type, ComplexType) and isinstance(type.element_type, AnyFloat):
             parts = self.value
-            if isinstance(parts, tuple) and all(isinstance(part, int) for part in parts):
-                integers = [int(part) for part in parts]
-                real, imaginary = _from_bits(parser, self.span, type.element_type, integers)
+            if isinstance(parts, tuple) and any(isinstance(part, Bits) for part in parts):
+                element = type.element_type
+                real, imaginary = (
+                    _from_bits(parser, self.span, element, [part])[0]
+                    if isinstance(part, Bits)
+                    else float(part)
+                    for part in parts
+                )
                 return real, imaginary
         return super().to_type(parser, type)
 

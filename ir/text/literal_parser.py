@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
+    FileLineColLoc,
     FloatAttr,
     FusedLoc,
     IndexType,
@@ -46,7 +47,7 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from ..nesting_limits import MAXIMUM_CONSTANT_ELEMENTS
-from .dense_literals import BitsElement, from_stored, representable
+from .dense_literals import Bits, BitsElement, from_stored, representable
 from .quick_parser import QuickParser
 from .source import Source
 
@@ -224,9 +225,25 @@ class LiteralParser(ResourceParser):
 
     def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
         element = super()._parse_tensor_literal_element()
-        if element.span.text.lstrip("( ").startswith(_BITS):
+        if any(bits in element.span.text for bits in _BITS):
             return BitsElement(element.is_negative, element.value, element.span)
         return element
+
+    def _parse_optional_complex(self) -> Any:
+        """Read `(1.0, 0x7FC00000)`, whose parts may be written in different ways."""
+        if self._current_token.kind is not MLIRTokenKind.L_PAREN:
+            return None
+        opening = self._consume_token().span
+        start, source = opening.start, opening.input
+        parts: list[int | float] = []
+        for closing in (",", ")"):
+            value, span = self._parse_bool_int_or_float()
+            parts.append(Bits(value) if span.text.startswith(_BITS) else value)
+            end = self._current_token.span.end
+            self.parse_punctuation(closing)
+        if len({type(part) for part in parts} - {Bits}) > 1:
+            self.raise_error("Complex value must be either (float, float) or (int, int)")
+        return tuple(parts), Span(start, end, source)
 
     # Numbers
 
@@ -326,7 +343,13 @@ class LiteralParser(ResourceParser):
     def _parse_location(self) -> LocationAttr:
         token = self._current_token
         if token.kind is not MLIRTokenKind.BARE_IDENT or token.text != "fused":
-            return super()._parse_location()
+            location = super()._parse_location()
+            if isinstance(location, FileLineColLoc) and self.parse_optional_keyword("to"):
+                # Of a range, `to 4:7` or `to :7`, the beginning is kept.
+                self.parse_optional_integer(allow_boolean=False, allow_negative=False)
+                self.parse_punctuation(":")
+                self.parse_integer(allow_boolean=False, allow_negative=False)
+            return location
         self._consume_token()
         metadata: Attribute = NoneAttr()
         if self.parse_optional_punctuation("<"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerType, f32
+from xdsl.dialects.builtin import ComplexType, IntegerType, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.stablehlo.attributes import WordAttribute
@@ -354,12 +354,27 @@ def in_single(e: Emitter, args: Scalars, compute: Compute) -> SSAValue:
     return e.op("arith.truncf", compute(e, wide), to=found.type)
 
 
+def in_double(e: Emitter, args: Scalars, compute: Compute) -> SSAValue:
+    """Compute complex numbers of f32 in f64, and round once."""
+    found = kind(args[0].type)
+    if found.part.width != 32:
+        return compute(e, args)
+    double: Any = ComplexType(f64)
+
+    def moved(value: SSAValue, name: str, part: Attribute, whole: Attribute) -> SSAValue:
+        pair = [e.op(name, each, to=part) for each in parts(e, value)]
+        return e.op("complex.create", *pair, to=whole)
+
+    wide = [moved(value, "arith.extf", f64, double) for value in args]
+    return moved(compute(e, wide), "arith.truncf", found.part.type, found.type)
+
+
 def _function(name: str, real: str, complex_name: str = "") -> None:
     @scalar_rule(f"stablehlo.{name}")
     def convert(e: Emitter, op: Operation, args: Scalars) -> SSAValue:  # pyright: ignore[reportUnusedFunction]
         found = operand_kind(op)
         if found.name == "complex" and complex_name:
-            return e.op(complex_name, *args)
+            return in_double(e, args, lambda inner, values: inner.op(complex_name, *values))
         if found.name != "float":
             raise OperationError(op, f"is not defined on elements of type {found.type}")
         return in_single(e, args, lambda inner, values: inner.op(real, *values))
@@ -404,7 +419,7 @@ def _power(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     if found.name == "float":
         return in_single(e, args, lambda inner, values: inner.op("math.powf", *values))
     if found.name == "complex":
-        return e.op("complex.pow", *args)
+        return in_double(e, args, lambda inner, values: inner.op("complex.pow", *values))
     if found.name == "bool":
         return e.either(args[0], e.op("arith.xori", args[1], integer_constant(e, 1, args[1])))
     return _integer_power(e, found, args)

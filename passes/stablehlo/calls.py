@@ -113,3 +113,11 @@ def _expect_constant(lowering: Lowering, op: Operation, operands: Tensors) -> Te
     how = op.name.removeprefix("check.expect_").removesuffix("_const")
     _agree(lowering, op, operands[0], expected, how)
     return ()
+
+
+@call_rule("shape_assertion")
+def _shape_assertion(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """What `jax.export` demands of open sizes. The numbers of its message are not known yet."""
+    message = string(op.attributes.get("error_message")) or "sizes are as the program expects"
+    lowering.emit.add_op(AssertOp(lowering.emit.element(operands[0]), message))
+    return ()

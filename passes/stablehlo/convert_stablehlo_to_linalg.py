@@ -11,7 +11,6 @@ from importlib import import_module
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
@@ -22,9 +21,9 @@ CONVERTED = frozenset({"check.agree"})
 """What the conversion makes of these dialects."""
 
 _RULES = (
-    *("arithmetic", "conversions", "special_functions", "shapes", "reductions", "windows"),
-    *("products", "indexing", "sorting", "control_flow", "calls", "random_bits", "quantised"),
-    "collectives",
+    *("arithmetic", "conversions", "special_functions", "shapes", "reductions", "products"),
+    *("indexing", "sorting", "control_flow", "calls", "dynamic_calls", "random_bits"),
+    *("decompositions", "quantised", "collectives"),
 )
 """The files that fill the tables."""
 
@@ -54,12 +53,11 @@ def is_to_convert(operation: Operation) -> bool:
 def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
     """Convert a module in place. Raises OperationError for what cannot be converted."""
     # Most programs have no StableHLO, and need none of this.
-    from .lowering import convert_function
+    from .lowering import convert_functions
 
     for name in _RULES:
         import_module(f".{name}", __package__)
-    for operation in list(module.body.block.ops):
-        if isinstance(operation, FuncOp):
-            convert_function(module, operation)
-        elif is_to_convert(operation):
+    for operation in module.body.block.ops:
+        if is_to_convert(operation):
             raise OperationError(operation, "stands outside of a function")
+    convert_functions(module)

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     TupleType,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from ...dialects.quant import Quantization, quantization
 from ...dialects.stablehlo.attributes import BoundsAttr, TokenType, TypeExtensionsAttr
@@ -107,3 +107,31 @@ def _converted_element(element: Attribute) -> Attribute:
     if isinstance(element, IntegerType):
         return IntegerType(cast("IntegerType[Any, Any]", element).width.data)
     return element
+
+
+# Quantised numbers ------------------------------------------------------------------------------
+
+MOVEMENTS = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        *("bitcast_convert", "broadcast", "broadcast_in_dim", "case", "concatenate", "constant"),
+        *("custom_call", "dynamic_broadcast_in_dim", "dynamic_gather", "dynamic_pad", "gather"),
+        *("dynamic_reshape", "dynamic_slice", "dynamic_update_slice", "get_dimension_size", "if"),
+        *("optimization_barrier", "pad", "real_dynamic_slice", "reshape", "reverse", "select"),
+        *("set_dimension_size", "slice", "transpose", "tuple", "get_tuple_element", "while"),
+        *("uniform_quantize", "uniform_dequantize", "composite", "return"),
+    )
+)
+"""Operations that have rules of their own, or do not look at the numbers."""
+
+
+def stored_as(value_type: Attribute) -> Quantization | None:
+    """How a tensor's elements are stored, if they are quantised."""
+    return quantization(element_type(value_type))
+
+
+def is_computed(op: Operation) -> bool:
+    """Whether an operation computes with quantised numbers."""
+    return op.name not in MOVEMENTS and any(
+        stored_as(each) is not None for each in (*op.operand_types, *op.result_types)
+    )

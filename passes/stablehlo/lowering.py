@@ -15,7 +15,7 @@ from ...ir.attribute_access import attribute, element_type
 from ...ir.diagnostics import OperationError
 from ...ir.locations import located_builder
 from ...ir.symbols import symbol
-from .elements import converted, kind
+from .elements import converted, is_computed, kind
 from .emitter import Emitter, shape
 from .rules import scalar_rule, tensor_rule
 
@@ -89,7 +89,8 @@ class Lowering:
 
     def results(self, operation: Operation, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         """What an operation of StableHLO gives. Raises OperationError where there is no rule."""
-        rule = tensor_rule.get(operation.name)
+        name = "quantised" if is_computed(operation) else operation.name
+        rule = tensor_rule.get(name)
         if rule is not None:
             return rule(self, operation, operands)
         if operation.name in scalar_rule:
@@ -289,29 +290,39 @@ def boundary_type(value_type: Attribute) -> Attribute:
     return settled
 
 
-def convert_function(module: ModuleOp, function: FuncOp) -> None:
-    """Convert a function in place. Raises OperationError for what cannot be converted."""
-    public = is_public(function)
-    settle = boundary_type if public else converted
-    inputs = [settle(each) for each in function.function_type.inputs.data]
-    outputs = [settle(each) for each in function.function_type.outputs.data]
-    old = function.body
-    if old.blocks:
-        made = _converted_body(module, function, old, inputs, outputs)
-        before = list(old.blocks)
-        made.move_blocks(old)
-        for block in before:
-            old.detach_block(block).drop_all_references()
-    function.properties["function_type"] = FunctionType.from_lists(inputs, outputs)
+def convert_functions(module: ModuleOp) -> None:
+    """Convert all functions of a module in place.
+
+    The old bodies stay until all new ones are made: bodies of scalars may call any function.
+    Raises OperationError for what cannot be converted.
+    """
+    made: list[tuple[FuncOp, Region | None, FunctionType]] = []
+    for function in module.body.block.ops:
+        if not isinstance(function, FuncOp):
+            continue
+        settle = boundary_type if is_public(function) else converted
+        inputs = [settle(each) for each in function.function_type.inputs.data]
+        outputs = [settle(each) for each in function.function_type.outputs.data]
+        body = None
+        if function.body.blocks:
+            body = _converted_body(module, function, inputs, outputs)
+        made.append((function, body, FunctionType.from_lists(inputs, outputs)))
+    for function, body, function_type in made:
+        function.properties["function_type"] = function_type
+        if body is not None:
+            before = list(function.body.blocks)
+            body.move_blocks(function.body)
+            for block in before:
+                function.body.detach_block(block).drop_all_references()
 
 
 def _converted_body(
     module: ModuleOp,
     function: FuncOp,
-    old: Region,
     inputs: Sequence[Attribute],
     outputs: Sequence[Attribute],
 ) -> Region:
+    old = function.body
     entry = Block(arg_types=inputs)
     first, *rest = old.blocks
     blocks = [entry, *(Block(arg_types=[converted(a.type) for a in b.args]) for b in rest)]

@@ -1,1 +1,230 @@
-"""todo"""
+"""`rng_bit_generator` with the algorithms of XLA, bit for bit, and `rng`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects.builtin import IntegerType, i32, i64
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.diagnostics import OperationError
+from .arithmetic import Scalars, result_kind, word
+from .elements import kind
+from .emitter import Emitter, shape
+from .lowering import Lowering
+from .rules import tensor_rule
+from .shapes import result_sizes
+
+Tensors = Sequence[SSAValue]
+Pair = tuple[SSAValue, SSAValue]
+
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_PARITY = 0x1BD11BDA
+
+
+@tensor_rule("stablehlo.rng_bit_generator")
+def _rng_bit_generator(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """The state is a key and a counter, of 64 bits each."""
+    e = lowering.emit
+    (state,) = operands
+    if shape(state) != (2,) or kind(state.type).width != 64:
+        raise OperationError(
+            op, f"has a state of type {op.operand_types[0]}, expected tensor<2xui64>"
+        )
+    sizes = tuple(op.results[1].type.get_shape())  # pyright: ignore
+    if min(sizes, default=0) < 0:
+        raise OperationError(op, "makes random bits for a shape that is not known")
+    found = kind(op.result_types[1])
+    if found.name == "float":
+        raise OperationError(op, f"makes bits of type {found.type}, expected integers")
+    key, counter = e.element(state, [0]), e.element(state, [1])
+    threefry = word(op, "rng_algorithm") == "THREE_FRY"
+    generate = _threefry_element if threefry else _philox_element
+    inputs = _input_count(sizes, found.width, threefry)
+
+    def body(inner: Emitter, args: Scalars) -> Scalars:
+        return [generate(inner, key, counter, sizes, found.width)]
+
+    bits = e.loops([], [], [e.empty(list(sizes), found.type)], None, body)[0]
+    moved = e.op("arith.addi", counter, e.constant(inputs, i64))
+    return [_new_state(e, state, moved), bits]
+
+
+def _new_state(e: Emitter, state: SSAValue, counter: SSAValue) -> SSAValue:
+    from xdsl.dialects.tensor import InsertOp
+
+    return e.insert(InsertOp(counter, state, [e.index(1)]))
+
+
+def _input_count(sizes: Sequence[int], width: int, threefry: bool) -> int:
+    """How many numbers are drawn from the counter."""
+    count = prod(sizes)
+    words = count * (2 if width == 64 else 1)
+    if not threefry:
+        return -(-words // 4)
+    if width == 64:
+        return count
+    half = list(sizes) or [1]
+    place = _split_dimension(half)
+    half[place] = -(-half[place] // 2)
+    return prod(half)
+
+
+def _split_dimension(sizes: Sequence[int]) -> int:
+    """The first even dimension, else the largest one."""
+    for place, size in enumerate(sizes):
+        if size % 2 == 0:
+            return place
+    return max(range(len(sizes)), key=lambda place: sizes[place])
+
+
+def _halves(e: Emitter, value: SSAValue) -> Pair:
+    """The lower and the upper 32 bits."""
+    high = e.op("arith.shrui", value, e.constant(32, i64))
+    return e.op("arith.trunci", value, to=i32), e.op("arith.trunci", high, to=i32)
+
+
+def _joined(e: Emitter, low: SSAValue, high: SSAValue) -> SSAValue:
+    upper = e.op("arith.shli", e.op("arith.extui", high, to=i64), e.constant(32, i64))
+    return e.op("arith.ori", e.op("arith.extui", low, to=i64), upper)
+
+
+def _linear(e: Emitter, indices: Sequence[SSAValue], sizes: Sequence[int]) -> SSAValue:
+    """A row-major position as an integer."""
+    total = e.constant(0, i64)
+    for index, size in zip(indices, sizes, strict=True):
+        scaled = e.op("arith.muli", total, e.constant(size, i64))
+        total = e.op("arith.addi", scaled, e.from_index(index, i64))
+    return total
+
+
+def _narrowed(e: Emitter, value: SSAValue, width: int) -> SSAValue:
+    return value if width == 32 else e.op("arith.trunci", value, to=IntegerType(width))
+
+
+# Threefry ----------------------------------------------------------------------------------------
+
+
+def _threefry_element(
+    e: Emitter, key: SSAValue, counter: SSAValue, sizes: Sequence[int], width: int
+) -> SSAValue:
+    indices = [e.loop_index(place) for place in range(len(sizes))]
+    if width == 64:
+        number = e.op("arith.addi", counter, _linear(e, indices, sizes))
+        return _joined(e, *threefry(e, _halves(e, key), _halves(e, number)))
+    extents = list(sizes)
+    if not extents:
+        first, _ = threefry(e, _halves(e, key), _halves(e, counter))
+        return _narrowed(e, first, width)
+    place = _split_dimension(extents)
+    extents[place] = -(-extents[place] // 2)
+    two = e.index(2)
+    parity = e.op("arith.remui", indices[place], two)
+    indices[place] = e.op("arith.divui", indices[place], two)
+    number = e.op("arith.addi", counter, _linear(e, indices, extents))
+    first, second = threefry(e, _halves(e, key), _halves(e, number))
+    is_first = e.compare_integers("eq", parity, e.index(0))
+    return _narrowed(e, e.select(is_first, first, second), width)
+
+
+def threefry(e: Emitter, key: Pair, block: Pair) -> Pair:
+    """Threefry-2x32 with 20 rounds."""
+    third = e.op("arith.xori", e.op("arith.xori", *key), e.constant(_PARITY, i32))
+    keys = (*key, third)
+    x, y = (e.op("arith.addi", one, other) for one, other in zip(block, key, strict=True))
+    for group in range(5):
+        for rotation in _ROTATIONS[group % 2]:
+            x = e.op("arith.addi", x, y)
+            left = e.op("arith.shli", y, e.constant(rotation, i32))
+            right = e.op("arith.shrui", y, e.constant(32 - rotation, i32))
+            y = e.op("arith.xori", e.op("arith.ori", left, right), x)
+        x = e.op("arith.addi", x, keys[(group + 1) % 3])
+        y = e.op("arith.addi", y, keys[(group + 2) % 3])
+        y = e.op("arith.addi", y, e.constant(group + 1, i32))
+    return x, y
+
+
+# Philox ------------------------------------------------------------------------------------------
+
+
+def _philox_element(
+    e: Emitter, key: SSAValue, counter: SSAValue, sizes: Sequence[int], width: int
+) -> SSAValue:
+    indices = [e.loop_index(place) for place in range(len(sizes))]
+    position = _linear(e, indices, sizes)
+    in_block = 2 if width == 64 else 4
+    block = e.op("arith.divui", position, e.constant(in_block, i64))
+    lane = e.op("arith.remui", position, e.constant(in_block, i64))
+    low = e.op("arith.addi", counter, block)
+    # The key is the upper half of the counter, and takes the carry.
+    carry = e.op("arith.extui", e.compare_integers("ult", low, counter), to=i64)
+    high = e.op("arith.addi", key, carry)
+    words = philox(e, _halves(e, key), (*_halves(e, low), *_halves(e, high)))
+    if width == 64:
+        is_first = e.compare_integers("eq", lane, e.constant(0, i64))
+        first, second = _joined(e, *words[:2]), _joined(e, *words[2:])
+        return e.select(is_first, first, second)
+    found = words[3]
+    for number in (2, 1, 0):
+        is_it = e.compare_integers("eq", lane, e.constant(number, i64))
+        found = e.select(is_it, words[number], found)
+    return _narrowed(e, found, width)
+
+
+def philox(e: Emitter, key: Pair, block: Sequence[SSAValue]) -> list[SSAValue]:
+    """Philox-4x32 with 10 rounds."""
+    a, b, c, d = block
+    first, second = key
+    for number in range(10):
+        if number:
+            first = e.op("arith.addi", first, e.constant(0x9E3779B9, i32))
+            second = e.op("arith.addi", second, e.constant(0xBB67AE85, i32))
+        low_a, high_a = _product(e, a, 0xD2511F53)
+        low_c, high_c = _product(e, c, 0xCD9E8D57)
+        a = e.op("arith.xori", e.op("arith.xori", high_c, b), first)
+        c = e.op("arith.xori", e.op("arith.xori", high_a, d), second)
+        b, d = low_c, low_a
+    return [a, b, c, d]
+
+
+def _product(e: Emitter, value: SSAValue, factor: int) -> Pair:
+    wide = e.op("arith.extui", value, to=i64)
+    return _halves(e, e.op("arith.muli", wide, e.constant(factor, i64)))
+
+
+@tensor_rule("stablehlo.rng")
+def _rng(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """Numbers from a counter that starts anew at each operation: any numbers are right."""
+    e = lowering.emit
+    found = result_kind(op)
+    if word(op, "rng_distribution") != "UNIFORM" or found.name not in (
+        "float",
+        "signed",
+        "unsigned",
+    ):
+        raise OperationError(op, "draws numbers of a distribution or type that is not supported")
+    sizes = result_sizes(op)
+    if min(sizes, default=0) < 0:
+        raise OperationError(op, "draws numbers for a shape that is not known")
+    low, high = (e.element(value) for value in operands[:2])
+    key, counter = e.constant(0x5DEECE66D, i64), e.constant(0, i64)
+
+    def body(inner: Emitter, args: Scalars) -> Scalars:
+        bits = _philox_element(inner, key, counter, sizes, 32)
+        if found.name != "float":
+            span = inner.op("arith.subi", high, low)
+            wide = inner.op("arith.extui", bits, to=i64)
+            name = "arith.extsi" if found.name == "signed" else "arith.extui"
+            room = span if found.width == 64 else inner.op(name, span, to=i64)
+            rest = inner.op("arith.remui", wide, room)
+            rest = rest if found.width == 64 else inner.op("arith.trunci", rest, to=found.type)
+            return [inner.op("arith.addi", low, rest)]
+        mantissa = {"bf16": 7, "f16": 10}.get(str(found.type), 23)
+        kept = inner.op("arith.shrui", bits, inner.constant(32 - mantissa, i32))
+        part = inner.op("arith.uitofp", kept, to=found.type)
+        part = inner.op("arith.mulf", part, inner.constant(2.0**-mantissa, found.type))
+        span = inner.op("arith.subf", high, low)
+        return [inner.op("arith.addf", low, inner.op("arith.mulf", part, span))]
+
+    return [e.loops([], [], [e.empty(list(sizes), found.type)], None, body)[0]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
@@ -18,9 +19,12 @@ from .elements import Kind, kind
 from .emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
 from .lowering import Lowering
 from .rules import tensor_rule
-from .shapes import pad
+from .shapes import pad, strided_place
 
 Tensors = Sequence[SSAValue]
+
+SHORT_WINDOW = 32
+"""Windows of so many elements are summed in their own type, as StableHLO's interpreter does it."""
 
 
 def element_kinds(op: Operation, first: int, count: int) -> list[Kind]:
@@ -106,7 +110,8 @@ def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
     half = len(operands) // 2
     windows = windows_of(op)
     rank = len(windows)
-    combined = combiner(lowering, op, op.regions[0], half)
+    size = prod(window.size for window in windows)
+    combined = combiner(lowering, op, op.regions[0], half, widen=size > SHORT_WINDOW)
     given, of_initial = element_kinds(op, 0, half), element_kinds(op, half, half)
     initial = [e.element(value) for value in operands[half:]]
     starts = combined.start(e, initial, of_initial)
@@ -232,7 +237,6 @@ def _scatter_chosen(
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         hit = inner.constant(1, BOOL)
-        none = inner.index(0)
         indices: list[SSAValue] = []
         linear: IndexOrInt = 0
         for place, each in enumerate(windows):
@@ -242,14 +246,9 @@ def _scatter_chosen(
             offset = inner.subtract(each.size - 1, inner.loop_index(rank + place))
             distance = inner.index(inner.subtract(inner.add(own, each.low), offset))
             stride = inner.index(each.stride)
-            number = inner.op("arith.divsi", distance, stride)
-            exact = inner.compare_integers("eq", inner.op("arith.remsi", distance, stride), none)
-            last = inner.op("arith.subi", counts[place], inner.index(1))
-            bounded = inner.op("arith.maxsi", inner.op("arith.minsi", number, last), none)
-            inside = inner.both(inner.compare_integers("eq", number, bounded), exact)
-            inside = inner.both(inside, inner.compare_integers("sge", distance, none))
+            inside, index = strided_place(inner, distance, stride, counts[place])
             hit = inner.both(hit, inside)
-            indices.append(bounded)
+            indices.append(index)
         here = inner.from_index(inner.index(linear), i64)
         at = inner.element(chosen, indices)
         hit = inner.both(hit, inner.compare_integers("eq", at, here))

@@ -2,7 +2,8 @@
 
 - `@scalar_rule("stablehlo.add")`: `function(emitter, operation, scalars) -> scalar` makes one
   element of the result from one of each operand. The operation still has its StableHLO types.
-- `@tensor_rule("stablehlo.pad")`: `function(lowering, operation, tensors) -> tensors`.
+- `@tensor_rule("stablehlo.pad")`: `function(lowering, operation, tensors) -> tensors`. One name is
+  no operation: `quantised` is for operations that compute with quantised numbers.
 - `@call_rule("check.expect_eq")`: the same for a `custom_call` of that target.
 """
 

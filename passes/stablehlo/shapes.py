@@ -328,16 +328,28 @@ def spread(e: Emitter, source: SSAValue, value: SSAValue, distances: Sequence[in
 
 @tensor_rule("stablehlo.dynamic_pad")
 def _dynamic_pad(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """Each element of the result asks whether it is one of the operand's."""
     e = lowering.emit
-    source = operands[0]
-    rank = len(shape(source))
+    rank = len(shape(operands[0]))
     value = e.element(operands[1])
     low, high, interior = (index_values(e, operands[i], rank) for i in (2, 3, 4))
+    return [dynamic_pad(e, operands[0], value, low, high, interior, result_sizes(op))]
+
+
+def dynamic_pad(
+    e: Emitter,
+    source: SSAValue,
+    value: SSAValue,
+    low: Sequence[IndexOrInt],
+    high: Sequence[IndexOrInt],
+    interior: Sequence[IndexOrInt],
+    known_sizes: Sequence[int],
+) -> SSAValue:
+    """Padding by numbers of any sign: each element asks whether it is one of the source's."""
+    rank = len(shape(source))
     own = [e.index(size) for size in e.sizes(source)]
     steps = [e.index(e.add(each, 1)) for each in interior]
     sizes: list[IndexOrInt] = []
-    for place, size in enumerate(result_sizes(op)):
+    for place, size in enumerate(known_sizes):
         between = e.multiply(e.maximum(e.add(own[place], -1), 0), interior[place])
         total = e.add(e.add(own[place], between), e.add(low[place], high[place]))
         sizes.append(size if size >= 0 else total)
@@ -346,23 +358,30 @@ def _dynamic_pad(lowering: Lowering, op: Operation, operands: Tensors) -> Tensor
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         hit = inner.constant(1, BOOL)
         indices: list[IndexOrInt] = []
-        none = inner.index(0)
         for place in range(rank):
-            index = inner.index(inner.subtract(inner.loop_index(place), low[place]))
-            step = steps[place]
-            position = inner.op("arith.divsi", index, step)
-            exact = inner.compare_integers("eq", inner.op("arith.remsi", index, step), none)
-            inside = inner.both(
-                inner.compare_integers("sge", index, none),
-                inner.compare_integers("slt", position, own[place]),
-            )
-            hit = inner.both(hit, inner.both(exact, inside))
-            limit = inner.op("arith.subi", own[place], inner.index(1))
-            bounded = inner.op("arith.minsi", position, limit)
-            indices.append(inner.op("arith.maxsi", bounded, none))
+            distance = inner.index(inner.subtract(inner.loop_index(place), low[place]))
+            inside, index = strided_place(inner, distance, steps[place], own[place])
+            hit = inner.both(hit, inside)
+            indices.append(index)
         return [inner.select(hit, inner.element(source, indices), value)]
 
-    return [e.loops([], [], [empty], None, body)[0]]
+    return e.loops([], [], [empty], None, body)[0]
+
+
+def strided_place(
+    e: Emitter, distance: SSAValue, stride: SSAValue, count: SSAValue
+) -> tuple[SSAValue, SSAValue]:
+    """Whether a distance is that of one of `count` elements some stride apart, and of which.
+
+    The index is one of an element in any case.
+    """
+    none = e.index(0)
+    number = e.op("arith.divsi", distance, stride)
+    exact = e.compare_integers("eq", e.op("arith.remsi", distance, stride), none)
+    last = e.op("arith.subi", count, e.index(1))
+    bounded = e.op("arith.maxsi", e.op("arith.minsi", number, last), none)
+    inside = e.both(exact, e.compare_integers("sge", distance, none))
+    return e.both(inside, e.compare_integers("eq", number, bounded)), bounded
 
 
 # Numbers -----------------------------------------------------------------------------------------

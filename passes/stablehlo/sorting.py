@@ -85,11 +85,13 @@ def _placed(e: Emitter, value: SSAValue, ranks: SSAValue, dimension: int) -> SSA
 
 @tensor_rule("chlo.top_k")
 def _top_k(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    return top_k(lowering, op, operands[0], integer(op, "k"))
+
+
+def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt) -> list[SSAValue]:
     """The largest elements along the last dimension; of equal ones, the first."""
     e = lowering.emit
-    (source,) = operands
     rank = len(shape(source))
-    count = integer(op, "k")
     found = operand_kind(op)
     keys = source
     if found.name == "float":

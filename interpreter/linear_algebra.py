@@ -1,0 +1,344 @@
+"""StableHLO's decompositions and transforms, and the LAPACK calls that JAX writes.
+
+They stay what they are in converted programs, and native code calls these functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr
+from xdsl.ir import Operation
+
+from ..ir.attribute_access import attribute, flag, integer_list
+from ..ir.diagnostics import OperationError
+from ..ir.rules import Rules
+from ..runtime.abi.values import Array, Value, dtype_of, static_shape
+from .machine import Frame
+from .registry import Results, impl
+
+Matrices = Sequence[Any]
+Compute = Callable[[Any, "Options"], Sequence[Any]]
+
+
+def _typed(op: Operation, results: Sequence[Any]) -> Results:
+    """Results as arrays of the operation's types."""
+    return tuple(
+        np.asarray(value).astype(dtype_of(result.type), copy=False)
+        for value, result in zip(results, op.results, strict=True)
+    )
+
+
+def _wide(array: Array) -> Any:
+    """Numbers that LAPACK works on: floats that it does not know as f32."""
+    if array.dtype.name in ("float32", "float64", "complex64", "complex128"):
+        return array
+    return array.astype(np.float32)
+
+
+def _batched(op: Operation, operands: Matrices, ranks: Sequence[int], compute: Any) -> list[Any]:
+    """Run a function on each matrix of a batch, and stack what it gives."""
+    batch = operands[0].shape[: operands[0].ndim - ranks[0]]
+    if not batch:
+        return list(compute(*operands))
+    shapes = [each.shape[len(batch) :] for each in operands]
+    rows = [each.reshape(-1, *s) for each, s in zip(operands, shapes, strict=True)]
+    count = rows[0].shape[0]
+    if count == 0:
+        return [np.zeros(static_shape(r.type) or (), dtype_of(r.type)) for r in op.results]
+    found = [compute(*(row[number] for row in rows)) for number in range(count)]
+    return [
+        np.stack([np.asarray(each[place]) for each in found]).reshape(
+            *batch, *np.asarray(found[0][place]).shape
+        )
+        for place in range(len(found[0]))
+    ]
+
+
+# Transforms --------------------------------------------------------------------------------------
+
+
+@impl("stablehlo.fft")
+def _fft(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    found = attribute(op, "fft_type")
+    kind = getattr(found, "data", "")
+    length = integer_list(attribute(op, "fft_length"))
+    axes = list(range(-len(length), 0))
+    functions: dict[str, Any] = {
+        "FFT": np.fft.fftn,
+        "IFFT": np.fft.ifftn,
+        "RFFT": np.fft.rfftn,
+        "IRFFT": np.fft.irfftn,
+    }
+    if kind not in functions:
+        raise OperationError(op, f"is a transform of no known kind: {found}")
+    array: Any = np.asarray(operands[0])
+    if array.size == 0:
+        result = op.results[0].type
+        return (np.zeros(static_shape(result) or (), dtype_of(result)),)
+    if kind == "IRFFT":
+        kept = array.shape[: array.ndim - len(length)]
+        inner = array.reshape(-1, *array.shape[array.ndim - len(length) :])
+        made = np.fft.irfftn(inner, s=length, axes=axes)
+        return _typed(op, [made.reshape(*kept, *length)])
+    return _typed(op, [functions[kind](array, axes=axes)])
+
+
+# Decompositions ----------------------------------------------------------------------------------
+
+
+@impl("stablehlo.cholesky")
+def _cholesky(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """One triangle is read, and the other one of the result is zero."""
+    lower = flag(op, "lower")
+
+    def compute(matrix: Any) -> Sequence[Any]:
+        factor, failed = _lapack("potrf", matrix)(matrix, lower=lower, clean=True)
+        return [np.full_like(factor, np.nan) if failed else factor]
+
+    return _typed(op, _batched(op, [_wide(np.asarray(operands[0]))], [2], compute))
+
+
+@impl("stablehlo.triangular_solve")
+def _triangular_solve(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    transposed = getattr(attribute(op, "transpose_a"), "data", "NO_TRANSPOSE")
+    which = {"NO_TRANSPOSE": 0, "TRANSPOSE": 1, "ADJOINT": 2}.get(transposed, 0)
+    left, lower, unit = (flag(op, name) for name in ("left_side", "lower", "unit_diagonal"))
+
+    def compute(matrix: Any, right: Any) -> Sequence[Any]:
+        return [_solved(matrix, right, left, lower, which, unit)]
+
+    both = [_wide(np.asarray(each)) for each in operands]
+    return _typed(op, _batched(op, both, [2, 2], compute))
+
+
+def _solved(a: Any, b: Any, left: bool, lower: bool, transposed: int, unit: bool) -> Any:
+    """x of op(a) x = b, or of x op(a) = b."""
+    if not b.size:
+        return b
+    return _lapack_blas("trsm", a, b)(
+        1.0, a, b, side=int(not left), lower=int(lower), trans_a=transposed, diag=int(unit)
+    )
+
+
+def _lapack(name: str, *arrays: Any) -> Any:
+    from scipy.linalg import get_lapack_funcs
+
+    (function,) = get_lapack_funcs((name,), arrays)  # pyright: ignore
+    return function
+
+
+def _lapack_blas(name: str, *arrays: Any) -> Any:
+    from scipy.linalg import get_blas_funcs
+
+    (function,) = get_blas_funcs((name,), arrays)  # pyright: ignore
+    return function
+
+
+# Custom calls ------------------------------------------------------------------------------------
+
+
+class Options:
+    """The options of a call: `mhlo.backend_config`, letters as their codes."""
+
+    def __init__(self, op: Operation) -> None:
+        found = op.attributes.get("mhlo.backend_config")
+        self.values: dict[str, Any] = dict(found.data) if isinstance(found, DictionaryAttr) else {}
+
+    def letter(self, name: str, default: str) -> str:
+        """A letter such as `L`."""
+        found = self.values.get(name)
+        return chr(found.value.data & 0xFF) if isinstance(found, IntegerAttr) else default
+
+    def truth(self, name: str) -> bool:
+        """A truth value."""
+        found = self.values.get(name)
+        return isinstance(found, IntegerAttr) and bool(found.value.data)
+
+
+call = Rules[Compute]()
+"""Calls by the name of the LAPACK function, without its letter for the element type."""
+
+RANKS = {"ormqr": (2, 1, 2), "orgqr": (2, 1), "trsm": (2, 2), "geqp3": (2, 1), "gtsv": (1, 1, 1, 2)}
+"""The ranks of operands that are not one matrix."""
+
+_COMPLEX_NAMES = {"ungqr": "orgqr", "unmqr": "ormqr", "heevd": "syevd", "hetrd": "sytrd"}
+
+
+def lapack_function(target: str) -> str | None:
+    """What a target computes: `potrf` for `lapack_spotrf_ffi`; `None` for other targets."""
+    if not target.startswith("lapack_") or not target.endswith("_ffi"):
+        return None
+    name = target.removeprefix("lapack_").removesuffix("_ffi")[1:]
+    name = _COMPLEX_NAMES.get(name, name)
+    return name if name in call else None
+
+
+@impl("stablehlo.custom_call")
+def _custom_call(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    target = attribute(op, "call_target_name")
+    text = target.data if isinstance(target, StringAttr) else ""
+    name = lapack_function(text)
+    if name is None:
+        raise OperationError(op, f"calls '{text}', which cannot be executed")
+    options = Options(op)
+    ranks = RANKS.get(name, (2,))
+
+    def compute(*matrices: Any) -> Sequence[Any]:
+        return call[name](matrices, options)
+
+    # Behind them are the shapes of results, where these are open.
+    matrices = [np.asarray(each) for each in operands[: len(ranks)]]
+    return _typed(op, _batched(op, matrices, ranks, compute))
+
+
+@call("potrf")
+def _potrf(matrices: Matrices, options: Options) -> Sequence[Any]:
+    lower = options.letter("uplo", "L") == "L"
+    (matrix,) = matrices
+    return _lapack("potrf", matrix)(matrix, lower=lower, clean=False)
+
+
+@call("getrf")
+def _getrf(matrices: Matrices, options: Options) -> Sequence[Any]:
+    factors, pivots, failed = _lapack("getrf", matrices[0])(matrices[0])
+    return factors, pivots + 1, failed
+
+
+@call("geqrf")
+def _geqrf(matrices: Matrices, options: Options) -> Sequence[Any]:
+    factors, tau, _, _ = _lapack("geqrf", matrices[0])(matrices[0])
+    return factors, tau
+
+
+@call("geqp3")
+def _geqp3(matrices: Matrices, options: Options) -> Sequence[Any]:
+    factors, pivots, tau, _, _ = _lapack("geqp3", matrices[0])(matrices[0])
+    return factors, pivots, tau
+
+
+def _is_complex(array: Any) -> bool:
+    return array.dtype.kind == "c"
+
+
+@call("orgqr")
+def _orgqr(matrices: Matrices, options: Options) -> Sequence[Any]:
+    matrix, tau = matrices
+    name = "ungqr" if _is_complex(matrix) else "orgqr"
+    return (_lapack(name, matrix)(matrix, tau)[0],)
+
+
+@call("ormqr")
+def _ormqr(matrices: Matrices, options: Options) -> Sequence[Any]:
+    matrix, tau, other = matrices
+    name = "unmqr" if _is_complex(matrix) else "ormqr"
+    side = "L" if options.truth("left") else "R"
+    transposed = "N"
+    if options.truth("transpose"):
+        transposed = "C" if _is_complex(matrix) else "T"
+    function = _lapack(name, matrix)
+    work = max(1, 64 * max(other.shape))
+    return (function(side, transposed, matrix, tau, other, work)[0],)
+
+
+@call("syevd")
+def _syevd(matrices: Matrices, options: Options) -> Sequence[Any]:
+    (matrix,) = matrices
+    name = "heevd" if _is_complex(matrix) else "syevd"
+    vectors = options.letter("mode", "V") == "V"
+    lower = options.letter("uplo", "L") == "L"
+    values, found, failed = _lapack(name, matrix)(matrix, compute_v=int(vectors), lower=int(lower))
+    return found, values, failed
+
+
+@call("geev")
+def _geev(matrices: Matrices, options: Options) -> Sequence[Any]:
+    (matrix,) = matrices
+    wanted = {
+        f"compute_v{side}": int(options.letter(f"compute_{name}", "N") == "V")
+        for side, name in (("l", "left"), ("r", "right"))
+    }
+    if _is_complex(matrix):
+        return _lapack("geev", matrix)(matrix, **wanted)
+    real, imaginary, left, right, failed = _lapack("geev", matrix)(matrix, **wanted)
+    return real, imaginary, _paired(imaginary, left), _paired(imaginary, right), failed
+
+
+def _paired(imaginary: Any, vectors: Any) -> Any:
+    """Real and imaginary parts of vectors that LAPACK puts side by side."""
+    found = vectors.astype(np.result_type(vectors.dtype, np.complex64))
+    if vectors.shape[-1] != len(imaginary):
+        return found
+    place = 0
+    while place < len(imaginary):
+        if imaginary[place] != 0 and place + 1 < len(imaginary):
+            both = vectors[:, place] + 1j * vectors[:, place + 1]
+            found[:, place], found[:, place + 1] = both, both.conj()
+            place += 1
+        place += 1
+    return found
+
+
+@call("gesdd", "gesvd")
+def _gesdd(matrices: Matrices, options: Options) -> Sequence[Any]:
+    (matrix,) = matrices
+    mode = options.letter("mode", "A")
+    u, s, vt, failed = _lapack("gesdd", matrix)(
+        matrix, compute_uv=int(mode != "N"), full_matrices=int(mode == "A")
+    )
+    if mode == "N":
+        # JAX declares squares that nobody reads.
+        rows, columns = matrix.shape
+        u, vt = np.zeros((rows, rows), matrix.dtype), np.zeros((columns, columns), matrix.dtype)
+    return matrix, s, u, vt, failed
+
+
+@call("trsm")
+def _trsm(matrices: Matrices, options: Options) -> Sequence[Any]:
+    a, b = matrices
+    which = {"N": 0, "T": 1, "C": 2}[options.letter("trans_x", "N")]
+    left = options.letter("side", "L") == "L"
+    lower = options.letter("uplo", "L") == "L"
+    return (_solved(a, b, left, lower, which, options.letter("diag", "N") == "U"),)
+
+
+@call("gtsv")
+def _gtsv(matrices: Matrices, options: Options) -> Sequence[Any]:
+    """Lower, middle and upper diagonal, all of one length."""
+    lower, middle, upper, right = matrices
+    a, b, c, x, failed = _lapack("gtsv", middle, right)(lower[1:], middle, upper[:-1], right)
+    return (
+        np.concatenate([lower[:1], a]),
+        b,
+        np.concatenate([c, upper[-1:]]),
+        x,
+        failed,
+    )
+
+
+@call("gehrd")
+def _gehrd(matrices: Matrices, options: Options) -> Sequence[Any]:
+    factors, tau, failed = _lapack("gehrd", matrices[0])(matrices[0])
+    return factors, tau, failed
+
+
+@call("sytrd")
+def _sytrd(matrices: Matrices, options: Options) -> Sequence[Any]:
+    (matrix,) = matrices
+    name = "hetrd" if _is_complex(matrix) else "sytrd"
+    lower = options.letter("uplo", "L") == "L"
+    return _lapack(name, matrix)(matrix, lower=int(lower))
+
+
+@call("gees")
+def _gees(matrices: Matrices, options: Options) -> Sequence[Any]:
+    (matrix,) = matrices
+    vectors = options.letter("mode", "V") == "V"
+    found = _lapack("gees", matrix)(lambda *_: False, matrix, compute_v=int(vectors))
+    if _is_complex(matrix):
+        t, count, values, z, _, failed = found
+        return t, z, values, count, failed
+    t, count, real, imaginary, z, _, failed = found
+    return t, z, real, imaginary, count, failed

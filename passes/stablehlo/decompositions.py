@@ -1,0 +1,33 @@
+"""Operations that stay what they are: decompositions, transforms and LAPACK calls.
+
+The interpreter computes them, for native code as well, with a remark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from .elements import converted
+from .lowering import Lowering
+from .rules import call_rule, tensor_rule
+
+LAPACK = (
+    *("potrf", "getrf", "geqrf", "geqp3", "orgqr", "ungqr", "ormqr", "unmqr", "syevd", "heevd"),
+    *("geev", "gesdd", "gesvd", "trsm", "gtsv", "gehrd", "sytrd", "hetrd", "gees"),
+)
+"""The functions of LAPACK that the interpreter knows."""
+
+
+@tensor_rule("stablehlo.cholesky", "stablehlo.fft", "stablehlo.triangular_solve")
+@call_rule(*(f"lapack_{letter}{name}_ffi" for name in LAPACK for letter in "sdcz"))
+def _kept(lowering: Lowering, op: Operation, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    made = type(op).create(
+        operands=operands,
+        result_types=[converted(each) for each in op.result_types],
+        properties=dict(op.properties),
+        attributes=dict(op.attributes),
+    )
+    lowering.emit.add_op(made)
+    return made.results

@@ -1,0 +1,122 @@
+"""Operations whose windows and sizes are numbers of the run, as `jax.export` writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ArrayAttr, SymbolRefAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ...dialects.stablehlo.windows import convolution_numbers, convolution_windows
+from ...ir.attribute_access import attribute, element_type
+from ...ir.diagnostics import OperationError
+from ...ir.index import IndexOrInt
+from .combiners import combiner
+from .emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
+from .lowering import Lowering
+from .products import convolve
+from .reductions import element_kinds
+from .rules import call_rule, tensor_rule
+from .shapes import dynamic_pad, index_values, strided_place
+from .sorting import top_k
+
+Tensors = Sequence[SSAValue]
+
+
+@call_rule("stablehlo.dynamic_reduce_window")
+def _dynamic_reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """Inputs, initial values, then sizes, strides, base dilations, dilations and padding."""
+    e = lowering.emit
+    half = len(op.results)
+    if len(operands) != 2 * half + 5:
+        raise OperationError(op, f"expected {2 * half + 5} operands, got {len(operands)}")
+    inputs = operands[:half]
+    rank = len(shape(inputs[0]))
+    lists = [index_values(e, operands[2 * half + i], rank) for i in range(4)]
+    sizes, strides, base, dilations = lists
+    padding = operands[2 * half + 4]
+    low, high = (
+        [e.to_index(e.element(padding, [place, side])) for place in range(rank)] for side in (0, 1)
+    )
+    combined = combiner(lowering, op, _called(lowering, op).body, half)
+    given, of_initial = element_kinds(op, 0, half), element_kinds(op, half, half)
+    starts = combined.start(e, [e.element(v) for v in operands[half : 2 * half]], of_initial)
+    own = [e.index(size) for size in e.common_sizes(inputs)]
+    counts: list[IndexOrInt] = []
+    for place, size in enumerate(shape(op.results[0])):
+        spread = e.add(e.multiply(e.add(own[place], -1), base[place]), 1)
+        room = e.add(spread, e.add(low[place], high[place]))
+        reach = e.add(e.multiply(e.add(sizes[place], -1), dilations[place]), 1)
+        count = e.add(e.divide(e.subtract(room, reach), strides[place]), 1)
+        counts.append(size if size >= 0 else count)
+    window = e.empty(sizes, BOOL)
+    loops = 2 * rank
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        hit = inner.constant(1, BOOL)
+        indices: list[SSAValue] = []
+        for place in range(rank):
+            start = inner.multiply(inner.loop_index(place), strides[place])
+            offset = inner.multiply(inner.loop_index(rank + place), dilations[place])
+            distance = inner.index(inner.subtract(inner.add(start, offset), low[place]))
+            inside, index = strided_place(inner, distance, base[place], own[place])
+            hit = inner.both(hit, inside)
+            indices.append(index)
+        values = [inner.element(value, indices) for value in inputs]
+        added = combined.combine(inner, args[1:], values, given)
+        return [inner.select(hit, new, old) for new, old in zip(added, args[1:], strict=True)]
+
+    results = e.loops(
+        [window],
+        [dims(*range(rank, loops), loops=loops)],
+        [e.fill(start, counts) for start in starts],
+        [dims(*range(rank), loops=loops)] * half,
+        body,
+        [*[PARALLEL] * rank, *[REDUCTION] * rank],
+    )
+    return combined.finish(e, results)
+
+
+def _called(lowering: Lowering, op: Operation) -> Any:
+    """The one function that a call names as its body."""
+    found = attribute(op, "called_computations")
+    names = cast("ArrayAttr[Any]", found).data if isinstance(found, ArrayAttr) else ()
+    if len(names) == 1 and isinstance(names[0], SymbolRefAttr):
+        function = lowering.function(names[0].string_value())
+        if function is not None:
+            return function
+    raise OperationError(op, f"needs one function as called_computations, found {found}")
+
+
+@call_rule("stablehlo.dynamic_top_k")
+def _dynamic_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    e = lowering.emit
+    return top_k(lowering, op, operands[0], e.to_index(e.element(operands[1])))
+
+
+@tensor_rule("stablehlo.dynamic_conv")
+def _dynamic_conv(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """The image is padded first, then convolved without padding."""
+    e = lowering.emit
+    image, kernel, padding = operands
+    try:
+        windows, numbers = convolution_windows(op), convolution_numbers(op)
+    except VerifyException as problem:
+        raise OperationError(op, str(problem)) from problem
+    places = numbers.positions(0, "bf")
+    rank = len(places)
+    low: list[IndexOrInt] = [0] * rank
+    high: list[IndexOrInt] = [0] * rank
+    between: list[IndexOrInt] = [0] * rank
+    sizes = list(shape(image))
+    for number, (window, place) in enumerate(zip(windows, places[2:], strict=True)):
+        low[place], high[place] = (
+            e.to_index(e.element(padding, [number, side])) for side in (0, 1)
+        )
+        between[place] = window.base_dilation - 1
+        sizes[place] = -1
+    zero = e.constant(0, element_type(image.type))
+    image = dynamic_pad(e, image, zero, low, high, between, sizes)
+    return [convolve(e, op, (image, kernel), windows, padded=True)]

@@ -1,0 +1,251 @@
+"""What StableHLO programs compute, in both backends: each checks itself."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from mesh_opt.tools.mesh_run import main
+
+PROGRAMS = {
+    # Division by 0 and by -1, shifts by the width, conversions that saturate, wrapping.
+    "integers": """
+func.func @main() {
+  %a = stablehlo.constant dense<[7, -7, -128, 5]> : tensor<4xi8>
+  %b = stablehlo.constant dense<[0, 2, -1, 9]> : tensor<4xi8>
+  %0 = stablehlo.divide %a, %b : tensor<4xi8>
+  check.expect_eq_const %0, dense<[-1, -3, -128, 0]> : tensor<4xi8>
+  %1 = stablehlo.remainder %a, %b : tensor<4xi8>
+  check.expect_eq_const %1, dense<[7, -1, 0, 5]> : tensor<4xi8>
+  %2 = stablehlo.shift_right_arithmetic %a, %b : tensor<4xi8>
+  check.expect_eq_const %2, dense<[7, -2, -1, 0]> : tensor<4xi8>
+  %3 = stablehlo.shift_left %a, %b : tensor<4xi8>
+  check.expect_eq_const %3, dense<[7, -28, 0, 0]> : tensor<4xi8>
+  %u = stablehlo.convert %a : (tensor<4xi8>) -> tensor<4xui8>
+  %z = stablehlo.constant dense<[0, 100, 255, 1]> : tensor<4xui8>
+  %4 = stablehlo.divide %u, %z : tensor<4xui8>
+  check.expect_eq_const %4, dense<[255, 2, 0, 5]> : tensor<4xui8>
+  %5 = stablehlo.compare LT, %u, %z, UNSIGNED : (tensor<4xui8>, tensor<4xui8>) -> tensor<4xi1>
+  check.expect_eq_const %5, dense<[false, false, true, false]> : tensor<4xi1>
+  %f = stablehlo.constant dense<[0x7FC00000, 300.0, -1.0e10, -2.7]> : tensor<4xf32>
+  %6 = stablehlo.convert %f : (tensor<4xf32>) -> tensor<4xi8>
+  check.expect_eq_const %6, dense<[0, 127, -128, -2]> : tensor<4xi8>
+  %7 = stablehlo.convert %f : (tensor<4xf32>) -> tensor<4xui8>
+  check.expect_eq_const %7, dense<[0, 255, 0, 0]> : tensor<4xui8>
+  %8 = stablehlo.power %a, %b : tensor<4xi8>
+  check.expect_eq_const %8, dense<[1, 49, 0, 101]> : tensor<4xi8>
+  return
+}""",
+    "floats": """
+func.func @main() {
+  %a = stablehlo.constant dense<[0x7FC00000, -0.0, 2.5, -3.0]> : tensor<4xf32>
+  %b = stablehlo.constant dense<[1.0, 0.0, 1.5, 0x7F800000]> : tensor<4xf32>
+  %0 = stablehlo.maximum %a, %b : tensor<4xf32>
+  check.expect_eq_const %0, dense<[0x7FC00000, 0.0, 2.5, 0x7F800000]> : tensor<4xf32>
+  %1 = stablehlo.compare NE, %a, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  check.expect_eq_const %1, dense<[true, false, false, false]> : tensor<4xi1>
+  %2 = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  check.expect_eq_const %2, dense<[false, true, false, true]> : tensor<4xi1>
+  %3 = stablehlo.round_nearest_even %a : tensor<4xf32>
+  check.expect_eq_const %3, dense<[0x7FC00000, -0.0, 2.0, -3.0]> : tensor<4xf32>
+  %4 = stablehlo.round_nearest_afz %a : tensor<4xf32>
+  check.expect_eq_const %4, dense<[0x7FC00000, -0.0, 3.0, -3.0]> : tensor<4xf32>
+  %5 = stablehlo.sign %a : tensor<4xf32>
+  check.expect_eq_const %5, dense<[0x7FC00000, -0.0, 1.0, -1.0]> : tensor<4xf32>
+  %6 = stablehlo.reduce_precision %b, format = e5m2 : tensor<4xf32>
+  check.expect_eq_const %6, dense<[1.0, 0.0, 1.5, 0x7F800000]> : tensor<4xf32>
+  %7 = stablehlo.clamp %a, %b, %a : tensor<4xf32>
+  check.expect_eq_const %7, dense<[0x7FC00000, -0.0, 2.5, -3.0]> : tensor<4xf32>
+  %8 = chlo.erf_inv %6 : tensor<4xf32> -> tensor<4xf32>
+  %9 = stablehlo.slice %8 [0:2] : (tensor<4xf32>) -> tensor<2xf32>
+  check.expect_eq_const %9, dense<[0x7F800000, 0.0]> : tensor<2xf32>
+  return
+}""",
+    # Slices are moved into the tensor, updates beside it are left out.
+    "indexing": """
+func.func @main() {
+  %a = stablehlo.iota dim = 0 : tensor<6xi32>
+  %i = stablehlo.constant dense<[[4], [-3], [9]]> : tensor<3x1xi32>
+  %0 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 2>}> : (tensor<6xi32>, tensor<3x1xi32>) -> tensor<3x2xi32>
+  check.expect_eq_const %0, dense<[[4, 5], [0, 1], [4, 5]]> : tensor<3x2xi32>
+  %u = stablehlo.constant dense<[[10, 20], [30, 40], [50, 60]]> : tensor<3x2xi32>
+  %j = stablehlo.constant dense<[[5], [-1], [5]]> : tensor<3x1xi32>
+  %1 = "stablehlo.scatter"(%a, %j, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%old: tensor<i32>, %new: tensor<i32>):
+    %s = stablehlo.add %old, %new : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<6xi32>, tensor<3x1xi32>, tensor<3x2xi32>) -> tensor<6xi32>
+  check.expect_eq_const %1, dense<[40, 1, 2, 3, 4, 65]> : tensor<6xi32>
+  %k = stablehlo.constant dense<200> : tensor<ui8>
+  %2 = stablehlo.dynamic_slice %a, %k, sizes = [4] : (tensor<6xi32>, tensor<ui8>) -> tensor<4xi32>
+  check.expect_eq_const %2, dense<[2, 3, 4, 5]> : tensor<4xi32>
+  %3 = stablehlo.dynamic_update_slice %a, %2, %k : (tensor<6xi32>, tensor<4xi32>, tensor<ui8>) -> tensor<6xi32>
+  check.expect_eq_const %3, dense<[0, 1, 2, 3, 4, 5]> : tensor<6xi32>
+  %v = stablehlo.constant dense<9> : tensor<i32>
+  %4 = stablehlo.pad %2, %v, low = [-1], high = [1], interior = [1] : (tensor<4xi32>, tensor<i32>) -> tensor<7xi32>
+  check.expect_eq_const %4, dense<[9, 3, 9, 4, 9, 5, 9]> : tensor<7xi32>
+  return
+}""",
+    # A sort by one operand that carries the other along; NaN is the largest number of top_k.
+    "sorting": """
+func.func @main() {
+  %a = stablehlo.constant dense<[3.0, 1.0, 3.0, 0x7FC00000, 2.0]> : tensor<5xf32>
+  %i = stablehlo.iota dim = 0 : tensor<5xi32>
+  %0:2 = "stablehlo.sort"(%a, %i) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>, %p: tensor<i32>, %q: tensor<i32>):
+    %l = stablehlo.compare LT, %x, %y, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }) : (tensor<5xf32>, tensor<5xi32>) -> (tensor<5xf32>, tensor<5xi32>)
+  check.expect_eq_const %0#1, dense<[1, 4, 0, 2, 3]> : tensor<5xi32>
+  %v, %j = chlo.top_k(%a, k = 3) : tensor<5xf32> -> (tensor<3xf32>, tensor<3xi32>)
+  check.expect_eq_const %j, dense<[3, 0, 2]> : tensor<3xi32>
+  return
+}""",
+    "reductions": """
+func.func @main() {
+  %one = stablehlo.constant dense<1.0> : tensor<1000xbf16>
+  %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+  %0 = stablehlo.reduce(%one init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<1000xbf16>, tensor<bf16>) -> tensor<bf16>
+  check.expect_eq_const %0, dense<1000.0> : tensor<bf16>
+  %1 = stablehlo.dot_general %one, %one, contracting_dims = [0] x [0] : (tensor<1000xbf16>, tensor<1000xbf16>) -> tensor<bf16>
+  check.expect_eq_const %1, dense<1000.0> : tensor<bf16>
+  %a = stablehlo.constant dense<[[1.0, 5.0, 2.0, 3.0], [4.0, 0.0, 7.0, 7.0]]> : tensor<2x4xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %2 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>, padding = dense<[[0, 0], [1, 1]]> : tensor<2x2xi64>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.maximum %x, %y : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x3xf32>
+  check.expect_eq_const %2, dense<[[1.0, 5.0, 3.0], [4.0, 7.0, 7.0]]> : tensor<2x3xf32>
+  %src = stablehlo.constant dense<[[10.0, 20.0], [30.0, 40.0]]> : tensor<2x2xf32>
+  %3 = "stablehlo.select_and_scatter"(%a, %src, %z) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %s : tensor<i1>
+  }, {
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<2x4xf32>, tensor<2x2xf32>, tensor<f32>) -> tensor<2x4xf32>
+  check.expect_eq_const %3, dense<[[0.0, 10.0, 0.0, 20.0], [30.0, 0.0, 40.0, 0.0]]> : tensor<2x4xf32>
+  return
+}""",
+    "control_flow": """
+func.func @main() {
+  %n = stablehlo.constant dense<5> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %one, %f = %one) : tensor<i32>, tensor<i32>
+   cond {
+    %c = stablehlo.compare LE, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %p = stablehlo.multiply %i, %f : tensor<i32>
+    %s = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %s, %p : tensor<i32>, tensor<i32>
+  }
+  check.expect_eq_const %0#1, dense<120> : tensor<i32>
+  %out = stablehlo.constant dense<-3> : tensor<i32>
+  %1 = "stablehlo.case"(%out) ({
+    stablehlo.return %n : tensor<i32>
+  }, {
+    stablehlo.return %one : tensor<i32>
+  }, {
+    stablehlo.return %0#1 : tensor<i32>
+  }) : (tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %1, dense<120> : tensor<i32>
+  return
+}""",
+    "convolution": """
+func.func @main() {
+  %a = stablehlo.iota dim = 1 : tensor<1x4x2xf32>
+  %k = stablehlo.constant dense<[[[1.0, 2.0]], [[1.0, 0.0]]]> : tensor<2x1x2xf32>
+  %0 = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[1, 0]], rhs_dilate = [2]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<1x4x2xf32>, tensor<2x1x2xf32>) -> tensor<1x3x2xf32>
+  check.expect_eq_const %0, dense<[[[1.0, 0.0], [2.0, 0.0], [4.0, 2.0]]]> : tensor<1x3x2xf32>
+  return
+}""",
+    # Open sizes: the shape is a number of the run.
+    "dynamic": """
+func.func @main() {
+  %n = stablehlo.constant dense<[2, 3]> : tensor<2xi32>
+  %a = stablehlo.dynamic_iota %n, dim = 1 : (tensor<2xi32>) -> tensor<?x?xf32>
+  %s = stablehlo.get_dimension_size %a, dim = 1 : (tensor<?x?xf32>) -> tensor<i32>
+  check.expect_eq_const %s, dense<3> : tensor<i32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<?x?xf32>, tensor<f32>) -> tensor<f32>
+  check.expect_eq_const %0, dense<6.0> : tensor<f32>
+  %m = stablehlo.constant dense<[6]> : tensor<1xi32>
+  %1 = stablehlo.dynamic_reshape %a, %m : (tensor<?x?xf32>, tensor<1xi32>) -> tensor<6xf32>
+  check.expect_eq_const %1, dense<[0.0, 1.0, 2.0, 0.0, 1.0, 2.0]> : tensor<6xf32>
+  return
+}""",
+    "quantised": """
+func.func @main() {
+  %a = stablehlo.constant dense<[0.25, 0.5]> : tensor<2xf32>
+  %q = stablehlo.uniform_quantize %a : (tensor<2xf32>) -> tensor<2x!quant.uniform<i8:f32, 0.025:-1>>
+  %s = stablehlo.add %q, %q : (tensor<2x!quant.uniform<i8:f32, 0.025:-1>>, tensor<2x!quant.uniform<i8:f32, 0.025:-1>>) -> tensor<2x!quant.uniform<i8:f32, 0.15:-1>>
+  %0 = stablehlo.uniform_dequantize %s : (tensor<2x!quant.uniform<i8:f32, 0.15:-1>>) -> tensor<2xf32>
+  check.expect_almost_eq_const %0, dense<[0.45, 1.05]> : tensor<2xf32>
+  return
+}""",
+    # The bits of XLA.
+    "random_bits": """
+func.func @main() {
+  %k = stablehlo.constant dense<[8589934593, 17179869187]> : tensor<2xui64>
+  %s, %o = stablehlo.rng_bit_generator %k, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3xui32>)
+  check.expect_eq_const %o, dense<[1576285164, 2249660814, 740599976]> : tensor<3xui32>
+  %t, %p = stablehlo.rng_bit_generator %k, algorithm = PHILOX : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3xui32>)
+  check.expect_eq_const %p, dense<[512747620, 1298009047, 1267190206]> : tensor<3xui32>
+  check.expect_eq_const %t, dense<[8589934593, 17179869188]> : tensor<2xui64>
+  return
+}""",
+    # What native code leaves to the interpreter.
+    "decompositions": """
+func.func @main() {
+  %a = stablehlo.constant dense<[[4.0, 2.0], [2.0, 5.0]]> : tensor<2x2xf32>
+  %l = stablehlo.cholesky %a, lower = true : tensor<2x2xf32>
+  check.expect_close %l, %l : tensor<2x2xf32>, tensor<2x2xf32>
+  check.expect_almost_eq_const %l, dense<[[2.0, 0.0], [1.0, 2.0]]> : tensor<2x2xf32>
+  %x = "stablehlo.triangular_solve"(%l, %a) <{left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>}> : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  check.expect_almost_eq_const %x, dense<[[2.0, 1.0], [0.0, 2.0]]> : tensor<2x2xf32>
+  %c = stablehlo.constant dense<[(1.0, 0.0), (0.0, 1.0)]> : tensor<2xcomplex<f32>>
+  %f = stablehlo.fft %c, type = FFT, length = [2] : (tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>>
+  check.expect_almost_eq_const %f, dense<[(1.0, 1.0), (1.0, -1.0)]> : tensor<2xcomplex<f32>>
+  return
+}""",
+}
+
+
+def run(text: str, *options: str) -> tuple[int, str]:
+    errors = io.StringIO()
+    code = main(["-", *options], io.StringIO(text), io.StringIO(), errors)
+    return code, errors.getvalue()
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_check_themselves(name: str, backend: str) -> None:
+    assert run(PROGRAMS[name], f"--backend={backend}") == (0, "")
+
+
+@pytest.mark.parametrize("name", ["indexing", "reductions", "control_flow"])
+def test_compiled_programs_check_themselves(name: str) -> None:
+    assert run(PROGRAMS[name], "--pass-pipeline=compile", "--backend=interpreter") == (0, "")
+
+
+FAILING = """
+func.func @main() {
+  %a = stablehlo.constant dense<[1.0, 2.5]> : tensor<2xf32>
+  %b = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  stablehlo.custom_call @check.expect_almost_eq(%a, %b) {has_side_effect = true} : (tensor<2xf32>, tensor<2xf32>) -> ()
+  return
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+def test_a_failed_check_says_where_and_how_far(backend: str) -> None:
+    code, errors = run(FAILING, f"--backend={backend}")
+    assert code == 1
+    assert "finds 2.5 at [1], expected 2.0: 1 of 2 elements differ, this one by 0.5" in errors
