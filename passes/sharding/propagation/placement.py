@@ -82,7 +82,7 @@ class Placer:
         self._chosen_before: dict[object, FactorSharding] = {}
         self._shardings: dict[tuple[str, DimensionAxes], Sharding] = {}
         self._uneven: dict[Sharding, Sharding] = {}
-        self._free_operands: dict[tuple[int, int], tuple[tuple[int, Sharding], ...]] = {}
+        self._free_operands: dict[object, tuple[tuple[int, Sharding], ...]] = {}
         self._annotations = {
             entry.operation: entry.annotation
             for entry in graph.entries
@@ -370,7 +370,10 @@ class Placer:
         """How the maker of a free value needs its tensor operands for a result wanted so."""
         rule = entry.rule
         assert rule is not None
-        known = self._free_operands.get((id(rule), id(wanted)))
+        # Tensors of rank 0 and scalars have one rule.
+        tensors = tuple(map(is_tensor, entry.operation.operands))
+        key = (id(rule), id(wanted), tensors)
+        known = self._free_operands.get(key)
         if known is not None:
             return known
         extents = known_extents(wanted.grid.shape)
@@ -380,10 +383,10 @@ class Placer:
                 index,
                 self.sharding(wanted.grid, back(rule.operands[index], factor_axes, rule, extents)),
             )
-            for index, value in enumerate(entry.operation.operands)
-            if is_tensor(value)
+            for index, has_shape in enumerate(tensors)
+            if has_shape
         )
-        self._free_operands[id(rule), id(wanted)] = found
+        self._free_operands[key] = found
         return found
 
 

@@ -99,3 +99,32 @@ func.func @untouched(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   return %t : tensor<4x4xf32>
 }
 func.func private @declared(tensor<4x4xf32>) -> tensor<4x4xf32>
+
+// -----
+
+// A scalar is no tensor of rank 0, though operations on both have one rule: it is not annotated.
+
+// CHECK-LABEL: func.func @scalar_and_rank_0
+// CHECK: [[ONE:%[a-z0-9_]+]] = tensor.extract
+// CHECK: linalg.generic {{.*}} ins([[ONE]] : f32)
+#scalar = affine_map<(d0) -> ()>
+#all = affine_map<(d0) -> (d0)>
+shard.grid @g(shape = 2)
+func.func @scalar_and_rank_0(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %a = shard.shard %x to %s : tensor<8xf32>
+  %c = arith.constant dense<1.0> : tensor<f32>
+  %one = tensor.extract %c[] : tensor<f32>
+  %empty = tensor.empty() : tensor<8xf32>
+  %f = linalg.generic {indexing_maps = [#scalar, #all], iterator_types = ["parallel"]} ins(%one : f32) outs(%empty : tensor<8xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    linalg.yield %p : f32
+  } -> tensor<8xf32>
+  %g = linalg.generic {indexing_maps = [#scalar, #all], iterator_types = ["parallel"]} ins(%c : tensor<f32>) outs(%empty : tensor<8xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    linalg.yield %p : f32
+  } -> tensor<8xf32>
+  %r = linalg.add ins(%a, %f : tensor<8xf32>, tensor<8xf32>) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
+  %t = linalg.add ins(%r, %g : tensor<8xf32>, tensor<8xf32>) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
+  return %t : tensor<8xf32>
+}
