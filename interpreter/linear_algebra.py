@@ -6,6 +6,7 @@ They stay what they are in converted programs, and native code calls these funct
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -124,16 +125,17 @@ def _solved(a: Any, b: Any, left: bool, lower: bool, transposed: int, unit: bool
 
 
 def _lapack(name: str, *arrays: Any) -> Any:
-    from scipy.linalg import get_lapack_funcs
-
-    (function,) = get_lapack_funcs((name,), arrays)  # pyright: ignore
-    return function
+    return _scipy("get_lapack_funcs", name, arrays)
 
 
 def _lapack_blas(name: str, *arrays: Any) -> Any:
-    from scipy.linalg import get_blas_funcs
+    return _scipy("get_blas_funcs", name, arrays)
 
-    (function,) = get_blas_funcs((name,), arrays)  # pyright: ignore
+
+def _scipy(table: str, name: str, arrays: Sequence[Any]) -> Any:
+    """A function for the element type of arrays. SciPy has no types for these."""
+    linalg: Any = import_module("scipy.linalg")
+    (function,) = getattr(linalg, table)((name,), arrays)
     return function
 
 
@@ -332,11 +334,16 @@ def _sytrd(matrices: Matrices, options: Options) -> Sequence[Any]:
     return _lapack(name, matrix)(matrix, lower=int(lower))
 
 
+def _none(*_: Any) -> bool:
+    """Which eigenvalues come first: none."""
+    return False
+
+
 @call("gees")
 def _gees(matrices: Matrices, options: Options) -> Sequence[Any]:
     (matrix,) = matrices
     vectors = options.letter("mode", "V") == "V"
-    found = _lapack("gees", matrix)(lambda *_: False, matrix, compute_v=int(vectors))
+    found = _lapack("gees", matrix)(_none, matrix, compute_v=int(vectors))
     if _is_complex(matrix):
         t, count, values, z, _, failed = found
         return t, z, values, count, failed

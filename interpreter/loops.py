@@ -167,7 +167,12 @@ def view(op: Operation, array: Array, indexing_map: AffineMap, extents: Extents)
         for loop, coefficient in part.coefficients.items():
             strides[loop] += coefficient * array.strides[axis]
     start = tuple(slice(part.constant, None) for part in exact)
-    return as_strided(array[start], shape, strides)
+    part = array[start]
+    if part.dtype.kind in "fV" and part.dtype.isbuiltin != 1:
+        # NumPy makes views of its own types only; f8 is none of them.
+        bits = np.dtype(f"u{part.dtype.itemsize}")
+        return as_strided(part.view(bits), shape, strides).view(part.dtype)
+    return as_strided(part, shape, strides)
 
 
 def check_linear(

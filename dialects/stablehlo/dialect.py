@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from xdsl.ir import Attribute, Dialect
 
-from . import attributes, collectives, control_flow, elementwise, products, reductions, shapes
+from . import (
+    attributes,
+    collectives,
+    control_flow,
+    elementwise,
+    products,
+    reductions,
+    shapes,
+    types,
+)
 
 _ATTRIBUTES = [
     kind
-    for kind in vars(attributes).values()
+    for kind in (*vars(attributes).values(), *vars(types).values())
     if isinstance(kind, type)
     and issubclass(kind, Attribute)
     and getattr(kind, "name", "").startswith("stablehlo.")

@@ -19,7 +19,6 @@ from ...ir.attribute_access import attribute, number_list
 from ...ir.syntax.assembly_format import Parsed
 from . import inference
 from .attributes import (
-    ConvAttr,
     DotAlgorithmAttr,
     DotAttr,
     FftTypeAttr,
@@ -28,6 +27,7 @@ from .attributes import (
     RngDistributionAttr,
 )
 from .syntax import Custom, Word, WordList, define
+from .types import ConvAttr
 
 _PRECISION = WordList("precision", "precision_config", PrecisionAttr)
 

@@ -9,8 +9,8 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, integer, number_list
-from .attributes import ConvAttr
 from .inference import shape
+from .types import ConvAttr
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,7 +228,8 @@ def total_order(e: Emitter, value: SSAValue) -> SSAValue:
 
 
 @scalar_rule("stablehlo.compare")
-def _compare(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+def compare(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    """A comparison; without a type of its own it is that of the elements."""
     direction = word(op, "comparison_direction")
     found = operand_kind(op)
     how = attribute(op, "compare_type")

@@ -366,9 +366,12 @@ def _chosen(
 
 @tensor_rule("stablehlo.partition_id")
 def _partition_id(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """The number of the device: 0 in a program for one."""
     e = lowering.emit
-    grid, _ = _all(lowering, op)
     element = kind(op.result_types[0]).type
+    if (_device_count(lowering, op) or 1) == 1:
+        return [e.scalar_tensor(e.constant(0, element))]
+    grid, _ = _all(lowering, op)
     number = e.op("arith.index_cast", e.insert(ProcessLinearIndexOp(grid)), to=element)
     result = TensorType(element, shape(op.results[0]))
     return [e.insert(tensor.FromElementsOp(number, result_type=result))]

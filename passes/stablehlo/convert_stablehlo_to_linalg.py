@@ -22,8 +22,9 @@ CONVERTED = frozenset({"check.agree"})
 
 _RULES = (
     *("arithmetic", "conversions", "special_functions", "shapes", "reductions", "products"),
-    *("indexing", "sorting", "control_flow", "calls", "dynamic_calls", "random_bits"),
-    *("decompositions", "quantised", "collectives"),
+    *("indexing", "scatter", "sorting", "control_flow", "calls", "dynamic_calls", "random_bits"),
+    *("decompositions", "implicit_broadcasts", "quantised"),
+    "collectives",
 )
 """The files that fill the tables."""
 

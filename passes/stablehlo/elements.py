@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from ...dialects.quant import Quantization, quantization
-from ...dialects.stablehlo.attributes import BoundsAttr, TokenType, TypeExtensionsAttr
+from ...dialects.stablehlo.types import BoundsAttr, TokenType, TypeExtensionsAttr
 from ...ir.attribute_access import element_type
 
 TOKEN = TensorType(IntegerType(1), [])

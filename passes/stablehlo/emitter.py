@@ -1,27 +1,24 @@
-"""Making operations on scalars, indices and tensors, at one place and from one operation."""
+"""Making operations on tensors, and loops over their elements."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from math import prod
 from typing import Any, cast
 
-from xdsl.builder import Builder
-from xdsl.dialects.arith import FastMathFlagsAttr, IntegerOverflowAttr
+from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
+    BytesAttr,
     ComplexType,
     DenseArrayBase,
-    FloatAttr,
-    IndexType,
+    DenseIntOrFPElementsAttr,
     IntegerAttr,
-    IntegerType,
     TensorType,
     i32,
     i64,
 )
-from xdsl.dialects.complex import Complex
 from xdsl.dialects.tensor import (
     CollapseShapeOp,
     DimOp,
@@ -32,149 +29,35 @@ from xdsl.dialects.tensor import (
     InsertSliceOp,
 )
 from xdsl.dialects.tensor import YieldOp as TensorYieldOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
-from ...dialects.arith.dialect import ExtendedArith
-from ...dialects.linalg.bodies import IndexOp, YieldOp
-from ...dialects.linalg.dialect import GenericOp
+from ...dialects.linalg.bodies import YieldOp
+from ...dialects.linalg.dialect import NAMED_CLASSES, GenericOp
 from ...dialects.linalg.structured_view import IteratorType
-from ...dialects.math import ExtendedMath
 from ...dialects.tensor.dialect import BitcastOp, PadOp
 from ...dialects.tensor.reshapes import ExpandShapeOp, ReshapeOp
 from ...ir.attribute_access import element_type
-from ...ir.index import BuilderIndices, IndexOrInt, known
+from ...ir.index import IndexOrInt, known
 from ...ir.locations import located_builder
-from .elements import kind
+from .scalar_emitter import BOOL, INDEX, ScalarEmitter
 
-INDEX = IndexType()
 Body = Callable[["Emitter", Sequence[SSAValue]], Sequence[SSAValue]]
 """Makes the scalars that a loop body yields from those that it is given."""
 
+LARGEST_SPLAT = 1 << 10
+"""How many elements a constant may have that is repeated: xDSL keeps every one of them."""
+
 PARALLEL, REDUCTION = IteratorType.PARALLEL, IteratorType.REDUCTION
 
-_INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-_FLOAT_PREDICATES = (
-    *("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord"),
-    *("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true"),
-)
 
-
-@lru_cache(maxsize=1)
-def _classes() -> dict[str, type[Operation]]:
-    dialects = (ExtendedArith, ExtendedMath, Complex)
-    return {each.name: each for dialect in dialects for each in dialect.operations}
-
-
-@lru_cache(maxsize=512)
-def _defaults(name: str) -> tuple[type[Operation], dict[str, Attribute]]:
-    found = _classes()[name]
-    properties = cast(Any, found).get_irdl_definition().properties
-    defaults: dict[str, Attribute] = {}
-    if "fastmath" in properties:
-        defaults["fastmath"] = FastMathFlagsAttr("none")
-    if "overflowFlags" in properties:
-        defaults["overflowFlags"] = IntegerOverflowAttr("none")
-    return found, defaults
-
-
-class Emitter(BuilderIndices):
+class Emitter(ScalarEmitter):
     """Makes operations where its builder is. Sizes are numbers where they are known."""
-
-    def __init__(self, builder: Builder, origin: Operation) -> None:
-        super().__init__(builder)
-        self.builder = builder
-        self.origin = origin
 
     def inside(self, block: Block) -> Emitter:
         """An emitter at the end of a block."""
         return Emitter(located_builder(InsertPoint.at_end(block), self.origin), self.origin)
-
-    def add_op(self, operation: Operation) -> Operation:
-        """Put an operation here."""
-        return self.builder.insert(operation)
-
-    # Scalars.
-
-    def op(
-        self,
-        name: str,
-        *operands: SSAValue,
-        to: Attribute | None = None,
-        **properties: Attribute,
-    ) -> SSAValue:
-        """An operation of arith, math or complex by its name, such as `arith.addf`."""
-        found, defaults = _defaults(name)
-        made = found.create(
-            operands=operands,
-            result_types=[operands[0].type if to is None else to],
-            properties={**defaults, **properties},
-        )
-        return self.insert(made)
-
-    def constant(self, value: float | complex, element: Attribute) -> SSAValue:
-        """A number of a signless integer, index, float or complex type."""
-        if isinstance(element, ComplexType):
-            part = cast("ComplexType[Any]", element).element_type
-            number = complex(value)
-            pair = (self.constant(number.real, part), self.constant(number.imag, part))
-            return self.op("complex.create", *pair, to=cast(Attribute, element))
-        if kind(element).name == "float":
-            attribute: Attribute = FloatAttr(float(cast(float, value)), cast(Any, element))
-        else:
-            width = kind(element).width
-            number = int(cast(int, value))
-            if not isinstance(element, IndexType):
-                number &= (1 << width) - 1
-                if number >> (width - 1) and width > 1:
-                    number -= 1 << width
-            attribute = IntegerAttr(number, cast(Any, element))
-        return self.insert(
-            _classes()["arith.constant"].create(
-                result_types=[element], properties={"value": attribute}
-            )
-        )
-
-    def compare_integers(self, predicate: str, left: SSAValue, right: SSAValue) -> SSAValue:
-        """`arith.cmpi` with a predicate such as `slt`."""
-        number = IntegerAttr(_INTEGER_PREDICATES.index(predicate), 64)
-        return self.op("arith.cmpi", left, right, to=BOOL, predicate=number)
-
-    def compare_floats(self, predicate: str, left: SSAValue, right: SSAValue) -> SSAValue:
-        """`arith.cmpf` with a predicate such as `olt`."""
-        number = IntegerAttr(_FLOAT_PREDICATES.index(predicate), 64)
-        return self.op("arith.cmpf", left, right, to=BOOL, predicate=number)
-
-    def select(self, condition: SSAValue, left: SSAValue, right: SSAValue) -> SSAValue:
-        """`arith.select`."""
-        return self.op("arith.select", condition, left, right, to=left.type)
-
-    def both(self, left: SSAValue, right: SSAValue) -> SSAValue:
-        """`arith.andi`."""
-        return self.op("arith.andi", left, right)
-
-    def either(self, left: SSAValue, right: SSAValue) -> SSAValue:
-        """`arith.ori`."""
-        return self.op("arith.ori", left, right)
-
-    def loop_index(self, dimension: int) -> SSAValue:
-        """The index of a loop around."""
-        return self.insert(IndexOp(dimension))
-
-    def to_index(self, value: SSAValue, signed: bool = True) -> SSAValue:
-        """An integer as an index."""
-        if isinstance(value.type, IndexType):
-            return value
-        if kind(value.type).width == 1:
-            return self.op("arith.index_castui", value, to=INDEX)
-        return self.op("arith.index_cast" if signed else "arith.index_castui", value, to=INDEX)
-
-    def from_index(self, value: SSAValue, element: Attribute) -> SSAValue:
-        """An index as an integer of a type."""
-        if isinstance(element, IndexType):
-            return value
-        return self.op("arith.index_cast", value, to=element)
 
     # Tensors.
 
@@ -197,9 +80,32 @@ class Emitter(BuilderIndices):
         return self.insert(EmptyOp(dynamic, tensor_type(sizes, element)))
 
     def element(self, value: SSAValue, indices: Sequence[IndexOrInt] = ()) -> SSAValue:
-        """An element of a tensor."""
+        """An element of a tensor; that of a constant is a constant."""
+        known_element = None if indices else self.constant_element(value)
+        if known_element is not None:
+            return known_element
         places = [self.index(each) for each in indices]
         return self.insert(ExtractOp(value, places, element_type(value.type)))
+
+    def constant_element(self, value: SSAValue) -> SSAValue | None:
+        """The one element of a constant of rank 0 as a constant, if the tensor is one."""
+        found = constant_of(value)
+        if found is None or shape(value):
+            return None
+        element = element_type(value.type)
+        return self.constant(first_number(found), element)
+
+    def splat(self, value: SSAValue, sizes: Sequence[IndexOrInt]) -> SSAValue | None:
+        """A constant of rank 0 in another shape, if the tensor is one and the sizes are known."""
+        found = constant_of(value)
+        extents = [size for size in sizes if isinstance(size, int)]
+        if found is None or shape(value) or len(extents) != len(sizes):
+            return None
+        if prod(extents) > LARGEST_SPLAT:
+            return None
+        result = cast("TensorType[Any]", TensorType(element_type(value.type), extents))
+        stored = BytesAttr(found.data.data * prod(extents))
+        return self.insert(ConstantOp(DenseIntOrFPElementsAttr(result, stored), result))
 
     def scalar_tensor(self, value: SSAValue) -> SSAValue:
         """A tensor of rank 0."""
@@ -209,11 +115,7 @@ class Emitter(BuilderIndices):
 
     def fill(self, value: SSAValue, sizes: Sequence[IndexOrInt]) -> SSAValue:
         """A tensor all of whose elements are one scalar."""
-        empty = self.empty(sizes, value.type)
-        rank = len(sizes)
-        return self.loops(
-            [value], [AffineMap(rank, 0, ())], [empty], None, lambda _, scalars: [scalars[0]]
-        )[0]
+        return self.insert(NAMED_CLASSES["linalg.fill"]([value], [self.empty(sizes, value.type)]))
 
     def loops(
         self,
@@ -253,7 +155,11 @@ class Emitter(BuilderIndices):
             AffineMap.identity(rank) if each == rank else AffineMap(rank, 0, ()) for each in ranks
         ]
         sizes = self.common_sizes([v for v, r in zip(values, ranks, strict=True) if r == rank])
-        return self.loops(values, maps, [self.empty(sizes, element)], None, body)[0]
+        output = self.empty(sizes, element)
+        count = len(values)
+        return self.loops(
+            values, maps, [output], None, lambda inner, args: body(inner, args[:count])
+        )[0]
 
     def common_sizes(self, values: Sequence[SSAValue]) -> list[IndexOrInt]:
         """The sizes of tensors of one shape, known where any of them knows."""
@@ -389,6 +295,8 @@ class Emitter(BuilderIndices):
         old, new = shape(source), tuple(result.get_shape())
         if old == new:
             return source
+        if 0 in new:
+            return self.empty(sizes, element_type(source.type))
         groups = reassociation(old, new)
         if groups is None:
             return self._reshape_at_run_time(source, sizes, result)
@@ -441,7 +349,20 @@ class Emitter(BuilderIndices):
         return self.insert(CastOp.create(operands=[source], result_types=[result]))
 
 
-BOOL = IntegerType(1)
+def constant_of(value: SSAValue) -> DenseIntOrFPElementsAttr[Any] | None:
+    """The dense constant that a value is."""
+    owner = value.owner
+    found = owner.value if isinstance(owner, ConstantOp) else None
+    return found if isinstance(found, DenseIntOrFPElementsAttr) else None
+
+
+def first_number(value: DenseIntOrFPElementsAttr[Any]) -> float | complex:
+    """The first number of a dense constant."""
+    number = cast(Any, value.get_values()[0])
+    if not isinstance(number, tuple):
+        return cast(float, number)
+    real, imaginary = cast("tuple[float, float]", number)
+    return complex(real, imaginary)
 
 
 def shape(value: SSAValue) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from ...ir.diagnostics import OperationError
 from ...ir.locations import located_builder
 from ...ir.symbols import symbol
 from .elements import converted, is_computed, kind
-from .emitter import Emitter, shape
+from .emitter import Emitter, first_number, shape
 from .rules import scalar_rule, tensor_rule
 
 MAXIMUM_INLINED = 64
@@ -103,7 +103,7 @@ class Lowering:
         element = kind(operation.result_types[0]).type
 
         def body(emitter: Emitter, scalars: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return [rule(emitter, operation, scalars[: len(operands)])]
+            return [rule(emitter, operation, scalars)]
 
         return self.emit.pointwise(operands, element, body)
 
@@ -246,7 +246,7 @@ class Lowering:
     def constant_scalar(self, operation: Operation, emitter: Emitter) -> SSAValue:
         """The one number of a constant."""
         value = cast(Any, attribute(operation, "value"))
-        return emitter.constant(complex_or_number(value), kind(operation.result_types[0]).type)
+        return emitter.constant(first_number(value), kind(operation.result_types[0]).type)
 
 
 _SAME_ELEMENT = frozenset(
@@ -257,15 +257,6 @@ _SAME_ELEMENT = frozenset(
     )
 )
 """Operations that do nothing to a tensor of rank 0."""
-
-
-def complex_or_number(value: Any) -> float | complex:
-    """The first number of a dense constant."""
-    number = value.get_values()[0]
-    if not isinstance(number, tuple):
-        return cast(float, number)
-    real, imaginary = cast("tuple[float, float]", number)
-    return complex(real, imaginary)
 
 
 def shape_of_type(value_type: Attribute) -> tuple[int, ...]:

@@ -32,7 +32,7 @@ def _rng_bit_generator(lowering: Lowering, op: Operation, operands: Tensors) -> 
         raise OperationError(
             op, f"has a state of type {op.operand_types[0]}, expected tensor<2xui64>"
         )
-    sizes = tuple(op.results[1].type.get_shape())  # pyright: ignore
+    sizes = shape(op.results[1])
     if min(sizes, default=0) < 0:
         raise OperationError(op, "makes random bits for a shape that is not known")
     found = kind(op.result_types[1])

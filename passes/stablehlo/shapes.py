@@ -78,6 +78,8 @@ def broadcast(
     element = element_type(source.type)
     rank = len(sizes)
     extents = shape(source)
+    if not extents:
+        return e.splat(source, sizes) or e.fill(e.element(source), sizes)
     open_ = [
         place
         for place, (size, target) in enumerate(zip(extents, places, strict=True))

@@ -189,6 +189,49 @@ func.func @main() {
   check.expect_almost_eq_const %0, dense<[0.45, 1.05]> : tensor<2xf32>
   return
 }""",
+    # Integers of a few bits, floats of eight.
+    "narrow": """
+func.func @main() {
+  %a = stablehlo.constant dense<[1, -2, 7, -8]> : tensor<4xi4>
+  %s = stablehlo.add %a, %a : tensor<4xi4>
+  check.expect_eq_const %s, dense<[2, -4, -2, 0]> : tensor<4xi4>
+  %u = stablehlo.constant dense<[1, 3, 2, 0]> : tensor<4xui2>
+  %t = stablehlo.add %u, %u : tensor<4xui2>
+  check.expect_eq_const %t, dense<[2, 2, 0, 0]> : tensor<4xui2>
+  %w = stablehlo.convert %u : (tensor<4xui2>) -> tensor<4xi32>
+  check.expect_eq_const %w, dense<[1, 3, 2, 0]> : tensor<4xi32>
+  %f = stablehlo.constant dense<[1.0, 464.0, 500.0, -0.0]> : tensor<4xf32>
+  %g = stablehlo.convert %f : (tensor<4xf32>) -> tensor<4xf8E4M3FN>
+  %h = stablehlo.convert %g : (tensor<4xf8E4M3FN>) -> tensor<4xf32>
+  check.expect_eq_const %h, dense<[1.0, 448.0, 0x7FC00000, -0.0]> : tensor<4xf32>
+  %i = stablehlo.convert %f : (tensor<4xf32>) -> tensor<4xf8E5M2>
+  %j = stablehlo.add %i, %i : tensor<4xf8E5M2>
+  %k = stablehlo.convert %j : (tensor<4xf8E5M2>) -> tensor<4xf32>
+  check.expect_eq_const %k, dense<[2.0, 896.0, 1024.0, 0.0]> : tensor<4xf32>
+  %b = stablehlo.bitcast_convert %a : (tensor<4xi4>) -> tensor<4xi4>
+  %c8 = stablehlo.constant dense<[4, 3]> : tensor<2xi8>
+  %c4 = stablehlo.bitcast_convert %c8 : (tensor<2xi8>) -> tensor<2x2xi4>
+  check.expect_eq_const %c4, dense<[[4, 0], [3, 0]]> : tensor<2x2xi4>
+  return
+}""",
+    "empty": """
+func.func @main() {
+  %e = stablehlo.constant dense<> : tensor<0x3xf32>
+  %e2 = stablehlo.add %e, %e : tensor<0x3xf32>
+  %z = stablehlo.constant dense<1.0> : tensor<f32>
+  %e3 = stablehlo.reduce(%e2 init: %z) applies stablehlo.multiply across dimensions = [0] : (tensor<0x3xf32>, tensor<f32>) -> tensor<3xf32>
+  check.expect_eq_const %e3, dense<1.0> : tensor<3xf32>
+  %e4 = stablehlo.concatenate %e, %e, dim = 1 : (tensor<0x3xf32>, tensor<0x3xf32>) -> tensor<0x6xf32>
+  %e5 = stablehlo.reshape %e4 : (tensor<0x6xf32>) -> tensor<6x0xf32>
+  %e6 = stablehlo.transpose %e5, dims = [1, 0] : (tensor<6x0xf32>) -> tensor<0x6xf32>
+  %e7 = stablehlo.pad %e6, %z, low = [1, 0], high = [1, 0], interior = [0, 0] : (tensor<0x6xf32>, tensor<f32>) -> tensor<2x6xf32>
+  check.expect_eq_const %e7, dense<1.0> : tensor<2x6xf32>
+  %e8 = stablehlo.dot_general %e5, %e6, contracting_dims = [1] x [0] : (tensor<6x0xf32>, tensor<0x6xf32>) -> tensor<6x6xf32>
+  check.expect_eq_const %e8, dense<0.0> : tensor<6x6xf32>
+  %p = stablehlo.partition_id : tensor<ui32>
+  check.expect_eq_const %p, dense<0> : tensor<ui32>
+  return
+}""",
     # The bits of XLA.
     "random_bits": """
 func.func @main() {

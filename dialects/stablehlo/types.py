@@ -1,0 +1,138 @@
+"""What StableHLO says of dimensions of convolutions and of open sizes, and its types."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Attribute, Data, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+# Dimensions of convolutions ----------------------------------------------------------------------
+
+Places = tuple[str | int, ...]
+"""What each dimension is: a letter, or a number of a spatial dimension."""
+
+
+def _places(parser: AttrParser) -> Places:
+    def place() -> str | int:
+        number = parser.parse_optional_integer(allow_boolean=False, allow_negative=False)
+        if number is not None:
+            return number
+        if parser.parse_optional_punctuation("?"):
+            return "?"
+        return parser.parse_identifier()
+
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, place))
+
+
+@irdl_attr_definition
+class ConvAttr(Data[tuple[Places, Places, Places]]):
+    """`#stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>`."""
+
+    name = "stablehlo.conv"
+
+    @classmethod
+    def parse_places(cls, parser: AttrParser) -> tuple[Places, Places, Places]:
+        """Read the text without the angle brackets."""
+        first = _places(parser)
+        parser.parse_keyword("x")
+        second = _places(parser)
+        parser.parse_punctuation("->")
+        return first, second, _places(parser)
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[Places, Places, Places]:
+        with parser.in_angle_brackets():
+            return cls.parse_places(parser)
+
+    def text(self) -> str:
+        """The text without the angle brackets."""
+        first, second, third = (f"[{', '.join(map(str, each))}]" for each in self.data)
+        return f"{first}x{second}->{third}"
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.text()}>")
+
+    def positions(self, which: int, letters: str) -> tuple[int, ...]:
+        """Where the letters are, then the spatial dimensions in order. Raises ValueError."""
+        places = self.data[which]
+        spatial = sorted(place for place in places if isinstance(place, int))
+        return tuple(places.index(each) for each in (*letters, *spatial))
+
+
+@irdl_attr_definition
+class BoundsAttr(Data[tuple[int | None, ...]]):
+    """`#stablehlo.bounds<3, ?>`: how large the open sizes of a type may be."""
+
+    name = "stablehlo.bounds"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[int | None, ...]:
+        with parser.in_angle_brackets():
+            return tuple(
+                parser.parse_comma_separated_list(parser.Delimiter.NONE, lambda: _bound(parser))
+            )
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{_bounds_text(self.data)}>")
+
+
+@irdl_attr_definition
+class TypeExtensionsAttr(Data[tuple[int | None, ...]]):
+    """`#stablehlo.type_extensions<bounds = [3, ?]>`: the older spelling of bounds."""
+
+    name = "stablehlo.type_extensions"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[int | None, ...]:
+        with parser.in_angle_brackets():
+            parser.parse_keyword("bounds")
+            parser.parse_punctuation("=")
+            return tuple(
+                parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _bound(parser))
+            )
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<bounds = [{_bounds_text(self.data)}]>")
+
+
+def _bound(parser: AttrParser) -> int | None:
+    return (
+        None
+        if parser.parse_optional_punctuation("?")
+        else parser.parse_integer(allow_boolean=False)
+    )
+
+
+def _bounds_text(bounds: tuple[int | None, ...]) -> str:
+    return ", ".join("?" if bound is None else str(bound) for bound in bounds)
+
+
+# Types -------------------------------------------------------------------------------------------
+
+
+@irdl_attr_definition
+class TokenType(ParametrizedAttribute, TypeAttribute):
+    """`!stablehlo.token`: what orders side effects."""
+
+    name = "stablehlo.token"
+
+
+@irdl_attr_definition
+class FutureType(ParametrizedAttribute, TypeAttribute):
+    """`!stablehlo.future<T>`: values that an asynchronous operation will have computed."""
+
+    name = "stablehlo.future"
+
+    types: Attribute
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
+        with parser.in_angle_brackets():
+            types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        return [ArrayAttr(types)]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_list(self.types, printer.print_attribute)  # pyright: ignore

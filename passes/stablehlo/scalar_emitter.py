@@ -1,0 +1,139 @@
+"""Making operations on scalars and indices, at one place and from one operation."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, cast
+
+from xdsl.builder import Builder
+from xdsl.dialects.arith import FastMathFlagsAttr, IntegerOverflowAttr
+from xdsl.dialects.builtin import ComplexType, FloatAttr, IndexType, IntegerAttr, IntegerType
+from xdsl.dialects.complex import Complex
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...dialects.arith.dialect import ExtendedArith
+from ...dialects.linalg.bodies import IndexOp
+from ...dialects.math import ExtendedMath
+from ...ir.index import BuilderIndices
+from .elements import kind
+
+INDEX = IndexType()
+BOOL = IntegerType(1)
+
+_INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+_FLOAT_PREDICATES = (
+    *("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord"),
+    *("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true"),
+)
+
+
+@lru_cache(maxsize=1)
+def _classes() -> dict[str, type[Operation]]:
+    dialects = (ExtendedArith, ExtendedMath, Complex)
+    return {each.name: each for dialect in dialects for each in dialect.operations}
+
+
+@lru_cache(maxsize=512)
+def _defaults(name: str) -> tuple[type[Operation], dict[str, Attribute]]:
+    found = _classes()[name]
+    properties = cast(Any, found).get_irdl_definition().properties
+    defaults: dict[str, Attribute] = {}
+    if "fastmath" in properties:
+        defaults["fastmath"] = FastMathFlagsAttr("none")
+    if "overflowFlags" in properties:
+        defaults["overflowFlags"] = IntegerOverflowAttr("none")
+    return found, defaults
+
+
+class ScalarEmitter(BuilderIndices):
+    """Makes operations on scalars and indices where its builder is."""
+
+    def __init__(self, builder: Builder, origin: Operation) -> None:
+        super().__init__(builder)
+        self.builder = builder
+        self.origin = origin
+
+    def add_op(self, operation: Operation) -> Operation:
+        """Put an operation here."""
+        return self.builder.insert(operation)
+
+    # Scalars.
+
+    def op(
+        self,
+        name: str,
+        *operands: SSAValue,
+        to: Attribute | None = None,
+        **properties: Attribute,
+    ) -> SSAValue:
+        """An operation of arith, math or complex by its name, such as `arith.addf`."""
+        found, defaults = _defaults(name)
+        made = found.create(
+            operands=operands,
+            result_types=[operands[0].type if to is None else to],
+            properties={**defaults, **properties},
+        )
+        return self.insert(made)
+
+    def constant(self, value: float | complex, element: Attribute) -> SSAValue:
+        """A number of a signless integer, index, float or complex type."""
+        if isinstance(element, ComplexType):
+            part = cast("ComplexType[Any]", element).element_type
+            number = complex(value)
+            pair = (self.constant(number.real, part), self.constant(number.imag, part))
+            return self.op("complex.create", *pair, to=cast(Attribute, element))
+        if kind(element).name == "float":
+            attribute: Attribute = FloatAttr(float(cast(float, value)), cast(Any, element))
+        else:
+            width = kind(element).width
+            number = int(cast(int, value))
+            if not isinstance(element, IndexType):
+                number &= (1 << width) - 1
+                if number >> (width - 1) and width > 1:
+                    number -= 1 << width
+            attribute = IntegerAttr(number, cast(Any, element))
+        return self.insert(
+            _classes()["arith.constant"].create(
+                result_types=[element], properties={"value": attribute}
+            )
+        )
+
+    def compare_integers(self, predicate: str, left: SSAValue, right: SSAValue) -> SSAValue:
+        """`arith.cmpi` with a predicate such as `slt`."""
+        number = IntegerAttr(_INTEGER_PREDICATES.index(predicate), 64)
+        return self.op("arith.cmpi", left, right, to=BOOL, predicate=number)
+
+    def compare_floats(self, predicate: str, left: SSAValue, right: SSAValue) -> SSAValue:
+        """`arith.cmpf` with a predicate such as `olt`."""
+        number = IntegerAttr(_FLOAT_PREDICATES.index(predicate), 64)
+        return self.op("arith.cmpf", left, right, to=BOOL, predicate=number)
+
+    def select(self, condition: SSAValue, left: SSAValue, right: SSAValue) -> SSAValue:
+        """`arith.select`."""
+        return self.op("arith.select", condition, left, right, to=left.type)
+
+    def both(self, left: SSAValue, right: SSAValue) -> SSAValue:
+        """`arith.andi`."""
+        return self.op("arith.andi", left, right)
+
+    def either(self, left: SSAValue, right: SSAValue) -> SSAValue:
+        """`arith.ori`."""
+        return self.op("arith.ori", left, right)
+
+    def loop_index(self, dimension: int) -> SSAValue:
+        """The index of a loop around."""
+        return self.insert(IndexOp(dimension))
+
+    def to_index(self, value: SSAValue, signed: bool = True) -> SSAValue:
+        """An integer as an index."""
+        if isinstance(value.type, IndexType):
+            return value
+        if kind(value.type).width == 1:
+            return self.op("arith.index_castui", value, to=INDEX)
+        return self.op("arith.index_cast" if signed else "arith.index_castui", value, to=INDEX)
+
+    def from_index(self, value: SSAValue, element: Attribute) -> SSAValue:
+        """An index as an integer of a type."""
+        if isinstance(element, IndexType):
+            return value
+        return self.op("arith.index_cast", value, to=element)

@@ -1,0 +1,235 @@
+"""Scatter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects import scf
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ...dialects.stablehlo.attributes import ScatterAttr
+from ...ir.attribute_access import attribute
+from ...ir.diagnostics import OperationError
+from ...ir.index import IndexOrInt
+from .arithmetic import operand_kind
+from .combiners import Combiner, combiner
+from .conversions import convert
+from .elements import Kind, kind
+from .emitter import BOOL, INDEX, PARALLEL, REDUCTION, Emitter, dims, shape
+from .indexing import vector_index
+from .lowering import Lowering
+from .reductions import element_kinds
+from .rules import tensor_rule
+
+Tensors = Sequence[SSAValue]
+
+MOST_POINTS = 1 << 22
+"""How many pairs of an element and an index vector are looked at; beyond, windows are updated."""
+
+
+@tensor_rule("stablehlo.scatter")
+def _scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """Updates outside of the tensor reach no element. Those of one element come in order.
+
+    In small tensors every element asks each index vector whether its window covers it: that is one
+    loop nest, which can be split. In large ones a loop over index vectors updates their windows.
+    """
+    numbers = attribute(op, "scatter_dimension_numbers")
+    if not isinstance(numbers, ScatterAttr):
+        raise OperationError(op, f"needs #stablehlo.scatter<...>, found {numbers}")
+    scatter = _Scatter(lowering, op, operands, numbers)
+    if 0 in (*shape(scatter.updates[0]), *shape(scatter.inputs[0])):
+        return scatter.inputs
+    return scatter.window_updates() if scatter.is_large() else scatter.loops()
+
+
+class _Scatter:
+    """One scatter: loops over its results, and over its index vectors."""
+
+    def __init__(
+        self, lowering: Lowering, op: Operation, operands: Tensors, numbers: ScatterAttr
+    ) -> None:
+        count = (len(operands) - 1) // 2
+        self.lowering, self.op, self.numbers, self.count = lowering, op, numbers, count
+        self.inputs, self.starts = operands[:count], operands[count]
+        self.updates = operands[count + 1 :]
+        self.rank = len(shape(self.inputs[0]))
+        self.windows = numbers.integers("update_window_dims")
+        dropped = (
+            *numbers.integers("inserted_window_dims"),
+            *numbers.integers("input_batching_dims"),
+        )
+        self.window = [i for i in range(self.rank) if i not in dropped]
+        update_rank = len(shape(self.updates[0]))
+        self.batch = [i for i in range(update_rank) if i not in self.windows]
+        self.vector = numbers.integer("index_vector_dim")
+        self.batch_places = [i for i in range(len(shape(self.starts))) if i != self.vector]
+        if len(self.window) != len(self.windows) or len(self.batch) != len(self.batch_places):
+            raise OperationError(op, "has dimension numbers that do not fit its operands")
+        self.kind: Kind = operand_kind(op, count)
+
+    def loops(self) -> list[SSAValue]:
+        e = self.lowering.emit
+        combined = combiner(self.lowering, self.op, self.op.regions[0], self.count, widen=False)
+        inputs = self._promoted(e, combined.carried)
+        given = element_kinds(self.op, self.count + 1, self.count)
+        sizes = [e.size(self.updates[0], place) for place in self.batch]
+        counter = e.empty(sizes, BOOL)
+        loops = self.rank + len(sizes)
+
+        def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            carried = args[1:]
+            hit, indices = self._source(inner)
+            values = [inner.element(update, indices) for update in self.updates]
+            added = combined.combine(inner, carried, values, given)
+            return [inner.select(hit, new, old) for new, old in zip(added, carried, strict=True)]
+
+        return e.loops(
+            [counter],
+            [dims(*range(self.rank, loops), loops=loops)],
+            inputs,
+            [dims(*range(self.rank), loops=loops)] * self.count,
+            body,
+            [*[PARALLEL] * self.rank, *[REDUCTION] * len(sizes)],
+        )
+
+    def is_large(self) -> bool:
+        """Whether there are too many elements to look at all for each index vector.
+
+        Slices of complex numbers are loops over all elements, so there is nothing to gain.
+        """
+        if operand_kind(self.op).name == "complex":
+            return False
+        updates = [shape(self.updates[0])[place] for place in self.batch]
+        return prod(map(abs, (*shape(self.inputs[0]), *updates))) > MOST_POINTS
+
+    def window_updates(self) -> list[SSAValue]:
+        """A loop over the index vectors; each updates the part of its window that is inside."""
+        e = self.lowering.emit
+        combined = combiner(self.lowering, self.op, self.op.regions[0], self.count, widen=False)
+        inputs = self._promoted(e, combined.carried)
+        sizes = [e.size(self.updates[0], place) for place in self.batch]
+        total: IndexOrInt = 1
+        for size in sizes:
+            total = e.multiply(total, size)
+        block = Block(arg_types=[INDEX, *(value.type for value in inputs)])
+        inner = e.inside(block)
+        position, *carried = block.args
+        batch: list[IndexOrInt] = []
+        rest: IndexOrInt = position
+        for size in reversed(sizes):
+            batch.insert(0, inner.remainder(rest, size))
+            rest = inner.divide(rest, size)
+        inner.add_op(scf.YieldOp(*self._updated(inner, combined, batch, carried)))
+        loop = scf.ForOp(e.index(0), e.index(total), e.index(1), inputs, Region(block))
+        return list(e.add_op(loop).results)
+
+    def _updated(
+        self,
+        e: Emitter,
+        combined: Combiner,
+        batch: Sequence[IndexOrInt],
+        carried: Sequence[SSAValue],
+    ) -> list[SSAValue]:
+        starts = self._starts(e, batch)
+        offsets: list[IndexOrInt] = []
+        lows: list[IndexOrInt] = []
+        sizes: list[IndexOrInt] = []
+        for dimension, start in enumerate(starts):
+            extent = e.size(carried[0], dimension)
+            width: IndexOrInt = 1
+            if dimension in self.window:
+                place = self.windows[self.window.index(dimension)]
+                width = e.size(self.updates[0], place)
+            if start == 0:
+                # The window begins where the tensor does, and cannot be larger.
+                low, size, offset = 0, e.minimum(width, extent), 0
+            else:
+                low = e.maximum(e.subtract(0, start), 0)
+                end = e.minimum(width, e.subtract(extent, start))
+                size = e.maximum(e.subtract(end, low), 0)
+                offset = e.minimum(e.maximum(start, 0), extent)
+            offsets.append(offset)
+            lows.append(low)
+            sizes.append(size)
+        strides = [1] * len(sizes)
+        parts = [e.extract_slice(value, offsets, sizes, strides) for value in carried]
+        given = element_kinds(self.op, self.count + 1, self.count)
+        rank = len(shape(self.updates[0]))
+
+        def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            indices: list[IndexOrInt] = [0] * rank
+            for place, index in zip(self.batch, batch, strict=True):
+                indices[place] = index
+            for place, dimension in zip(self.windows, self.window, strict=True):
+                indices[place] = inner.add(inner.loop_index(dimension), lows[dimension])
+            values = [inner.element(update, indices) for update in self.updates]
+            return combined.combine(inner, args[: self.count], values, given)
+
+        empties = [e.empty(sizes, type_) for type_ in combined.carried]
+        made = e.loops(parts, None, empties, None, body)
+        return [
+            e.insert_slice(new, old, offsets, strides, sizes)
+            for new, old in zip(made, carried, strict=True)
+        ]
+
+    def _starts(self, e: Emitter, batch: Sequence[IndexOrInt]) -> list[IndexOrInt]:
+        """Where the window of an index vector begins; 0 where indices say nothing."""
+        numbers = self.numbers
+        starts: list[IndexOrInt] = [0] * self.rank
+        for number, dimension in enumerate(numbers.integers("scatter_dims_to_operand_dims")):
+            place = vector_index(e, batch, self.vector, number, self.starts)
+            starts[dimension] = e.to_index(
+                e.element(self.starts, place), self.kind.name == "signed"
+            )
+        pairs = zip(
+            numbers.integers("input_batching_dims"),
+            numbers.integers("scatter_indices_batching_dims"),
+            strict=True,
+        )
+        for dimension, of_starts in pairs:
+            starts[dimension] = e.index(batch[self.batch_places.index(of_starts)])
+        return starts
+
+    def _promoted(self, e: Emitter, carried: Sequence[Attribute]) -> list[SSAValue]:
+        """The inputs as tensors of what the body works on."""
+        made: list[SSAValue] = []
+        given = element_kinds(self.op, 0, self.count)
+        for value, type_, found in zip(self.inputs, carried, given, strict=True):
+            target = kind(type_)
+
+            def body(
+                inner: Emitter,
+                args: Sequence[SSAValue],
+                source: Kind = found,
+                target: Kind = target,
+            ) -> Sequence[SSAValue]:
+                return [convert(inner, args[0], source, target)]
+
+            same = found.type == target.type
+            made.append(value if same else e.pointwise([value], target.type, body))
+        return made
+
+    def _source(self, e: Emitter) -> tuple[SSAValue, list[IndexOrInt]]:
+        """Whether the update of this point of the loops is for this element, and where it is."""
+        batch: list[IndexOrInt] = [e.loop_index(self.rank + i) for i in range(len(self.batch))]
+        distance = [
+            e.index(e.subtract(e.loop_index(dimension), start))
+            for dimension, start in enumerate(self._starts(e, batch))
+        ]
+        hit = e.constant(1, BOOL)
+        none = e.index(0)
+        indices: list[IndexOrInt] = [0] * (len(self.batch) + len(self.windows))
+        for place, index in zip(self.batch, batch, strict=True):
+            indices[place] = index
+        for dimension in range(self.rank):
+            if dimension not in self.window:
+                hit = e.both(hit, e.compare_integers("eq", distance[dimension], none))
+                continue
+            place = self.windows[self.window.index(dimension)]
+            last = e.index(e.subtract(e.size(self.updates[0], place), 1))
+            bounded = e.op("arith.maxsi", e.op("arith.minsi", distance[dimension], last), none)
+            hit = e.both(hit, e.compare_integers("eq", distance[dimension], bounded))
+            indices[place] = bounded
+        return hit, indices
