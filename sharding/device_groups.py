@@ -14,6 +14,8 @@ from math import prod
 
 Groups = Sequence[Sequence[int]]
 GridShape = tuple[int, ...]
+Digits = tuple[tuple[int, int], ...]
+"""Digits of a device's number, as strides and sizes."""
 
 
 def groups_along(shape: GridShape, axes: Sequence[int]) -> list[tuple[int, ...]]:
@@ -42,7 +44,7 @@ def axes_of_groups(
     wanted = sorted(map(tuple, groups))
     if sorted(number for group in groups for number in group) != list(range(count)):
         return None
-    digits = _digits(sorted(next(group for group in groups if 0 in group)))
+    digits = digits_of(sorted(next(group for group in groups if 0 in group)))
     own = None if digits is None else _shape_with(digits, count)
     for shape in (*known, *([] if own is None else [own])):
         if prod(shape) != count:
@@ -61,15 +63,17 @@ def _choices(shape: GridShape, members: int) -> Iterable[tuple[int, ...]]:
                 yield axes
 
 
-def _digits(members: Sequence[int]) -> list[tuple[int, int]] | None:
-    """Strides and sizes of the digits in which sorted numbers from 0 differ, the smallest first.
+def digits_of(members: Sequence[int]) -> Digits | None:
+    """The digits that a list of numbers from 0 counts through, those that change fastest first.
 
-    [0, 1, 4, 5] -> [(1, 2), (4, 2)]
+    [0, 1, 4, 5] -> (1, 2), (4, 2); [0, 4, 1, 5] -> (4, 2), (1, 2)
     """
     digits: list[tuple[int, int]] = []
     covered = 1
     while covered < len(members):
         stride = members[covered]
+        if stride < 1:
+            return None
         size = 1
         while size * covered < len(members) and members[size * covered] == size * stride:
             size += 1
@@ -77,10 +81,13 @@ def _digits(members: Sequence[int]) -> list[tuple[int, int]] | None:
             return None
         digits.append((stride, size))
         covered *= size
-    return digits
+    sums = [0]
+    for stride, size in digits:
+        sums = [place * stride + base for place in range(size) for base in sums]
+    return tuple(digits) if sums == list(members) else None
 
 
-def _shape_with(digits: Sequence[tuple[int, int]], count: int) -> GridShape | None:
+def _shape_with(digits: Digits, count: int) -> GridShape | None:
     """The grid of `count` devices with an axis for each digit, and for what is between them."""
     shape: list[int] = []
     covered = 1

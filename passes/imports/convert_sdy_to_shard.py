@@ -8,6 +8,7 @@ results, and `sdy.sharding_constraint`s. Afterwards it carries `shard` annotatio
 - the sharding of an argument speaks of the value as it comes, that of a result or a constraint
   of the value as it is used there;
 - open dimensions and priorities are kept as attributes of the annotation;
+- the strings of GSPMD in `mhlo.sharding` are shardings of Shardy first (`mhlo_shardings.py`);
 - Shardy's own collectives are changes of the sharding: the value as it is used;
 - a manual computation is put in its place (`manual_computation.py`);
 - casts between `ui8` and `i8`, which StableHLO leaves open, become `tensor.bitcast`.
@@ -67,6 +68,7 @@ from ..sharding.annotations.access import (
 )
 from ..sharding.partition.reductions import bits
 from .manual_computation import inline_manual_computation, nothing_manual
+from .mhlo_shardings import import_mhlo_shardings
 
 AXIS_NAMES_ATTRIBUTE = "shard.axis_names"
 
@@ -83,6 +85,7 @@ class ConvertSdyToShardPass(ModulePass):
 
 def convert_sdy_to_shard(module: ModuleOp) -> None:
     """Convert a module in place. Raises OperationError for what a grid cannot express."""
+    import_mhlo_shardings(module)
     _Conversion(module).convert()
 
 

@@ -46,6 +46,8 @@ DIMENSION_PRIORITIES_ATTRIBUTE = "shard.dimension_priorities"
 MANUAL_ATTRIBUTE = "shard.manual"
 """Discardable attribute of ours on collectives before partitioning: they are
 meant for what each process holds as a whole, which may differ between processes."""
+MHLO_SHARDING = "mhlo.sharding"
+"""GSPMD's discardable attribute on arguments, results and custom calls."""
 SDY_SHARDING = "sdy.sharding"
 """Shardy's discardable attribute on arguments, results and operations."""
 
