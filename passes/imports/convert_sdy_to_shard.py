@@ -67,7 +67,11 @@ from ..sharding.annotations.access import (
     SDY_SHARDING,
 )
 from ..sharding.partition.reductions import bits
-from .manual_computation import inline_manual_computation, nothing_manual
+from .manual_computation import (
+    inline_manual_calls,
+    inline_manual_computation,
+    nothing_manual,
+)
 from .mhlo_shardings import import_mhlo_shardings
 
 AXIS_NAMES_ATTRIBUTE = "shard.axis_names"
@@ -86,6 +90,7 @@ class ConvertSdyToShardPass(ModulePass):
 def convert_sdy_to_shard(module: ModuleOp) -> None:
     """Convert a module in place. Raises OperationError for what a grid cannot express."""
     import_mhlo_shardings(module)
+    inline_manual_calls(module)
     _Conversion(module).convert()
 
 

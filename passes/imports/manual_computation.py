@@ -15,11 +15,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from xdsl.dialects.builtin import TensorType, UnitAttr
+from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from ...dialects.sdy.attributes import AxisRef, DimensionSharding, ShardingAttr, TensorSharding
+from ...dialects.sdy.attributes import (
+    AxisRef,
+    DimensionSharding,
+    Mesh,
+    ShardingAttr,
+    TensorSharding,
+)
 from ...dialects.sdy.dialect import ManualComputationOp
 from ...dialects.shard.annotations import ShardDefinition
 from ...dialects.shard.dialect import AllGatherOp, AllSliceOp
@@ -29,6 +35,7 @@ from ...ir.tensor_types import ranked
 from ...sharding.collectives import COLLECTIVES
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
+from ..inline_calls import inline_calls_of
 from ..sharding.annotations.access import MANUAL_ATTRIBUTE, PURE_QUERIES
 
 CONSTRAINTS = ("sdy.sharding_constraint", "sdy.reshard")
@@ -47,8 +54,17 @@ Annotate = Callable[[SSAValue, TensorSharding, Block, Operation | None, bool], S
 """Insert an annotation of a value before an operation, or at the end of a block."""
 
 
+def inline_manual_calls(module: ModuleOp) -> None:
+    """Inline what manual computations call: it is written for one device, too."""
+    found = [each for each in module.walk() if isinstance(each, ManualComputationOp)]
+    if any(inner.name == "func.call" for each in found for inner in each.walk()):
+        inline_calls_of(found, module)
+
+
 def inline_manual_computation(
-    operation: ManualComputationOp, mesh_of: Callable[[str], ImportedMesh], annotate: Annotate
+    operation: ManualComputationOp,
+    mesh_of: Callable[[str | Mesh], ImportedMesh],
+    annotate: Annotate,
 ) -> None:
     """Put the body in the place of a manual computation. Raises OperationError."""
     for inner in operation.walk():
@@ -69,7 +85,7 @@ class _Inlining:
     def __init__(
         self,
         operation: ManualComputationOp,
-        mesh_of: Callable[[str], ImportedMesh],
+        mesh_of: Callable[[str | Mesh], ImportedMesh],
         annotate: Annotate,
     ) -> None:
         self._operation = operation
@@ -111,7 +127,7 @@ class _Inlining:
 
     def _parts(self, sharding: TensorSharding) -> list[tuple[int, Axes]]:
         """The dimensions that the manual axes split, and the grid's axes that do."""
-        imported = self._mesh_of(self._name(sharding))
+        imported = self._imported(sharding)
         parts: list[tuple[int, Axes]] = []
         for index, dimension in enumerate(sharding.dimensions):
             count = sum(axis.name in self._manual for axis in dimension.axes)
@@ -126,12 +142,10 @@ class _Inlining:
                 parts.append((index, imported.axes(major)))
         return parts
 
-    def _name(self, sharding: TensorSharding) -> str:
-        if not isinstance(sharding.mesh, str) or sharding.mesh != self._mesh:
-            raise OperationError(
-                self._operation, "has shardings on more than one mesh, or on a mesh without a name"
-            )
-        return sharding.mesh
+    def _imported(self, sharding: TensorSharding) -> ImportedMesh:
+        if sharding.mesh != self._mesh:
+            raise OperationError(self._operation, "has shardings on more than one mesh")
+        return self._mesh_of(sharding.mesh)
 
     def _enter(self, value: SSAValue, sharding: TensorSharding) -> SSAValue:
         """This process's part of an operand."""
@@ -139,7 +153,7 @@ class _Inlining:
         if whole is None:
             return value
         parts = self._parts(sharding)
-        grid = self._mesh_of(self._name(sharding)).grid
+        grid = self._imported(sharding).grid
         value = self._annotate(value, sharding, self._block, self._operation, True).result
         for dimension, axes in parts:
             shape = list(whole.get_shape())
@@ -160,7 +174,7 @@ class _Inlining:
         whole = ranked(value)
         if whole is None:
             return value
-        grid = self._mesh_of(self._name(sharding)).grid
+        grid = self._imported(sharding).grid
         # The other way round than slicing, so that each takes back the other.
         for dimension, axes in reversed(self._parts(sharding)):
             shape = list(whole.get_shape())

@@ -84,3 +84,28 @@ func.func @collectives(%a: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %4 = sdy.sharding_constraint %3 <@empty_mesh, [{}, {}]> : tensor<8x8xf32>
   return %4 : tensor<8x8xf32>
 }
+
+// -----
+
+// What a manual computation calls is for one device, too, and is inlined.
+
+// CHECK-LABEL: func.func @calls
+// CHECK: shard.process_linear_index on @processes {shard.manual}
+// CHECK-NOT: func.func private @number
+// SPMD-LABEL: func.func @calls
+// SPMD: shard.process_linear_index on @processes : index
+sdy.mesh @mesh = <["x"=2]>
+func.func @calls(%a: tensor<2xi32>) -> tensor<2xi32> {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<1xi32>) {
+    %1 = func.call @number(%b) : (tensor<1xi32>) -> tensor<1xi32>
+    sdy.return %1 : tensor<1xi32>
+  } : (tensor<2xi32>) -> tensor<2xi32>
+  return %0 : tensor<2xi32>
+}
+func.func private @number(%a: tensor<1xi32>) -> tensor<1xi32> {
+  %0 = stablehlo.partition_id : tensor<ui32>
+  %1 = stablehlo.bitcast_convert %0 : (tensor<ui32>) -> tensor<i32>
+  %2 = stablehlo.reshape %1 : (tensor<i32>) -> tensor<1xi32>
+  %3 = stablehlo.add %a, %2 : tensor<1xi32>
+  return %3 : tensor<1xi32>
+}
