@@ -1,1 +1,18 @@
 """mesh-opt: a multi-device tensor compiler on xDSL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    """The front ends, such as `mesh_opt.jax`, which are imported when they are asked for.
+
+    They cannot lie in this folder: a file `jax.py` in it would stand in for JAX where the folder is
+    on the path.
+    """
+    if name == "jax":
+        from importlib import import_module
+
+        return import_module(f".frontends.{name}", __name__)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -38,6 +38,7 @@ from .ir.text.parser import parse_module
 from .ir.text.printer import print_operation
 from .ir.text.source import Source
 from .ir.verification import verification_errors
+from .passes.imports.import_annotations import MANUAL_COMPUTATION, import_annotations
 from .passes.manager.pass_manager import (
     InternalFault,
     Observer,
@@ -497,6 +498,9 @@ def compile(
             run_steps(context, module, [ConvertStablehloToLinalgPass()], observers)
             _verify(module, texts)
         original = module.clone()
+        if any(operation.name == MANUAL_COMPUTATION for operation in original.walk()):
+            # It has a meaning on all devices only, which is what its import makes of it.
+            import_annotations(original)
         run_steps(context, module, steps, observers)
     except OperationError as failure:
         raise _compilation_error(from_operation_error(failure), texts) from failure

@@ -17,7 +17,11 @@ from .registry import Results, Routine, impl, impl_with_regions, terminates
 terminates("sdy.return")
 
 
-@impl("sdy.propagation_barrier", "sdy.reshard", "sdy.sharding_constraint")
+@impl(
+    *("sdy.propagation_barrier", "sdy.reshard", "sdy.sharding_constraint", "sdy.data_flow_edge"),
+    *("sdy.all_gather", "sdy.all_slice", "sdy.all_to_all", "sdy.collective_permute"),
+    *("sdy.all_reduce", "sdy.reduce_scatter"),
+)
 def _identity(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return operands
 

@@ -8,6 +8,7 @@ one of the same name whose calls are of a private copy.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -33,11 +34,7 @@ class InlineCallsPass(ModulePass):
     name = "inline-calls"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = {
-            symbol(function, "sym_name"): function
-            for function in op.body.block.ops
-            if function.name in FUNCTIONS and function.regions[0].blocks
-        }
+        functions = _functions(op)
         graph = call_graph(functions)
         recursive = graph.recursive()
         callers_first = graph.callees_first()[::-1]
@@ -53,9 +50,36 @@ class InlineCallsPass(ModulePass):
             # Callees are as they were written: theirs come after, so that nothing is copied twice.
             if name in roots or name in recursive:
                 _inline_into(functions[name], inlined)
-        used = call_graph(functions).reached_from(roots)
-        for name in functions.keys() - set(used):
-            Rewriter.erase_op(functions[name], safe_erase=False)
+        _erase_unused(functions, op)
+
+
+def inline_calls_of(operations: Sequence[Operation], module: ModuleOp) -> None:
+    """Inline all calls inside of some operations, and remove functions that nobody calls then.
+
+    What calls itself stays. Raises OperationError where the functions become too large.
+    """
+    functions = _functions(module)
+    graph = call_graph(functions)
+    recursive = graph.recursive()
+    _check_sizes(functions, graph, recursive)
+    inlined = {name: function for name, function in functions.items() if name not in recursive}
+    for operation in operations:
+        _inline_into(operation, inlined)
+    _erase_unused(functions, module)
+
+
+def _functions(module: ModuleOp) -> dict[str, Operation]:
+    return {
+        symbol(function, "sym_name"): function
+        for function in module.body.block.ops
+        if function.name in FUNCTIONS and function.regions[0].blocks
+    }
+
+
+def _erase_unused(functions: dict[str, Operation], module: ModuleOp) -> None:
+    used = call_graph(functions).reached_from(_roots(functions, module))
+    for name in functions.keys() - set(used):
+        Rewriter.erase_op(functions[name], safe_erase=False)
 
 
 def _is_private(function: Operation) -> bool:

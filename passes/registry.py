@@ -48,6 +48,7 @@ _PASSES = {
     "merge-globals": ("stream.merge_globals", "MergeGlobalsPass"),
     "pack-constants": ("stream.pack_constants", "PackConstantsPass"),
     "place-relayouts": ("stream.place_relayouts", "PlaceRelayoutsPass"),
+    "shard-annotate": ("sharding.shard_annotate", "ShardAnnotatePass"),
     "shard-complete": ("sharding.shard_complete", "ShardCompletePass"),
     "shard-lower-all-slice": ("sharding.shard_lower_all_slice", "ShardLowerAllSlicePass"),
     "shard-lower-process-multi-index": (
@@ -90,6 +91,7 @@ FOLLOW_CALLS = frozenset(
     {
         "convert-mesh-to-shard",
         "convert-sdy-to-shard",
+        "shard-annotate",
         "shard-complete",
         "shard-lower-all-slice",
         "shard-lower-process-multi-index",

@@ -97,7 +97,9 @@ class AxisRef:
         return None
 
 
-def _axes_text(axes: tuple[AxisRef, ...]) -> str:
+def axes_text(axes: tuple[AxisRef, ...]) -> str:
+    """What `parse_axes` reads."""
+    """What `parse_axes` reads."""
     return "{" + ", ".join(map(str, axes)) + "}"
 
 
@@ -134,9 +136,9 @@ class TensorSharding:
         mesh = f"@{self.mesh}" if isinstance(self.mesh, str) else f"mesh{self.mesh}"
         parts = [mesh, "[" + ", ".join(map(str, self.dimensions)) + "]"]
         if self.replicated:
-            parts.append(f"replicated={_axes_text(self.replicated)}")
+            parts.append(f"replicated={axes_text(self.replicated)}")
         if self.unreduced:
-            parts.append(f"unreduced={_axes_text(self.unreduced)}")
+            parts.append(f"unreduced={axes_text(self.unreduced)}")
         return "<" + ", ".join(parts) + ">"
 
     def fault(self, mesh: Mesh, rank: int | None) -> str | None:

@@ -1,7 +1,7 @@
 """Shardy's dialect `sdy` as JAX writes it: meshes, constraints, manual computations.
 
-Not read are Shardy's own collectives (they follow partitioning, which is ours) and its sharding
-rules for custom calls.
+Meshes are in `meshes.py`, Shardy's own collectives and data-flow edges in `collectives.py`.
+Sharding rules of custom calls are kept as they are written.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Self
 
-from xdsl.dialects.builtin import IntegerAttr, ShapedType, StringAttr, i32, i64
-from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32, i64
+from xdsl.ir import Attribute, Dialect, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -29,15 +29,12 @@ from xdsl.traits import (
     IsTerminator,
     Pure,
     RecursiveMemoryEffect,
-    SymbolOpInterface,
-    SymbolTable,
 )
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.tensor_types import shapes_agree
 from .attributes import (
     ManualAxesAttr,
-    Mesh,
     MeshAttr,
     OpShardingRuleAttr,
     ShardingAttr,
@@ -45,76 +42,25 @@ from .attributes import (
     TensorSharding,
     manual_axes_text,
     parse_manual_axes,
-    parse_mesh,
     parse_sharding,
     parse_shardings,
     shardings_text,
 )
-
-# Looking up --------------------------------------------------------------------------------------
-
-
-def mesh_of(operation: Operation, sharding: TensorSharding) -> Mesh | None:
-    """The mesh that a sharding names, looked up from an operation outwards."""
-    if isinstance(sharding.mesh, Mesh):
-        return sharding.mesh
-    current: Operation | None = operation
-    while current is not None:
-        if current.has_trait(SymbolTable):
-            symbol = SymbolTable.lookup_symbol(current, sharding.mesh)
-            if isinstance(symbol, MeshOp):
-                return symbol.mesh.data
-        current = current.parent_op()
-    return None
-
-
-def verify_sharding(operation: Operation, sharding: TensorSharding, value_type: Attribute) -> None:
-    """Raise `VerifyException` if a value of this type cannot lie so."""
-    mesh = mesh_of(operation, sharding)
-    if mesh is None:
-        raise VerifyException(f"unknown mesh: @{sharding.mesh}")
-    fault = sharding.fault(mesh, len(_shape(value_type)))
-    if fault is not None:
-        raise VerifyException(fault)
-
+from .collectives import (
+    AllGatherOp,
+    AllReduceOp,
+    AllSliceOp,
+    AllToAllOp,
+    AllToAllParametersAttr,
+    AxisListAttr,
+    AxisListsAttr,
+    CollectivePermuteOp,
+    DataFlowEdgeOp,
+    ReduceScatterOp,
+)
+from .meshes import MeshOp, mesh_of, shape_of, verify_sharding
 
 # Operations --------------------------------------------------------------------------------------
-
-
-@irdl_op_definition
-class MeshOp(IRDLOperation):
-    """A mesh of devices with named axes."""
-
-    name = "sdy.mesh"
-
-    sym_name = prop_def(StringAttr)
-    mesh = prop_def(MeshAttr)
-
-    traits = traits_def(SymbolOpInterface())
-
-    def __init__(self, name: str, mesh: Mesh) -> None:
-        super().__init__(properties={"sym_name": StringAttr(name), "mesh": MeshAttr(mesh)})
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        name = parser.parse_symbol_name()
-        parser.parse_punctuation("=")
-        mesh = MeshAttr(parse_mesh(parser))
-        return cls.create(
-            properties={"sym_name": name, "mesh": mesh},
-            attributes=parser.parse_optional_attr_dict(),
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.sym_name.data)
-        printer.print_string(f" = {self.mesh.data}")
-        printer.print_op_attributes(self.attributes)
-
-    def verify_(self) -> None:
-        fault = self.mesh.data.fault()
-        if fault is not None:
-            raise VerifyException(fault)
 
 
 class _ShardingOp(IRDLOperation):
@@ -366,7 +312,7 @@ class _ComputationOp(IRDLOperation):
             for index, sharding in enumerate(shardings):
                 verify_sharding(self, sharding, outer[index])
                 expected = self._inner_shape(sharding, outer[index], manual_axes)
-                found = _shape(inner[index])
+                found = shape_of(inner[index])
                 if not shapes_agree(expected, found):
                     raise VerifyException(
                         f"expected value {index} inside to have shape {list(expected)} after "
@@ -379,7 +325,7 @@ class _ComputationOp(IRDLOperation):
         mesh = mesh_of(self, sharding)
         sizes = {} if mesh is None else mesh.sizes
         shape: list[int] = []
-        for size, dimension in zip(_shape(outer), sharding.dimensions, strict=True):
+        for size, dimension in zip(shape_of(outer), sharding.dimensions, strict=True):
             parts = prod(
                 axis.sub_axis[1] if axis.sub_axis else sizes[axis.name]
                 for axis in dimension.axes
@@ -389,10 +335,6 @@ class _ComputationOp(IRDLOperation):
                 raise VerifyException(f"dimension of size {size} is not divisible by {parts}")
             shape.append(-1 if size < 0 else size // parts)
         return tuple(shape)
-
-
-def _shape(value_type: Attribute) -> tuple[int, ...]:
-    return tuple(value_type.get_shape()) if isinstance(value_type, ShapedType) else ()
 
 
 @irdl_op_definition
@@ -446,14 +388,30 @@ class NamedComputationOp(_ComputationOp):
 Sdy = Dialect(
     "sdy",
     [
+        AllGatherOp,
+        AllReduceOp,
+        AllSliceOp,
+        AllToAllOp,
+        CollectivePermuteOp,
+        DataFlowEdgeOp,
         ManualComputationOp,
         MeshOp,
         NamedComputationOp,
         PropagationBarrierOp,
+        ReduceScatterOp,
         ReshardOp,
         ReturnOp,
         ShardingConstraintOp,
         ShardingGroupOp,
     ],
-    [ManualAxesAttr, MeshAttr, OpShardingRuleAttr, ShardingAttr, ShardingPerValueAttr],
+    [
+        AllToAllParametersAttr,
+        AxisListAttr,
+        AxisListsAttr,
+        ManualAxesAttr,
+        MeshAttr,
+        OpShardingRuleAttr,
+        ShardingAttr,
+        ShardingPerValueAttr,
+    ],
 )

@@ -8,6 +8,9 @@ results, and `sdy.sharding_constraint`s. Afterwards it carries `shard` annotatio
 - the sharding of an argument speaks of the value as it comes, that of a result or a constraint
   of the value as it is used there;
 - open dimensions and priorities are kept as attributes of the annotation;
+- the strings of GSPMD in `mhlo.sharding` are shardings of Shardy first (`mhlo_shardings.py`);
+- Shardy's own collectives are changes of the sharding: the value as it is used;
+- a manual computation is put in its place (`manual_computation.py`);
 - casts between `ui8` and `i8`, which StableHLO leaves open, become `tensor.bitcast`.
 """
 
@@ -39,7 +42,9 @@ from ...dialects.sdy.attributes import (
     ShardingPerValueAttr,
     TensorSharding,
 )
+from ...dialects.sdy.collectives import DataFlowEdgeOp, SdyCollective
 from ...dialects.sdy.dialect import (
+    ManualComputationOp,
     MeshOp,
     NamedComputationOp,
     PropagationBarrierOp,
@@ -62,6 +67,12 @@ from ..sharding.annotations.access import (
     SDY_SHARDING,
 )
 from ..sharding.partition.reductions import bits
+from .manual_computation import (
+    inline_manual_calls,
+    inline_manual_computation,
+    nothing_manual,
+)
+from .mhlo_shardings import import_mhlo_shardings
 
 AXIS_NAMES_ATTRIBUTE = "shard.axis_names"
 
@@ -78,6 +89,8 @@ class ConvertSdyToShardPass(ModulePass):
 
 def convert_sdy_to_shard(module: ModuleOp) -> None:
     """Convert a module in place. Raises OperationError for what a grid cannot express."""
+    import_mhlo_shardings(module)
+    inline_manual_calls(module)
     _Conversion(module).convert()
 
 
@@ -87,6 +100,11 @@ class _ImportedMesh:
 
     mesh: Mesh
     refinement: Refinement
+
+    @property
+    def grid(self) -> Grid:
+        """The grid that stands for the mesh."""
+        return self.refinement.fine
 
     def axes(self, references: tuple[AxisRef, ...]) -> Axes:
         """The grid's axes for axes and sub-axes of the mesh."""
@@ -118,15 +136,20 @@ class _Conversion:
             "sdy.sharding_constraint": self._constraint,
             "sdy.reshard": self._constraint,
             "sdy.named_computation": self._named_computation,
-            "sdy.manual_computation": self._refuse,
+            "sdy.manual_computation": self._manual_computation,
+            "sdy.data_flow_edge": self._data_flow_edge,
             "sdy.propagation_barrier": self._drop_barrier,
             "sdy.sharding_group": self._drop_group,
             "builtin.unrealized_conversion_cast": self._change_of_sign,
         }
         for operation in self._operations:
             handler = handlers.get(operation.name)
+            if operation.parent is None and operation is not self._module:
+                continue  # A constraint of a manual computation that says nothing.
             if handler is not None:
                 handler(operation)
+            elif isinstance(operation, SdyCollective):
+                self._constrain(operation, operation.out_sharding.data)
             elif SDY_SHARDING in operation.attributes:
                 self._results_of(operation)
 
@@ -151,7 +174,14 @@ class _Conversion:
                 known = cuts.setdefault(sharding.mesh, [set() for _ in mesh.axes])
                 _collect_cuts(mesh, sharding, known)
         taken = {key for key in meshes if isinstance(key, str)}
-        for key, (mesh, operation) in meshes.items():
+        used = next((key for key, (mesh, _) in meshes.items() if mesh.axes), None)
+        for key, (mesh, operation) in sorted(meshes.items(), key=lambda item: item[0] != used):
+            if used is not None and not mesh.axes and not mesh.device_ids:
+                # JAX's empty mesh: what is on it is whole on every device of the other.
+                self._meshes[key] = self._meshes[used]
+                if operation is not None:
+                    Rewriter.erase_op(operation)
+                continue
             name = key if isinstance(key, str) else fresh_name("mesh", taken)
             taken.add(name)
             self._meshes[key] = self._import_mesh(name, mesh, operation, cuts.get(key))
@@ -161,8 +191,14 @@ class _Conversion:
     ) -> _ImportedMesh:
         place = operation or self._module
         if mesh.axes and mesh.device_ids:
-            raise OperationError(
-                place, "numbers its devices out of order, which a grid cannot express"
+            if not nothing_manual(self._operations, name):
+                raise OperationError(
+                    place,
+                    "numbers its devices out of order, which a grid cannot express where a manual"
+                    " computation names them",
+                )
+            remark(
+                "sharding", place, "is numbered anew: where a part of a tensor lies changes nothing"
             )
         # A mesh of one device, or of no axes, is a grid of one process.
         grid = Grid(name, tuple(size for _, size in mesh.axes) or (1,))
@@ -200,6 +236,12 @@ class _Conversion:
     ) -> ShardDefinition:
         """Insert an annotation of a value before an operation, or at the end of a block."""
         imported = self._meshes[sharding.mesh]
+        if not imported.mesh.axes and imported.mesh.device_ids:
+            raise OperationError(
+                before or self._module,
+                f"is on device {imported.mesh.device_ids[0]} alone, by mesh @{sharding.mesh}, which"
+                " a grid cannot express",
+            )
         lists = [imported.axes(dimension.axes) for dimension in sharding.dimensions]
         while len(lists) > 1 and not lists[-1]:
             lists.pop()
@@ -272,7 +314,9 @@ class _Conversion:
     def _constraint(self, operation: Operation) -> None:
         """With users a constraint speaks of them, without of the producer."""
         assert isinstance(operation.properties["sharding"], ShardingAttr)
-        sharding = operation.properties["sharding"].data
+        self._constrain(operation, operation.properties["sharding"].data)
+
+    def _constrain(self, operation: Operation, sharding: TensorSharding) -> None:
         block = block_of(operation)
         used = operation.results[0].first_use is not None
         annotation = self._annotate(operation.operands[0], sharding, block, operation, used)
@@ -317,10 +361,17 @@ class _Conversion:
         ]
         Rewriter.replace_op(operation, [], results)
 
-    def _refuse(self, operation: Operation) -> None:
-        raise OperationError(
-            operation, "is written for one device, and so cannot be partitioned with the rest"
-        )
+    def _manual_computation(self, operation: Operation) -> None:
+        assert isinstance(operation, ManualComputationOp)
+        inline_manual_computation(operation, lambda name: self._meshes[name], self._annotate)
+
+    def _data_flow_edge(self, operation: Operation) -> None:
+        """The sharding of what is carried; without one, propagation finds the edge itself."""
+        assert isinstance(operation, DataFlowEdgeOp)
+        if operation.sharding is None:
+            Rewriter.replace_op(operation, [], [operation.input])
+        else:
+            self._constrain(operation, operation.sharding.data)
 
     def _drop_barrier(self, operation: Operation) -> None:
         assert isinstance(operation, PropagationBarrierOp)

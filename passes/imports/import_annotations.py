@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Operation
 
-from ..sharding.annotations.access import SDY_SHARDING
+from ..sharding.annotations.access import MHLO_SHARDING, SDY_SHARDING
+
+MANUAL_COMPUTATION = "sdy.manual_computation"
 
 
 def import_annotations(module: ModuleOp) -> None:
@@ -38,7 +40,10 @@ def _is_sdy(operation: Operation) -> bool:
     return (
         operation.name.startswith("sdy.")
         or SDY_SHARDING in operation.attributes
-        or any(SDY_SHARDING in entry.data for entry in _signature_attributes(operation))
+        or any(
+            SDY_SHARDING in entry.data or MHLO_SHARDING in entry.data
+            for entry in _signature_attributes(operation)
+        )
     )
 
 

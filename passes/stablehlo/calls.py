@@ -23,7 +23,6 @@ from ...dialects.stablehlo.syntax import string
 from ...ir.attribute_access import attribute
 from ...ir.diagnostics import OperationError
 from .arithmetic import operand_kind
-from .elements import kind
 from .emitter import BOOL
 from .lowering import Lowering
 from .rules import call_rule, tensor_rule
@@ -57,24 +56,6 @@ def _identity(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     ):
         raise OperationError(op, "changes the shape of what it annotates, which is not supported")
     return operands
-
-
-@tensor_rule("stablehlo.partition_id", "stablehlo.replica_id")
-def _process(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """The number of the device: 0 in a program for one."""
-    del operands
-    e = lowering.emit
-    element = kind(op.result_types[0]).type
-    if lowering.process is not None:
-        number = lowering.process[op.name == "stablehlo.partition_id"]
-        return [e.scalar_tensor(e.constant(number, element))]
-    for name in ("mhlo.num_partitions", "mhlo.num_replicas"):
-        count = lowering.module.attributes.get(name)
-        if isinstance(count, IntegerAttr) and count.value.data != 1:
-            raise OperationError(
-                op, f"asks which of {count.value.data} devices it is on, which is not supported yet"
-            )
-    return [e.scalar_tensor(e.constant(0, element))]
 
 
 # Expectations ------------------------------------------------------------------------------------

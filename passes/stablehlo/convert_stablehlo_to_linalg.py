@@ -24,6 +24,7 @@ _RULES = (
     *("arithmetic", "conversions", "special_functions", "shapes", "reductions", "products"),
     *("indexing", "scatter", "sorting", "control_flow", "calls", "dynamic_calls", "random_bits"),
     *("decompositions", "implicit_broadcasts", "parallel_programs", "quantised"),
+    "collectives",
 )
 """The files that fill the tables."""
 
@@ -53,8 +54,11 @@ def is_to_convert(operation: Operation) -> bool:
 def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
     """Convert a module in place. Raises OperationError for what cannot be converted."""
     # Most programs have no StableHLO, and need none of this.
+    from ..imports.mhlo_shardings import import_mhlo_shardings
     from .lowering import convert_functions
 
+    # Custom calls that say where values lie are converted to nothing.
+    import_mhlo_shardings(module)
     for name in _RULES:
         import_module(f".{name}", __package__)
     for operation in module.body.block.ops:

@@ -39,6 +39,15 @@ def mlir_opt() -> Callable[..., str]:
 
 
 @pytest.fixture(scope="session")
+def jax_python(peers_python: Callable[[str], str]) -> Callable[[str], str]:
+    """Runs a script in a Python that has JAX and mesh-opt: the extra `jax` is installed there."""
+    found = "from importlib.util import find_spec; print(*map(find_spec, ('jax', 'mesh_opt')))"
+    if "None" in peers_python(found).split():
+        _missing("mesh-opt[jax] in MESH_OPT_PEERS_PYTHON")
+    return peers_python
+
+
+@pytest.fixture(scope="session")
 def peers_python() -> Callable[[str], str]:
     """Runs a script in the Python that has IREE and JAX and returns what it prints."""
     path = os.environ.get("MESH_OPT_PEERS_PYTHON")

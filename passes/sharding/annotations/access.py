@@ -43,6 +43,11 @@ OPEN_DIMENSIONS_ATTRIBUTE = "shard.open_dimensions"
 """Discardable attribute of ours on `shard.shard`: dimensions that propagation may split further."""
 DIMENSION_PRIORITIES_ATTRIBUTE = "shard.dimension_priorities"
 """Discardable attribute of ours on `shard.shard`: a priority for each dimension."""
+MANUAL_ATTRIBUTE = "shard.manual"
+"""Discardable attribute of ours on collectives before partitioning: they are
+meant for what each process holds as a whole, which may differ between processes."""
+MHLO_SHARDING = "mhlo.sharding"
+"""GSPMD's discardable attribute on arguments, results and custom calls."""
 SDY_SHARDING = "sdy.sharding"
 """Shardy's discardable attribute on arguments, results and operations."""
 

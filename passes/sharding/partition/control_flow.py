@@ -11,7 +11,7 @@ from ....ir.index import IndexOrInt
 from ....ir.tensor_types import ranked
 from ....sharding.collectives import COLLECTIVES, PURE_COLLECTIVES
 from ....sharding.sharding import Sharding, without_new_partials
-from ..annotations.access import GET_SHARDING, SHARD, SHARDING
+from ..annotations.access import GET_SHARDING, MANUAL_ATTRIBUTE, SHARD, SHARDING
 from ..rules.shared_outputs import SharedOutput, seen_through, shared_outputs
 from .by_rule import copy_with, run_whole
 from .local_types import local_type
@@ -48,7 +48,12 @@ def shard(partitioner: Partitioner, operation: Operation) -> None:
 
 @partition(*COLLECTIVES, "shard.process_linear_index", "shard.process_multi_index")
 def of_one_device(partitioner: Partitioner, operation: Operation) -> None:
-    """What speaks of one device has no meaning in the program of all of them."""
+    """What speaks of one device has no meaning in the program of all, but where it is marked so."""
+    if MANUAL_ATTRIBUTE in operation.attributes:
+        run_whole(partitioner, operation)
+        made = partitioner.value(operation.results[0]).owner
+        made.attributes.pop(MANUAL_ATTRIBUTE, None)  # pyright: ignore
+        return
     raise OperationError(
         operation,
         "is for the program of one device, but the function around it still has annotations",

@@ -26,6 +26,7 @@ OURS = (
     "dialects",
     "docs",
     "examples",
+    "frontends",
     "interpreter",
     "ir",
 )

@@ -200,3 +200,30 @@ sdy.mesh @q = <["a"=2], device_ids=[0, 1, 2]>
 
 // expected-error @+1 {{device id must be non-negative, got: -1}}
 sdy.mesh @q = <["a"=2], device_ids=[-1, 1]>
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{unknown axis name: "z"}}
+  %0 = sdy.all_gather [{"z"}, {}] %x out_sharding=<@m, [{}, {}]> : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{lists axes for 1 dimensions of a tensor of rank 2}}
+  %0 = sdy.all_slice [{"a"}] %x out_sharding=<@m, [{"a"}, {}]> : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{'{"a"}: 1->2' is no exchange in a tensor of rank 2}}
+  %0 = sdy.all_to_all [{"a"}: 1->2] %x out_sharding=<@m, [{"a"}, {}]> : tensor<8x8xf32>
+  return
+}

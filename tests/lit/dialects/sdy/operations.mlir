@@ -51,3 +51,24 @@ func.func @f(%0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"b":(2)2, ?
   } : () -> ()
   return
 }
+
+// CHECK-LABEL: func.func @collectives
+// CHECK: sdy.all_gather [{"a"}, {}] %a out_sharding=<@m, [{}, {}]> : tensor<8x8xf32>
+// CHECK: sdy.all_slice [{}, {"b":(1)2}] %{{.*}} out_sharding=<@m, [{}, {"b":(1)2}]> : tensor<8x8xf32>
+// CHECK: sdy.all_to_all [{"b":(1)2}: 1->0] %{{.*}} out_sharding=<@m, [{"b":(1)2}, {}]> {foo = 3 : i32} : tensor<8x8xf32>
+// CHECK: sdy.collective_permute %{{.*}} out_sharding=<@m, [{"a"}, {}]> : tensor<8x8xf32>
+// CHECK: sdy.all_reduce {"b"} %{{.*}} out_sharding=<@m, [{"a"}, {}]> : tensor<8x8xf32>
+// CHECK: sdy.reduce_scatter [{}, {"b"}] %{{.*}} out_sharding=<@m, [{"a"}, {"b"}]> : tensor<8x8xf32>
+// CHECK: sdy.data_flow_edge %{{.*}} sharding=<@m, [{"a"}, {?}]> : tensor<8x8xf32>
+// CHECK: sdy.data_flow_edge %{{.*}} : tensor<8x8xf32>
+func.func @collectives(%a: tensor<8x8xf32>) {
+  %0 = sdy.all_gather [{"a"}, {}] %a out_sharding=<@m, [{}, {}]> : tensor<8x8xf32>
+  %1 = sdy.all_slice [{}, {"b":(1)2}] %0 out_sharding=<@m, [{}, {"b":(1)2}]> : tensor<8x8xf32>
+  %2 = sdy.all_to_all [{"b":(1)2}: 1->0] %1 out_sharding=<@m, [{"b":(1)2}, {}]> {foo = 3 : i32} : tensor<8x8xf32>
+  %3 = sdy.collective_permute %2 out_sharding=<@m, [{"a"}, {}]> : tensor<8x8xf32>
+  %4 = sdy.all_reduce {"b"} %3 out_sharding=<@m, [{"a"}, {}]> : tensor<8x8xf32>
+  %5 = sdy.reduce_scatter [{}, {"b"}] %4 out_sharding=<@m, [{"a"}, {"b"}]> : tensor<8x8xf32>
+  %6 = sdy.data_flow_edge %5 sharding=<@m, [{"a"}, {?}]> : tensor<8x8xf32>
+  %7 = sdy.data_flow_edge %6 : tensor<8x8xf32>
+  return
+}

@@ -1,0 +1,288 @@
+"""Shardy's own collectives and data-flow edges: a value whose sharding changes, and how.
+
+They speak of whole tensors, as all of Shardy does: the value stays what it is, and
+`out_sharding` says how it lies afterwards.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from xdsl.ir import Attribute, Data, OpaqueSyntaxAttribute, Operation
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from .attributes import AxisRef, ShardingAttr, axes_fault, axes_text, parse_axes, parse_sharding
+from .meshes import mesh_of, shape_of, verify_sharding
+
+Axes = tuple[AxisRef, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """Axes that move from one dimension to another: `{"b"}: 0->2`."""
+
+    axes: Axes
+    source: int
+    target: int
+
+    def __str__(self) -> str:
+        return f"{axes_text(self.axes)}: {self.source}->{self.target}"
+
+
+@irdl_attr_definition
+class AxisListAttr(OpaqueSyntaxAttribute, Data[Axes]):
+    """`#sdy<axis_ref_list{"a", "b":(1)2}>`."""
+
+    name = "sdy.axis_ref_list"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Axes:
+        return parse_axes(parser)
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(axes_text(self.data))
+
+    @property
+    def lists(self) -> Sequence[Axes]:
+        """The lists of axes in it."""
+        return (self.data,)
+
+
+@irdl_attr_definition
+class AxisListsAttr(OpaqueSyntaxAttribute, Data[tuple[Axes, ...]]):
+    """`#sdy<list_of_axis_ref_lists[{"a"}, {}]>`: axes for each dimension."""
+
+    name = "sdy.list_of_axis_ref_lists"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[Axes, ...]:
+        return tuple(
+            parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_axes(parser))
+        )
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string("[" + ", ".join(map(axes_text, self.data)) + "]")
+
+    @property
+    def lists(self) -> Sequence[Axes]:
+        """The lists of axes in it."""
+        return self.data
+
+
+@irdl_attr_definition
+class AllToAllParametersAttr(OpaqueSyntaxAttribute, Data[tuple[Exchange, ...]]):
+    """`#sdy<all_to_all_param_list[{"b"}: 0->2]>`."""
+
+    name = "sdy.all_to_all_param_list"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> tuple[Exchange, ...]:
+        def entry() -> Exchange:
+            axes = parse_axes(parser)
+            parser.parse_punctuation(":")
+            source = parser.parse_integer(allow_boolean=False, allow_negative=False)
+            parser.parse_punctuation("->")
+            return Exchange(
+                axes, source, parser.parse_integer(allow_boolean=False, allow_negative=False)
+            )
+
+        return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, entry))
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string("[" + ", ".join(map(str, self.data)) + "]")
+
+    @property
+    def lists(self) -> Sequence[Axes]:
+        """The lists of axes in it."""
+        return tuple(each.axes for each in self.data)
+
+
+_ListAttr = AxisListAttr | AxisListsAttr | AllToAllParametersAttr
+
+
+class SdyCollective(IRDLOperation, ABC):
+    """Base of the collectives: `sdy.all_gather [{"x"}, {}] %t out_sharding=<...> : T`."""
+
+    AXES: ClassVar[tuple[str, type[_ListAttr]] | None] = None
+    """The property that lists the axes, and its attribute."""
+
+    tensor = operand_def()
+    result = result_def()
+    out_sharding = prop_def(ShardingAttr)
+
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        properties: dict[str, Attribute] = {}
+        if cls.AXES is not None:
+            name, attribute = cls.AXES
+            properties[name] = attribute(attribute.parse_parameter(parser))  # pyright: ignore
+        unresolved = parser.parse_unresolved_operand()
+        parser.parse_keyword("out_sharding")
+        parser.parse_punctuation("=")
+        properties["out_sharding"] = ShardingAttr(parse_sharding(parser))
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        operand = parser.resolve_operand(unresolved, parser.parse_type())
+        return cls.create(
+            operands=[operand],
+            result_types=[operand.type],
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        listed = self._listed()
+        if listed is not None:
+            printer.print_string(" ")
+            listed.print_parameter(printer)
+        printer.print_string(" ")
+        printer.print_ssa_value(self.tensor)
+        printer.print_string(f" out_sharding={self.out_sharding.data}")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def _listed(self) -> _ListAttr | None:
+        found = None if self.AXES is None else self.properties.get(self.AXES[0])
+        return found if isinstance(found, _ListAttr) else None
+
+    def verify_(self) -> None:
+        _check_same_type(self)
+        verify_sharding(self, self.out_sharding.data, self.result.type)
+        listed, mesh = self._listed(), mesh_of(self, self.out_sharding.data)
+        if listed is None or mesh is None:
+            return
+        fault = axes_fault(tuple(listed.lists), mesh)
+        if fault is not None:
+            raise VerifyException(fault)
+        rank = len(shape_of(self.result.type))
+        if isinstance(listed, AxisListsAttr) and len(listed.data) != rank:
+            raise VerifyException(
+                f"lists axes for {len(listed.data)} dimensions of a tensor of rank {rank}"
+            )
+        if isinstance(listed, AllToAllParametersAttr):
+            for each in listed.data:
+                if not (each.source < rank and each.target < rank) or each.source == each.target:
+                    raise VerifyException(f"'{each}' is no exchange in a tensor of rank {rank}")
+
+
+def _check_same_type(operation: Operation) -> None:
+    source, result = operation.operands[0].type, operation.results[0].type
+    if source != result:
+        raise VerifyException(
+            f"expected the result's type '{result}' to be the operand's '{source}'"
+        )
+
+
+@irdl_op_definition
+class AllGatherOp(SdyCollective):
+    """Axes that leave dimensions, from the minor end."""
+
+    name = "sdy.all_gather"
+    AXES: ClassVar[tuple[str, type[_ListAttr]] | None] = ("gathering_axes", AxisListsAttr)
+    gathering_axes = prop_def(AxisListsAttr)
+
+
+@irdl_op_definition
+class AllSliceOp(SdyCollective):
+    """Axes that split dimensions further."""
+
+    name = "sdy.all_slice"
+    AXES: ClassVar[tuple[str, type[_ListAttr]] | None] = ("slicing_axes", AxisListsAttr)
+    slicing_axes = prop_def(AxisListsAttr)
+
+
+@irdl_op_definition
+class AllToAllOp(SdyCollective):
+    """Axes that move from one dimension to another."""
+
+    name = "sdy.all_to_all"
+    AXES: ClassVar[tuple[str, type[_ListAttr]] | None] = ("params", AllToAllParametersAttr)
+    params = prop_def(AllToAllParametersAttr)
+
+
+@irdl_op_definition
+class CollectivePermuteOp(SdyCollective):
+    """Axes that take each other's place."""
+
+    name = "sdy.collective_permute"
+
+
+@irdl_op_definition
+class AllReduceOp(SdyCollective):
+    """A sum along axes that the operand awaits."""
+
+    name = "sdy.all_reduce"
+    AXES: ClassVar[tuple[str, type[_ListAttr]] | None] = ("reduction_axes", AxisListAttr)
+    reduction_axes = prop_def(AxisListAttr)
+
+
+@irdl_op_definition
+class ReduceScatterOp(SdyCollective):
+    """A sum that the operand awaits, along axes that split the result."""
+
+    name = "sdy.reduce_scatter"
+    AXES: ClassVar[tuple[str, type[_ListAttr]] | None] = ("reduce_scatter_axes", AxisListsAttr)
+    reduce_scatter_axes = prop_def(AxisListsAttr)
+
+
+@irdl_op_definition
+class DataFlowEdgeOp(IRDLOperation):
+    """The one sharding of what a loop or a branch carries: `sdy.data_flow_edge %t : T`."""
+
+    name = "sdy.data_flow_edge"
+
+    input = operand_def()
+    result = result_def()
+    sharding = opt_prop_def(ShardingAttr)
+
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        unresolved = parser.parse_unresolved_operand()
+        properties: dict[str, Attribute] = {}
+        if parser.parse_optional_keyword("sharding"):
+            parser.parse_punctuation("=")
+            properties["sharding"] = ShardingAttr(parse_sharding(parser))
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        operand = parser.resolve_operand(unresolved, parser.parse_type())
+        return cls.create(
+            operands=[operand],
+            result_types=[operand.type],
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.input)
+        if self.sharding is not None:
+            printer.print_string(f" sharding={self.sharding.data}")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        _check_same_type(self)
+        if self.sharding is not None:
+            verify_sharding(self, self.sharding.data, self.result.type)

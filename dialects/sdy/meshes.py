@@ -1,0 +1,80 @@
+"""Meshes of `sdy`, and what a sharding may say on one."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from xdsl.dialects.builtin import ShapedType, StringAttr
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import SymbolOpInterface, SymbolTable
+from xdsl.utils.exceptions import VerifyException
+
+from .attributes import Mesh, MeshAttr, TensorSharding, parse_mesh
+
+
+def mesh_of(operation: Operation, sharding: TensorSharding) -> Mesh | None:
+    """The mesh that a sharding names, looked up from an operation outwards."""
+    if isinstance(sharding.mesh, Mesh):
+        return sharding.mesh
+    current: Operation | None = operation
+    while current is not None:
+        if current.has_trait(SymbolTable):
+            symbol = SymbolTable.lookup_symbol(current, sharding.mesh)
+            if isinstance(symbol, MeshOp):
+                return symbol.mesh.data
+        current = current.parent_op()
+    return None
+
+
+def verify_sharding(operation: Operation, sharding: TensorSharding, value_type: Attribute) -> None:
+    """Raise `VerifyException` if a value of this type cannot lie so."""
+    mesh = mesh_of(operation, sharding)
+    if mesh is None:
+        raise VerifyException(f"unknown mesh: @{sharding.mesh}")
+    fault = sharding.fault(mesh, len(shape_of(value_type)))
+    if fault is not None:
+        raise VerifyException(fault)
+
+
+@irdl_op_definition
+class MeshOp(IRDLOperation):
+    """A mesh of devices with named axes."""
+
+    name = "sdy.mesh"
+
+    sym_name = prop_def(StringAttr)
+    mesh = prop_def(MeshAttr)
+
+    traits = traits_def(SymbolOpInterface())
+
+    def __init__(self, name: str, mesh: Mesh) -> None:
+        super().__init__(properties={"sym_name": StringAttr(name), "mesh": MeshAttr(mesh)})
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name = parser.parse_symbol_name()
+        parser.parse_punctuation("=")
+        mesh = MeshAttr(parse_mesh(parser))
+        return cls.create(
+            properties={"sym_name": name, "mesh": mesh},
+            attributes=parser.parse_optional_attr_dict(),
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        printer.print_string(f" = {self.mesh.data}")
+        printer.print_op_attributes(self.attributes)
+
+    def verify_(self) -> None:
+        fault = self.mesh.data.fault()
+        if fault is not None:
+            raise VerifyException(fault)
+
+
+def shape_of(value_type: Attribute) -> tuple[int, ...]:
+    """The shape of a tensor type, `()` for others."""
+    return tuple(value_type.get_shape()) if isinstance(value_type, ShapedType) else ()

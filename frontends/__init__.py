@@ -1,0 +1,1 @@
+"""Programs of other frameworks, compiled and called in their own terms."""

@@ -1,0 +1,423 @@
+"""JAX functions, compiled for a mesh of devices and called on pytrees.
+
+    import mesh_opt
+
+    step = mesh_opt.jax.compile(f, params, x, mesh={"x": 2, "y": 4}, in_shardings=(None, P("x")))
+    result = step(params, x)            # pytrees in; NumPy arrays in the tree of the results out
+    print(step.in_shardings)            # where each argument lies
+
+JAX writes the program in StableHLO; nothing of it runs there, so that it needs no devices for the
+mesh. Only what JAX documents is used, and JAX is imported when something is compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import api
+from ..dialects.sdy.attributes import AxisRef, DimensionSharding, Mesh, TensorSharding
+from ..interpreter.run import boundaries
+from ..ir.text.parser import parse_module
+from ..ir.text.printer import print_operation
+from ..ir.text.source import Source
+from ..runtime.abi.values import dtype_of
+from ..tools.driver import new_context
+from .entry_points import (
+    MAIN,
+    OfRank,
+    annotate,
+    axis_names,
+    located_name,
+    main_function,
+    shape_and_type,
+)
+
+Array = npt.NDArray[Any]
+Tree = Any
+"""A pytree of JAX."""
+
+_ELEMENTS = {"bool": "i1", "bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}
+
+
+def compile(
+    f: Any,
+    *examples: Any,
+    mesh: Any = None,
+    in_shardings: Tree = None,
+    out_shardings: Tree = None,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    pipeline: str = "spmd",
+    backend: str = "numba",
+    **keywords: Any,
+) -> Compiled:
+    """Compile a function for the devices of a mesh.
+
+    - `f`: a function, what `jax.jit` made of one, or a `jax.stages.Traced`, `jax.stages.Lowered` or
+      `jax.export.Exported`, which take no examples;
+    - `examples`, `keywords`: its arguments, or `jax.ShapeDtypeStruct`s in their place;
+    - `mesh`: a `jax.sharding.Mesh` or `AbstractMesh`, or the sizes of the axes by their names;
+    - `in_shardings`, `out_shardings`: prefixes of the trees of arguments and results, with
+      `PartitionSpec`s, `NamedSharding`s, or `None` for what is left to the compiler;
+    - `static_argnums`, `static_argnames`, `donate_argnums`: as in `jax.jit`, for a plain function;
+    - `pipeline`, `backend`: as in `mesh_opt.api.compile`.
+
+    Raises what JAX raises in tracing, ValueError or TypeError for shardings that do not fit,
+    CompilationError as `mesh_opt.api.compile` does.
+    """
+    jax = _jax()
+    options = {
+        "static_argnums": static_argnums,
+        "static_argnames": static_argnames,
+        "donate_argnums": donate_argnums,
+    }
+    lowered = _lowered(jax, f, examples, keywords, options)
+    module = parse_module(new_context(), Source(lowered.text, lowered.name))
+    function = main_function(module)
+    arguments = function.body.blocks[0].args
+    kept = lowered.kept
+    if kept is None:
+        taken = [(shape_and_type(each), located_name(each)) for each in arguments]
+        kept = _kept(taken, list(_expected(jax, lowered.in_avals)))
+    own = None if mesh is None else _mesh(jax, mesh)
+    if in_shardings is not None:
+        listed = list(_shardings(jax, in_shardings, lowered.in_tree, own, lowered.positional))
+        annotate(function, "arg_attrs", [listed[index] for index in kept])
+    if out_shardings is not None:
+        given = _shardings(jax, out_shardings, lowered.out_tree, own, False)
+        annotate(function, "res_attrs", list(given))
+    program = api.compile(module, pipeline, backend=backend, stages=False)
+    return Compiled(program, print_operation(module), lowered, tuple(kept))
+
+
+class Compiled:
+    """A compiled function: call it with arguments of the tree that it was compiled for.
+
+    Static arguments are not given again. Donated ones are not overwritten.
+    """
+
+    def __init__(
+        self, program: api.Program, text: str, lowered: _Lowered, kept: tuple[int, ...]
+    ) -> None:
+        self.program = program
+        """The compiled program, with the function `main`."""
+        self.text = text
+        """The program before all passes: StableHLO, with its annotations."""
+        self._lowered = lowered
+        self._kept = kept
+        self._function = program[MAIN]
+        self._types = [dtype_of(each) for each in self._function.argument_types]
+
+    @property
+    def in_tree(self) -> Any:
+        """The tree of positional and keyword arguments."""
+        return self._lowered.in_tree
+
+    @property
+    def out_tree(self) -> Any:
+        """The tree of the results."""
+        return self._lowered.out_tree
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Tree:
+        """Run on the devices of the mesh: whole arrays in and out.
+
+        Raises ValueError for arguments of another tree, InputError and ExecutionError as a
+        function of a program does.
+        """
+        jax = _jax()
+        inputs = self._inputs(jax, arguments, keywords)
+        return jax.tree.unflatten(self.out_tree, self._function.run(inputs))
+
+    def reference(self, *arguments: Any, **keywords: Any) -> Tree:
+        """What the interpreter makes of the program before all passes."""
+        jax = _jax()
+        inputs = self._inputs(jax, arguments, keywords)
+        return jax.tree.unflatten(self.out_tree, self._function.reference(inputs))
+
+    def _inputs(self, jax: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
+        given = (tuple(arguments), dict(keywords))
+        leaves, tree = jax.tree.flatten(given if self._lowered.has_keywords else given[0])
+        if tree != self.in_tree:
+            raise ValueError(
+                f"the function was compiled for arguments of the tree\n  {self.in_tree}\nbut is"
+                f" called with\n  {tree}"
+            )
+        return [
+            _as_array(jax, leaves[index], wanted)
+            for index, wanted in zip(self._kept, self._types, strict=True)
+        ]
+
+    @property
+    def in_shardings(self) -> Tree:
+        """The tree of arguments with a `PartitionSpec` for each, `None` for what is not used."""
+        jax = _jax()
+        specs: list[Any] = [None] * self.in_tree.num_leaves
+        for index, spec in zip(self._kept, self._specs(jax, 0), strict=True):
+            specs[index] = spec
+        return jax.tree.unflatten(self.in_tree, specs)
+
+    @property
+    def out_shardings(self) -> Tree:
+        """The tree of the results with a `PartitionSpec` for each."""
+        jax = _jax()
+        return jax.tree.unflatten(self.out_tree, self._specs(jax, 1))
+
+    def _specs(self, jax: Any, side: int) -> list[Any]:
+        """How the arguments (0) or results (1) lie: axes of the mesh by their names."""
+        specs: list[Any] = []
+        for boundary in boundaries(self._function.operation)[side]:
+            entries: list[Any] = []
+            if boundary is not None:
+                sharding = boundary.sharding
+                names = axis_names(self.program.module, sharding.grid.name)
+                for axes in sharding.dimension_axes:
+                    named = [str(axis) if names is None else names[axis] for axis in axes]
+                    entries.append(tuple(named) if len(named) > 1 else named[0] if named else None)
+            while entries and entries[-1] is None:
+                entries.pop()
+            specs.append(jax.sharding.PartitionSpec(*entries))
+        return specs
+
+
+# What JAX gives ----------------------------------------------------------------------------------
+
+
+def _jax() -> Any:
+    try:
+        return import_module("jax")
+    except ImportError as problem:
+        message = "mesh_opt.jax needs JAX: pip install 'mesh-opt[jax]'"
+        raise ImportError(message) from problem
+
+
+@dataclass(frozen=True, slots=True)
+class _Lowered:
+    """A program of JAX, and the trees around it."""
+
+    name: str
+    text: str
+    in_tree: Any
+    """Of the positional arguments and the keywords."""
+    out_tree: Any
+    in_avals: Sequence[Any]
+    kept: Sequence[int] | None
+    """Which leaves are arguments of the program, if JAX says so."""
+    has_keywords: bool = True
+    positional: bool = True
+
+
+def _lowered(
+    jax: Any,
+    f: Any,
+    examples: Sequence[Any],
+    keywords: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> _Lowered:
+    if hasattr(f, "mlir_module") and hasattr(f, "module_kept_var_idx"):
+        _refuse_examples("jax.export.Exported", examples, keywords)
+        if len(f.platforms) > 1:
+            raise ValueError(
+                f"the function is exported for the platforms {', '.join(f.platforms)}; export it"
+                " for one"
+            )
+        return _Lowered(
+            f.fun_name,
+            f.mlir_module(),
+            f.in_tree,
+            f.out_tree,
+            f.in_avals,
+            f.module_kept_var_idx,
+        )
+    if hasattr(f, "compiler_ir"):
+        _refuse_examples("jax.stages.Lowered", examples, keywords)
+        stage = f
+    elif hasattr(f, "jaxpr") and hasattr(f, "lower"):
+        _refuse_examples("jax.stages.Traced", examples, keywords)
+        stage = f.lower()
+    elif hasattr(f, "lower"):
+        if any(value not in ((), None) for value in options.values()):
+            raise ValueError(
+                f"the function is jitted already; give {', '.join(options)} to jax.jit"
+            )
+        stage = f.lower(*examples, **keywords)
+    elif callable(f):
+        stage = jax.jit(f, keep_unused=True, **options).lower(*examples, **keywords)
+    else:
+        raise TypeError(f"expected a function or a stage of JAX, got {type(f).__name__}")
+    name = getattr(f, "__name__", "function")
+    avals = jax.tree.leaves(stage.in_avals)
+    text = stage.as_text(debug_info=True)
+    return _Lowered(name, text, stage.in_tree, stage.out_tree, avals, None)
+
+
+def _refuse_examples(what: str, examples: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+    if examples or keywords:
+        raise ValueError(f"a {what} has its arguments already; call the result with them")
+
+
+# Arguments ---------------------------------------------------------------------------------------
+
+_Argument = tuple[tuple[tuple[int, ...], str] | None, str]
+"""Shape and element type, and a name."""
+
+
+def _expected(jax: Any, avals: Sequence[Any]) -> Iterator[tuple[tuple[int, ...], str] | None]:
+    """Shape and element type of each leaf, `None` where only JAX knows them."""
+    for aval in avals:
+        try:
+            dtype = np.dtype(aval.dtype)
+        except TypeError:
+            yield None  # Keys of random numbers are arrays of ui32 in the program.
+            continue
+        name = dtype.name
+        for prefix, written in (("uint", "ui"), ("int", "i")):
+            if name.startswith(prefix):
+                name = written + name.removeprefix(prefix)
+                break
+        yield tuple(aval.shape), _ELEMENTS.get(name, name)
+
+
+def _kept(
+    taken: Sequence[_Argument], expected: Sequence[tuple[tuple[int, ...], str] | None]
+) -> list[int]:
+    """Which leaves the arguments of the program are: JAX drops those that it does not use.
+
+    Raises ValueError where that does not follow from their shapes and element types.
+    """
+    if len(taken) == len(expected):
+        return list(range(len(taken)))
+
+    def fits(argument: int, leaf: int) -> bool:
+        found, wanted = taken[argument][0], expected[leaf]
+        return found is None or wanted is None or found == wanted
+
+    first = _aligned(len(taken), len(expected), fits)
+    back = _aligned(
+        len(taken),
+        len(expected),
+        lambda argument, leaf: fits(len(taken) - 1 - argument, len(expected) - 1 - leaf),
+    )
+    last = [len(expected) - 1 - leaf for leaf in reversed(back)]
+    if first != last or len(first) != len(taken):
+        raise ValueError(
+            f"the program takes {len(taken)} of {len(expected)} arrays, and JAX does not say which;"
+            " give keep_unused=True to jax.jit"
+        )
+    return first
+
+
+def _aligned(count: int, available: int, fits: Callable[[int, int], bool]) -> list[int]:
+    """For each of `count` the first later one of `available` that fits it."""
+    found: list[int] = []
+    leaf = 0
+    for argument in range(count):
+        while leaf < available and not fits(argument, leaf):
+            leaf += 1
+        if leaf == available:
+            break
+        found.append(leaf)
+        leaf += 1
+    return found
+
+
+def _as_array(jax: Any, leaf: Any, wanted: np.dtype[Any] | None) -> Any:
+    """A leaf as the program takes it; numbers get their element type as in JAX."""
+    dtype = getattr(leaf, "dtype", None)
+    if dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
+        return np.asarray(jax.random.key_data(leaf))
+    array = np.asarray(leaf)
+    if wanted is not None and array.dtype != wanted:
+        canonical = jax.dtypes.canonicalize_dtype(array.dtype)
+        if dtype is None or canonical == wanted:
+            return array.astype(wanted)
+    return array
+
+
+# Shardings ---------------------------------------------------------------------------------------
+
+
+def _mesh(jax: Any, mesh: Any) -> Mesh:
+    """A mesh of any kind by the names and sizes of its axes."""
+    extents: Any = mesh if hasattr(mesh, "items") else getattr(mesh, "shape", None)
+    if not hasattr(extents, "items"):
+        raise TypeError(
+            f"expected a mesh of JAX, or sizes as {{'x': 2, 'y': 4}}, got {type(mesh).__name__}"
+        )
+    sizes = [(str(name), int(size)) for name, size in extents.items()]
+    found = Mesh(tuple(sizes))
+    fault = found.fault()
+    if fault is not None:
+        raise ValueError(f"the mesh cannot be used: {fault}")
+    return found
+
+
+def _shardings(
+    jax: Any, prefix: Tree, tree: Any, mesh: Mesh | None, of_arguments: bool
+) -> Iterator[OfRank | None]:
+    """The sharding of every leaf, from a prefix of the tree."""
+    spec_type = jax.sharding.PartitionSpec
+
+    def is_leaf(value: Any) -> bool:
+        return value is None or isinstance(value, spec_type | jax.sharding.Sharding)
+
+    whole = jax.tree.unflatten(tree, [0] * tree.num_leaves)
+    if of_arguments:
+        # `in_shardings` speaks of positional arguments; keywords are left to the compiler.
+        positional, keywords = whole
+        specs = _broadcast(jax, prefix, positional, is_leaf)
+        specs += [None] * len(jax.tree.leaves(keywords))
+    else:
+        specs = _broadcast(jax, prefix, whole, is_leaf)
+    for spec in specs:
+        yield None if spec is None else _sharding(jax, spec, mesh)
+
+
+def _broadcast(jax: Any, prefix: Tree, whole: Tree, is_leaf: Callable[[Any], bool]) -> list[Any]:
+    if is_leaf(prefix):
+        return [prefix] * len(jax.tree.leaves(whole))
+    if isinstance(prefix, list) and isinstance(whole, tuple):
+        prefix = tuple(prefix)  # pyright: ignore
+    full = jax.tree.broadcast(prefix, whole, is_leaf=is_leaf)
+    return jax.tree.leaves(full, is_leaf=is_leaf)
+
+
+def _sharding(jax: Any, spec: Any, mesh: Mesh | None) -> OfRank:
+    if isinstance(spec, jax.sharding.NamedSharding):
+        mesh, spec = _mesh(jax, spec.mesh), spec.spec
+    if not isinstance(spec, jax.sharding.PartitionSpec):
+        raise TypeError(
+            f"expected a PartitionSpec or a NamedSharding, got {type(spec).__name__}: other"
+            " shardings name devices, which the program does not have yet"
+        )
+    if mesh is None:
+        raise ValueError(f"{spec} is on no mesh: give mesh=..., or a NamedSharding")
+    if getattr(spec, "unreduced", None):
+        raise ValueError(f"{spec} is a sum that is still to be taken, which is not supported here")
+    return _Spec(mesh, tuple(spec), jax.sharding.PartitionSpec.UNCONSTRAINED).sharding
+
+
+@dataclass(frozen=True, slots=True)
+class _Spec:
+    """A PartitionSpec, which does not know the rank of its tensor, on a mesh."""
+
+    mesh: Mesh
+    entries: tuple[Any, ...]
+    unconstrained: Any
+
+    def sharding(self, rank: int) -> TensorSharding:
+        """The same for a tensor of a rank."""
+        dimensions: list[DimensionSharding] = []
+        for entry in (*self.entries, *[None] * (rank - len(self.entries))):
+            if entry is self.unconstrained:
+                dimensions.append(DimensionSharding(is_open=True))
+                continue
+            names = () if entry is None else (entry,) if isinstance(entry, str) else entry
+            dimensions.append(DimensionSharding(tuple(AxisRef(str(name)) for name in names)))
+        return TensorSharding(self.mesh, tuple(dimensions))

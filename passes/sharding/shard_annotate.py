@@ -1,0 +1,345 @@
+"""`shard-annotate`: annotate arguments, results and values by patterns over their names.
+
+    shard-annotate{grid=2x4 args=x:[[0],[]],w*:[[],[1]] results=0:[[0],[]]}
+
+places every argument called `x` or `w...` and the first result on a grid of 2 x 4 processes, as
+if the text had a `shard.shard` there. The lists are those of `shard.sharding`: for each dimension
+the axes that split it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    ModuleOp,
+    NameLoc,
+    StringAttr,
+    TensorType,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException, VerifyException
+
+from ...dialects.shard.annotations import ShardDefinition
+from ...dialects.shard.checks import grid_value
+from ...dialects.shard.dialect import GridOp, ShardingOp, ShardOp
+from ...ir.diagnostics import OperationError
+from ...ir.symbols import fresh_name, names_in
+from ..imports.import_annotations import import_annotations
+from ..manager.pipeline_text import unquote
+from .annotations.access import SHARD
+
+GRID = "grid"
+"""What a new grid is called."""
+_MOST_NAMES = 12
+"""How many names an error lists."""
+
+
+@dataclass(frozen=True)
+class ShardAnnotatePass(ModulePass):
+    """Annotate what patterns name. A value takes the first entry that matches one of its names."""
+
+    name = "shard-annotate"
+
+    grid: str = ""
+    """Extents (`2x4`), a grid of the program (`@name`), or the only grid that the program has."""
+
+    args: tuple[str, ...] = ()
+    """Arguments, as `pattern:lists`."""
+
+    results: tuple[str, ...] = ()
+    """Results of functions."""
+
+    values: tuple[str, ...] = ()
+    """Results of operations."""
+
+    functions: tuple[str, ...] = ()
+    """Patterns for the names of functions; all public ones by default."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        import_annotations(op)
+        entries = {
+            option: [_Entry.parse(option, text) for text in getattr(self, option)]
+            for option in ("args", "results", "values")
+        }
+        chosen = list(_chosen(op, self.functions))
+        grid = _find_grid(op, self.grid)
+        for function in chosen:
+            names = printed_names(function)
+            _annotate_values(function, names, entries["values"], grid)
+            _annotate_arguments(function, names, entries["args"], grid)
+            _annotate_results(function, entries["results"], grid)
+        for option, listed in entries.items():
+            for entry in listed:
+                entry.check_used(option, chosen)
+
+
+@dataclass(slots=True)
+class _Entry:
+    """One `pattern:lists`, and what it has come to."""
+
+    pattern: str
+    lists: list[list[int]]
+    matched: bool = False
+    seen: set[str] = field(default_factory=set[str])
+    """Names that did not match."""
+
+    @staticmethod
+    def parse(option: str, text: str) -> _Entry:
+        pattern, colon, written = text.rpartition(":")
+        try:
+            lists: Any = json.loads(written)
+        except ValueError:
+            lists = None
+        if not colon or not pattern.strip() or not _is_lists(lists):
+            raise PassFailedException(
+                f"option '{option}' has the entry '{text}', expected a pattern and the axes of each"
+                " dimension, as w*:[[0],[]]"
+            )
+        return _Entry(unquote(pattern.strip()), cast("list[list[int]]", lists))
+
+    def matches(self, names: Iterable[str]) -> bool:
+        names = tuple(names)
+        if any(_is_like(self.pattern, name) for name in names):
+            self.matched = True
+            return True
+        self.seen.update(names)
+        return False
+
+    def check_used(self, option: str, functions: Sequence[FuncOp]) -> None:
+        if self.matched:
+            return
+        where = ", ".join(f"@{function.sym_name.data}" for function in functions[:3])
+        names = sorted(self.seen)
+        more = ", ..." if len(names) > _MOST_NAMES else ""
+        there = ", ".join(names[:_MOST_NAMES]) + more if names else "none"
+        raise PassFailedException(
+            f"option '{option}' names '{self.pattern}', which no tensor of {where or 'a function'}"
+            f" is called that is not annotated by an earlier entry; names are {there}"
+        )
+
+
+def _is_lists(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(axes, list) and all(type(axis) is int for axis in cast("list[Any]", axes))
+        for axes in cast("list[Any]", value)
+    )
+
+
+def _is_like(pattern: str, name: str) -> bool:
+    """Whether a pattern with `*` and `?` describes a name; brackets stand for themselves."""
+    text = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+    return re.fullmatch(text, name, re.DOTALL) is not None
+
+
+def _chosen(module: ModuleOp, patterns: Sequence[str]) -> Iterator[FuncOp]:
+    """The functions with a body whose names are asked for."""
+    for operation in module.walk():
+        if not isinstance(operation, FuncOp) or not operation.body.blocks:
+            continue
+        name, visibility = operation.sym_name.data, operation.sym_visibility
+        if patterns:
+            if any(_is_like(pattern.removeprefix("@"), name) for pattern in patterns):
+                yield operation
+        elif visibility is None or visibility.data == "public":
+            yield operation
+
+
+def _find_grid(module: ModuleOp, text: str) -> str:
+    """The name of the grid that is meant, made if there is none of these extents."""
+    grids = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, GridOp)}
+    if not text:
+        if len(grids) == 1:
+            return next(iter(grids))
+        listed = ", ".join(f"@{name}" for name in grids) or "none"
+        raise PassFailedException(f"needs the option 'grid': the program has {listed}")
+    if text.startswith("@"):
+        if text[1:] not in grids:
+            listed = ", ".join(f"@{name}" for name in grids) or "none"
+            raise PassFailedException(f"there is no grid {text}; the program has {listed}")
+        return text[1:]
+    if re.fullmatch(r"[1-9]\d{0,8}(x[1-9]\d{0,8})*", text) is None:
+        raise PassFailedException(f"option 'grid' is '{text}', expected extents, as 2x4, or @name")
+    shape = tuple(int(extent) for extent in text.split("x"))
+    for name, grid in grids.items():
+        if grid.grid.shape == shape:
+            return name
+    name = fresh_name(GRID, names_in(module))
+    made = GridOp(name, shape)
+    try:
+        grid_value(made)
+    except (ValueError, VerifyException) as problem:
+        raise PassFailedException(f"option 'grid' is '{text}': {problem}") from problem
+    block, first = module.body.block, module.body.block.first_op
+    if first is None:
+        block.add_op(made)
+    else:
+        block.insert_op_before(made, first)
+    return name
+
+
+# Names.
+
+
+def printed_names(function: FuncOp) -> dict[SSAValue, str]:
+    """The names that values of a function are printed with, without `%`."""
+    names: dict[SSAValue, str] = {}
+    counts: dict[str | None, int] = {}
+
+    def give(value: SSAValue) -> None:
+        hint = value.name_hint
+        number = counts.get(hint, 0)
+        counts[hint] = number + 1
+        if hint is None:
+            names[value] = str(number)
+        else:
+            names[value] = f"{hint}_{number}" if number else hint
+
+    def visit(block: Block) -> None:
+        for argument in block.args:
+            give(argument)
+        for operation in block.ops:
+            for result in operation.results:
+                give(result)
+            for region in operation.regions:
+                for inner in region.blocks:
+                    visit(inner)
+
+    for block in function.body.blocks:
+        visit(block)
+    return names
+
+
+def _located_name(location: Attribute) -> str | None:
+    """The name in a location such as `loc("p['w']"(...))`, which JAX gives to arguments."""
+    return location.desc.data if isinstance(location, NameLoc) else None
+
+
+def _told(attributes: ArrayAttr[DictionaryAttr] | None, index: int, key: str) -> str | None:
+    """A string attribute of an argument or a result."""
+    if attributes is None or index >= len(attributes.data):
+        return None
+    found = attributes.data[index].data.get(key)
+    return found.data if isinstance(found, StringAttr) and found.data else None
+
+
+def argument_names(function: FuncOp, index: int, printed: str) -> list[str]:
+    """What an argument is called: as it is printed, in `jax.arg_info`, where it is from."""
+    argument = function.body.blocks[0].args[index]
+    found = [printed, _told(function.arg_attrs, index, "jax.arg_info")]
+    return [name for name in (*found, _located_name(argument.location)) if name]
+
+
+def result_names(function: FuncOp, index: int) -> list[str]:
+    """What a result is called: its number, and what `jax.result_info` says."""
+    told = _told(function.res_attrs, index, "jax.result_info")
+    return [str(index), *([told] if told else [])]
+
+
+# Annotating.
+
+
+def _first(entries: Sequence[_Entry], names: Sequence[str]) -> _Entry | None:
+    return next((entry for entry in entries if entry.matches(names)), None)
+
+
+def _annotate_arguments(
+    function: FuncOp, names: dict[SSAValue, str], entries: Sequence[_Entry], grid: str
+) -> None:
+    block = function.body.blocks[0]
+    first = block.first_op
+    for index, argument in enumerate(block.args):
+        if isinstance(argument.type, TensorType):
+            entry = _first(entries, argument_names(function, index, names[argument]))
+            if entry is not None:
+                _annotate_producer(argument, entry, grid, block, first, function)
+
+
+def _annotate_values(
+    function: FuncOp, names: dict[SSAValue, str], entries: Sequence[_Entry], grid: str
+) -> None:
+    for value, name in names.items():
+        owner = value.owner
+        if isinstance(value, BlockArgument) or not isinstance(value.type, TensorType):
+            continue
+        assert isinstance(owner, Operation)
+        entry = _first(entries, [name])
+        if entry is not None:
+            block = owner.parent_block()
+            assert block is not None
+            _annotate_producer(value, entry, grid, block, owner.next_op, owner)
+
+
+def _annotate_producer(
+    value: SSAValue,
+    entry: _Entry,
+    grid: str,
+    block: Block,
+    before: Operation | None,
+    origin: Operation,
+) -> None:
+    """Say how the producer leaves a value, for all that use it."""
+    uses = list(value.uses)
+    for use in uses:
+        if use.operation.name == SHARD and "annotate_for_users" not in use.operation.properties:
+            raise OperationError(
+                use.operation,
+                f"annotates a value that '{entry.pattern}' of shard-annotate is to annotate, too;"
+                " remove one of them",
+            )
+    annotation = _made(value, entry, grid, block, before, origin, for_users=False)
+    for use in uses:
+        use.operation.operands[use.index] = annotation.result
+
+
+def _annotate_results(function: FuncOp, entries: Sequence[_Entry], grid: str) -> None:
+    for block in function.body.blocks:
+        last = block.last_op
+        if last is None or last.name != "func.return":
+            continue
+        for index, value in enumerate(last.operands):
+            if isinstance(value.type, TensorType):
+                entry = _first(entries, result_names(function, index))
+                if entry is not None:
+                    made = _made(value, entry, grid, block, last, last, for_users=True)
+                    last.operands[index] = made.result
+
+
+def _made(
+    value: SSAValue,
+    entry: _Entry,
+    grid: str,
+    block: Block,
+    before: Operation | None,
+    origin: Operation,
+    *,
+    for_users: bool,
+) -> ShardDefinition:
+    """Insert an annotation. Raises OperationError where it does not suit the tensor."""
+    sharding = ShardingOp(grid, entry.lists or [[]])
+    annotation: ShardDefinition = ShardOp(value, sharding.result, for_users)
+    for operation in (sharding, annotation):
+        operation.location = origin.location
+        if before is None:
+            block.add_op(operation)
+        else:
+            block.insert_op_before(operation, before)
+    try:
+        sharding.verify_()
+        annotation.verify_()
+    except VerifyException as problem:
+        raise OperationError(
+            origin,
+            f"cannot be annotated by '{entry.pattern}' with {json.dumps(entry.lists)}, which is to"
+            f" place a {value.type}: {problem}",
+        ) from problem
+    return annotation

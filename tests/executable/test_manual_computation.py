@@ -1,0 +1,90 @@
+"""Programs written for one device inside of a program for all: collectives against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from mesh_opt.api import Program, compile
+
+MESH = '<@mesh, [{"x"}, {"y"}]>'
+BODY = """
+  %add = "stablehlo.all_reduce"(%b) <{{{channel}
+      replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, use_global_device_ids}}> ({{
+  ^bb0(%p: tensor<i32>, %q: tensor<i32>):
+    %s = stablehlo.add %p, %q : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }}) : (tensor<2x2xi32>) -> tensor<2x2xi32>
+  %round = "stablehlo.collective_permute"(%b) <{{{channel}
+      source_target_pairs = dense<[[0, 1], [1, 0], [2, 3], [3, 2]]> : tensor<4x2xi64>}}>
+      : (tensor<2x2xi32>) -> tensor<2x2xi32>
+  %some = "stablehlo.collective_permute"(%b) <{{{channel}
+      source_target_pairs = dense<[[3, 0], [0, 1]]> : tensor<2x2xi64>}}>
+      : (tensor<2x2xi32>) -> tensor<2x2xi32>
+  %turn = "stablehlo.all_to_all"(%b) <{{{channel}
+      concat_dimension = 0 : i64, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>,
+      split_count = 2 : i64, split_dimension = 1 : i64}}>
+      : (tensor<2x2xi32>) -> tensor<4x1xi32>
+  %turned = stablehlo.reshape %turn : (tensor<4x1xi32>) -> tensor<2x2xi32>
+  %root = "stablehlo.collective_broadcast"(%b) <{{{channel}
+      replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}}>
+      : (tensor<2x2xi32>) -> tensor<2x2xi32>
+  %id = stablehlo.partition_id : tensor<ui32>
+  %number = stablehlo.convert %id : (tensor<ui32>) -> tensor<i32>
+  %numbers = stablehlo.broadcast_in_dim %number, dims = [] : (tensor<i32>) -> tensor<2x2xi32>
+  sdy.return {results} : {types}
+"""
+CHANNEL = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, "
+RESULTS = ["%add", "%round", "%some", "%turned", "%root", "%numbers"]
+
+
+def _program(backend: str) -> Program:
+    whole = ", ".join(["tensor<4x4xi32>"] * len(RESULTS))
+    body = BODY.format(
+        channel=CHANNEL,
+        results=", ".join(RESULTS),
+        types=", ".join(["tensor<2x2xi32>"] * len(RESULTS)),
+    )
+    names = ", ".join(f"%r#{index}" for index in range(len(RESULTS)))
+    text = f"""
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<4x4xi32>) -> ({whole}) {{
+  %r:{len(RESULTS)} = sdy.manual_computation(%a) in_shardings=[{MESH}]
+      out_shardings=[{", ".join([MESH] * len(RESULTS))}] manual_axes={{"x", "y"}}
+      (%b: tensor<2x2xi32>) {{
+  {body}
+  }} : (tensor<4x4xi32>) -> ({whole})
+  return {names} : {whole}
+}}
+"""
+    return compile(text, "spmd", backend=backend, stages=False)
+
+
+def _expected(a: Any) -> list[Any]:
+    """The parts of the four devices, in the order of their numbers, and what each makes of them."""
+    parts = [a[r : r + 2, c : c + 2] for r in (0, 2) for c in (0, 2)]
+    zeros = np.zeros_like(parts[0])
+    turned = [
+        np.concatenate([parts[p - p % 2 + q][:, p % 2 : p % 2 + 1] for q in range(2)]).reshape(2, 2)
+        for p in range(4)
+    ]
+    made = [
+        [parts[p % 2] + parts[2 + p % 2] for p in range(4)],
+        [parts[p ^ 1] for p in range(4)],
+        [parts[3], parts[0], zeros, zeros],
+        turned,
+        [parts[0]] * 4,
+        [np.full((2, 2), p) for p in range(4)],
+    ]
+    return [np.block([[each[0], each[1]], [each[2], each[3]]]) for each in made]
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+def test_collectives(backend: str) -> None:
+    a = np.arange(16, dtype=np.int32).reshape(4, 4) ** 2
+    function = _program(backend)["main"]
+    for name, actual, expected in zip(RESULTS, function(a), _expected(a), strict=True):
+        assert actual.tolist() == expected.tolist(), name
+    # The program before all passes has a meaning, too, on the devices of its mesh.
+    assert all(difference.agrees for difference in function.check(a))

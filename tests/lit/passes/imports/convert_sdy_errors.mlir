@@ -1,0 +1,56 @@
+// RUN: mesh-opt %s --split-input-file --verify-diagnostics --convert-sdy-to-shard
+
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+func.func @free_first(%a: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{splits dimension 0 along {"y", "x"}, where a free axis comes before a manual one}}
+  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"y", "x"}]>] out_shardings=[<@mesh, [{}]>] manual_axes={"x"} (%b: tensor<4xf32>) {
+    %c = tensor.empty() : tensor<8xf32>
+    sdy.return %c : tensor<8xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=2]>
+func.func @constrained(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<4xf32>) {
+    // expected-error @+1 {{splits along x, where the computation around it is manual}}
+    %c = sdy.sharding_constraint %b <@mesh, [{"x"}]> : tensor<4xf32>
+    sdy.return %c : tensor<4xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{numbers its devices out of order, which a grid cannot express where a manual computation names them}}
+sdy.mesh @mesh = <["x"=2], device_ids=[1, 0]>
+func.func @order(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<4xf32>) {
+    sdy.return %b : tensor<4xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=2]>
+sdy.mesh @one = <[], device_ids=[1]>
+func.func @alone(%a: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{is on device 1 alone, by mesh @one, which a grid cannot express}}
+  %0 = sdy.sharding_constraint %a <@one, [{}]> : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=2]>
+func.func @early(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<4xf32>) {
+    // expected-error @+1 {{is in a manual computation: run convert-stablehlo-to-linalg first}}
+    %c = stablehlo.add %b, %b : tensor<4xf32>
+    sdy.return %c : tensor<4xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

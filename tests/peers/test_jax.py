@@ -1,0 +1,158 @@
+"""JAX functions through `mesh_opt.jax`, in a Python that has both: numbers against JAX's own."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "jax.md").read_text(encoding="utf-8")
+
+HEAD = """
+import mesh_opt
+import mesh_opt.api
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec as P
+
+compile = mesh_opt.jax.compile
+random = np.random.default_rng(0)
+x = random.standard_normal((8, 16)).astype(np.float32)
+p = {"b": x[0, :4], "unused": x[:3], "w": random.standard_normal((16, 4)).astype(np.float32)}
+
+def f(p, x):
+    return {"o": jnp.tanh(x @ p["w"] + p["b"])}
+
+def close(a, b):
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5), a, b)
+
+def refused(kind, message, *arguments, **keywords):
+    try:
+        compile(*arguments, **keywords)
+    except kind as problem:
+        assert message in str(problem), problem
+    else:
+        raise AssertionError(f"not refused: {message}")
+"""
+
+STAGES = """
+expected = f(p, x)
+mesh = {"x": 2, "y": 4}
+given = ({"w": P(None, "y"), "b": None, "unused": None}, P("x"))
+k = compile(f, p, x, mesh=mesh, in_shardings=given)
+assert k.in_shardings == (({"b": P("y"), "unused": P(), "w": P(None, "y")}, P("x")), {})
+assert k.out_shardings == {"o": P("x", "y")}
+close(k(p, x), expected)
+close(k.reference(p, x), expected)
+# What JAX drops is found again, by types or by what an export says.
+for stage in (
+    jax.jit(f).lower(p, x), jax.jit(f).trace(p, x), jax.export.export(jax.jit(f))(p, x)
+):
+    k = compile(stage, backend="interpreter")
+    assert k.in_shardings == (({"b": P(), "unused": None, "w": P()}, P()), {})
+    close(k(p, x), expected)
+close(compile(jax.jit(f), p, x, backend="interpreter")(p, x), expected)
+
+# Static, donated and keyword arguments, keys, and numbers of other types.
+def g(n, x, *, s=2.0, key):
+    return x * s + n, jax.random.normal(key, (3,))
+
+key = jax.random.key(3)
+k = compile(g, 3, x, s=2.0, key=key, static_argnums=0, donate_argnums=1, backend="interpreter")
+close(k(x.astype(np.float64), s=2, key=key), g(3, x, key=key))
+"""
+
+SHARD_MAP = """
+mesh = AbstractMesh((2, 4), ("x", "y"))
+
+def h(x):
+    def body(a):
+        i = jax.lax.axis_index("y")
+        b = jax.lax.ppermute(a, "y", [(j, (j + 1) % 4) for j in range(4)])
+        c = jax.lax.all_to_all(a, "x", 1, 0, tiled=True).reshape(a.shape)
+        d = jax.lax.all_gather(a, "y", axis=1, tiled=True)
+        d = jax.lax.psum_scatter(d, "y", scatter_dimension=1, tiled=True)
+        return a + 2 * b + 3 * c + d + jax.lax.pmax(a, ("x", "y")) + i.astype(a.dtype)
+
+    y = jax.shard_map(body, mesh=mesh, in_specs=P("x", "y"), out_specs=P("x", "y"))(x)
+    z = jax.shard_map(
+        lambda a: a * jax.lax.psum(a.sum(), "x"), mesh=mesh, in_specs=P("x"), out_specs=P("x"),
+        axis_names={"x"},
+    )(x)
+    return jax.lax.with_sharding_constraint(y, NamedSharding(mesh, P("y"))), z
+
+k = compile(h, x, mesh=mesh, in_shardings=P("x"), backend="interpreter")
+parts = [[x[r : r + 4, c : c + 4] for c in range(0, 16, 4)] for r in (0, 4)]
+top = np.maximum.reduce([part for row in parts for part in row])
+y = np.block(
+    [
+        [
+            parts[r][c] + 2 * parts[r][(c - 1) % 4] + 4 * parts[r][c] + top + c
+            + 3 * np.concatenate([parts[s][c][:, 2 * r : 2 * r + 2] for s in (0, 1)]).reshape(4, 4)
+            for c in range(4)
+        ]
+        for r in (0, 1)
+    ]
+)
+close(k(x), (y, x * x.sum()))
+close(k.reference(x), (y, x * x.sum()))
+assert k.out_shardings[0] == P("y")
+"""
+
+REFUSED = """
+mesh = {"x": 2}
+refused(ValueError, 'argument x of type tensor<8x16xf32> cannot lie so: unknown axis name: "z"',
+        f, p, x, mesh=mesh, in_shardings=(None, P("z")))
+refused(ValueError, "sharding doesn't match tensor rank: 3 != 2",
+        f, p, x, mesh=mesh, in_shardings=(None, P(None, None, "x")))
+refused(ValueError, "is on no mesh: give mesh=", f, p, x, in_shardings=(None, P("x")))
+refused(TypeError, "expected a mesh of JAX, or sizes", f, p, x, mesh=3)
+refused(TypeError, "expected a PartitionSpec or a NamedSharding", f, p, x,
+        in_shardings=(None, jax.sharding.SingleDeviceSharding(jax.devices()[0])))
+refused(ValueError, "has its arguments already", jax.jit(f).lower(p, x), x)
+refused(ValueError, "the function is jitted already", jax.jit(f), p, x, static_argnums=1)
+refused(ValueError, "takes 1 of 3 arrays, and JAX does not say which",
+        jax.jit(lambda a, b, c: b + b), x, x, x)
+refused(TypeError, "expected a function or a stage of JAX, got int", 3)
+refused(mesh_opt.api.CompilationError, "xla_ffi_python_cpu_callback",
+        lambda x: jax.pure_callback(lambda a: a, x, x), x)
+k = compile(lambda x: x + 1, x, backend="interpreter")
+for wrong in ((x, x), ({"x": x},)):
+    try:
+        k(*wrong)
+    except ValueError as problem:
+        assert "was compiled for arguments of the tree" in str(problem)
+    else:
+        raise AssertionError
+"""
+
+
+@pytest.mark.parametrize(
+    "script", [STAGES, SHARD_MAP, REFUSED], ids=["stages", "shard_map", "refused"]
+)
+def test_jax(script: str, jax_python: Callable[[str], str]) -> None:
+    jax_python(HEAD + script)
+
+
+def test_page(jax_python: Callable[[str], str], tmp_path: Path) -> None:
+    """The code of `docs/jax.md`, in the interpreter: the kernels of a step take long to compile."""
+    code = "".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
+    code = code.replace("    mesh={", '    backend="interpreter",\n    mesh={')
+    code = code.replace('Path("step.mlir")', f"Path({str(tmp_path / 'step.mlir')!r})")
+    checks = """
+ours, (_, theirs) = expected, step(params, tokens)
+np.testing.assert_allclose(ours[1], theirs, rtol=1e-4)
+assert losses[0] > losses[1] > losses[2]
+assert train.in_shardings[0][1] == P("data")
+"""
+    jax_python(code + checks)
+    command = [sys.executable, "-m", "mesh_opt.tools.mesh_run", str(tmp_path / "step.mlir")]
+    command += ["--pass-pipeline=spmd", "--random-inputs=0", "--check", "--backend=interpreter"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-500:] + done.stderr[-2000:]
