@@ -10,7 +10,7 @@ from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
-from ...ir.attribute_access import attribute, number_list, with_element
+from ...ir.attribute_access import attribute, integer, number_list, with_element
 from . import index_checks, inference
 from .control_flow import ReturnOp
 from .syntax import GenericOperation, define
@@ -161,6 +161,12 @@ def sorting(operation: Operation) -> None:
     for index in range(count):
         inference.require_shape(operation, inference.shape(operation, 0), index)
         inference.require_shape(operation, inference.shape(operation, index), index)
+    rank = len(inference.shape(operation, 0))
+    dimension = integer(operation, "dimension", -1)
+    if not -rank <= dimension < rank:
+        raise inference.VerifyException(
+            f"expected the dimension to be in [{-rank}, {rank}), got {dimension}"
+        )
     inference.body_arguments(operation, 2 * count, 1)
 
 

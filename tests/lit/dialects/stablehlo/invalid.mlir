@@ -99,3 +99,15 @@ func.func @scattered(%a: tensor<4xf32>, %i: tensor<2x2xi32>, %u: tensor<2xf32>) 
   }) : (tensor<4xf32>, tensor<2x2xi32>, tensor<2xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @sorted(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected the dimension to be in [-1, 1), got 1}}
+  %0 = "stablehlo.sort"(%a) <{dimension = 1 : i64}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %l = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
