@@ -10,8 +10,8 @@ from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
-from ...ir.attribute_access import attribute, number_list, with_element
-from . import inference
+from ...ir.attribute_access import attribute, integer, number_list, with_element
+from . import index_checks, inference
 from .control_flow import ReturnOp
 from .syntax import GenericOperation, define
 
@@ -149,8 +149,7 @@ def scattering(operation: Operation) -> None:
     count = (len(operation.operands) - 1) // 2
     if count < 1 or len(operation.operands) != 2 * count + 1 or len(operation.results) != count:
         raise inference.VerifyException("expected as many updates and results as inputs")
-    for index in range(count):
-        inference.require_shape(operation, inference.shape(operation, index), index)
+    index_checks.scatter(operation)
     inference.body_arguments(operation, 2 * count, count)
 
 
@@ -162,6 +161,12 @@ def sorting(operation: Operation) -> None:
     for index in range(count):
         inference.require_shape(operation, inference.shape(operation, 0), index)
         inference.require_shape(operation, inference.shape(operation, index), index)
+    rank = len(inference.shape(operation, 0))
+    dimension = integer(operation, "dimension", -1)
+    if not -rank <= dimension < rank:
+        raise inference.VerifyException(
+            f"expected the dimension to be in [{-rank}, {rank}), got {dimension}"
+        )
     inference.body_arguments(operation, 2 * count, 1)
 
 

@@ -168,6 +168,8 @@ def _rows(op: Operation, name: str, world: _World) -> list[list[int]]:
     if not isinstance(found, DenseIntOrFPElementsAttr):
         raise OperationError(op, f"needs lists of numbers as '{name}', found {found}")
     rows, columns = cast(Any, found).type.get_shape()
+    if name == "source_target_pairs" and columns != 2:
+        raise OperationError(op, f"needs pairs as '{name}', found lists of {columns}")
     numbers = [int(number) for number in found.get_values()]
     lists = [numbers[row * columns : (row + 1) * columns] for row in range(rows)]
     kept = [[number for number in each if number >= 0] for each in lists]
@@ -189,6 +191,8 @@ def _mesh_rows(op: Operation, found: ReplicaGroupMeshAxesAttr) -> list[list[int]
             raise OperationError(op, f"names an axis '{name}' that the mesh does not have")
         stride = strides[list(sizes).index(name)]
         before, size = axis.integers("sub_axis_info") or (1, sizes[name])
+        if before * size <= 0 or sizes[name] % (before * size):
+            raise OperationError(op, f"names ({before}){size} of an axis of size {sizes[name]}")
         step = stride * (sizes[name] // (before * size))
         steps = [index * step for index in range(size)]
         moving = [one + other for one in moving or [0] for other in steps]

@@ -80,3 +80,34 @@ func.func @word(%a: tensor<f32>) {
 func.func @storage(%a: tensor<2x!quant.uniform<f8:f32, 0.1>>) {
   return
 }
+
+// -----
+
+func.func @gathered(%a: tensor<4x3xf32>, %i: tensor<2x1xi32>) {
+  // expected-error @+1 {{expected 1 offset_dims, one for each dimension that is not collapsed, got 0}}
+  %0 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 3>}> : (tensor<4x3xf32>, tensor<2x1xi32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @scattered(%a: tensor<4xf32>, %i: tensor<2x2xi32>, %u: tensor<2xf32>) {
+  // expected-error @+1 {{index vectors of 2 numbers do not fit a map of 1 dimensions}}
+  %0 = "stablehlo.scatter"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %y : tensor<f32>
+  }) : (tensor<4xf32>, tensor<2x2xi32>, tensor<2xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @sorted(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected the dimension to be in [-1, 1), got 1}}
+  %0 = "stablehlo.sort"(%a) <{dimension = 1 : i64}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %l = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
