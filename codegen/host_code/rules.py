@@ -34,6 +34,7 @@ _MODULES = (
     "kernel_steps",
     "python_steps",
     "scalar_steps",
+    "buffer_view_steps",
     "stream_steps",
     "tensor_steps",
 )

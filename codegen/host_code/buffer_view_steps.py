@@ -1,0 +1,130 @@
+"""Lowering of the edge of a program: buffer views, and what becomes of them as bytes of devices."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.ir import Operation
+
+from ...interpreter.hal_buffers import BufferView
+from ...interpreter.registry import find_entry
+from ...interpreter.storage import ranked
+from ...ir.attribute_access import attribute, operation_name, required
+from ...ir.diagnostics import OperationError
+from ...runtime.abi.values import (
+    shape_text,
+    static_shape,
+)
+from ...runtime.host.builder import IndexOrInt
+from ...runtime.host.pool import INPUTS, RESULTS
+from ...runtime.host.program import Numbers
+from .function_lowering import FunctionLowering
+from .resources import bind_tensor, in_place, read_tensor, write_tensor
+from .rules import lowers
+from .stream_steps import allocate, count, device_number, reach, resource_of, with_dims
+from .values import (
+    HostResource,
+    HostView,
+    NotLowered,
+)
+
+
+def _view(lowering: FunctionLowering, op: Operation) -> HostView:
+    found = lowering.value(op.operands[0])
+    if isinstance(found, HostView):
+        return found
+    raise NotLowered(op, "takes what is no buffer view")
+
+
+@lowers("hal.buffer_view.dim")
+def _dimension(lowering: FunctionLowering, op: Operation) -> None:
+    index = getattr(getattr(attribute(op, "index"), "value", None), "data", 0)
+    shape = _view(lowering, op).tensor.shape
+    if index >= len(shape):
+        raise NotLowered(op, f"asks for dimension {index} of {len(shape)}")
+    lowering.bind(op.results[0], shape[index])
+
+
+@lowers("hal.buffer_view.assert")
+def _assert(lowering: FunctionLowering, op: Operation) -> None:
+    view = _view(lowering, op)
+    entry = find_entry(operation_name(op))
+    values = [lowering.number(each) for each in op.operands[1:]]
+
+    def check(numbers: Numbers) -> None:
+        rank = len(view.tensor.shape)
+        array = np.lib.stride_tricks.as_strided(
+            np.empty(1, view.tensor.dtype), tuple(numbers[:rank]), (0,) * rank
+        )
+        others = [np.int64(number) for number in numbers[rank:]]
+        if entry is not None and entry.execute is not None:
+            entry.execute(op, [BufferView(array, view.element), *others], lowering.program.frame)
+
+    lowering.check(op, [*view.tensor.shape, *values], check)
+
+
+@lowers("stream.tensor.import")
+def _import(lowering: FunctionLowering, op: Operation) -> None:
+    tensor = ranked(op, required(op, "result_encoding"))
+    given = _view(lowering, op).tensor
+    dims = [lowering.number(each) for each in op.operands[1:-1]]
+    size, owner = lowering.number(op.operands[-1]), device_number(lowering, op)
+    shape = with_dims(static_shape(tensor) or (), dims)
+
+    def check(numbers: Numbers) -> None:
+        rank = len(given.shape)
+        if numbers[:rank] != numbers[rank:]:
+            raise OperationError(
+                op,
+                f"imports {shape_text(tuple(numbers[:rank]))} as a tensor of"
+                f" {shape_text(tuple(numbers[rank:]))}",
+            )
+
+    lowering.check(op, [*given.shape, *shape], check)
+    contents = HostResource(given.address, given.block, size, owner)
+    bound = bind_tensor(lowering, op, contents, tensor, shape)
+    there = given.bytes(lowering.builder)
+    is_larger = isinstance(size, int) and isinstance(there, int) and size > there
+    if in_place(op, bound) is not None and not is_larger:
+        lowering.take(op.operands[0])
+        count(lowering, owner, INPUTS, there)
+        if size != there:
+            contents = _grown(lowering, contents, there)
+        write_tensor(lowering, op, bind_tensor(lowering, op, contents, tensor, shape), given)
+        lowering.bind(op.results[0], contents)
+        return
+    contents = allocate(lowering, size, owner)
+    write_tensor(lowering, op, bind_tensor(lowering, op, contents, tensor, shape), given)
+    lowering.bind(op.results[0], contents)
+
+
+def _grown(lowering: FunctionLowering, contents: HostResource, there: IndexOrInt) -> HostResource:
+    """The same bytes, or a larger copy if there are not as many as the resource should have."""
+    builder = lowering.builder
+    address, block = builder.register(), builder.register()
+    builder.move(address, contents.address)
+    builder.move(block, 0 if contents.block is None else contents.block)
+    end = builder.label()
+    builder.emit("jump_if", builder.hold(builder.compare("sle", contents.size, there)), end)
+    with builder.scope():
+        copied = builder.compute("allocate", builder.hold(contents.size))
+        builder.emit("copy", copied, address, builder.hold(there))
+        builder.emit("release", block)
+        builder.move(address, copied)
+        builder.move(block, copied)
+    builder.place(end)
+    return HostResource(address, block, contents.size, contents.owner)
+
+
+@lowers("stream.tensor.export")
+def _export(lowering: FunctionLowering, op: Operation) -> None:
+    source = resource_of(lowering, op, 0)
+    reach(lowering, op, source, device_number(lowering, op))
+    tensor = ranked(op, required(op, "source_encoding"))
+    shape = with_dims(static_shape(tensor) or (), [lowering.number(e) for e in op.operands[1:-1]])
+    bound = bind_tensor(lowering, op, source, tensor, shape)
+    found = read_tensor(lowering, op, bound)
+    if found.block is not None and found.block == source.block:
+        # The result lies in the resource.
+        lowering.take(op.operands[0])
+        count(lowering, source.owner, RESULTS, found.bytes(lowering.builder))
+    lowering.bind(op.results[0], HostView(found, tensor.element_type))
