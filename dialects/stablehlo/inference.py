@@ -71,7 +71,8 @@ def same_elements(operation: Operation) -> None:
         raise VerifyException(f"expected elements of type {source} in the result, got {result}")
 
 
-def _distinct(numbers: Sequence[int], rank: int, what: str) -> None:
+def distinct(numbers: Sequence[int], rank: int, what: str) -> None:
+    """Raise VerifyException unless numbers are different dimensions of a rank."""
     for number in numbers:
         if not 0 <= number < rank:
             raise VerifyException(f"expected {what} to be in [0, {rank}), got {number}")
@@ -173,7 +174,7 @@ def broadcasting(operation: Operation) -> None:
             f"expected {len(source)} broadcast dimensions, one for each of the operand, got "
             f"{len(places)}"
         )
-    _distinct(places, len(target), "broadcast dimensions")
+    distinct(places, len(target), "broadcast dimensions")
     for size, place in zip(source, places, strict=True):
         if size not in (1, target[place]) and min(size, target[place]) >= 0:
             raise VerifyException(
@@ -259,7 +260,7 @@ def concatenated(operation: Operation) -> Shape:
     if not operation.operands:
         raise VerifyException("expected at least one operand")
     dimension, sizes = integer(operation, "dimension"), list(shape(operation, 0))
-    _distinct([dimension], len(sizes), "the dimension")
+    distinct([dimension], len(sizes), "the dimension")
     for index in range(1, len(operation.operands)):
         other = shape(operation, index)
         rest = (*other[:dimension], sizes[dimension], *other[dimension + 1 :])
@@ -275,7 +276,7 @@ def concatenated(operation: Operation) -> Shape:
 
 def reversed_(operation: Operation) -> Shape:
     """The operand's shape."""
-    _distinct(
+    distinct(
         number_list(attribute(operation, "dimensions")), len(shape(operation, 0)), "dimensions"
     )
     return shape(operation, 0)
@@ -284,7 +285,7 @@ def reversed_(operation: Operation) -> Shape:
 def iota(operation: Operation) -> None:
     """A dimension of the result."""
     rank = len(result_shape(operation))
-    _distinct([integer(operation, "iota_dimension")], rank, "the dimension")
+    distinct([integer(operation, "iota_dimension")], rank, "the dimension")
 
 
 def dynamic_slice(operation: Operation) -> Shape:
@@ -326,8 +327,8 @@ def dot_product(operation: Operation) -> None:
         for side in ("lhs", "rhs")
         for kind in ("batching", "contracting")
     ]
-    _distinct((*lists[0], *lists[1]), len(left), "dimensions of lhs")
-    _distinct((*lists[2], *lists[3]), len(right), "dimensions of rhs")
+    distinct((*lists[0], *lists[1]), len(left), "dimensions of lhs")
+    distinct((*lists[2], *lists[3]), len(right), "dimensions of rhs")
     for mine, others in ((lists[0], lists[2]), (lists[1], lists[3])):
         if len(mine) != len(others):
             raise VerifyException("expected as many dimensions of lhs as of rhs")
@@ -349,7 +350,7 @@ def reduction(operation: Operation) -> None:
     reduced = number_list(attribute(operation, "dimensions"))
     for index in range(half):
         source = shape(operation, index)
-        _distinct(reduced, len(source), "reduced dimensions")
+        distinct(reduced, len(source), "reduced dimensions")
         kept = [size for place, size in enumerate(source) if place not in reduced]
         require_shape(operation, kept, index)
         if shape(operation, half + index):

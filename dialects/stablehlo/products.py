@@ -178,6 +178,11 @@ _CONVOLUTION = Custom(
     lambda operation: isinstance(attribute(operation, "dimension_numbers"), ConvAttr),
 )
 
+# Both forms are read; jaxlib prints and reads the generic one alone.
+_DYNAMIC_CONVOLUTION = Custom(
+    _read_dimensions, _write_dimensions, ("dimension_numbers",), lambda operation: False
+)
+
 _CONVOLUTION_ATTRIBUTES = (
     "dimension_numbers window_strides? padding? lhs_dilation? rhs_dilation? window_reversal? "
     "feature_group_count batch_group_count precision_config?"
@@ -235,6 +240,11 @@ OPERATIONS = [
     define(
         "stablehlo.dynamic_conv",
         "lhs rhs padding",
+        syntax=(
+            "($lhs, $rhs, $padding) dim_numbers = ",
+            _DYNAMIC_CONVOLUTION,
+            " attr-dict : signature($lhs, $rhs, $padding, $result)",
+        ),
         attributes=_CONVOLUTION_ATTRIBUTES.replace("padding? ", ""),
     ),
     define(

@@ -11,7 +11,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
 from ...ir.attribute_access import attribute, number_list, with_element
-from . import inference
+from . import index_checks, inference
 from .control_flow import ReturnOp
 from .syntax import GenericOperation, define
 
@@ -149,8 +149,7 @@ def scattering(operation: Operation) -> None:
     count = (len(operation.operands) - 1) // 2
     if count < 1 or len(operation.operands) != 2 * count + 1 or len(operation.results) != count:
         raise inference.VerifyException("expected as many updates and results as inputs")
-    for index in range(count):
-        inference.require_shape(operation, inference.shape(operation, index), index)
+    index_checks.scatter(operation)
     inference.body_arguments(operation, 2 * count, count)
 
 

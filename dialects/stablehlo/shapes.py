@@ -9,7 +9,7 @@ from xdsl.printer import Printer
 
 from ...ir.attribute_access import attribute, number_list
 from ...ir.syntax.assembly_format import Parsed
-from . import inference
+from . import index_checks, inference
 from .inference import inferred
 from .syntax import Custom, define
 
@@ -183,6 +183,7 @@ OPERATIONS = [
         "operand",
         syntax=" $operand, dim = int($dimension) attr-dict : signature($operand, $result)",
         attributes="dimension",
+        verify=index_checks.dimension,
     ),
     define(
         "stablehlo.set_dimension_size",
@@ -192,11 +193,13 @@ OPERATIONS = [
             "signature($operand, $size, $result)"
         ),
         attributes="dimension",
+        verify=index_checks.dimension,
     ),
     define(
         "stablehlo.gather",
         "operand start_indices",
         attributes="dimension_numbers slice_sizes indices_are_sorted?",
+        verify=index_checks.gather,
     ),
     define(
         "stablehlo.dynamic_gather",

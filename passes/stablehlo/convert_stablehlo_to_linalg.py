@@ -16,14 +16,14 @@ from xdsl.passes import ModulePass
 
 from ...ir.diagnostics import OperationError
 
-DIALECTS = frozenset({"stablehlo", "chlo", "check"})
+DIALECTS = frozenset({"stablehlo", "chlo", "check", "interpreter"})
 CONVERTED = frozenset({"check.agree"})
 """What the conversion makes of these dialects."""
 
 _RULES = (
     *("arithmetic", "conversions", "special_functions", "shapes", "reductions", "products"),
     *("indexing", "scatter", "sorting", "control_flow", "calls", "dynamic_calls", "random_bits"),
-    *("decompositions", "implicit_broadcasts", "quantised"),
+    *("decompositions", "implicit_broadcasts", "parallel_programs", "quantised"),
     "collectives",
 )
 """The files that fill the tables."""

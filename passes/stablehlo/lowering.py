@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FunctionType,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+)
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.quant import quantization
 from ...ir.attribute_access import attribute, element_type
@@ -27,21 +34,33 @@ class Lowering:
     """The conversion where it is at: values so far, and where new operations go."""
 
     def __init__(
-        self, module: ModuleOp, emitter: Emitter, values: dict[SSAValue, SSAValue]
+        self,
+        module: ModuleOp,
+        emitter: Emitter,
+        values: dict[SSAValue, SSAValue],
+        process: tuple[int, int] | None = None,
     ) -> None:
         self.module = module
         self.emit = emitter
         self.values = values
+        self.process = process
+        """The replica and the partition, in a program that is written out for several."""
 
     def at(self, operation: Operation) -> Lowering:
         """The conversion of an operation at the same place."""
-        emitter = Emitter(self.emit.builder, operation)
-        return Lowering(self.module, emitter, self.values)
+        return self._with(Emitter(self.emit.builder, operation))
 
     def inside(self, block: Block, operation: Operation) -> Lowering:
         """The conversion at the end of a block of a new operation."""
         builder = located_builder(InsertPoint.at_end(block), operation)
-        return Lowering(self.module, Emitter(builder, operation), self.values)
+        return self._with(Emitter(builder, operation))
+
+    def on_process(self, process: tuple[int, int]) -> Lowering:
+        """The conversion of one process at the same place, with values of its own."""
+        return Lowering(self.module, self.emit, dict(self.values), process)
+
+    def _with(self, emitter: Emitter) -> Lowering:
+        return Lowering(self.module, emitter, self.values, self.process)
 
     def value(self, value: SSAValue) -> SSAValue:
         """What a value has become."""
@@ -67,11 +86,8 @@ class Lowering:
     def operations(self, block: Block, targets: dict[Block, Block] | None = None) -> None:
         """Convert the operations of a block, one after the other."""
         for operation in block.ops:
-            here = Lowering(
-                self.module,
-                Emitter(located_builder(self.emit.builder.insertion_point, operation), operation),
-                self.values,
-            )
+            builder = located_builder(self.emit.builder.insertion_point, operation)
+            here = self._with(Emitter(builder, operation))
             here.operation(operation, targets or {})
 
     def operation(self, operation: Operation, targets: dict[Block, Block]) -> None:
@@ -288,8 +304,9 @@ def convert_functions(module: ModuleOp) -> None:
     Raises OperationError for what cannot be converted.
     """
     made: list[tuple[FuncOp, Region | None, FunctionType]] = []
+    written_out = _programs_of_processes(module)
     for function in module.body.block.ops:
-        if not isinstance(function, FuncOp):
+        if not isinstance(function, FuncOp) or function.sym_name.data in written_out:
             continue
         settle = boundary_type if is_public(function) else converted
         inputs = [settle(each) for each in function.function_type.inputs.data]
@@ -305,6 +322,26 @@ def convert_functions(module: ModuleOp) -> None:
             body.move_blocks(function.body)
             for block in before:
                 function.body.detach_block(block).drop_all_references()
+    for function in list(module.body.block.ops):
+        if isinstance(function, FuncOp) and function.sym_name.data in written_out:
+            Rewriter.erase_op(function)
+
+
+def _programs_of_processes(module: ModuleOp) -> set[str]:
+    """The functions that test programs run on several processes: they are written out there."""
+    found: set[str] = set()
+    for operation in module.walk():
+        if operation.name == "interpreter.run_parallel":
+            pending = [attribute(operation, "programs")]
+            while pending:
+                each = pending.pop()
+                if isinstance(each, ArrayAttr):
+                    pending += cast("ArrayAttr[Attribute]", each).data
+                elif isinstance(each, SymbolRefAttr):
+                    found.add(each.string_value())
+                elif isinstance(each, StringAttr):
+                    found.add(each.data)
+    return found
 
 
 def _converted_body(

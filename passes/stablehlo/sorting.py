@@ -13,10 +13,14 @@ from .arithmetic import operand_kind, total_order
 from .elements import kind
 from .emitter import PARALLEL, REDUCTION, Emitter, dims, shape
 from .lowering import Lowering
+from .merge_sort import in_order, sorted_order
 from .rules import tensor_rule
 from .shapes import iota
 
 Tensors = Sequence[SSAValue]
+
+LONG = 128
+"""How many elements are sorted by counting which come before each of them; more are merged."""
 
 
 @tensor_rule("stablehlo.sort")
@@ -26,6 +30,15 @@ def _sort(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     dimension += rank if dimension < 0 else 0
     if shape(operands[0])[dimension] in (0, 1):
         return operands
+    if shape(operands[0])[dimension] > LONG:
+        comparator = op.regions[0]
+
+        def less(e: Emitter, one: Tensors, other: Tensors) -> SSAValue:
+            pairs = [value for pair in zip(one, other, strict=True) for value in pair]
+            return lowering.scalars(comparator, pairs, e)[0]
+
+        order = sorted_order(lowering.emit, operands, dimension, less)
+        return [in_order(lowering.emit, value, order, dimension) for value in operands]
     ranks = _ranks(lowering, op, operands, dimension)
     return [_placed(lowering.emit, value, ranks, dimension) for value in operands]
 
@@ -99,6 +112,18 @@ def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt
             [source], IntegerType(found.width), lambda inner, args: [total_order(inner, args[0])]
         )
     greater = "ugt" if found.name in ("unsigned", "bool") else "sgt"
+    positions = iota(e, e.sizes(source), rank - 1, kind(op.result_types[1]))
+    sizes = [*e.sizes(source)[:-1], count]
+    offsets, strides = [0] * rank, [1] * rank
+    if shape(source)[-1] > LONG:
+        order = sorted_order(
+            e,
+            [keys],
+            rank - 1,
+            lambda inner, one, other: inner.compare_integers(greater, one[0], other[0]),
+        )
+        first = e.extract_slice(order, offsets, sizes, strides)
+        return [in_order(e, value, first, rank - 1) for value in (source, positions)]
     here = dims(*range(rank), loops=rank + 1)
     there = dims(*range(rank - 1), rank, loops=rank + 1)
 
@@ -117,8 +142,5 @@ def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt
         body,
         [*[PARALLEL] * rank, REDUCTION],
     )[0]
-    positions = iota(e, e.sizes(source), rank - 1, kind(op.result_types[1]))
-    sizes = [*e.sizes(source)[:-1], count]
     results = [_placed(e, value, ranks, rank - 1) for value in (source, positions)]
-    offsets, strides = [0] * rank, [1] * rank
     return [e.extract_slice(value, offsets, sizes, strides) for value in results]

@@ -232,6 +232,96 @@ func.func @main() {
   check.expect_eq_const %p, dense<0> : tensor<ui32>
   return
 }""",
+    # Several processes, written out beside each other.
+    "collectives": """
+module @cross_replica_variadic {
+  func.func @all_reduce(%operand0 : tensor<4xi64>, %operand1 : tensor<5xi64>) -> (tensor<4xi64>, tensor<5xi64>) {
+    %result:2 = "stablehlo.all_reduce"(%operand0, %operand1) ({
+      ^bb0(%arg0: tensor<i64>, %arg1: tensor<i64>):
+        %0 = stablehlo.add %arg0, %arg1 : tensor<i64>
+        stablehlo.return %0 : tensor<i64>
+    }) {
+      replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>,
+      channel_handle = #stablehlo.channel_handle<handle = 0, type = 0>
+    } : (tensor<4xi64>, tensor<5xi64>) -> (tensor<4xi64>, tensor<5xi64>)
+    return %result#0, %result#1 : tensor<4xi64>, tensor<5xi64>
+  }
+  func.func @mesh(%operand : tensor<1xi64>) -> tensor<1xi64> {
+    %result = "stablehlo.all_reduce"(%operand) ({
+      ^bb0(%arg0: tensor<i64>, %arg1: tensor<i64>):
+        %0 = stablehlo.add %arg0, %arg1 : tensor<i64>
+        stablehlo.return %0 : tensor<i64>
+    }) {
+      replica_groups = #stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 2>, #stablehlo.mesh_axis<name = "y", size = 4>]>, axes = [#stablehlo.axis_ref<name = "y", sub_axis_info = (1)2>]>,
+      channel_handle = #stablehlo.channel_handle<handle = 0, type = 0>
+    } : (tensor<1xi64>) -> tensor<1xi64>
+    return %result : tensor<1xi64>
+  }
+  func.func @all_to_all(%operand : tensor<2x4xi64>) -> (tensor<4x2xi64>, tensor<ui32>) {
+    %result = "stablehlo.all_to_all"(%operand) {
+      split_dimension = 1 : i64, concat_dimension = 0 : i64, split_count = 2 : i64,
+      replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>
+    } : (tensor<2x4xi64>) -> tensor<4x2xi64>
+    %r = stablehlo.replica_id : tensor<ui32>
+    return %result, %r : tensor<4x2xi64>, tensor<ui32>
+  }
+  func.func @permute(%operand : tensor<2xi64>) -> tensor<2xi64> {
+    %result = "stablehlo.collective_permute"(%operand) {
+      source_target_pairs = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>,
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>
+    } : (tensor<2xi64>) -> tensor<2xi64>
+    return %result : tensor<2xi64>
+  }
+  func.func @main() {
+    %process0_oper0 = stablehlo.constant dense<[1,  2,  3,  4]> : tensor<4xi64>
+    %process0_oper1 = stablehlo.constant dense<[5,  6,  7,  8,  9]> : tensor<5xi64>
+    %process1_oper0 = stablehlo.constant dense<[11, 12, 13, 14]> : tensor<4xi64>
+    %process1_oper1 = stablehlo.constant dense<[15, 16, 17, 18, 19]> : tensor<5xi64>
+    %results:4 = "interpreter.run_parallel"(%process0_oper0, %process0_oper1, %process1_oper0, %process1_oper1) {
+      programs=[[@all_reduce], [@all_reduce]]
+    } : (tensor<4xi64>, tensor<5xi64>, tensor<4xi64>, tensor<5xi64>) -> (tensor<4xi64>, tensor<5xi64>, tensor<4xi64>, tensor<5xi64>)
+    check.expect_eq_const %results#0, dense<[12, 14, 16, 18]> : tensor<4xi64> // process0_result0
+    check.expect_eq_const %results#3, dense<[20, 22, 24, 26, 28]> : tensor<5xi64> // process1_result1
+    %p0 = stablehlo.constant dense<[10]> : tensor<1xi64>
+    %p1 = stablehlo.constant dense<[20]> : tensor<1xi64>
+    %m:8 = "interpreter.run_parallel"(%p0, %p1, %p0, %p1, %p0, %p1, %p0, %p1) {
+      programs=[[@mesh], [@mesh], [@mesh], [@mesh], [@mesh], [@mesh], [@mesh], [@mesh]]
+    } : (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>)
+    check.expect_eq_const %m#0, dense<[20]> : tensor<1xi64>
+    check.expect_eq_const %m#1, dense<[40]> : tensor<1xi64>
+    %inputs0 = stablehlo.constant dense<[[1, 2, 3, 4], [5, 6, 7, 8]]> : tensor<2x4xi64>
+    %inputs1 = stablehlo.constant dense<[[9, 10, 11, 12], [13, 14, 15, 16]]> : tensor<2x4xi64>
+    %a:4 = "interpreter.run_parallel"(%inputs0, %inputs1) {
+      programs=[[@all_to_all], [@all_to_all]]
+    } : (tensor<2x4xi64>, tensor<2x4xi64>) -> (tensor<4x2xi64>, tensor<ui32>, tensor<4x2xi64>, tensor<ui32>)
+    check.expect_eq_const %a#0, dense<[[11, 12], [15, 16], [3, 4], [7, 8]]> : tensor<4x2xi64>
+    check.expect_eq_const %a#3, dense<1> : tensor<ui32>
+    %x = stablehlo.constant dense<[1, 2]> : tensor<2xi64>
+    %y = stablehlo.constant dense<[3, 4]> : tensor<2xi64>
+    %c:3 = "interpreter.run_parallel"(%x, %y, %x) {
+      programs=[[@permute, @permute, @permute]]
+    } : (tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> (tensor<2xi64>, tensor<2xi64>, tensor<2xi64>)
+    check.expect_eq_const %c#0, dense<0> : tensor<2xi64>
+    check.expect_eq_const %c#2, dense<[3, 4]> : tensor<2xi64>
+    func.return
+  }
+}""",
+    "implicit_broadcasts": """
+func.func @main() {
+  %a = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %b = stablehlo.constant dense<[10.0, 20.0]> : tensor<2xf32>
+  %0 = chlo.broadcast_add %a, %b : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  check.expect_eq_const %0, dense<[[11.0, 22.0], [13.0, 24.0]]> : tensor<2x2xf32>
+  %1 = "chlo.broadcast_compare"(%a, %b) <{comparison_direction = #chlo<comparison_direction LT>}> : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xi1>
+  check.expect_eq_const %1, dense<true> : tensor<2x2xi1>
+  %2 = "chlo.constant_like"(%a) <{value = 3.0 : f32}> : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  check.expect_eq_const %2, dense<3.0> : tensor<2x2xf32>
+  %o:3 = "stablehlo.batch_norm_training"(%a, %b, %b) <{epsilon = 0.0 : f32, feature_index = 1 : i64}> : (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>)
+  check.expect_eq_const %o#1, dense<[2.0, 3.0]> : tensor<2xf32>
+  check.expect_eq_const %o#2, dense<[1.0, 1.0]> : tensor<2xf32>
+  check.expect_eq_const %o#0, dense<[[0.0, 0.0], [20.0, 40.0]]> : tensor<2x2xf32>
+  return
+}""",
     # The bits of XLA.
     "random_bits": """
 func.func @main() {
@@ -275,6 +365,30 @@ def test_programs_check_themselves(name: str, backend: str) -> None:
 @pytest.mark.parametrize("name", ["indexing", "reductions", "control_flow"])
 def test_compiled_programs_check_themselves(name: str) -> None:
     assert run(PROGRAMS[name], "--pass-pipeline=compile", "--backend=interpreter") == (0, "")
+
+
+LONG_SORT = """
+func.func @main() {
+  %i = stablehlo.iota dim = 0 : tensor<300xi32>
+  %n = stablehlo.constant dense<7> : tensor<300xi32>
+  %a = stablehlo.remainder %i, %n : tensor<300xi32>
+  %0:2 = "stablehlo.sort"(%a, %i) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%x: tensor<i32>, %y: tensor<i32>, %p: tensor<i32>, %q: tensor<i32>):
+    %l = stablehlo.compare GT, %x, %y, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }) : (tensor<300xi32>, tensor<300xi32>) -> (tensor<300xi32>, tensor<300xi32>)
+  %1 = stablehlo.slice %0#1 [0:3] : (tensor<300xi32>) -> tensor<3xi32>
+  check.expect_eq_const %1, dense<[6, 13, 20]> : tensor<3xi32>
+  %2 = stablehlo.slice %0#1 [298:300] : (tensor<300xi32>) -> tensor<2xi32>
+  check.expect_eq_const %2, dense<[287, 294]> : tensor<2xi32>
+  return
+}
+"""
+
+
+def test_a_long_sort_is_stable() -> None:
+    """Long dimensions are merged; `tests/peers` sorts them in native code."""
+    assert run(LONG_SORT) == (0, "")
 
 
 FAILING = """

@@ -118,6 +118,7 @@ case("scatter of gradients", jax.grad(lambda x: lax.reduce_window(
     x, -jnp.inf, lax.max, (1, 2, 2), (1, 2, 1), "VALID").sum()), some((3, 4, 5), "float32"))
 """,
     "programs": """
+case("long sorts", lambda x: (jnp.argsort(x, axis=0), lax.top_k(x.T, 5)), np.round(some((300, 2), "float32")))
 case("loop", lambda x: lax.fori_loop(0, 4, lambda i, c: c.at[i].add(i), x), some((5,), "float32"))
 case("scan", lambda x: lax.scan(lambda c, y: (c + y, c * y), jnp.float32(0), x), some((7,), "float32"))
 case("switch", lambda i, x: lax.switch(i, [lambda x: x + 1, lambda x: -x], x), np.int32(7), some((3,), "float32"))

@@ -1,0 +1,28 @@
+"""The dialect of StableHLO's interpreter, with which its tests run several processes."""
+
+from __future__ import annotations
+
+from xdsl.ir import Dialect
+
+from .stablehlo.syntax import define
+
+Interpreter = Dialect(
+    "interpreter",
+    [
+        define(
+            "interpreter.run_parallel",
+            "inputs*",
+            "results_*",
+            attributes="programs infeed?",
+            pure=False,
+        ),
+        define(
+            "interpreter.probe",
+            "operand",
+            syntax=" $operand, probe_id = $probe_id attr-dict : type($operand, $result)",
+            attributes="probe_id",
+            pure=False,
+        ),
+    ],
+    [],
+)

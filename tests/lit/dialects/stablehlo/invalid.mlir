@@ -1,0 +1,101 @@
+// RUN: mesh-opt %s --split-input-file --verify-diagnostics
+
+func.func @shapes(%a: tensor<2xf32>, %b: tensor<3xf32>) {
+  // expected-error @+1 {{expected result 0 to have shape 3, got 2}}
+  %0 = "stablehlo.add"(%a, %b) : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @elements(%a: tensor<2xf32>, %b: tensor<2xi32>) {
+  // expected-error @+1 {{requires the same element type, got f32 and i32}}
+  %0 = "stablehlo.add"(%a, %b) : (tensor<2xf32>, tensor<2xi32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @count(%a: tensor<2x3xf32>) {
+  // expected-error @+1 {{number of output elements (5) doesn't match expected number of elements (6)}}
+  %0 = stablehlo.reshape %a : (tensor<2x3xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @order(%a: tensor<2x3xf32>) {
+  // expected-error @+1 {{expected a permutation of 2 dimensions, got [0, 0]}}
+  %0 = stablehlo.transpose %a, dims = [0, 0] : (tensor<2x3xf32>) -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @outside(%a: tensor<4xf32>) {
+  // expected-error @+1 {{slice [1:5:1] does not lie in a dimension of size 4}}
+  %0 = stablehlo.slice %a [1:5] : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @contracted(%a: tensor<4xf32>, %b: tensor<3xf32>) {
+  // expected-error @+1 {{dimension 0 of lhs has size 4, dimension 0 of rhs 3}}
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<4xf32>, tensor<3xf32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @groups(%a: tensor<1x8x3xf32>, %k: tensor<3x2x4xf32>) {
+  // expected-error @+1 {{expected 2 input features, kernel's 2 in 1 groups, got 3}}
+  %0 = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x3xf32>, tensor<3x2x4xf32>) -> tensor<1x6x4xf32>
+  return
+}
+
+// -----
+
+func.func @branches(%a: tensor<f32>, %p: tensor<i1>) {
+  // expected-error @+1 {{expected branches to return values of the results' types}}
+  %0 = "stablehlo.if"(%p) ({
+    stablehlo.return %a : tensor<f32>
+  }, {
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<i1>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @word(%a: tensor<f32>) {
+  // expected-error @+1 {{expected one of EQ, NE, GE, GT, LE, LT}}
+  %0 = stablehlo.compare LESS, %a, %a : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expected a storage type such as i8 or u8, got f8}}
+func.func @storage(%a: tensor<2x!quant.uniform<f8:f32, 0.1>>) {
+  return
+}
+
+// -----
+
+func.func @gathered(%a: tensor<4x3xf32>, %i: tensor<2x1xi32>) {
+  // expected-error @+1 {{expected 1 offset_dims, one for each dimension that is not collapsed, got 0}}
+  %0 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 3>}> : (tensor<4x3xf32>, tensor<2x1xi32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @scattered(%a: tensor<4xf32>, %i: tensor<2x2xi32>, %u: tensor<2xf32>) {
+  // expected-error @+1 {{index vectors of 2 numbers do not fit a map of 1 dimensions}}
+  %0 = "stablehlo.scatter"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %y : tensor<f32>
+  }) : (tensor<4xf32>, tensor<2x2xi32>, tensor<2xf32>) -> tensor<4xf32>
+  return
+}
