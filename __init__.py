@@ -11,7 +11,7 @@ def __getattr__(name: str) -> Any:
     They cannot lie in this folder: a file `jax.py` in it would stand in for JAX where the folder is
     on the path.
     """
-    if name == "jax":
+    if name in ("jax", "torch"):
         from importlib import import_module
 
         return import_module(f".frontends.{name}", __name__)

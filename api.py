@@ -501,6 +501,8 @@ def compile(
         if any(operation.name == MANUAL_COMPUTATION for operation in original.walk()):
             # It has a meaning on all devices only, which is what its import makes of it.
             import_annotations(original)
+            if not steps:
+                module = original.clone()
         run_steps(context, module, steps, observers)
     except OperationError as failure:
         raise _compilation_error(from_operation_error(failure), texts) from failure

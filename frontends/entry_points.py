@@ -15,8 +15,11 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
+from ..api import Function, Program
 from ..dialects.sdy.attributes import Mesh, ShardingAttr, TensorSharding
 from ..dialects.sdy.dialect import MeshOp
+from ..dialects.shard.dialect import GridOp
+from ..interpreter.run import boundaries
 from ..ir.symbols import fresh_name, names_in
 
 SDY_SHARDING = "sdy.sharding"
@@ -61,7 +64,12 @@ OfRank = Callable[[int], TensorSharding]
 """How a tensor of some rank lies; a sharding may leave out dimensions at the end."""
 
 
-def annotate(function: FuncOp, which: str, shardings: Sequence[OfRank | None]) -> None:
+def annotate(
+    function: FuncOp,
+    which: str,
+    shardings: Sequence[OfRank | None],
+    names: Sequence[str] | None = None,
+) -> None:
     """Say how arguments (`arg_attrs`) or results (`res_attrs`) lie; `None` says nothing.
 
     Raises ValueError for one that has a sharding already, or cannot have this one.
@@ -69,9 +77,9 @@ def annotate(function: FuncOp, which: str, shardings: Sequence[OfRank | None]) -
     types = (
         function.function_type.inputs if which == "arg_attrs" else function.function_type.outputs
     )
-    blocks = function.body.blocks
-    names = [located_name(each) for each in blocks[0].args] if which == "arg_attrs" else []
-    what = "argument" if names else "result"
+    what = "argument" if which == "arg_attrs" else "result"
+    if names is None and which == "arg_attrs":
+        names = [located_name(each) for each in function.body.blocks[0].args]
     known = function.properties.get(which)
     held = [
         dict(each.data) if isinstance(each, DictionaryAttr) else dict[str, Attribute]()
@@ -84,7 +92,7 @@ def annotate(function: FuncOp, which: str, shardings: Sequence[OfRank | None]) -
     ):
         if of_rank is None:
             continue
-        called = f"{what} {names[index] if names and names[index] else index}"
+        called = f"{what} {(names and names[index]) or index}"
         if not isinstance(value_type, TensorType):
             raise ValueError(f"{called} of type {value_type} is no tensor, so it lies nowhere")
         rank = value_type.get_num_dims()  # pyright: ignore
@@ -102,10 +110,26 @@ def annotate(function: FuncOp, which: str, shardings: Sequence[OfRank | None]) -
         function.properties[which] = ArrayAttr([DictionaryAttr(each) for each in held])
 
 
-def axis_names(module: ModuleOp, grid: str) -> list[str] | None:
-    """What the axes of a grid are called, if it came from a mesh."""
-    from ..dialects.shard.dialect import GridOp
+def split_axes(program: Program, function: Function, side: int) -> list[list[tuple[str, ...]]]:
+    """The names of the axes that split each dimension of the arguments (0) or the results (1)."""
+    found: list[list[tuple[str, ...]]] = []
+    for boundary in boundaries(function.operation)[side]:
+        if boundary is None:
+            found.append([])
+            continue
+        sharding = boundary.sharding
+        names = _axis_names(program.module, sharding.grid.name)
+        found.append(
+            [
+                tuple(str(axis) if names is None else names[axis] for axis in axes)
+                for axes in sharding.dimension_axes
+            ]
+        )
+    return found
 
+
+def _axis_names(module: ModuleOp, grid: str) -> list[str] | None:
+    """What the axes of a grid are called, if it came from a mesh."""
     for operation in module.body.block.ops:
         if isinstance(operation, GridOp) and operation.sym_name.data == grid:
             names = operation.attributes.get("shard.axis_names")

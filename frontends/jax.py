@@ -22,7 +22,6 @@ import numpy.typing as npt
 
 from .. import api
 from ..dialects.sdy.attributes import AxisRef, DimensionSharding, Mesh, TensorSharding
-from ..interpreter.run import boundaries
 from ..ir.text.parser import parse_module
 from ..ir.text.printer import print_operation
 from ..ir.text.source import Source
@@ -32,10 +31,10 @@ from .entry_points import (
     MAIN,
     OfRank,
     annotate,
-    axis_names,
     located_name,
     main_function,
     shape_and_type,
+    split_axes,
 )
 
 Array = npt.NDArray[Any]
@@ -172,14 +171,8 @@ class Compiled:
     def _specs(self, jax: Any, side: int) -> list[Any]:
         """How the arguments (0) or results (1) lie: axes of the mesh by their names."""
         specs: list[Any] = []
-        for boundary in boundaries(self._function.operation)[side]:
-            entries: list[Any] = []
-            if boundary is not None:
-                sharding = boundary.sharding
-                names = axis_names(self.program.module, sharding.grid.name)
-                for axes in sharding.dimension_axes:
-                    named = [str(axis) if names is None else names[axis] for axis in axes]
-                    entries.append(tuple(named) if len(named) > 1 else named[0] if named else None)
+        for dimensions in split_axes(self.program, self._function, side):
+            entries = [axes if len(axes) > 1 else axes[0] if axes else None for axes in dimensions]
             while entries and entries[-1] is None:
                 entries.pop()
             specs.append(jax.sharding.PartitionSpec(*entries))

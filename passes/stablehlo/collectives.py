@@ -364,27 +364,18 @@ def _chosen(
     return e.reshape(picked, sizes)
 
 
-@tensor_rule("stablehlo.partition_id")
-def _partition_id(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """The number of the device: 0 in a program for one."""
+@tensor_rule("stablehlo.partition_id", "stablehlo.replica_id")
+def _process(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """The number of the device, 0 in a program for one; there is one replica."""
     e = lowering.emit
     element = kind(op.result_types[0]).type
+    is_partition = op.name == "stablehlo.partition_id"
     if lowering.process is not None:
-        return [e.scalar_tensor(e.constant(lowering.process[1], element))]
-    if (_device_count(lowering, op) or 1) == 1:
+        return [e.scalar_tensor(e.constant(lowering.process[is_partition], element))]
+    count = _device_count(lowering, op)
+    if not is_partition or count is None or count == 1:
         return [e.scalar_tensor(e.constant(0, element))]
     grid, _ = _all(lowering, op)
     number = e.op("arith.index_cast", e.insert(ProcessLinearIndexOp(grid)), to=element)
     result = TensorType(element, shape(op.results[0]))
     return [e.insert(tensor.FromElementsOp(number, result_type=result))]
-
-
-@tensor_rule("stablehlo.replica_id")
-def _replica_id(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """There is one replica, but in a test program with several."""
-    e = lowering.emit
-    element = kind(op.result_types[0]).type
-    if lowering.process is not None:
-        return [e.scalar_tensor(e.constant(lowering.process[0], element))]
-    _device_count(lowering, op)
-    return [e.scalar_tensor(e.constant(0, element))]

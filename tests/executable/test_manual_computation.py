@@ -39,7 +39,7 @@ CHANNEL = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, "
 RESULTS = ["%add", "%round", "%some", "%turned", "%root", "%numbers"]
 
 
-def _program(backend: str) -> Program:
+def _program(backend: str, pipeline: str = "spmd") -> Program:
     whole = ", ".join(["tensor<4x4xi32>"] * len(RESULTS))
     body = BODY.format(
         channel=CHANNEL,
@@ -58,7 +58,7 @@ func.func @main(%a: tensor<4x4xi32>) -> ({whole}) {{
   return {names} : {whole}
 }}
 """
-    return compile(text, "spmd", backend=backend, stages=False)
+    return compile(text, pipeline, backend=backend, stages=False)
 
 
 def _expected(a: Any) -> list[Any]:
@@ -88,3 +88,9 @@ def test_collectives(backend: str) -> None:
         assert actual.tolist() == expected.tolist(), name
     # The program before all passes has a meaning, too, on the devices of its mesh.
     assert all(difference.agrees for difference in function.check(a))
+
+
+def test_without_passes() -> None:
+    a = np.arange(16, dtype=np.int32).reshape(4, 4)
+    for actual, expected in zip(_program("interpreter", "")["main"](a), _expected(a), strict=True):
+        assert actual.tolist() == expected.tolist()

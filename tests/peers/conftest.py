@@ -38,13 +38,25 @@ def mlir_opt() -> Callable[..., str]:
     return run
 
 
+def _with_extra(
+    run: Callable[[str], str], extra: str, packages: tuple[str, ...]
+) -> Callable[[str], str]:
+    found = f"from importlib.util import find_spec; print(*map(find_spec, {packages}))"
+    if "None" in run(found).split():
+        _missing(f"mesh-opt[{extra}] in MESH_OPT_PEERS_PYTHON")
+    return run
+
+
 @pytest.fixture(scope="session")
 def jax_python(peers_python: Callable[[str], str]) -> Callable[[str], str]:
     """Runs a script in a Python that has JAX and mesh-opt: the extra `jax` is installed there."""
-    found = "from importlib.util import find_spec; print(*map(find_spec, ('jax', 'mesh_opt')))"
-    if "None" in peers_python(found).split():
-        _missing("mesh-opt[jax] in MESH_OPT_PEERS_PYTHON")
-    return peers_python
+    return _with_extra(peers_python, "jax", ("jax", "mesh_opt"))
+
+
+@pytest.fixture(scope="session")
+def torch_python(peers_python: Callable[[str], str]) -> Callable[[str], str]:
+    """Runs a script in a Python that has the extra `torch`."""
+    return _with_extra(peers_python, "torch", ("torch", "torch_mlir", "mesh_opt"))
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,317 @@
+"""PyTorch modules, compiled for a mesh of devices and called on tensors.
+
+    import mesh_opt
+
+    compiled = mesh_opt.torch.compile(
+        module, x, mesh=(2, 2), placements={"x": [[0], []], "*.weight": [[1], []]}
+    )
+    y = compiled(x)
+
+`torch.export` traces the module, torch-mlir writes it in StableHLO. Parameters and buffers are
+arguments of the program: each call takes those that the module has then.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from importlib import import_module
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from .. import api
+from ..dialects.sdy.attributes import AxisRef, DimensionSharding, Mesh, TensorSharding
+from ..ir.text.parser import parse_module
+from ..ir.text.printer import print_operation
+from ..ir.text.source import Source
+from ..tools.driver import new_context
+from .entry_points import MAIN, OfRank, annotate, main_function, split_axes
+
+Array = npt.NDArray[Any]
+
+
+def compile(
+    module: Any,
+    *examples: Any,
+    mesh: Any = None,
+    placements: Mapping[str, Any] | None = None,
+    results: Any = None,
+    pipeline: str = "spmd",
+    backend: str = "numba",
+    **keywords: Any,
+) -> Compiled:
+    """Compile a module for the devices of a mesh.
+
+    - `module`: a `torch.nn.Module`, or a `torch.export.ExportedProgram`, which has its examples;
+    - `examples`, `keywords`: tensors, as `forward` takes them;
+    - `mesh`: the sizes of the axes, `(2, 2)`; by names, `{"x": 2, "y": 2}`; or a `DeviceMesh`;
+    - `placements`: by patterns for the names of parameters, buffers and inputs, where they lie: for
+      each dimension the axes that split it (`[[0], []]`, or with names), or for each axis of the
+      mesh a `Shard` or `Replicate` of `torch.distributed.tensor`. The first that fits counts;
+    - `results`: where the result lies, or a list for several; `None` is left to the compiler;
+    - `pipeline`, `backend`: as in `mesh_opt.api.compile`.
+
+    Raises what PyTorch raises in tracing, ValueError or TypeError for placements that do not fit,
+    CompilationError as `mesh_opt.api.compile` does.
+    """
+    torch = _torch()
+    if isinstance(module, torch.export.ExportedProgram):
+        if examples or keywords:
+            raise ValueError("an ExportedProgram has its examples; call the result with inputs")
+        examples, keywords = module.example_inputs
+        names = [spec.arg.name for spec in module.graph_signature.input_specs]
+        names = names[len(names) - len(examples) - len(keywords) :]
+        module = module.module()
+    else:
+        names = _input_names(module, examples, keywords)
+    for name, value in zip(names, (*examples, *keywords.values()), strict=True):
+        if not isinstance(value, torch.Tensor):
+            raise TypeError(f"input {name} is {type(value).__name__}, expected a tensor")
+    weights = _weights(module)
+    exported = torch.export.export(_caller(torch, module), (weights, *examples), dict(keywords))
+    _check_effects(exported)
+    text = _stablehlo(exported)
+    program = parse_module(new_context(), Source(text, type(module).__name__))
+    function = main_function(program)
+    names = [*weights, *names]
+    if placements or results is not None:
+        settled = _mesh(mesh)
+        given = list(_placed(names, placements or {}, settled))
+        annotate(function, "arg_attrs", given, names)
+        count = len(function.function_type.outputs.data)
+        wanted: Sequence[Any] = [results] if count == 1 else results or [None] * count
+        if len(wanted) != count:
+            raise ValueError(f"{len(wanted)} placements for {count} results")
+        annotate(function, "res_attrs", [_of_rank(each, settled, "result") for each in wanted])
+    compiled = api.compile(program, pipeline, backend=backend, stages=False)
+    spec = exported.call_spec.out_spec
+    return Compiled(compiled, print_operation(program), module, names, tuple(keywords), spec)
+
+
+class Compiled:
+    """A compiled module: call it with tensors as those that it was compiled for."""
+
+    def __init__(
+        self,
+        program: api.Program,
+        text: str,
+        module: Any,
+        names: Sequence[str],
+        keywords: tuple[str, ...],
+        out_spec: Any,
+    ) -> None:
+        self.program = program
+        """The compiled program, with the function `main`."""
+        self.text = text
+        """The program before all passes: StableHLO, with its annotations."""
+        self._module = module
+        self._names = names
+        self._keywords = keywords
+        self._out_spec = out_spec
+        self._function = program[MAIN]
+
+    def __call__(self, *inputs: Any, **keywords: Any) -> Any:
+        """Run on the devices of the mesh: whole tensors in and out.
+
+        Raises TypeError for other inputs than it was compiled for, InputError and ExecutionError
+        as a function of a program does.
+        """
+        return self._results(self._function.run(self._arrays(inputs, keywords)))
+
+    def reference(self, *inputs: Any, **keywords: Any) -> Any:
+        """What the interpreter makes of the program before all passes."""
+        return self._results(self._function.reference(self._arrays(inputs, keywords)))
+
+    def _arrays(self, inputs: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
+        weights = _weights(self._module)
+        count = len(self._names) - len(weights) - len(self._keywords)
+        if len(inputs) != count or set(keywords) != set(self._keywords):
+            raise TypeError(
+                f"expected {count} inputs and the keywords {list(self._keywords)}, got"
+                f" {len(inputs)} and {list(keywords)}"
+            )
+        ordered = [keywords[name] for name in self._keywords]
+        torch = _torch()
+        return [_as_array(torch, each) for each in (*weights.values(), *inputs, *ordered)]
+
+    def _results(self, arrays: Sequence[Array]) -> Any:
+        torch = _torch()
+        return self._out_spec.unflatten([_as_tensor(torch, each) for each in arrays])
+
+    @property
+    def placements(self) -> dict[str, list[tuple[str, ...]]]:
+        """Where each parameter, buffer and input lies: for each dimension the names of axes."""
+        return dict(zip(self._names, split_axes(self.program, self._function, 0), strict=True))
+
+    @property
+    def result_placements(self) -> list[list[tuple[str, ...]]]:
+        """The same of the results."""
+        return split_axes(self.program, self._function, 1)
+
+
+# What PyTorch gives ------------------------------------------------------------------------------
+
+
+def _import(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as problem:
+        message = f"mesh_opt.torch needs {name.partition('.')[0]}: pip install 'mesh-opt[torch]'"
+        raise ImportError(message) from problem
+
+
+def _torch() -> Any:
+    return _import("torch")
+
+
+def _weights(module: Any) -> dict[str, Any]:
+    """Parameters and buffers by their names."""
+    return {name: value.detach() for name, value in module.state_dict().items()}
+
+
+def _caller(torch: Any, module: Any) -> Any:
+    """The module as one that takes its weights."""
+
+    class Caller(torch.nn.Module):
+        def forward(self, weights: Any, *inputs: Any, **keywords: Any) -> Any:
+            return torch.func.functional_call(module, weights, inputs, keywords)
+
+    return Caller()
+
+
+def _input_names(module: Any, examples: Sequence[Any], keywords: Mapping[str, Any]) -> list[str]:
+    """What `forward` calls its inputs."""
+    bound = inspect.signature(module.forward).bind(*examples, **keywords)
+    found: list[str] = []
+    for name, value in bound.arguments.items():
+        kind = bound.signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_POSITIONAL:
+            found += [f"{name}[{index}]" for index in range(len(value))]
+        elif kind is inspect.Parameter.VAR_KEYWORD:
+            found += list(value)
+        elif name not in keywords:
+            found.append(name)
+    positional = [name for name in found if name not in keywords]
+    return [*positional, *keywords]
+
+
+def _check_effects(exported: Any) -> None:
+    """Raise ValueError for a module that changes its buffers or inputs."""
+    # What it does in place shows when it is written without that.
+    for spec in exported.run_decompositions({}).graph_signature.output_specs:
+        if spec.kind.name != "USER_OUTPUT":
+            raise ValueError(
+                f"the module has an effect, {spec.kind.name} of {spec.target}, which a compiled"
+                " function cannot have; modules such as batch norms have none after .eval()"
+            )
+
+
+def _stablehlo(exported: Any) -> str:
+    fx = _import("torch_mlir.fx")
+    found = fx.export_and_import(exported, output_type="stablehlo", func_name=MAIN)
+    return found.operation.get_asm()
+
+
+def _as_array(torch: Any, tensor: Any) -> Array:
+    tensor = torch.as_tensor(tensor).detach().cpu().contiguous()
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+    return tensor.numpy()
+
+
+def _as_tensor(torch: Any, array: Array) -> Any:
+    array = np.ascontiguousarray(array).reshape(array.shape)
+    if array.dtype == ml_dtypes.bfloat16:
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array if array.flags.writeable else array.copy())
+
+
+# Placements --------------------------------------------------------------------------------------
+
+
+def _mesh(mesh: Any) -> Mesh:
+    """The axes of a mesh, with names. Raises TypeError, ValueError."""
+    if mesh is None:
+        raise ValueError("placements are on a mesh: give mesh=(2, 2)")
+    names = getattr(mesh, "mesh_dim_names", None)
+    sizes: Any = mesh
+    if hasattr(mesh, "items"):
+        names, sizes = list(mesh.keys()), list(mesh.values())
+    elif hasattr(mesh, "ndim") and hasattr(mesh, "shape"):
+        sizes = tuple(mesh.shape)
+    elif isinstance(mesh, int):
+        sizes = (mesh,)
+    try:
+        listed = [int(size) for size in sizes]
+    except (TypeError, ValueError) as problem:
+        raise TypeError(f"expected the sizes of a mesh, as (2, 2), got {mesh!r}") from problem
+    names = names or [f"axis_{index}" for index in range(len(listed))]
+    found = Mesh(tuple(zip(map(str, names), listed, strict=True)))
+    fault = found.fault()
+    if fault is not None:
+        raise ValueError(f"the mesh cannot be used: {fault}")
+    return found
+
+
+def _placed(
+    names: Sequence[str], placements: Mapping[str, Any], mesh: Mesh
+) -> Iterator[OfRank | None]:
+    """The placement of every argument. Raises ValueError for a pattern that fits none."""
+    unused = set(placements)
+    for name in names:
+        found = next((key for key in placements if fnmatchcase(name, key)), None)
+        unused.discard(found or "")
+        yield None if found is None else _of_rank(placements[found], mesh, name)
+    if unused:
+        raise ValueError(
+            f"placements for {', '.join(sorted(unused))} fit nothing; there are {', '.join(names)}"
+        )
+
+
+def _of_rank(placement: Any, mesh: Mesh, name: str) -> OfRank | None:
+    """A placement for tensors of any rank. Raises TypeError, ValueError for what is none."""
+    if placement is None:
+        return None
+    entries = list(placement)
+    axes = [axis for axis, _ in mesh.axes]
+    if entries and all(hasattr(entry, "is_shard") for entry in entries):
+        if len(entries) != len(axes):
+            raise ValueError(f"{name} has {len(entries)} placements on a mesh of {len(axes)} axes")
+        return _of_shards(entries, mesh, name)
+    dimensions: list[tuple[AxisRef, ...]] = []
+    for entry in entries:
+        listed = [entry] if isinstance(entry, str | int) else [] if entry is None else list(entry)
+        for axis in listed:
+            if isinstance(axis, int) and not 0 <= axis < len(axes):
+                raise ValueError(f"{name} is to be split along axis {axis} of {len(axes)}")
+        dimensions.append(
+            tuple(AxisRef(axes[axis] if isinstance(axis, int) else str(axis)) for axis in listed)
+        )
+    return lambda rank: _sharding(mesh, [*dimensions, *[()] * (rank - len(dimensions))])
+
+
+def _of_shards(entries: Sequence[Any], mesh: Mesh, name: str) -> OfRank:
+    """Placements of PyTorch: for each axis of the mesh the dimension that it splits."""
+    for entry in entries:
+        if not entry.is_shard() and not entry.is_replicate():
+            raise ValueError(f"{name} has placement {entry}, expected Shard or Replicate")
+
+    def of_rank(rank: int) -> TensorSharding:
+        dimensions = [list[AxisRef]() for _ in range(rank)]
+        for (axis, _), entry in zip(mesh.axes, entries, strict=True):
+            if entry.is_shard():
+                dimension: int = entry.dim
+                if not -rank <= dimension < rank:
+                    raise ValueError(f"{name} of rank {rank} has placement {entry}")
+                dimensions[dimension].append(AxisRef(axis))
+        return _sharding(mesh, dimensions)
+
+    return of_rank
+
+
+def _sharding(mesh: Mesh, dimensions: Sequence[Sequence[AxisRef]]) -> TensorSharding:
+    return TensorSharding(mesh, tuple(DimensionSharding(tuple(axes)) for axes in dimensions))

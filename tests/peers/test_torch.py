@@ -1,0 +1,100 @@
+"""PyTorch modules through `mesh_opt.torch`, where both are: numbers against those of PyTorch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+PAGE = (Path(__file__).parents[2] / "docs" / "torch.md").read_text(encoding="utf-8")
+
+SCRIPT = """
+import sys, warnings
+import mesh_opt
+import mesh_opt.api
+
+compile = mesh_opt.torch.compile
+assert "torch" not in sys.modules
+warnings.simplefilter("ignore")
+import torch
+from torch import nn
+from torch.distributed.tensor import Replicate, Shard
+
+torch.manual_seed(0)
+mlp = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 8)).eval()
+x = torch.randn(8, 16)
+
+def close(a, b):
+    torch.testing.assert_close(a, b.detach(), rtol=1e-4, atol=1e-5)
+
+# Patterns, and what follows from them; weights as they are at the call.
+k = compile(mlp, x, mesh=(2, 2), backend="interpreter",
+            placements={"input": [[0]], "0.*": [[1]], "2.weight": [[], [1]]})
+assert k.placements["input"] == [("axis_0",), ()]
+assert k.placements["0.bias"] == [("axis_1",)]
+assert k.placements["2.weight"] == [(), ("axis_1",)]
+assert k.result_placements == [[("axis_0",), ()]]
+with torch.no_grad():
+    mlp[0].bias += 1
+close(k(x), mlp(x))
+close(k.reference(x), mlp(x))
+
+# Placements of PyTorch, a result's placement, an export, native code.
+k = compile(torch.export.export(mlp, (x,)), mesh={"a": 2, "b": 2}, results=[["a"], ["b"]],
+            placements={"input": [Shard(0), Replicate()], "0.weight": [Replicate(), Shard(-2)]})
+assert k.placements["0.weight"] == [("b",), ()]
+assert k.result_placements == [[("a",), ("b",)]]
+close(k(x), mlp(x))
+
+cnn = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.MaxPool2d(2)).eval()
+z = torch.randn(4, 3, 8, 8)
+close(compile(cnn, z, mesh=4, placements={"input": [[0]]}, backend="interpreter")(z), cnn(z))
+
+class Two(nn.Module):
+    def forward(self, a, *, b):
+        return {"sum": a + b, "others": (a.argmax(-1), torch.topk(b, 2).values)}
+
+k = compile(Two(), x, b=2 * x, backend="interpreter")
+torch.testing.assert_close(k(x, b=2 * x), Two()(x, b=2 * x))
+
+half = nn.Linear(4, 4).to(torch.bfloat16)
+q = torch.randn(2, 4, dtype=torch.bfloat16)
+torch.testing.assert_close(compile(half, q, backend="interpreter")(q), half(q).detach())
+
+def refused(kind, message, *arguments, **keywords):
+    try:
+        compile(*arguments, **keywords)
+    except kind as problem:
+        assert message in str(problem), problem
+    else:
+        raise AssertionError(f"not refused: {message}")
+
+mesh = (2, 2)
+refused(ValueError, "has an effect, USER_INPUT_MUTATION", cnn.train(), z)
+refused(ValueError, "give mesh=(2, 2)", mlp, x, placements={"input": [[0]]})
+refused(ValueError, "placements for y fit nothing; there are 0.weight", mlp, x, mesh=mesh,
+        placements={"y": [[0]]})
+refused(ValueError, "split along axis 5 of 2", mlp, x, mesh=mesh, placements={"input": [[5]]})
+refused(ValueError, "input of type tensor<8x16xf32> cannot lie so: sharding doesn't match", mlp, x,
+        mesh=mesh, placements={"input": [[0], [], [1]]})
+refused(ValueError, "1 placements on a mesh of 2 axes", mlp, x, mesh=mesh,
+        placements={"input": [Shard(0)]})
+refused(TypeError, "expected the sizes of a mesh", mlp, x, mesh="a", placements={"input": [[0]]})
+refused(TypeError, "input input is int, expected a tensor", mlp, 3)
+try:
+    k(x)
+except TypeError as problem:
+    assert "expected 1 inputs and the keywords ['b'], got 1 and []" in str(problem)
+else:
+    raise AssertionError
+"""
+
+
+def test_torch(torch_python: Callable[[str], str]) -> None:
+    torch_python(SCRIPT)
+
+
+def test_page(torch_python: Callable[[str], str]) -> None:
+    """The code of `docs/torch.md`, in the interpreter: kernels take long to compile."""
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    torch_python(code.replace("    mesh={", '    backend="interpreter",\n    mesh={'))
