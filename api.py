@@ -390,7 +390,7 @@ class Program:
 
         Its functions raise OperationError and InputError; in `located` these have places.
         """
-        # Numba takes half a second to import: only for who wants it.
+        # The backend takes time to import: only for who wants it.
         from .codegen.compile import compile_program
 
         key = (

@@ -1,7 +1,7 @@
 """Compiling a function to native code, and keeping the code on disk between processes.
 
 The name of a cached file is the hash of everything that the code is generated from: the function's
-text, the primitives' own source, the versions of Numba and llvmlite, and the CPU. Object code is
+text, the primitives' own source, the version of llvmlite, and the CPU. Object code is
 executed unseen, so the folder must belong to the user and to nobody else; if it does not, or is a
 link, there is no cache. A cache that cannot be written costs time at the next start, nothing else.
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import stat
 import struct
 import tempfile
@@ -22,15 +21,12 @@ from contextlib import suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
-from types import FunctionType
+from threading import RLock
 from typing import Any
 from weakref import WeakValueDictionary
 
 import llvmlite
 import llvmlite.binding
-import numba
-from numba.core import registry
-from numba.core.compiler_lock import global_compiler_lock
 
 CACHE_VARIABLE = "MESH_OPT_CACHE"
 """Environment variable: another folder for the cache, or empty for none."""
@@ -39,7 +35,7 @@ CACHE_VARIABLE = "MESH_OPT_CACHE"
 RECENT = 256
 """Functions that stay loaded though nothing uses them: the next program may be like the last."""
 
-FORMAT = "4"
+FORMAT = "5"
 """Of the files in the cache."""
 
 
@@ -68,42 +64,18 @@ def _linker() -> Any:
     return llvm.create_lljit_compiler(_target_machine(), use_jit_link=True)
 
 
-_RUNTIME_NAMES = re.compile(rb"\b(?:numba_|NRT_)\w+")
-
-
 def _load(symbol: str, code: bytes) -> Native:
     llvm: Any = llvmlite.binding
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
-    for name in {each.decode() for each in _RUNTIME_NAMES.findall(code)}:
-        # What Numba gives its functions is in no library.
-        address = llvm.address_of_symbol(name)
-        if address is not None:
-            builder.import_symbol(name, address)
     linked = builder.export_symbol(symbol).link(_linker(), f"mesh_{next(_numbers)}")
     return Native(symbol, linked)
 
 
+_lock = RLock()
+"""Held while a function is looked up, compiled and loaded."""
+
 _loaded: WeakValueDictionary[str, Native] = WeakValueDictionary()
 _recent: OrderedDict[str, Native] = OrderedDict()
-
-
-def compile_native(
-    text: str, make: Callable[[str], FunctionType], arguments: Sequence[Any], result: Any
-) -> Native:
-    """The native form of a Python function, compiled by Numba.
-
-    - `text`: what the function is made from; equal texts are one function;
-    - `make`: builds the Python function, which must bear the name it is given;
-    - `arguments`, `result`: its Numba types.
-    """
-    target: Any = registry.cpu_target
-    with global_compiler_lock:
-        # The code may call Numba's own runtime, which must be there before it is linked.
-        target.target_context.refresh()
-        return _loaded_once(
-            (text, repr(tuple(arguments)), repr(result)),
-            lambda name: _compile(make(name), arguments, result),
-        )
 
 
 def compile_module(text: str, make: Callable[[str], str]) -> Native:
@@ -118,7 +90,7 @@ def compile_module(text: str, make: Callable[[str], str]) -> Native:
 def _loaded_once(parts: Sequence[str], compile_code: Callable[[str], tuple[str, bytes]]) -> Native:
     """The function made of some texts: from memory, from the cache, or compiled under a name."""
     digest = hashlib.sha256("\0".join((*parts, _platform())).encode()).hexdigest()
-    with global_compiler_lock:
+    with _lock:
         native = _loaded.get(digest)
         if native is None:
             found = _read(digest)
@@ -131,14 +103,6 @@ def _loaded_once(parts: Sequence[str], compile_code: Callable[[str], tuple[str, 
         while len(_recent) > RECENT:
             _recent.popitem(last=False)
         return native
-
-
-def _compile(function: FunctionType, arguments: Sequence[Any], result: Any) -> tuple[str, bytes]:
-    """The name and the object code of a function that Numba compiles."""
-    compile_function: Any = numba.cfunc
-    compiled: Any = compile_function(result(*arguments), error_model="numpy")(function)
-    _, _, (code, _) = compiled._library.serialize_using_object_code()
-    return compiled.native_name, code
 
 
 def compile_ir(text: str) -> bytes:
@@ -157,6 +121,8 @@ def compile_ir(text: str) -> bytes:
 @cache
 def _target_machine() -> Any:
     llvm: Any = llvmlite.binding
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
     target = llvm.Target.from_triple(llvm.get_process_triple())
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(),
@@ -263,6 +229,7 @@ _PRIMITIVE_SOURCES = (
     Path(__file__),
     _HERE.parent / "runtime" / "abi" / "elements.py",
     _HERE / "kernels" / "llvm_lowering.py",
+    _HERE / "native_functions.py",
     *(
         path
         for room in ("microkernels", "scalar_ops")
@@ -286,7 +253,6 @@ def _platform() -> str:
     return "|".join(
         (
             FORMAT,
-            numba.__version__,
             llvmlite.__version__,
             llvmlite.binding.get_process_triple(),
             llvmlite.binding.get_host_cpu_name(),

@@ -12,15 +12,11 @@ A meeting is an array of words: `[0]` how many have arrived, `[8]` the generatio
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Sequence
 from functools import cache
-from types import FunctionType
-from typing import Any
 
-import numba
-from numba import types
-
-from ..codegen.cache import Native, compile_native, source_of
+from ..codegen.cache import Native, source_of
+from ..codegen.native_functions import compile_function
 from .intrinsics import (
     SOURCE as INTRINSICS,
 )
@@ -64,15 +60,12 @@ MISMATCHED = 5
 TOO_NARROW = 3
 """Status of a halo exchange with a neighbour that has less than the halo."""
 
-njit: Any = numba.njit(error_model="numpy", boundscheck=False)
-
 
 def meeting_words(participants: int) -> int:
     """The size of a meeting."""
     return FIRST_SLOT + SLOT_WORDS * participants
 
 
-@njit
 def wait(meeting: int, participants: int, state: int) -> int:
     """A barrier: 0 once all are here, or RELEASED if somebody failed."""
     generation = atomic_load(meeting + 64)
@@ -95,7 +88,6 @@ def wait(meeting: int, participants: int, state: int) -> int:
     return 0
 
 
-@njit
 def wait_for_devices(meeting: int, participants: int, state: int) -> int:
     """`wait`, and let the state tell how often devices have met."""
     status = wait(meeting, participants, state)
@@ -103,14 +95,12 @@ def wait_for_devices(meeting: int, participants: int, state: int) -> int:
     return status
 
 
-@njit
 def slot(meeting: int, participant: int) -> int:
     """Where a participant publishes."""
     return meeting + 8 * (FIRST_SLOT + SLOT_WORDS * participant)
 
 
-@njit
-def publish(bindings: Any, rank: int, participants: int, size: int) -> int:
+def publish(bindings: Sequence[int], rank: int, participants: int, size: int) -> int:
     """Tell the others where the data are, and wait until all have.
 
     Returns MISMATCHED if others came for another collective.
@@ -130,20 +120,19 @@ def publish(bindings: Any, rank: int, participants: int, size: int) -> int:
     return 0
 
 
-@njit
 def shard_start(size: int, parts: int, index: int) -> int:
     """Where a shard begins: the last `size mod parts` shards are longer by one."""
     shorter = parts - size % parts
     return index * (size // parts) + max(0, index - shorter)
 
 
-def copy(bindings: Any, constants: Any, first: int, last: int) -> int:
+def copy(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
     """Copy `constants[0]` bytes from binding 1 to binding 0."""
     copy_bytes(bindings[0], bindings[1], constants[0])
     return 0
 
 
-def copy_rows(bindings: Any, constants: Any, first: int, last: int) -> int:
+def copy_rows(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
     """`rows` runs of `bytes` from binding 1 to 0: [rows, bytes, target pitch, source pitch,
     target start, source start]."""
     for row in range(constants[0]):
@@ -153,7 +142,7 @@ def copy_rows(bindings: Any, constants: Any, first: int, last: int) -> int:
     return 0
 
 
-def all_gather(bindings: Any, constants: Any, first: int, last: int) -> int:
+def all_gather(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
     """Constants: [participants, rank, root (-1: everybody is), rows, bytes of an own row]."""
     meeting, state = bindings[0], bindings[1]
     participants, rank, root, rows = constants[0], constants[1], constants[2], constants[3]
@@ -176,7 +165,7 @@ def all_gather(bindings: Any, constants: Any, first: int, last: int) -> int:
     return wait_for_devices(meeting, participants, state)
 
 
-def all_to_all(bindings: Any, constants: Any, first: int, last: int) -> int:
+def all_to_all(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
     """Constants: [participants, rank, outer, split size, middle, concat size, inner bytes,
     order]; order 0: the split dimension is outside of the concatenated one, 1: inside, 2: they
     are one. Sizes are the own ones before; along the concatenated dimension others may differ."""
@@ -238,7 +227,7 @@ def all_to_all(bindings: Any, constants: Any, first: int, last: int) -> int:
     return wait_for_devices(meeting, participants, state)
 
 
-def pull(bindings: Any, constants: Any, first: int, last: int) -> int:
+def pull(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
     """Rows from one other device: [participants, rank, sender (-1: nobody), rows, row bytes,
     source pitch, source start]; what nobody sends is zero."""
     meeting, state = bindings[0], bindings[1]
@@ -255,7 +244,6 @@ def pull(bindings: Any, constants: Any, first: int, last: int) -> int:
     return wait_for_devices(meeting, participants, state)
 
 
-@njit
 def reduce_run(
     reduction: int,
     scratch: int,
@@ -278,7 +266,7 @@ def reduce_run(
     return call_kernel(reduction, scratch, constants, 0, tiles)
 
 
-def all_reduce(bindings: Any, constants: Any, first: int, last: int) -> int:
+def all_reduce(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
     """Constants: [participants, rank, root (-1: everybody is), elements, bytes of a source
     element, bytes of a result element, reduction kernel].
 
@@ -312,7 +300,7 @@ def all_reduce(bindings: Any, constants: Any, first: int, last: int) -> int:
     return wait_for_devices(meeting, participants, state)
 
 
-def reduce_scatter(bindings: Any, constants: Any, first: int, last: int) -> int:
+def reduce_scatter(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
     """Constants: [participants, rank, rows, source row elements, own start in a row, own row
     elements, bytes of a source element, bytes of a result element, reduction kernel]."""
     meeting, state = bindings[0], bindings[1]
@@ -335,7 +323,7 @@ def reduce_scatter(bindings: Any, constants: Any, first: int, last: int) -> int:
     return wait_for_devices(meeting, participants, state)
 
 
-def exchange_halo(bindings: Any, constants: Any, first: int, last: int) -> int:
+def exchange_halo(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
     """Constants: [participants, rank, rows, own size, inner bytes, low, high].
 
     Source and result hold the halos around what is a device's own. Neighbours' halos are read
@@ -368,19 +356,7 @@ def exchange_halo(bindings: Any, constants: Any, first: int, last: int) -> int:
     return wait_for_devices(meeting, participants, state)
 
 
-_WORDS = types.CPointer(types.int64)
-_KERNEL = (_WORDS, _WORDS, types.int64, types.int64)
-
-
 @cache
 def native_function(name: str) -> Native:
     """The native code of one of this module's functions."""
-    here = sys.modules[__name__]
-    function: FunctionType = getattr(here, name)
-
-    def make(symbol: str) -> FunctionType:
-        code = function.__code__.replace(co_name=symbol, co_qualname=symbol)
-        return FunctionType(code, function.__globals__, symbol)
-
-    text = SOURCE + INTRINSICS + name
-    return compile_native(text, make, _KERNEL, types.int64)
+    return compile_function(globals()[name], INTRINSICS)

@@ -116,7 +116,7 @@ class Driver:
             return self.print_ir(module) + "\n"
 
     def _host_code(self, module: ModuleOp) -> str | None:
-        # Numba takes half a second to import: only for who wants it.
+        # The backend takes time to import: only for who wants it.
         from ..codegen.host_code.lowering import host_code_text
 
         try:

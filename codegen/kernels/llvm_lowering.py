@@ -1,6 +1,6 @@
-"""A kernel's `ast` as LLVM IR, statement by statement.
+"""The `ast` of a kernel or of a native function as LLVM IR, statement by statement.
 
-Kernels hold few kinds of statements: assignments, `for` over `range`, `if`, calls of primitives and
+They hold few kinds of statements: assignments, `for` over `range`, `while`, `if`, calls and
 `return`. Numbers without a type are 64-bit integers; everything else gets its type from the
 primitive that it goes to or comes from. A variable that is assigned once is a value; others have
 a place on the stack, which LLVM turns into registers.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -27,7 +27,30 @@ _LONG = ("exp_", "log_", "tanh_", "erf_", "sigmoid_")
 _INTERLEAVED = 4
 """How many vectors are computed at once in loops over such chains."""
 
-_COMPARISONS: dict[type[ast.cmpop], str] = {ast.Eq: "==", ast.GtE: ">="}
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+
+_DIVISIONS: dict[type[ast.operator], str] = {
+    ast.FloorDiv: "floordivsi_i64",
+    ast.Mod: "floormodsi_i64",
+}
+_ARITHMETIC: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.BitAnd: "and_",
+    ast.BitOr: "or_",
+    ast.BitXor: "xor",
+    ast.LShift: "shl",
+    ast.RShift: "ashr",
+}
+"""Methods of a builder; the primitives above round as Python does."""
 
 
 def kernel_module(function: ast.FunctionDef, name: str) -> ir.Module:
@@ -37,29 +60,59 @@ def kernel_module(function: ast.FunctionDef, name: str) -> ir.Module:
     kind = ir.FunctionType(_WORD, (words, words, _WORD, _WORD))
     target: Any = ir.Function(module, kind, name)
     target.attributes.add("nounwind")
-    _FunctionLowering(function, target).lower()
+    FunctionLowering(function, target, _meaning).lower()
     return module
 
 
-class _FunctionLowering:
-    """The variables of one function, and where its code is written next."""
+def _meaning(name: str) -> Primitive | float:
+    """Of a name that is no variable of a kernel."""
+    number = FLOAT_NAMES.get(name)
+    return primitive(name) if number is None else number
 
-    def __init__(self, function: ast.FunctionDef, target: ir.Function) -> None:
+
+class FunctionLowering:
+    """The variables of one function, and where its code is written next.
+
+    `meaning` tells what a name is that is no variable: a number, a primitive, or a function.
+    """
+
+    def __init__(
+        self,
+        function: ast.FunctionDef,
+        target: ir.Function,
+        meaning: Callable[[str], Primitive | ir.Function | float],
+    ) -> None:
         self._function = function
         self._builder: Any = ir.IRBuilder(target.append_basic_block("entry"))
-        self._primitives: dict[str, Primitive] = {}
-        names = [each.arg for each in function.args.args]
-        self._values: dict[str, Any] = dict(zip(names, target.args, strict=True))
+        kind: Any = target.function_type
+        self._result: Any = kind.return_type
+        self._meaning = meaning
+        self._called: dict[str, Any] = {}
+        self._arguments = {
+            each.arg: value for each, value in zip(function.args.args, target.args, strict=True)
+        }
+        self._values: dict[str, Any] = {}
         self._places: dict[str, Any] = {}
         self._assignments = Counter(
-            each.id
-            for each in ast.walk(function)
-            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+            [
+                *self._arguments,
+                *(
+                    each.id
+                    for each in ast.walk(function)
+                    if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+                ),
+            ]
         )
 
     def lower(self) -> None:
         """Write the whole function."""
+        for name, value in self._arguments.items():
+            self._assign(name, value)
         self._body(self._function.body)
+        if not self._builder.block.is_terminated:
+            # Only functions without a result come to their end.
+            is_void = isinstance(self._result, ir.VoidType)
+            (self._builder.ret_void if is_void else self._builder.unreachable)()
 
     # Statements -------------------------------------------------------------------------------
 
@@ -73,18 +126,37 @@ class _FunctionLowering:
                 self._assign(name, self._value(expression))
             case ast.Assign([ast.Subscript() as element], expression):
                 self._builder.store(self._value(expression, _WORD), self._address(element))
+            case ast.Assign([ast.Tuple(names)], expression):
+                self._unpack(names, expression)
+            case ast.AugAssign(ast.Name(name), operator, right):
+                self._assign(name, self._arithmetic(ast.Name(name), operator, right))
+            case ast.Expr(ast.Constant(str())):
+                pass
             case ast.Expr(expression):
                 self._value(expression)
+            case ast.While(test, body):
+                self._while(test, body)
             case ast.For(ast.Name(variable), ast.Call(_, bounds), body):
                 self._loop(variable, bounds, body)
             case ast.If(test, body, orelse):
                 self._branch(test, body, orelse)
+            case ast.Return(None):
+                self._builder.ret_void()
             case ast.Return(ast.expr() as expression):
-                self._builder.ret(self._value(expression, _WORD))
+                self._builder.ret(self._value(expression, self._result))
             case ast.Pass():
                 pass
             case _:
-                raise TypeError(f"a kernel does not hold {ast.dump(statement)}")
+                raise TypeError(f"native code does not hold {ast.dump(statement)}")
+
+    def _unpack(self, names: Sequence[ast.expr], expression: ast.expr) -> None:
+        if isinstance(expression, ast.Tuple):
+            values = [self._value(each) for each in expression.elts]
+        else:
+            whole = self._value(expression)
+            values = [self._builder.extract_value(whole, number) for number in range(len(names))]
+        for each, value in zip(names, values, strict=True):
+            self._assign(_name(each), value)
 
     def _assign(self, name: str, value: Any) -> None:
         if self._assignments[name] == 1:
@@ -98,7 +170,10 @@ class _FunctionLowering:
 
     def _loop(self, variable: str, bounds: Sequence[ast.expr], body: Sequence[ast.stmt]) -> None:
         builder = self._builder
-        start, stop, *steps = (self._value(each, _WORD) for each in bounds)
+        values = [self._value(each, _WORD) for each in bounds]
+        if len(values) == 1:
+            values.insert(0, ir.Constant(_WORD, 0))
+        start, stop, *steps = values
         step = steps[0] if steps else ir.Constant(_WORD, 1)
         before = builder.block
         loop, after = builder.append_basic_block("loop"), builder.append_basic_block("end")
@@ -116,11 +191,21 @@ class _FunctionLowering:
                 back.set_metadata("llvm.loop", _interleaving(builder.module))
         builder.position_at_end(after)
 
+    def _while(self, test: ast.expr, body: Sequence[ast.stmt]) -> None:
+        builder = self._builder
+        head, loop, after = (builder.append_basic_block(each) for each in ("while", "do", "done"))
+        builder.branch(head)
+        builder.position_at_end(head)
+        builder.cbranch(self._condition(test), loop, after)
+        builder.position_at_end(loop)
+        self._body(body)
+        if not builder.block.is_terminated:
+            builder.branch(head)
+        builder.position_at_end(after)
+
     def _branch(self, test: ast.expr, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> None:
         builder = self._builder
-        condition = self._value(test)
-        if condition.type != _BOOL:
-            condition = builder.icmp_signed("!=", condition, ir.Constant(condition.type, 0))
+        condition = self._condition(test)
         then, after = builder.append_basic_block("then"), builder.append_basic_block("after")
         otherwise = builder.append_basic_block("else") if orelse else after
         builder.cbranch(condition, then, otherwise)
@@ -142,42 +227,132 @@ class _FunctionLowering:
                 return _constant(number, wanted)
             case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as number)):
                 return _constant(-number, wanted)
-            case ast.Name(name) if name in FLOAT_NAMES:
-                return _constant(FLOAT_NAMES[name], wanted)
-            case ast.Name(name):
+            case ast.Name(name) if name in self._assignments:
                 place = self._places.get(name)
                 value = self._values[name] if place is None else self._builder.load(place)
+            case ast.Name(name):
+                return _constant(self._number(name), wanted)
             case ast.Call(ast.Name(name), arguments):
                 value = self._call(name, arguments)
             case ast.BinOp(left, operator, right):
                 value = self._arithmetic(left, operator, right)
-            case ast.Compare(left, [operator], [right]):
-                operands = self._value(left, _WORD), self._value(right, _WORD)
-                value = self._builder.icmp_signed(_COMPARISONS[type(operator)], *operands)
+            case ast.Compare(left, operators, rights):
+                value = self._comparison(left, operators, rights)
+            case ast.BoolOp(operator, operands):
+                value = self._either(isinstance(operator, ast.Or), operands)
+            case ast.UnaryOp(ast.Not(), operand):
+                value = self._builder.not_(self._condition(operand))
+            case ast.IfExp(test, first, second):
+                value = self._choice(test, first, second, wanted or _WORD)
+            case ast.Tuple(elements):
+                value: Any = ir.Constant(wanted, None)
+                for number, each in enumerate(elements):
+                    element = self._value(each, wanted.elements[number])
+                    value = self._builder.insert_value(value, element, number)
             case ast.Subscript():
                 value = self._builder.load(self._address(expression))
             case _:
-                raise TypeError(f"a kernel does not hold {ast.dump(expression)}")
+                raise TypeError(f"native code does not hold {ast.dump(expression)}")
         return value if wanted is None else self._converted(value, wanted)
 
+    def _number(self, name: str) -> float:
+        number = self._meaning(name)
+        if not isinstance(number, int | float):
+            raise TypeError(f"{name} is not a number")
+        return number
+
     def _call(self, name: str, arguments: Sequence[ast.expr]) -> Any:
-        found = self._primitives.get(name)
-        if found is None:
-            found = self._primitives[name] = primitive(name)
-        pairs = zip(arguments, found.arguments, strict=True)
-        return found.emit(self._builder, [self._value(each, kind) for each, kind in pairs])
+        if name not in self._called:
+            self._called[name] = self._meaning(name)
+        found = self._called[name]
+        if isinstance(found, Primitive):
+            return found.emit(self._builder, self._arguments_of(arguments, found.arguments))
+        kind: Any = found.function_type
+        return self._builder.call(found, self._arguments_of(arguments, kind.args))
+
+    def _arguments_of(self, arguments: Sequence[ast.expr], kinds: Sequence[Any]) -> list[Any]:
+        return [self._value(each, kind) for each, kind in zip(arguments, kinds, strict=True)]
 
     def _arithmetic(self, left: ast.expr, operator: ast.operator, right: ast.expr) -> Any:
         operands = self._value(left, _WORD), self._value(right, _WORD)
-        match operator:
-            case ast.Add():
-                return self._builder.add(*operands)
-            case ast.Sub():
-                return self._builder.sub(*operands)
-            case ast.Mult():
-                return self._builder.mul(*operands)
-            case _:
-                raise TypeError(f"a kernel does not hold {ast.dump(operator)}")
+        division = _DIVISIONS.get(type(operator))
+        if division is not None:
+            return primitive(division).emit(self._builder, operands)
+        method = _ARITHMETIC.get(type(operator))
+        if method is None:
+            raise TypeError(f"native code does not hold {ast.dump(operator)}")
+        return getattr(self._builder, method)(*operands)
+
+    def _condition(self, expression: ast.expr) -> Any:
+        """The truth of an expression."""
+        value = self._value(expression)
+        if value.type == _BOOL:
+            return value
+        return self._builder.icmp_signed("!=", value, ir.Constant(value.type, 0))
+
+    def _comparison(
+        self, left: ast.expr, operators: Sequence[ast.cmpop], rights: Sequence[ast.expr]
+    ) -> Any:
+        """Of words; all of them are computed, whatever the first comparison gives."""
+        builder = self._builder
+        value = self._value(left, _WORD)
+        result: Any = None
+        for operator, right in zip(operators, rights, strict=True):
+            if isinstance(operator, ast.In | ast.NotIn) and isinstance(right, ast.Tuple):
+                holds = self._is_one_of(value, right.elts)
+                holds = builder.not_(holds) if isinstance(operator, ast.NotIn) else holds
+            else:
+                following = self._value(right, _WORD)
+                holds = builder.icmp_signed(_COMPARISONS[type(operator)], value, following)
+                value = following
+            result = holds if result is None else builder.and_(result, holds)
+        return result
+
+    def _is_one_of(self, value: Any, others: Sequence[ast.expr]) -> Any:
+        found = ir.Constant(_BOOL, 0)
+        for each in others:
+            other = self._value(each, _WORD)
+            found = self._builder.or_(found, self._builder.icmp_signed("==", value, other))
+        return found
+
+    def _either(self, is_or: bool, operands: Sequence[ast.expr]) -> Any:
+        """`or` or `and`: an operand is only computed if those before it leave it open."""
+        builder = self._builder
+        after = builder.append_basic_block("decided")
+        incoming: list[tuple[Any, Any]] = []
+        for number, each in enumerate(operands):
+            truth = self._condition(each)
+            incoming.append((truth, builder.block))
+            if number == len(operands) - 1:
+                builder.branch(after)
+            else:
+                following = builder.append_basic_block("open")
+                targets = (after, following) if is_or else (following, after)
+                builder.cbranch(truth, *targets)
+                builder.position_at_end(following)
+        builder.position_at_end(after)
+        return self._phi(_BOOL, incoming)
+
+    def _choice(self, test: ast.expr, first: ast.expr, second: ast.expr, kind: Any) -> Any:
+        """`first if test else second`."""
+        builder = self._builder
+        then, otherwise, after = (
+            builder.append_basic_block(each) for each in ("first", "second", "chosen")
+        )
+        builder.cbranch(self._condition(test), then, otherwise)
+        incoming: list[tuple[Any, Any]] = []
+        for block, expression in ((then, first), (otherwise, second)):
+            builder.position_at_end(block)
+            incoming.append((self._value(expression, kind), builder.block))
+            builder.branch(after)
+        builder.position_at_end(after)
+        return self._phi(kind, incoming)
+
+    def _phi(self, kind: Any, incoming: Sequence[tuple[Any, Any]]) -> Any:
+        phi = self._builder.phi(kind)
+        for value, block in incoming:
+            phi.add_incoming(value, block)
+        return phi
 
     def _address(self, element: ast.Subscript) -> Any:
         """Of a word of the bindings or constants."""
@@ -188,10 +363,16 @@ class _FunctionLowering:
         if value.type == wanted:
             return value
         if not isinstance(value.type, ir.IntType) or not isinstance(wanted, ir.IntType):
-            raise TypeError(f"a kernel passes {value.type} for {wanted}")
+            raise TypeError(f"native code passes {value.type} for {wanted}")
         if value.type.width > wanted.width:
             return self._builder.trunc(value, wanted)
         return (self._builder.zext if value.type == _BOOL else self._builder.sext)(value, wanted)
+
+
+def _name(expression: ast.expr) -> str:
+    if not isinstance(expression, ast.Name):
+        raise TypeError(f"native code does not hold {ast.dump(expression)}")
+    return expression.id
 
 
 def _has_long_chain(body: Sequence[ast.stmt]) -> bool:

@@ -37,13 +37,12 @@ _WORD = ir.IntType(64)
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """The LLVM types of a primitive's arguments and result, and what writes its code.
+    """The LLVM types of a primitive's arguments, and what writes its code.
 
     One that is called for its effect has a result that means nothing.
     """
 
     arguments: tuple[Any, ...]
-    result: Any
     emit: Callable[[Any, Sequence[Any]], Any]
 
 
@@ -66,17 +65,17 @@ def primitive(name: str) -> Primitive:
         tile = PackedTile(left, right, total, rows, columns, depth)
         return _on_addresses(emit_packed_tile(tile))
     if operation == "transpose":
-        return Primitive((_WORD,) * 6, _BOOL, emit_transpose(int(element_names[0])))
+        return Primitive((_WORD,) * 6, emit_transpose(int(element_names[0])))
     if operation in _VECTORS:
         return _VECTORS[operation](element_names)
     elements = tuple(element_by_name(each) for each in element_names)
     signature, emit = OPERATIONS[operation]
-    arguments, result = signature(*elements)
+    arguments, _ = signature(*elements)
 
     def emit_elements(builder: Any, values: Sequence[Any]) -> Any:
         return emit(builder, values, *elements)
 
-    return Primitive(tuple(_type(each) for each in arguments), _type(result), emit_elements)
+    return Primitive(tuple(_type(each) for each in arguments), emit_elements)
 
 
 def _type(element: Element | str) -> Any:
@@ -85,7 +84,7 @@ def _type(element: Element | str) -> Any:
 
 def _on_addresses(emit: Callable[[Any, Sequence[Any]], Any]) -> Primitive:
     """A microkernel: three addresses, and how many steps there are."""
-    return Primitive((_WORD,) * 4, _BOOL, emit)
+    return Primitive((_WORD,) * 4, emit)
 
 
 def _scratch(element: Element, count: int) -> Primitive:
@@ -98,7 +97,7 @@ def _scratch(element: Element, count: int) -> Primitive:
             memory.align = 64
         return builder.ptrtoint(memory, _WORD)
 
-    return Primitive((), _WORD, emit)
+    return Primitive((), emit)
 
 
 _ALIAS_SCOPES = 32
@@ -155,10 +154,9 @@ def _memory_primitive(operation: str, element: Element, binding: int) -> Primiti
         _annotate(builder.module, instruction, binding)
         return ir.Constant(_BOOL, 0)
 
-    held = register_type(element)
     if operation == "load":
-        return Primitive((_WORD, _WORD), held, load)
-    return Primitive((_WORD, _WORD, held), _BOOL, store)
+        return Primitive((_WORD, _WORD), load)
+    return Primitive((_WORD, _WORD, register_type(element)), store)
 
 
 # Vectors. Their primitives name the elements, the lanes and, of loads and stores, the binding.
@@ -180,7 +178,7 @@ def _vector_load(names: Sequence[str]) -> Primitive:
         _annotate(builder.module, instruction, binding)
         return widened(builder, instruction, element, total)
 
-    return Primitive((_WORD, _WORD), _vector_type(total, names[2]), emit)
+    return Primitive((_WORD, _WORD), emit)
 
 
 def _vector_store(names: Sequence[str]) -> Primitive:
@@ -193,7 +191,7 @@ def _vector_store(names: Sequence[str]) -> Primitive:
         _annotate(builder.module, builder.store(vector, place, element.storage_bytes), binding)
         return ir.Constant(_BOOL, 0)
 
-    return Primitive((_WORD, _WORD, _vector_type(element, names[1])), _BOOL, emit)
+    return Primitive((_WORD, _WORD, _vector_type(element, names[1])), emit)
 
 
 def _vector_splat(names: Sequence[str]) -> Primitive:
@@ -203,7 +201,7 @@ def _vector_splat(names: Sequence[str]) -> Primitive:
     def emit(builder: Any, values: Sequence[Any]) -> Any:
         return splat(builder, values[0], lanes)
 
-    return Primitive((register_type(element),), _vector_type(element, names[1]), emit)
+    return Primitive((register_type(element),), emit)
 
 
 def _vector_multiply_add(names: Sequence[str]) -> Primitive:
@@ -213,7 +211,7 @@ def _vector_multiply_add(names: Sequence[str]) -> Primitive:
     def emit(builder: Any, values: Sequence[Any]) -> Any:
         return multiply_add(builder, *values)
 
-    return Primitive((vector,) * 3, vector, emit)
+    return Primitive((vector,) * 3, emit)
 
 
 def _vector_pair(names: Sequence[str]) -> Primitive:
@@ -223,7 +221,7 @@ def _vector_pair(names: Sequence[str]) -> Primitive:
     def emit(builder: Any, values: Sequence[Any]) -> Any:
         return pair(builder, *values)
 
-    return Primitive((words, words), words, emit)
+    return Primitive((words, words), emit)
 
 
 def _pair_load(names: Sequence[str]) -> Primitive:
@@ -237,7 +235,7 @@ def _pair_load(names: Sequence[str]) -> Primitive:
         _annotate(builder.module, instruction, binding)
         return repeated_pair(builder, instruction, element, lanes)
 
-    return Primitive((_WORD, _WORD), ir.VectorType(ir.IntType(32), lanes), emit)
+    return Primitive((_WORD, _WORD), emit)
 
 
 def _vector_dot(names: Sequence[str]) -> Primitive:
@@ -247,7 +245,7 @@ def _vector_dot(names: Sequence[str]) -> Primitive:
     def emit(builder: Any, values: Sequence[Any]) -> Any:
         return dot(builder, *values)
 
-    return Primitive((words,) * 3, words, emit)
+    return Primitive((words,) * 3, emit)
 
 
 _VECTORS = {

@@ -8,13 +8,9 @@ whoever called it does what is needed and calls it again.
 from __future__ import annotations
 
 from functools import cache
-from types import FunctionType
-from typing import Any
 
-import numba
-from numba import types
-
-from ...codegen.cache import Native, compile_native, source_of
+from ...codegen.cache import Native, source_of
+from ...codegen.native_functions import compile_function
 from .. import intrinsics, native
 from ..intrinsics import (
     add_overflows,
@@ -87,8 +83,6 @@ PATIENCE = 256
 CHUNKS = 64
 """Into how many parts the tiles of a kernel are cut, between which the clock is looked at."""
 
-njit: Any = numba.njit(error_model="numpy", boundscheck=False)
-
 RETURN, CALL, CALL_REGISTER = (CONTROL[name].opcode for name in ("return", "call", "call_register"))
 JUMP, JUMP_IF, JUMP_UNLESS, LOOP = (
     CONTROL[name].opcode for name in ("jump", "jump_if", "jump_unless", "loop")
@@ -111,19 +105,16 @@ EXCHANGE, DEVICE, COUNT, GLOBAL_WORDS = (
 )
 
 
-@njit
 def look(state: int) -> int:
     """Why the loop has to return after an instruction that has written to memory: 0, or `LOOK`."""
     return LOOK if load_word(state + 8 * GUARDED) != 0 else 0
 
 
-@njit
 def operand(code: int, frame: int, number: int) -> int:
     """The register that is an operand of the instruction at `code`, the first being 1."""
     return load_word(frame + load_word(code + 8 * number))
 
 
-@njit
 def load_element(opcode: int, address: int) -> int:
     """What a `load` gives."""
     if opcode == LOAD_U32:
@@ -141,7 +132,6 @@ def load_element(opcode: int, address: int) -> int:
     return load_i16(address)
 
 
-@njit
 def store_element(opcode: int, address: int, value: int) -> None:
     """Carry out a `store`."""
     if opcode == STORE_32:
@@ -154,7 +144,6 @@ def store_element(opcode: int, address: int, value: int) -> None:
         store_16(address, value)
 
 
-@njit
 def time_is_up(state: int) -> int:
     """0, or why the loop has to return."""
     if atomic_load(load_word(state + 8 * CANCEL)) != 0:
@@ -164,7 +153,6 @@ def time_is_up(state: int) -> int:
     return 0
 
 
-@njit
 def run_kernel(state: int, code: int, frame: int) -> int:
     """Carry out a `run`: 0, or why the loop has to return."""
     kernel = load_word(load_word(state + 8 * KERNELS) + 8 * load_word(code + 8))
@@ -214,7 +202,6 @@ def run_kernel(state: int, code: int, frame: int) -> int:
     return 0
 
 
-@njit
 def sizes_are_known(state: int, code: int, frame: int) -> bool:
     """Whether a `check` has accepted these sizes the last time."""
     known = load_word(load_word(state + 8 * CHECKS) + 8 * load_word(code + 8))
@@ -227,7 +214,6 @@ def sizes_are_known(state: int, code: int, frame: int) -> bool:
     return True
 
 
-@njit
 def meet(state: int, code: int, frame: int) -> int:
     """Carry out an `exchange` whose commands are known: 0, or why the loop has to return."""
     entry = load_word(state + 8 * MEETINGS) + 8 * load_word(code + 8)
@@ -291,7 +277,6 @@ def meet(state: int, code: int, frame: int) -> int:
     return 0
 
 
-@njit
 def callee(state: int, code: int, frame: int) -> int:
     """The row of the function that a `call` is of."""
     number = load_word(code + 8)
@@ -300,7 +285,6 @@ def callee(state: int, code: int, frame: int) -> int:
     return load_word(state + 8 * FUNCTIONS) + 8 * FUNCTION_WORDS * number
 
 
-@njit
 def enter(state: int, code: int, frame: int) -> int:
     """Carry out a `call`, as far as to the frame: 0, or why the loop has to return."""
     function = callee(state, code, frame)
@@ -321,7 +305,6 @@ def enter(state: int, code: int, frame: int) -> int:
     return 0
 
 
-@njit
 def blocks(state: int, opcode: int, code: int, frame: int) -> int:
     """Carry out an instruction that makes a block; 0 if there is no memory."""
     memory = load_word(state + 8 * POOL)
@@ -470,10 +453,5 @@ def run(state: int) -> int:
 @cache
 def native_loop() -> Native:
     """The native code of `run`."""
-
-    def make(symbol: str) -> FunctionType:
-        code = run.__code__.replace(co_name=symbol, co_qualname=symbol)
-        return FunctionType(code, run.__globals__, symbol)
-
-    parts = (each.SOURCE for each in (intrinsics, native, instructions, pool, scalar_code, team))
-    return compile_native(SOURCE + "".join(parts), make, [types.int64], types.int64)
+    modules = (intrinsics, native, instructions, pool, scalar_code, team)
+    return compile_function(run, *(each.SOURCE for each in modules))

@@ -18,15 +18,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from math import prod
-from types import FunctionType
 from typing import Any
 
-import numba
 import numpy as np
-from numba import types
 
-from ...codegen.cache import Native, compile_native, source_of
-from ...codegen.scalar_ops.numba_intrinsics import primitive
+from ...codegen.cache import Native, source_of
+from ...codegen.native_functions import compile_function
+from ...codegen.scalar_ops.primitives import primitive
 from ..abi.values import Array
 from ..commands import Bytes, Words
 from ..intrinsics import SOURCE as INTRINSICS
@@ -79,11 +77,9 @@ GUARD, UNWRITTEN = 0xA5, 0xCB
 LARGEST = 1 << 62
 """Bytes that nobody has, and that can still be counted in a word."""
 
-njit: Any = numba.njit(error_model="numpy", boundscheck=False)
 leading_zeros: Any = primitive("ctlz_i64")
 
 
-@njit
 def size_class(lines: int) -> tuple[int, int]:
     """The class of so many cache lines, and the lines of a block of it."""
     if lines <= 4:
@@ -94,7 +90,6 @@ def size_class(lines: int) -> tuple[int, int]:
     return 4 * (shift + 1) + quarter, (5 + quarter) << shift
 
 
-@njit
 def allocate(pool: int, size: int) -> int:
     """A block of at least `size` bytes with one reference; 0 if there is no memory."""
     if size < 0 or size > LARGEST:
@@ -134,21 +129,18 @@ def allocate(pool: int, size: int) -> int:
     return block
 
 
-@njit
 def set_guards(block: int, size: int, end: int) -> None:
     """Let a block hold a pattern, so that nothing finds harmless zeros there, between guards."""
     for position in range(-8, end):
         store_8(block + position, UNWRITTEN if 0 <= position < size else GUARD)
 
 
-@njit
 def retain(block: int) -> None:
     """One more reference to a block, if it is one."""
     if block != 0:
         store_word(block - HEADER, load_word(block - HEADER) + 1)
 
 
-@njit
 def release(pool: int, block: int) -> None:
     """One reference less to a block, if it is one."""
     if block == 0:
@@ -165,7 +157,6 @@ def release(pool: int, block: int) -> None:
         store_word(own, load_word(own) - load_word(block - HEADER + 32))
 
 
-@njit
 def reuse(pool: int, block: int, address: int, size: int) -> int:
     """A block to write `size` bytes to: the given one if it is nobody else's, with one reference
     more, else a new one. `address` is where the bytes are that it holds."""
@@ -181,7 +172,6 @@ def reuse(pool: int, block: int, address: int, size: int) -> int:
     return allocate(pool, size)
 
 
-@njit
 def own(pool: int, block: int, address: int, size: int) -> int:
     """What `reuse` gives, holding the bytes that are at an address."""
     found = reuse(pool, block, address, size)
@@ -238,12 +228,7 @@ class NativePool:
 @cache
 def native_pool() -> NativePool:
     """The native functions, compiled once."""
-
-    def make(symbol: str) -> FunctionType:
-        code = pool_call.__code__.replace(co_name=symbol, co_qualname=symbol)
-        return FunctionType(code, pool_call.__globals__, symbol)
-
-    native = compile_native(SOURCE + INTRINSICS, make, [types.int64] * 3, types.int64)
+    native = compile_function(pool_call, INTRINSICS)
     words = [ctypes.c_int64] * 4
     return NativePool(ctypes.CFUNCTYPE(*words)(native.address), native)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
-from numba import types
 
 from ...codegen.cache import source_of
 from ...codegen.scalar_ops.llvm_scalar_ops import OPERATIONS
@@ -18,6 +16,7 @@ from .instructions import SCALARS, Kind, signature
 SOURCE = source_of(__file__)
 
 _WORD = ir.IntType(64)
+_NOTHING = ir.FunctionType(ir.VoidType(), [_WORD])
 
 
 def _pointer(builder: Any, address: Any) -> Any:
@@ -64,20 +63,17 @@ def _emit(builder: Any, kind: Kind, code: Any, frame: Any) -> None:
 
 
 @intrinsic
-def compute(typingctx: Any, opcode: Any, code: Any, frame: Any) -> Any:
+def compute(builder: Any, opcode: Any, code: Any, frame: Any) -> None:
     """Carry out the scalar instruction at an address on the registers of a frame."""
-
-    def generate(context: Any, builder: Any, signature_: Any, values: Sequence[Any]) -> Any:
-        opcode, code, frame = values
-        done = builder.append_basic_block("computed")
-        switch = builder.switch(opcode, done)
-        for kind in SCALARS.values():
-            block = builder.append_basic_block(kind.name)
-            switch.add_case(ir.Constant(_WORD, kind.opcode), block)
-            builder.position_at_end(block)
-            _emit(builder, kind, code, frame)
-            builder.branch(done)
-        builder.position_at_end(done)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, types.int64), generate
+    done = builder.append_basic_block("computed")
+    switch = builder.switch(opcode, done)
+    for kind in SCALARS.values():
+        block = builder.append_basic_block(kind.name)
+        switch.add_case(ir.Constant(_WORD, kind.opcode), block)
+        builder.position_at_end(block)
+        _emit(builder, kind, code, frame)
+        # No instructions, but each is another: LLVM would make the ends of all blocks one, with
+        # a jump more for each instruction.
+        builder.asm(_NOTHING, "", "i", [ir.Constant(_WORD, kind.opcode)], True)
+        builder.branch(done)
+    builder.position_at_end(done)

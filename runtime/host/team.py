@@ -8,14 +8,12 @@ waits for the others.
 from __future__ import annotations
 
 from functools import cache
-from types import FunctionType
 from typing import Any
 
-import numba
 import numpy as np
-from numba import types
 
-from ...codegen.cache import Native, compile_native, source_of
+from ...codegen.cache import Native, source_of
+from ...codegen.native_functions import compile_function
 from ..intrinsics import SOURCE as INTRINSICS
 from ..intrinsics import (
     atomic_add,
@@ -46,15 +44,12 @@ SMALLEST_WORK = 1 << 17
 WAKING_WORK = 1 << 19
 """The same where the other workers must be called first."""
 
-njit: Any = numba.njit(error_model="numpy", boundscheck=False)
-
 
 def team_words(workers: int) -> int:
     """The size of a team."""
     return STATUSES + workers
 
 
-@njit
 def do_share(team: int, worker: int) -> int:
     """Run a worker's part of the tiles of a job; returns the kernel's status."""
     workers = load_word(team + 8 * WORKERS)
@@ -72,7 +67,6 @@ def do_share(team: int, worker: int) -> int:
     )
 
 
-@njit
 def run_shared(team: int, kernel: int, bindings: int, constants: int, first: int, last: int) -> int:
     """Run the tiles of a kernel on all workers; returns the first status that is not 0."""
     workers = load_word(team + 8 * WORKERS)
@@ -119,12 +113,7 @@ def serve(team: int, worker: int, jobs: int) -> int:
 @cache
 def native_serve() -> Native:
     """The native code of `serve`."""
-
-    def make(symbol: str) -> FunctionType:
-        code = serve.__code__.replace(co_name=symbol, co_qualname=symbol)
-        return FunctionType(code, serve.__globals__, symbol)
-
-    return compile_native(SOURCE + INTRINSICS, make, [types.int64] * 3, types.int64)
+    return compile_function(serve, INTRINSICS)
 
 
 def end_work(team: np.ndarray[Any, np.dtype[np.int64]]) -> None:

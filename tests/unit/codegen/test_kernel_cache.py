@@ -12,22 +12,18 @@ import subprocess
 import sys
 import weakref
 from pathlib import Path
-from types import FunctionType
 
 import pytest
 from mesh_opt.codegen import cache as kernel_cache
-from numba import types
 
 
-def make(name: str) -> FunctionType:
-    namespace: dict = {}
-    exec(f"def {name}(x):\n    return x + 41", namespace)
-    return namespace[name]
+def make(name: str) -> str:
+    return f"define i64 @{name}(i64 %x) {{\n  %sum = add i64 %x, 41\n  ret i64 %sum\n}}"
 
 
 def call(text: str = "plus 41") -> int:
     forget()
-    native = kernel_cache.compile_native(text, make, [types.int64], types.int64)
+    native = kernel_cache.compile_module(text, make)
     return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(native.address)(1)
 
 
@@ -58,7 +54,7 @@ def test_another_process_finds_the_code(folder: Path) -> None:
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from mesh_opt.codegen import cache as kernel_cache\n"
         "import test_kernel_cache as t\n"
-        "kernel_cache._compile = None\n"
+        "kernel_cache.compile_ir = None\n"
         "print(t.call())"
     )
     command = [sys.executable, "-c", script, str(Path(__file__).parent)]
@@ -127,10 +123,7 @@ def test_a_folder_of_somebody_else_is_not_used(folder: Path) -> None:
 
 
 def test_code_is_unloaded_and_loaded_again(folder: Path) -> None:
-    natives = [
-        kernel_cache.compile_native(f"plus 41, {number}", make, [types.int64], types.int64)
-        for number in range(2)
-    ]
+    natives = [kernel_cache.compile_module(f"plus 41, {number}", make) for number in range(2)]
     code = weakref.ref(natives[0]._code)
     other = weakref.ref(natives[1]._code)
     forget()

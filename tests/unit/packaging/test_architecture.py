@@ -139,7 +139,7 @@ PROGRAM = """
 import io, sys
 from mesh_opt.tools.mesh_opt import main
 code = main(sys.argv[1:], io.StringIO(), io.StringIO(), sys.stderr)
-heavy = sorted(name for name in ("numpy", "numba", "scipy") if name in sys.modules)
+heavy = sorted(name for name in ("numpy", "llvmlite", "scipy") if name in sys.modules)
 print(code, *heavy)
 """
 

@@ -1,0 +1,100 @@
+"""From Python functions over 64-bit integers to native code: what the runtime is written in.
+
+A function's parameters and result are annotated: `int` is a word, `Sequence[int]` the address of
+words, and a result may be `bool`, `None` or two words as well. Its text is that of the `SOURCE` of
+its module. Names that are no variables mean what they mean in that module: integers, primitives,
+and other such functions, which become part of the same native code. `//` and `%` round as in
+Python, other arithmetic is modulo 2**64.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import cache, partial
+from types import FunctionType
+from typing import Any
+
+import llvmlite.binding
+from llvmlite import ir
+
+from .cache import Native, compile_module
+from .kernels.llvm_lowering import FunctionLowering
+from .scalar_ops.primitives import Primitive, primitive
+
+_WORD = ir.IntType(64)
+
+_TYPES: dict[str, Any] = {
+    "int": _WORD,
+    "bool": ir.IntType(1),
+    "None": ir.VoidType(),
+    "Sequence[int]": _WORD.as_pointer(),
+    "tuple[int, int]": ir.LiteralStructType([_WORD, _WORD]),
+}
+"""Of parameters and results, by their annotation."""
+
+_BUILTINS = {"min": "minsi_i64", "max": "maxsi_i64"}
+
+
+def compile_function(function: FunctionType, *sources: str) -> Native:
+    """The native code of a function; `sources` are the texts of the other modules it uses."""
+    text = "\0".join((function.__name__, _source(function), *sources))
+    return compile_module(text, lambda name: str(function_module(function, name)))
+
+
+def function_module(function: FunctionType, name: str) -> ir.Module:
+    """A module with a function under another name, and privately with all that it calls."""
+    module: Any = ir.Module(name)
+    llvm: Any = llvmlite.binding
+    module.triple = llvm.get_process_triple()
+    _Functions(module).add(function, name)
+    return module
+
+
+class _Functions:
+    """The functions of a module."""
+
+    def __init__(self, module: ir.Module) -> None:
+        self._module = module
+        self._added: dict[FunctionType, ir.Function] = {}
+
+    def add(self, function: FunctionType, name: str) -> ir.Function:
+        """Write a function and what it calls."""
+        definition = _definitions(_source(function))[function.__name__]
+        arguments = [_type(each.annotation) for each in definition.args.args]
+        kind = ir.FunctionType(_type(definition.returns), arguments)
+        target: Any = ir.Function(self._module, kind, name)
+        target.attributes.add("nounwind")
+        self._added[function] = target
+        FunctionLowering(definition, target, partial(self._meaning, function)).lower()
+        return target
+
+    def _meaning(self, function: FunctionType, name: str) -> Primitive | ir.Function | int:
+        """What a name means in the module of a function."""
+        found = function.__globals__.get(name)
+        if isinstance(found, Primitive | int):
+            return found
+        if isinstance(found, FunctionType):
+            return self._added.get(found) or self._private(found)
+        if found is None and name in _BUILTINS:
+            return primitive(_BUILTINS[name])
+        raise TypeError(f"native code has no meaning for {name}")
+
+    def _private(self, function: FunctionType) -> ir.Function:
+        target: Any = self.add(function, f"{function.__module__}.{function.__name__}")
+        target.linkage = "internal"
+        return target
+
+
+def _source(function: FunctionType) -> str:
+    return function.__globals__["SOURCE"]
+
+
+@cache
+def _definitions(source: str) -> dict[str, ast.FunctionDef]:
+    """The functions in the text of a module."""
+    body = ast.parse(source).body
+    return {each.name: each for each in body if isinstance(each, ast.FunctionDef)}
+
+
+def _type(annotation: ast.expr | None) -> Any:
+    return _TYPES["None" if annotation is None else ast.unparse(annotation)]

@@ -1,0 +1,156 @@
+"""Python functions over words become native code that computes the same."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+import pytest
+from mesh_opt.codegen.cache import Native, source_of
+from mesh_opt.codegen.native_functions import compile_function
+
+SOURCE = source_of(__file__)
+
+LIMIT, LEAST = 7, -7
+WORDS = [-(2**63), -(2**40), -13, -7, -3, -1, 0, 1, 2, 3, 7, 8, 13, 64, 2**40, 2**63 - 1]
+
+
+def divide(left: int, right: int) -> int:
+    return left // right
+
+
+def remainder(left: int, right: int) -> int:
+    return left % right
+
+
+def bits(left: int, right: int) -> int:
+    shift = right & 31
+    return (left & right | 5) + (left >> shift) - (3 << shift)
+
+
+def compare(left: int, right: int) -> int:
+    found = 0
+    if LEAST <= left < right:
+        found += 1
+    if left in (1, LIMIT, right):
+        found += 2
+    if left not in (0, -1) and not left > right:
+        found += 4
+    if (left != 0 and right % left == 0) or right == LIMIT:
+        found += 8
+    return found + (16 if left <= right else 32)
+
+
+def branch(left: int, right: int) -> int:
+    is_small = False
+    if left == 1:
+        found = 10
+    elif left == 2 and right > 2:
+        return -1
+    elif left >= LIMIT:
+        found = min(left, right)
+    else:
+        is_small = True
+        found = max(left, right)
+    if is_small:
+        found -= 1
+    return found
+
+
+def ordered(left: int, right: int) -> tuple[int, int]:
+    if left < right:
+        return left, right
+    return right, left
+
+
+def is_large(value: int) -> bool:
+    return value > LIMIT
+
+
+def greatest_divisor(left: int, right: int) -> int:
+    small, large = ordered(left & 1023, right & 1023)
+    while small > 0:
+        small, large = large % small, small
+    if is_large(large):
+        large += 1
+    return large
+
+
+def sums(left: int, right: int) -> int:
+    total = 0
+    for number in range(left & 15):
+        for other in range(number, right & 15, 3):
+            total = 3 * total + other
+    for _ in range(5, left & 7):
+        total += 1
+    return total
+
+
+def overwritten(left: int, right: int) -> int:
+    left += 1
+    left, right = right, left
+    while True:
+        left -= 1
+        if left & 3 == 0:
+            return left ^ right
+
+
+def words(source: Sequence[int], count: int) -> int:
+    total = 0
+    for number in range(count):
+        total += source[number]
+    return total
+
+
+def nothing(left: int, right: int) -> None:
+    if left == right:
+        return
+    divide(left, right)
+
+
+def unknown(left: int, right: int) -> int:
+    return left + missing  # noqa: F821  # pyright: ignore
+
+
+def callable_of(native: Native, arguments: int = 2) -> Callable[..., int]:
+    return ctypes.CFUNCTYPE(*[ctypes.c_int64] * (arguments + 1))(native.address)
+
+
+def wrapped(value: int) -> int:
+    return (value + 2**63) % 2**64 - 2**63
+
+
+FUNCTIONS = [divide, remainder, bits, compare, branch, greatest_divisor, sums, overwritten]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: each.__name__)
+def test_native_code_computes_what_python_does(function: FunctionType) -> None:
+    native = compile_function(function)
+    call = callable_of(native)
+    for left, right in itertools.product(WORDS, WORDS):
+        if function in (divide, remainder) and right == 0:
+            # Undefined, but the process goes on.
+            call(left, right)
+        else:
+            assert call(left, right) == wrapped(function(left, right)), (left, right)
+
+
+def test_addresses_of_words_are_sequences() -> None:
+    array = np.array([3, -5, 2**62], np.int64)
+    native = compile_function(words)
+    assert callable_of(native)(array.ctypes.data, 3) == 2**62 - 2
+
+
+def test_a_function_may_have_no_result() -> None:
+    native = compile_function(nothing)
+    callable_of(native)(1, 2)
+
+
+def test_a_name_without_a_meaning_is_refused() -> None:
+    unknown_function: Any = unknown
+    with pytest.raises(TypeError, match="no meaning for missing"):
+        compile_function(unknown_function)
