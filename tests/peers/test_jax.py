@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from breadth import NIGHTLY
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "jax.md").read_text(encoding="utf-8")
@@ -140,6 +141,7 @@ def test_jax(script: str, jax_python: Callable[[str], str]) -> None:
     jax_python(HEAD + script)
 
 
+@pytest.mark.skipif(not NIGHTLY, reason="the page trains a model: nightly")
 def test_page(jax_python: Callable[[str], str], tmp_path: Path) -> None:
     """The code of `docs/jax.md`, in the interpreter: the kernels of a step take long to compile."""
     code = "".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))

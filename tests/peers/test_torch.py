@@ -6,6 +6,9 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+from breadth import NIGHTLY
+
 PAGE = (Path(__file__).parents[2] / "docs" / "torch.md").read_text(encoding="utf-8")
 
 SCRIPT = """
@@ -94,6 +97,7 @@ def test_torch(torch_python: Callable[[str], str]) -> None:
     torch_python(SCRIPT)
 
 
+@pytest.mark.skipif(not NIGHTLY, reason="the page trains a model: nightly")
 def test_page(torch_python: Callable[[str], str]) -> None:
     """The code of `docs/torch.md`, in the interpreter: kernels take long to compile."""
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
