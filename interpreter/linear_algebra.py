@@ -268,10 +268,16 @@ def _geev(matrices: Matrices, options: Options) -> Sequence[Any]:
         f"compute_v{side}": int(options.letter(f"compute_{name}", "N") == "V")
         for side, name in (("l", "left"), ("r", "right"))
     }
-    if _is_complex(matrix):
-        return _lapack("geev", matrix)(matrix, **wanted)
-    real, imaginary, left, right, failed = _lapack("geev", matrix)(matrix, **wanted)
-    return real, imaginary, _paired(imaginary, left), _paired(imaginary, right), failed
+    *values, left, right, failed = _lapack("geev", matrix)(matrix, **wanted)
+    place = len(values)
+    sides = (left, right)
+    if not _is_complex(matrix):
+        sides = tuple(_paired(values[1], each) for each in sides)
+    vectors = [
+        each if computed else options.unread(place + number, len(matrix), each)
+        for number, (each, computed) in enumerate(zip(sides, wanted.values(), strict=True))
+    ]
+    return *values, *vectors, failed
 
 
 def _paired(imaginary: Any, vectors: Any) -> Any:
