@@ -146,6 +146,7 @@ class Options:
     """The options of a call: `mhlo.backend_config`, letters as their codes."""
 
     def __init__(self, op: Operation) -> None:
+        self.operation = op
         found = op.attributes.get("mhlo.backend_config")
         self.values: dict[str, Any] = dict(found.data) if isinstance(found, DictionaryAttr) else {}
 
@@ -158,6 +159,11 @@ class Options:
         """A truth value."""
         found = self.values.get(name)
         return isinstance(found, IntegerAttr) and bool(found.value.data)
+
+    def unread(self, place: int, size: int, like: Any) -> Any:
+        """Zeros for a result that nobody reads: one matrix of its type, `size` where it is open."""
+        shape = (static_shape(self.operation.results[place].type) or ())[-2:]
+        return np.zeros([size if each < 0 else each for each in shape], like.dtype)
 
 
 call = Rules[Compute]()
@@ -262,10 +268,16 @@ def _geev(matrices: Matrices, options: Options) -> Sequence[Any]:
         f"compute_v{side}": int(options.letter(f"compute_{name}", "N") == "V")
         for side, name in (("l", "left"), ("r", "right"))
     }
-    if _is_complex(matrix):
-        return _lapack("geev", matrix)(matrix, **wanted)
-    real, imaginary, left, right, failed = _lapack("geev", matrix)(matrix, **wanted)
-    return real, imaginary, _paired(imaginary, left), _paired(imaginary, right), failed
+    *values, left, right, failed = _lapack("geev", matrix)(matrix, **wanted)
+    place = len(values)
+    sides = (left, right)
+    if not _is_complex(matrix):
+        sides = tuple(_paired(values[1], each) for each in sides)
+    vectors = [
+        each if computed else options.unread(place + number, len(matrix), each)
+        for number, (each, computed) in enumerate(zip(sides, wanted.values(), strict=True))
+    ]
+    return *values, *vectors, failed
 
 
 def _paired(imaginary: Any, vectors: Any) -> Any:
@@ -291,9 +303,9 @@ def _gesdd(matrices: Matrices, options: Options) -> Sequence[Any]:
         matrix, compute_uv=int(mode != "N"), full_matrices=int(mode == "A")
     )
     if mode == "N":
-        # JAX declares squares that nobody reads.
+        # Their shapes follow `full_matrices` of JAX, which is not among the options.
         rows, columns = matrix.shape
-        u, vt = np.zeros((rows, rows), matrix.dtype), np.zeros((columns, columns), matrix.dtype)
+        u, vt = options.unread(2, rows, matrix), options.unread(3, columns, matrix)
     return matrix, s, u, vt, failed
 
 

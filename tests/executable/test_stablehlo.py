@@ -345,6 +345,11 @@ func.func @main() {
   %c = stablehlo.constant dense<[(1.0, 0.0), (0.0, 1.0)]> : tensor<2xcomplex<f32>>
   %f = stablehlo.fft %c, type = FFT, length = [2] : (tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>>
   check.expect_almost_eq_const %f, dense<[(1.0, 1.0), (1.0, -1.0)]> : tensor<2xcomplex<f32>>
+  %m = stablehlo.constant dense<[[3.0, 0.0], [0.0, 0.0], [0.0, 2.0]]> : tensor<3x2xf32>
+  %s:5 = stablehlo.custom_call @lapack_sgesdd_ffi(%m) {mhlo.backend_config = {mode = 78 : ui8}} : (tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<2xf32>, tensor<3x2xf32>, tensor<2x2xf32>, tensor<i32>)
+  check.expect_almost_eq_const %s#1, dense<[3.0, 2.0]> : tensor<2xf32>
+  %v:5 = stablehlo.custom_call @lapack_sgeev_ffi(%a) {mhlo.backend_config = {compute_left = 78 : ui8, compute_right = 78 : ui8}} : (tensor<2x2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2x2xcomplex<f32>>, tensor<2x2xcomplex<f32>>, tensor<i32>)
+  check.expect_almost_eq_const %v#1, dense<0.0> : tensor<2xf32>
   return
 }""",
 }

@@ -129,7 +129,8 @@ case("bits", lambda k: [lax.rng_bit_generator(k, s, dtype=t, algorithm=a) for s,
 m = some((4, 4), "float32")
 m = m @ m.T + np.eye(4, dtype="float32") * 4
 case("algebra", lambda x: (lax.linalg.cholesky(x), jnp.linalg.inv(x), jnp.linalg.eigh(x)[0],
-    jnp.linalg.svd(x, compute_uv=False), jnp.linalg.qr(x)[1]), m)
+    jnp.linalg.svd(x, compute_uv=False), jnp.linalg.matrix_rank(x[:, :2]), jnp.linalg.eigvals(x).real.sum(),
+    jnp.linalg.qr(x)[1]), m)
 case("transforms", lambda x: (jnp.fft.fft(x), jnp.fft.irfft(x)), some((4, 6), "complex64"))
 case("segments", lambda x, i: (jax.ops.segment_sum(x, i, 4), jnp.unique(i, size=5)),
     some((11,), "float32"), rng.integers(0, 4, 11).astype("int32"))
