@@ -142,7 +142,7 @@ def test_command(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_operation_of_your_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The example ends in an assertion of its own; the package of `examples/` has the same names."""
+    """The example ends in an assertion of its own. Its names are those of the package too."""
     monkeypatch.setattr(partition_handlers, "_HANDLERS", dict(partition_handlers._HANDLERS))
     page = (DOCS / "extending.md").read_text(encoding="utf-8")
     scope: dict[str, object] = {"__name__": "extending"}
