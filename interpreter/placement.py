@@ -35,28 +35,36 @@ def scatter(array: Array, sharding: Sharding, value_type: Attribute) -> list[Arr
     error = offset_errors(array.shape, sharding)
     if error is not None:
         raise ValueError(error)
+    # A program does not write to tensors that it is given: copies of a part are one array, and rows
+    # that lie together stay where they are.
+    is_shared = value_type.name == TensorType.name and not sharding.partials
+    found: dict[_Intervals, Array] = {}
     shards: list[Array] = []
-    # A program does not write to tensors that it is given, so rows that lie together stay there.
-    copied = np.ascontiguousarray if value_type.name == TensorType.name else np.array
-    whole: dict[_Intervals, Array] = {}
     for process, intervals in enumerate(_all_intervals(array.shape, sharding)):
-        if not sharding.halos and not sharding.partials:
-            shard = whole.get(intervals)
-            if shard is None or copied is np.array:
-                shard = whole[intervals] = copied(array[_slices(intervals)]).reshape(
-                    [end - start for start, end in intervals]
-                )
-            shards.append(shard)
-            continue
-        shard = array[_slices(intervals)]
-        if sharding.halos:
-            shard = _with_halos(array, sharding, intervals, value_type)
-        coordinates = sharding.grid.coordinates(process)
-        for partial in sharding.partials:
-            if any(coordinates[axis] for axis in partial.axes):
-                shard = _neutral(shard, partial.kind, value_type)
-        shards.append(np.array(shard))
+        shard = found.get(intervals) if is_shared else None
+        if shard is None:
+            part = _part(array, sharding, process, intervals, value_type)
+            shard = found[intervals] = np.array(part, order="C", copy=None if is_shared else True)
+        shards.append(shard)
     return shards
+
+
+def _part(
+    array: Array,
+    sharding: Sharding,
+    process: int,
+    intervals: _Intervals,
+    value_type: Attribute,
+) -> Array:
+    """What a process holds of an array: the rows themselves where there are no halos."""
+    shard = array[_slices(intervals)]
+    if sharding.halos:
+        shard = _with_halos(array, sharding, intervals, value_type)
+    coordinates = sharding.grid.coordinates(process)
+    for partial in sharding.partials:
+        if any(coordinates[axis] for axis in partial.axes):
+            shard = _neutral(shard, partial.kind, value_type)
+    return shard
 
 
 @lru_cache(maxsize=4096)

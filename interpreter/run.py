@@ -230,7 +230,7 @@ class InputTypes:
                     or array.__class__ is not np.ndarray
                     or array.dtype != kind[0]
                     or (array.shape != kind[1] and not shape_fits(array.shape, kind[1]))
-                    or not array.flags.carray
+                    or not (array.flags.c_contiguous and array.flags.aligned)
                 ):
                     break
             else:

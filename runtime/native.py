@@ -42,6 +42,8 @@ SIGNATURE = 5
 SLOT_WORDS = 8
 FIRST_SLOT = 16
 SPINS, YIELDS = 200, 50
+"""Looks at a word on the core, and how often a device that waits gives it away before it sleeps."""
+
 REDUCTION_CHUNK = 4096
 """Elements of a tile of a reduction kernel."""
 
@@ -66,6 +68,16 @@ def meeting_words(participants: int) -> int:
     return FIRST_SLOT + SLOT_WORDS * participants
 
 
+def back_off(spins: int, yields: int) -> None:
+    """Wait a little: at first on the core, then by giving it away, after `yields` times asleep."""
+    if spins > SPINS + yields:
+        sleep_shortly()
+    elif spins > SPINS:
+        yield_processor()
+    else:
+        pause()
+
+
 def wait(meeting: int, participants: int, state: int) -> int:
     """A barrier: 0 once all are here, or RELEASED if somebody failed."""
     generation = atomic_load(meeting + 64)
@@ -78,13 +90,8 @@ def wait(meeting: int, participants: int, state: int) -> int:
         if atomic_load(state) != 0:
             return RELEASED
         spins += 1
-        if spins > SPINS + YIELDS:
-            # There are more devices than cores: those that have work need them.
-            sleep_shortly()
-        elif spins > SPINS:
-            yield_processor()
-        else:
-            pause()
+        # Where there are more devices than cores, those that have work need them.
+        back_off(spins, YIELDS)
     return 0
 
 

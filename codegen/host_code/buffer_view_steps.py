@@ -20,7 +20,15 @@ from ...runtime.host.program import Numbers
 from .function_lowering import FunctionLowering
 from .resources import bind_tensor, in_place, read_tensor, write_tensor
 from .rules import lowers
-from .stream_steps import allocate, count, device_number, reach, resource_of, with_dims
+from .stream_steps import (
+    allocate,
+    count,
+    device_number,
+    reach,
+    replaced_unless,
+    resource_of,
+    with_dims,
+)
 from .values import (
     HostResource,
     HostView,
@@ -100,18 +108,14 @@ def _import(lowering: FunctionLowering, op: Operation) -> None:
 def _grown(lowering: FunctionLowering, contents: HostResource, there: IndexOrInt) -> HostResource:
     """The same bytes, or a larger copy if there are not as many as the resource should have."""
     builder = lowering.builder
-    address, block = builder.register(), builder.register()
-    builder.move(address, contents.address)
-    builder.move(block, 0 if contents.block is None else contents.block)
-    end = builder.label()
-    builder.emit("jump_if", builder.hold(builder.compare("sle", contents.size, there)), end)
-    with builder.scope():
+
+    def copy() -> HostResource:
         copied = builder.compute("allocate", builder.hold(contents.size))
-        builder.emit("copy", copied, address, builder.hold(there))
-        builder.emit("release", block)
-        builder.move(address, copied)
-        builder.move(block, copied)
-    builder.place(end)
+        builder.emit("copy", copied, contents.address, builder.hold(there))
+        return HostResource(copied, copied, contents.size, contents.owner)
+
+    is_enough = builder.hold(builder.compare("sle", contents.size, there))
+    address, block = replaced_unless(lowering, contents, is_enough, copy)
     return HostResource(address, block, contents.size, contents.owner)
 
 

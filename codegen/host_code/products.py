@@ -64,7 +64,8 @@ def run_product(
     row_panels = builder.ceiling_divide(rows, tile.rows)
     column_panels = builder.ceiling_divide(columns, tile.columns)
     if contraction.batch and batch != 1:
-        # Of several matrices all columns are packed: their panels lie one after the other.
+        # Half of the matrices, so that panels are smaller than what they are made of; of each all
+        # columns, whose panels lie one after the other.
         batches, section = builder.ceiling_divide(batch, 2), column_panels
     else:
         batches = 1

@@ -165,6 +165,6 @@ def _words(machine: Machine, op: Operation, result: OpResult, array: Any) -> lis
     if expected is not None:
         check_result(op, result.index, expected, array.shape, array.dtype)
     data = np.array(array, order="C", copy=True).reshape(-1).view(np.uint8)
-    block = machine.store(data)
+    block = machine.pool.store(data)
     sizes = [size for size, known in zip(array.shape, static, strict=True) if known < 0]
     return [block, block, *sizes]

@@ -66,7 +66,7 @@ class ShapeQuery:
         def content(value: SSAValue) -> Value:
             return given[value] if value in given else self.constant(value)
 
-        resolver = ShapeResolver(known, content, set())
+        resolver = ShapeResolver(known, content)
         if not self.operation.results:
             resolver.result_shapes(self.operation)
         else:

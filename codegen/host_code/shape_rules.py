@@ -21,7 +21,7 @@ from ...ir.attribute_access import integer, integers, mixed, operand_groups
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import Value
 from ..kernels.bounds import check_accesses
-from ..kernels.static_values import has_fixed_shapes, shape_of
+from ..kernels.static_values import shape_of
 from ..kernels.tosa_expressions import ELEMENTWISE, is_read
 from ..kernels.tosa_kernels import TOSA_KERNELS
 from ..scalar_ops.scalars import is_scalar_operation
@@ -35,18 +35,12 @@ class ShapeResolver:
     """The shapes of one activation of a function.
 
     `known` are the shapes of values so far, `value` gives the content of a number or a list of
-    numbers. `settled` are operations whose shapes never change, and have been found right.
+    numbers.
     """
 
-    def __init__(
-        self,
-        known: dict[SSAValue, Shape],
-        value: Callable[[SSAValue], Value],
-        settled: set[Operation],
-    ) -> None:
+    def __init__(self, known: dict[SSAValue, Shape], value: Callable[[SSAValue], Value]) -> None:
         self._known = known
         self.value = value
-        self._settled = settled
 
     def shape(self, value: SSAValue) -> Shape:
         """The shape of a tensor, whether it is stored or computed on the way; `()` of a scalar."""
@@ -63,8 +57,6 @@ class ShapeResolver:
 
     def settle(self, operation: Operation) -> None:
         """Note the shapes of an operation's results. Raises OperationError if they are wrong."""
-        if operation in self._settled:
-            return
         for index, (result, shape) in enumerate(
             zip(operation.results, self.result_shapes(operation), strict=True)
         ):
@@ -73,8 +65,6 @@ class ShapeResolver:
             if check is not None:
                 check_result(operation, index, check, shape, check.dtype)
             self._known[result] = shape
-        if has_fixed_shapes(operation):
-            self._settled.add(operation)
 
     def result_shapes(self, operation: Operation) -> Sequence[Shape]:
         """What the results' shapes are, whatever their types say."""

@@ -6,7 +6,7 @@ old one, the new one lies in its place.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from xdsl.ir import Operation
@@ -276,7 +276,7 @@ def _copy_part(
 
 @lowers("stream.async.transfer")
 def _transfer(lowering: FunctionLowering, op: Operation) -> None:
-    source, _builder = resource_of(lowering, op, 0), lowering.builder
+    source = resource_of(lowering, op, 0)
     sender, receiver = attribute(op, "source_affinity"), attribute(op, "target_affinity")
     if sender is not None:
         reach(lowering, op, source, lowering.program.device(op, sender))
@@ -308,18 +308,32 @@ def _moved(
     if isinstance(source.owner, int):
         return copy()
     lowering.take(op.operands[0])
+    is_there = builder.hold(builder.compare("eq", source.owner, owner))
+    address, block = replaced_unless(lowering, source, is_there, copy)
+    return HostResource(address, block, source.size, owner)
+
+
+def replaced_unless(
+    lowering: FunctionLowering,
+    source: HostResource,
+    condition: Register,
+    copy: Callable[[], HostResource],
+) -> tuple[Register, Register]:
+    """The address and block of a resource that is taken over, or, unless a condition holds, of a
+    copy, after which it is released."""
+    builder = lowering.builder
     address, block = builder.register(), builder.register()
     builder.move(address, source.address)
     builder.move(block, 0 if source.block is None else source.block)
     end = builder.label()
-    builder.emit("jump_if", builder.hold(builder.compare("eq", source.owner, owner)), end)
+    builder.emit("jump_if", condition, end)
     with builder.scope():
         copied = copy()
         builder.emit("release", block)
         builder.move(address, copied.address)
         builder.move(block, copied.address)
     builder.place(end)
-    return HostResource(address, block, source.size, owner)
+    return address, block
 
 
 @lowers("stream.async.load")

@@ -11,7 +11,7 @@ small, is a plain loop nest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -53,9 +53,6 @@ SCRATCH_SCOPE = 3
 
 Loops = tuple[int, ...]
 
-Run = tuple[KernelText, dict[Portion, int]]
-"""A kernel, and the part of the work that it does."""
-
 
 @dataclass(frozen=True, slots=True)
 class Contraction:
@@ -67,12 +64,6 @@ class Contraction:
     columns: tuple[int, ...]
     depth: tuple[int, ...]
     element: Element
-
-    def sizes(self, loops: Sequence[int]) -> tuple[int, int, int, int]:
-        """Batch, rows, columns and depth for the sizes of all loops."""
-        groups = (self.batch, self.rows, self.columns, self.depth)
-        batch, rows, columns, depth = (prod(loops[loop] for loop in group) for group in groups)
-        return batch, rows, columns, depth
 
 
 def contraction_of(
@@ -140,47 +131,6 @@ class PackedProduct:
         self.left = self._pack(0, left, contraction.rows, self.tile.rows)
         self.right = self._pack(1, right, contraction.columns, self.tile.columns)
         self.multiply = self._multiply()
-
-    def panel_sizes(self, loops: Sequence[int]) -> tuple[int, int]:
-        """The elements of the packed operands of a section, for the sizes of all loops."""
-        depth = self.contraction.sizes(loops)[-1]
-        _, row_panels, _ = self._panels(loops)
-        batches, columns = self._section(loops)
-        return (
-            batches * row_panels * depth * self.tile.rows,
-            batches * columns * depth * self.tile.columns,
-        )
-
-    def runs(self, loops: Sequence[int]) -> Iterator[Run]:
-        """What to run one after the other for the sizes of all loops."""
-        batch, row_panels, column_panels = self._panels(loops)
-        batches, columns = self._section(loops)
-        for first_batch in range(0, batch, batches):
-            count = min(batches, batch - first_batch)
-            left = {FIRST_PANEL: first_batch * row_panels, PANEL_COUNT: count * row_panels}
-            yield self.left, left
-            for first in range(0, column_panels, columns):
-                width = min(columns, column_panels - first)
-                start = first_batch * column_panels + first
-                yield self.right, {FIRST_PANEL: start, PANEL_COUNT: count * width}
-                part = {FIRST_BATCH: first_batch, BATCHES: count}
-                yield self.multiply, {**part, FIRST_COLUMN: first, COLUMNS: width}
-
-    def _panels(self, loops: Sequence[int]) -> tuple[int, int, int]:
-        """Matrices of the batch, and the panels of the rows and of the columns of each."""
-        batch, rows, columns, _ = self.contraction.sizes(loops)
-        return batch, -(-rows // self.tile.rows), -(-columns // self.tile.columns)
-
-    def _section(self, loops: Sequence[int]) -> tuple[int, int]:
-        """How many matrices, and how many column panels of each, are packed at a time.
-
-        At most half of the product, so that panels are smaller than what they are made of. Of
-        several matrices all columns are: their panels lie one after the other.
-        """
-        batch, _, columns = self._panels(loops)
-        if batch > 1:
-            return -(-batch // 2), columns
-        return 1, min(SECTION_COLUMNS, -(-columns // 2))
 
     def _writer(self, result: Bound) -> KernelWriter:
         operation = self.contraction.view.operation

@@ -7,7 +7,6 @@ is looked at after each instruction that writes to memory.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +20,10 @@ OVERWRITTEN = 7
 """The status of a command that has written where it must not."""
 
 
+BEHIND = 256
+"""Guard bytes behind each block."""
+
+
 class Guards:
     """What must stay as it is while a machine runs a program."""
 
@@ -31,8 +34,7 @@ class Guards:
 
     def place_input(self, pool: Pool, data: Bytes) -> int:
         """Copy an input to a block; returns where it is."""
-        block = pool.allocate(data.size)
-        ctypes.memmove(block, data.ctypes.data, data.size)
+        block = pool.store(data)
         self._inputs.append((block, data))
         return block
 

@@ -15,7 +15,7 @@ from ..commands import Bytes, Command, CommandFailed, DeviceFailed, call_native
 from ..communicator import Communicator
 from ..workers import Team
 from . import loop
-from .guards import OVERWRITTEN, Guards
+from .guards import BEHIND, OVERWRITTEN, Guards
 from .pool import Pool, view
 from .program import Instruction, LinkedProgram, Words
 from .team import JOBS, WORKERS, end_work, native_serve, team_words
@@ -208,7 +208,7 @@ class Machine:
             self._state[loop.TEAM] = -1
 
     def _new_pool(self) -> Pool:
-        return Pool(self.linked.program.devices, guard_bytes=0 if self.guards is None else 256)
+        return Pool(self.linked.program.devices, guard_bytes=0 if self.guards is None else BEHIND)
 
     def _abandon_blocks(self) -> None:
         """Forget the blocks of a run that has failed; other devices may still be reading them."""
@@ -375,9 +375,3 @@ class Machine:
         if self.guards is not None:
             return self.guards.place_input(self.pool, array.reshape(-1).view(np.uint8))
         return int(array.__array_interface__["data"][0])
-
-    def store(self, data: Bytes) -> int:
-        """A new block with some bytes."""
-        block = self.pool.allocate(data.size)
-        ctypes.memmove(block, data.ctypes.data, data.size)
-        return block

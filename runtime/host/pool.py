@@ -254,6 +254,12 @@ class Pool:
             raise MemoryError(f"a tensor of {size} bytes")
         return int(block)
 
+    def store(self, data: Bytes) -> int:
+        """A new block with some bytes. Raises MemoryError."""
+        block = self.allocate(data.size)
+        ctypes.memmove(block, data.ctypes.data, data.size)
+        return block
+
     def release(self, block: int) -> None:
         """One reference less."""
         native_pool().release(self._address, block)
@@ -312,11 +318,6 @@ class Pool:
     def peak_bytes(self) -> int:
         """The most bytes that were in use at a time."""
         return int(self.words[PEAK])
-
-    @property
-    def has_blocks(self) -> bool:
-        """Whether the system was ever asked for memory."""
-        return bool(self.words[BLOCKS])
 
 
 class _Block:

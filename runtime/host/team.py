@@ -21,11 +21,10 @@ from ..intrinsics import (
     atomic_store,
     call_kernel,
     load_word,
-    pause,
-    sleep_shortly,
     store_word,
-    yield_processor,
 )
+from ..native import SOURCE as NATIVE
+from ..native import back_off
 
 SOURCE = source_of(__file__)
 
@@ -35,8 +34,11 @@ STATUSES = 32
 """Words of a team: how many jobs there were, how many workers have done the last, how many workers
 there are, the last job, and a status for each worker. A job without a kernel ends the work."""
 
-SPINS, YIELDS = 200, 1000
-"""Looks at a word before another thread may have the processor, and before a worker sleeps."""
+YIELDS = 1000
+"""How often a worker that waits for a job gives its core away before it sleeps."""
+
+NEVER = 1 << 62
+"""The same of one that waits for the others: they are at work."""
 
 SMALLEST_WORK = 1 << 17
 """The work of a kernel, in bytes moved and multiplications, from which on it is shared."""
@@ -81,10 +83,7 @@ def run_shared(team: int, kernel: int, bindings: int, constants: int, first: int
     spins = 0
     while atomic_load(team + 8 * DONE) != workers - 1:
         spins += 1
-        if spins > SPINS:
-            yield_processor()
-        else:
-            pause()
+        back_off(spins, NEVER)
     for worker in range(1, workers):
         if status == 0:
             status = load_word(team + 8 * (STATUSES + worker))
@@ -97,12 +96,7 @@ def serve(team: int, worker: int, jobs: int) -> int:
         spins = 0
         while atomic_load(team + 8 * JOBS) == jobs:
             spins += 1
-            if spins > SPINS + YIELDS:
-                sleep_shortly()
-            elif spins > SPINS:
-                yield_processor()
-            else:
-                pause()
+            back_off(spins, YIELDS)
         jobs += 1
         if load_word(team + 8 * KERNEL) == 0:
             return 0
@@ -113,7 +107,7 @@ def serve(team: int, worker: int, jobs: int) -> int:
 @cache
 def native_serve() -> Native:
     """The native code of `serve`."""
-    return compile_function(serve, INTRINSICS)
+    return compile_function(serve, INTRINSICS, NATIVE)
 
 
 def end_work(team: np.ndarray[Any, np.dtype[np.int64]]) -> None:

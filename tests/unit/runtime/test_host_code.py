@@ -244,7 +244,7 @@ def update(b: Builder) -> None:
 
 def test_a_block_is_written_in_place_only_if_nobody_else_reads_it() -> None:
     machine = machine_of(update)
-    block = machine.store(np.array([41], np.int64).view(np.uint8))
+    block = machine.pool.store(np.array([41], np.int64).view(np.uint8))
     assert machine.call(0, [block]) == [block]
     assert view(block, 8).view(np.int64)[0] == 42
     view(block - 64, 8).view(np.int64)[0] += 1
