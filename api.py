@@ -145,7 +145,6 @@ class _Signature:
     grid: Grid | None
     arguments: list[Attribute]
     results: list[Attribute]
-    inputs: interpreter.InputTypes
     boundaries: Sequence[Boundary | None]
 
 
@@ -162,7 +161,6 @@ class Function:
         self.grid = signature.grid
         self.argument_types = signature.arguments
         self.result_types = signature.results
-        self._inputs = signature.inputs
         self._boundaries = signature.boundaries
 
     def __call__(self, *inputs: npt.ArrayLike | DeviceArray) -> Any:
@@ -248,20 +246,22 @@ class Function:
         return roughest_types(symbols, interpreter.find_function(symbols, self.name))
 
     def arrays(self, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> list[Any]:
-        """Inputs as arrays of the arguments' types, or those on devices. Raises InputError."""
+        """Inputs as arrays, or as they lie on devices; whether they fit is seen when they are used.
+
+        Raises InputError for another number of them, and for what is no array of such numbers.
+        """
         count = len(self.argument_types)
         if len(inputs) != count:
             plural = "" if count == 1 else "s"
             raise InputError(f"@{self.name} takes {count} input{plural}, got {len(inputs)}")
         if all(value.__class__ is np.ndarray for value in inputs):
-            return list(self._inputs.checked(cast("Sequence[Array]", inputs)))
-        arrays: list[Any] = []
-        for index, (value, kind) in enumerate(zip(inputs, self.argument_types, strict=True)):
-            is_array = isinstance(value, np.ndarray | np.generic | DeviceArray)
-            arrays.append(value if is_array else _converted(index, value, kind))
-        if any(isinstance(each, DeviceArray) for each in arrays):
-            return list(interpreter.checked_whole(self.argument_types, arrays))
-        return list(self._inputs.checked(arrays))
+            return list(inputs)
+        return [
+            value
+            if isinstance(value, np.ndarray | np.generic | DeviceArray)
+            else _converted(index, value, kind)
+            for index, (value, kind) in enumerate(zip(inputs, self.argument_types, strict=True))
+        ]
 
 
 def _converted(index: int, value: npt.ArrayLike, value_type: Attribute) -> Array:
@@ -355,8 +355,7 @@ class Program:
             grid = self.grid or interpreter.grid_of(self.module, operation)
         taken = interpreter.global_types(interpreter.argument_types(operation), arguments)
         given = interpreter.global_types(interpreter.result_types(operation), results)
-        inputs = interpreter.InputTypes(taken)
-        return _Signature(operation, grid, taken, given, inputs, arguments)
+        return _Signature(operation, grid, taken, given, arguments)
 
     def __getattr__(self, name: str) -> Function:
         if name.startswith("_"):
@@ -390,9 +389,6 @@ class Program:
 
         Its functions raise OperationError and InputError; in `located` these have places.
         """
-        # The backend takes time to import: only for who wants it.
-        from .codegen.compile import compile_program
-
         key = (
             self.devices,
             self.guard,
@@ -400,8 +396,12 @@ class Program:
             self.require_native,
             self.trace_host,
         )
-        if key not in self._native:
-            self._native[key] = compile_program(
+        found = self._native.get(key)
+        if found is None:
+            # The backend takes time to import: only for who wants it.
+            from .codegen.compile import compile_program
+
+            found = self._native[key] = compile_program(
                 self.module,
                 self.workers,
                 self.devices,
@@ -409,7 +409,7 @@ class Program:
                 self.require_native,
                 self.trace_host,
             )
-        return self._native[key]
+        return found
 
     @property
     def host_code(self) -> str:

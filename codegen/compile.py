@@ -83,7 +83,7 @@ class DeviceStatistics:
         return self.memory.peak_bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Run:
     """What a device has run last: its statistics are counted when somebody asks."""
 
@@ -160,10 +160,12 @@ class CompiledProgram:
 
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
         """Run a function on one device; `shard` annotations are identities."""
+        return self._run_alone(self._signature(function), inputs)
+
+    def _run_alone(self, signature: _Signature, inputs: Sequence[Array]) -> list[Array]:
         with self._lock:
-            signature = self._signature(function)
             target = signature.target
-            self._last = []
+            self._last.clear()
             entry = self._entry(target, None)
             arrays = signature.inputs.checked(inputs)
             if entry is None:
@@ -182,7 +184,7 @@ class CompiledProgram:
         signature = self._signature(function)
         grid = grid or signature.grid
         if grid is None:
-            return self.run(function, [_whole(each) for each in inputs])
+            return self._run_alone(signature, [_whole(each) for each in inputs])
         outputs = self._run_everywhere(signature, function, inputs, grid)
         return gathered(signature.target, signature.results, outputs, grid)
 
@@ -227,7 +229,7 @@ class CompiledProgram:
                     f"grid @{grid.name} has {count} devices, but {len(inputs)} have inputs"
                 )
             local = [signature.inputs.checked(each) for each in inputs]
-            self._last = []
+            self._last.clear()
             # Lowered here, as the devices' threads must not do so at the same time.
             if self._entry(target, grid) is None:
                 return run_processes(self._program, target, local, grid, self._devices)
@@ -253,7 +255,7 @@ class CompiledProgram:
         """Run a function that has host code, on local inputs, as one process of a grid, as all the
         others do, too."""
         with self._lock:
-            self._last = []
+            self._last.clear()
             return self._run_as_process(communicator, target, inputs, grid)
 
     def has_host_code(self, target: Operation, grid: Grid | None) -> bool:
@@ -337,21 +339,25 @@ class CompiledProgram:
     def _run_on_device(
         self, entry: HostEntry, inputs: Sequence[Array], communicator: Communicator | None
     ) -> list[Array]:
-        process = communicator.process if communicator else 0
-        team = self._team(process, communicator.world.size if communicator else 1)
+        process = communicator.process if communicator else None
+        machine = self._host_code.machine(entry, communicator)
+        if machine is None:
+            team = self._team(communicator)
+            machine = self._host_code.new_machine(entry, communicator, team)
         try:
-            results = self._host_code.run(entry, inputs, communicator, team)
+            results = entry.call(machine, inputs)
         except CommandFailed as failure:
             raise _located(failure, entry.target, communicator) from failure
         except OperationError as error:
             raise _on_device(error, communicator) from error
-        machine = self._host_code.machine(entry, communicator)
-        own = communicator.process if communicator else None
-        self._last.append(_Run(entry, machine, sum(each.nbytes for each in results), own))
+        self._last.append(_Run(entry, machine, sum([each.nbytes for each in results]), process))
         return results
 
-    def _team(self, process: int, devices: int) -> Team | None:
+    def _team(self, communicator: Communicator | None) -> Team | None:
         """The workers of a process's device, which live as long as the program."""
+        process, devices = 0, 1
+        if communicator is not None:
+            process, devices = communicator.process, communicator.world.size
         workers = self._workers or max(1, self._cores // devices)
         if workers == 1:
             return None

@@ -92,8 +92,12 @@ class ThreadGroup:
 
         state.expected = self.count
         with self._submission:
-            for process in range(self.count):
-                self._threads.submit(process, task(process))
+            if self.count == 1:
+                # There is nobody to meet, so the caller's thread is the device's.
+                task(0)()
+            else:
+                for process in range(self.count):
+                    self._threads.submit(process, task(process))
         try:
             self._await(done)
         except BaseException:
@@ -221,11 +225,12 @@ class ThreadGroup:
             return board.result
 
     def _wait(self, state: DeviceState) -> None:
-        """Wait until something has happened. Raises DeviceFailed if that is a failure."""
-        if not self.state[0]:
+        """Wait until something has happened. Raises DeviceFailed if that is a failure, and where
+        there is nobody who could do it."""
+        if not self.state[0] and self.count > 1:
             self._waiting += 1
             self._condition.wait()
-        if self.state[0]:
+        if self.state[0] or self.count == 1:
             raise DeviceFailed(state)
 
     def _notify(self) -> None:

@@ -12,10 +12,10 @@ from ...interpreter.machine import Program
 from ...ir.diagnostics import OperationError
 from ...ir.foreign_code import ForeignFault
 from ...runtime.communicator import Communicator
-from ...runtime.host.machine import Machine, MachineError
+from ...runtime.host.machine import Machine
 from ...runtime.workers import Team
 from ...sharding.grid import Grid
-from .lowering import Array, HostEntry
+from .lowering import HostEntry
 
 REQUIRED = "native code is required"
 
@@ -84,30 +84,24 @@ class HostCode:
             self._errors[target, grid] = error
             return None
 
-    def machine(
-        self,
-        entry: HostEntry,
-        communicator: Communicator | None = None,
-        team: Team | None = None,
+    def machine(self, entry: HostEntry, communicator: Communicator | None = None) -> Machine | None:
+        """What has run a function on a device before."""
+        return self._machines.get((entry, communicator))
+
+    def new_machine(
+        self, entry: HostEntry, communicator: Communicator | None, team: Team | None
     ) -> Machine:
         """What runs a function on a device, with a team of workers if there is one."""
-        key = entry, communicator
-        machine = self._machines.get(key)
-        if machine is None:
-            process = communicator.process if communicator is not None else 0
-            cancel = communicator.state if communicator is not None else None
-            depth = func.MAXIMAL_DEPTH
-            machine = Machine(
-                entry.program,
-                process,
-                cancel,
-                communicator,
-                depth,
-                team,
-                guard=self._guard,
-                trace=self._trace_of(communicator),
-            )
-            self._machines[key] = machine
+        machine = self._machines[entry, communicator] = Machine(
+            entry.program,
+            0 if communicator is None else communicator.process,
+            None if communicator is None else communicator.state,
+            communicator,
+            func.MAXIMAL_DEPTH,
+            team,
+            guard=self._guard,
+            trace=self._trace_of(communicator),
+        )
         return machine
 
     def _trace_of(self, communicator: Communicator | None) -> Callable[[str], object] | None:
@@ -115,18 +109,3 @@ class HostCode:
         if trace is None or communicator is None:
             return trace
         return lambda line: trace(f"[{communicator.process}] {line}")
-
-    def run(
-        self,
-        entry: HostEntry,
-        inputs: Sequence[Array],
-        communicator: Communicator | None = None,
-        team: Team | None = None,
-    ) -> list[Array]:
-        """Run a function. Raises OperationError, and CommandFailed for a kernel that failed."""
-        machine = self.machine(entry, communicator, team)
-        try:
-            return entry.call(machine, inputs)
-        except MachineError as error:
-            source = error.source if isinstance(error.source, Operation) else entry.target
-            raise OperationError(source, error.message) from error

@@ -18,7 +18,7 @@ from ...interpreter.run import functions, grid_of, public_functions
 from ...ir.attribute_access import symbol_name
 from ...ir.diagnostics import OperationError
 from ...runtime.commands import DeviceMemory, Statistics
-from ...runtime.host.machine import Machine
+from ...runtime.host.machine import Machine, MachineError
 from ...runtime.host.pool import (
     ALLOCATED,
     DISPATCHES,
@@ -57,11 +57,14 @@ class HostEntry:
         self.target = target
         self._arguments = argument_types(target)
         self._results = result_types(target)
-        self._static = [type_shape(each, target) for each in self._results]
-        self._dtypes = [element_dtype(each, target) for each in self._results]
-        self._counts = [register_count(each, target) for each in self._results]
+        self._returned = [
+            (type_shape(each, target), element_dtype(each, target), register_count(each, target))
+            for each in self._results
+        ]
         self._shapes = [type_shape(each, target) for each in self._arguments]
-        self._are_open = [min(shape or (0,)) < 0 for shape in self._shapes]
+        self._are_static = all(
+            each is not None and min(each, default=0) >= 0 for each in self._shapes
+        )
         lowering = ProgramLowering(symbols, grid, _lower, process, devices)
         self.lowering = lowering
         self.number = lowering.function(target, symbol_name(target) or "")
@@ -94,19 +97,18 @@ class HostEntry:
             yield memory, count(DISPATCHES), count(RECEIVED)
 
     def call(self, machine: Machine, inputs: Sequence[Array]) -> list[Array]:
-        """Run the function on arrays that are checked already; returns new arrays."""
-        words: list[int] = []
-        for array, static, is_open in zip(inputs, self._shapes, self._are_open, strict=True):
-            if static is None:
-                words.append(word_of(array))
-                continue
-            words += (machine.address(array), 0)
-            if is_open:
-                words += (n for n, known in zip(array.shape, static, strict=True) if known < 0)
-        found = machine.call(self.number, words)
+        """Run the function on arrays that are checked already; returns new arrays.
+
+        Raises OperationError, and CommandFailed for a kernel that failed.
+        """
+        try:
+            found = machine.call(self.number, self._words(machine, inputs))
+        except MachineError as error:
+            source = error.source if isinstance(error.source, Operation) else self.target
+            raise OperationError(source, error.message) from error
         results: list[Array] = []
         first = 0
-        for static, dtype, count in zip(self._static, self._dtypes, self._counts, strict=True):
+        for static, dtype, count in self._returned:
             own = found[first : first + count]
             first += count
             if static is None:
@@ -114,6 +116,19 @@ class HostEntry:
             else:
                 results.append(_array(machine, own, static, dtype))
         return results
+
+    def _words(self, machine: Machine, inputs: Sequence[Array]) -> list[int]:
+        """The registers of the arguments: of a tensor its address, no block, and open sizes."""
+        if self._are_static:
+            return [word for each in inputs for word in (machine.address(each), 0)]
+        words: list[int] = []
+        for array, static in zip(inputs, self._shapes, strict=True):
+            if static is None:
+                words.append(word_of(array))
+            else:
+                sizes = zip(array.shape, static, strict=True)
+                words += (machine.address(array), 0, *(n for n, known in sizes if known < 0))
+        return words
 
 
 def _array(

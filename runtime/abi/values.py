@@ -17,6 +17,7 @@ tensors returns new arrays (or views) and never writes to its operands.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, cast
 
 import ml_dtypes
@@ -87,6 +88,11 @@ def scalar_dtype(element_type: Attribute) -> np.dtype[Any]:
         if found is None:
             raise UnsupportedType(f"complex numbers of {part} cannot be run")
         return found
+    return _float_dtype(element_type)
+
+
+@lru_cache
+def _float_dtype(element_type: Attribute) -> np.dtype[Any]:
     found = FLOAT_TYPES.get(str(element_type))
     if found is None:
         raise UnsupportedType(f"values of type {element_type} cannot be run")

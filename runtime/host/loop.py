@@ -34,7 +34,7 @@ from ..intrinsics import (
 from ..native import MISMATCHED, SIGNATURE
 from . import instructions, pool, scalar_code, team
 from .instructions import CONTROL, FIRST_SCALAR, SCALAR_WORDS
-from .pool import CURRENT, allocate, own, release, retain, reuse
+from .pool import CURRENT, allocate, begin_run, own, release, retain, reuse
 from .scalar_code import compute
 from .team import SMALLEST_WORK, WAKING_WORK, WORKERS, run_shared
 
@@ -45,13 +45,14 @@ SOURCE = source_of(__file__)
 CODE, FRAME, STACK_END, CALLS, DEPTH, MOST_CALLS = 0, 1, 2, 3, 4, 5
 CANCEL, DEADLINE, POOL, FUNCTIONS, KERNELS, CHECKS = 6, 7, 8, 9, 10, 11
 PROCESS, STATUS, TILE, GUARDED, RUNS, MEETINGS, ROW = 12, 13, 14, 15, 16, 17, 18
-TEAM, GLOBALS, STEPPING = 19, 20, 21
+TEAM, GLOBALS, STEPPING, BEGIN = 19, 20, 21, 22
 STATE_WORDS = 32
 """`CODE` is the next instruction, `CALLS` where return addresses lie, `CANCEL` the address of a
 word that is not 0 when all is to end, `TILE` how far a kernel has got, `RUNS` how many kernels
 have been run, `MEETINGS` the table of what is known of each `exchange`, `ROW` which of its
 commands has failed, `TEAM` the words of the device's workers: 0 if there is only one, -1 if others
-may be called. `STEPPING` is `STEP` to return after each instruction, else 0."""
+may be called. `STEPPING` is `STEP` to return after each instruction, else 0. `BEGIN` is the address
+of the row of a function that is to begin with what the first frame holds, else 0."""
 
 MEETING_WORDS = 7
 """Of a meeting: how many values it is for, the bytes of its result, how many commands it has, how
@@ -298,11 +299,27 @@ def enter(state: int, code: int, frame: int) -> int:
     store_word(calls, code + 24)
     store_word(calls + 8, load_word(code + 16))
     store_word(state + 8 * DEPTH, depth + 1)
+    set_constants(function, inner)
+    return 0
+
+
+def set_constants(function: int, frame: int) -> None:
+    """Copy the constants of a function into a frame of it."""
     source = load_word(function + 24)
-    target = inner + load_word(function + 16)
+    target = frame + load_word(function + 16)
     for number in range(load_word(function + 32)):
         store_word(target + 8 * number, load_word(source + 8 * number))
-    return 0
+
+
+def begin(state: int, function: int) -> None:
+    """Begin a run: no call is open, and nothing is counted yet."""
+    store_word(state + 8 * BEGIN, 0)
+    store_word(state + 8 * CODE, load_word(function))
+    store_word(state + 8 * DEPTH, 0)
+    store_word(state + 8 * TILE, 0)
+    store_word(state + 8 * RUNS, 0)
+    set_constants(function, load_word(state + 8 * FRAME))
+    begin_run(load_word(state + 8 * POOL))
 
 
 def blocks(state: int, opcode: int, code: int, frame: int) -> int:
@@ -317,7 +334,10 @@ def blocks(state: int, opcode: int, code: int, frame: int) -> int:
 
 
 def run(state: int) -> int:
-    """Run from the state's instruction on; returns why it ended."""
+    """Run from the state's instruction on, or a function's first; returns why it ended."""
+    function = load_word(state + 8 * BEGIN)
+    if function != 0:
+        begin(state, function)
     code = load_word(state + 8 * CODE)
     frame = load_word(state + 8 * FRAME)
     store_word(state + 8 * DEADLINE, cycle_count() + SLICE_CYCLES)

@@ -51,6 +51,9 @@ CURRENT = CLASSES + 4
 GUARD_BYTES = CLASSES + 5
 """The word with the number of guard bytes behind each block, 0 if there are none."""
 
+DEVICES = CLASSES + 6
+"""The word with the number of devices that blocks may be of, nobody counted in."""
+
 ACCOUNTS = CLASSES + 8
 """Where the words of each device begin."""
 
@@ -68,6 +71,17 @@ def pool_words(devices: int) -> int:
 def account(device: int, word: int) -> int:
     """The number of one of a device's words."""
     return ACCOUNTS + ACCOUNT_WORDS * device + word
+
+
+def begin_run(pool: int) -> None:
+    """Count the most bytes of a run, and what devices do in it, from now on."""
+    store_word(pool + 8 * PEAK, load_word(pool + 8 * USED))
+    store_word(pool + 8 * CURRENT, 0)
+    for device in range(load_word(pool + 8 * DEVICES)):
+        own = pool + 8 * (ACCOUNTS + ACCOUNT_WORDS * device)
+        store_word(own + 8 * MOST, load_word(own + 8 * IN_USE))
+        for counter in range(ALLOCATED, ACCOUNT_WORDS):
+            store_word(own + 8 * counter, 0)
 
 
 HEADER = 64
@@ -239,10 +253,8 @@ class Pool:
     def __init__(self, devices: int = 1, guard_bytes: int = 0) -> None:
         self.words: Words = np.zeros(pool_words(devices), np.int64)
         self.words[GUARD_BYTES] = guard_bytes
+        self.words[DEVICES] = devices
         self._address = self.words.ctypes.data
-        accounts = self.words[ACCOUNTS:].reshape(-1, ACCOUNT_WORDS)
-        self._in_use, self._most = accounts[:, IN_USE], accounts[:, MOST]
-        self._counters = accounts[:, IN_USE + 1 :]
         self._returned: deque[int] = deque()
         # At exit the system takes the memory back; threads may still be using it.
         weakref.finalize(self, free_blocks, self.words).atexit = False
@@ -296,14 +308,6 @@ class Pool:
                 yield block - 8, 8
                 yield block + size, capacity - size + guard_bytes
             block = following
-
-    def begin(self) -> None:
-        """Count the most bytes of a run from now on."""
-        words = self.words
-        words[PEAK] = words[USED]
-        words[CURRENT] = 0
-        self._counters.fill(0)
-        self._most[:] = self._in_use
 
     def count(self, device: int, word: int) -> int:
         """What is counted for a device."""

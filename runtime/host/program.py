@@ -149,6 +149,10 @@ class LinkedProgram:
             row[4] = frame.constant_count
         self.entries = [int(row[0]) for row in self.functions]
         """Where the code of each function begins."""
+        self.rows = [int(row.ctypes.data) for row in self.functions]
+        """Where the row of each function lies."""
+        self.frame_starts = [(each.result_count, each.first_constant) for each in self.frames]
+        """How many results are at the beginning of each frame, and where its arguments end."""
         self.frame_bytes = [int(row[1]) for row in self.functions]
         """What the frame of each function needs."""
 

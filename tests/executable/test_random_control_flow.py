@@ -58,7 +58,9 @@ def left_over(compiled: CompiledProgram, module: ModuleOp) -> int:
     entry = compiled._entry(target, None)
     assert entry is not None, "the program has no host code"
     gc.collect(0)
-    pool = compiled._host_code.machine(entry).pool
+    machine = compiled._host_code.machine(entry)
+    assert machine is not None, "the function has not run"
+    pool = machine.pool
     pool.collect()
     return pool.used_bytes
 
