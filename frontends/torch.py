@@ -40,6 +40,7 @@ def compile(
     mesh: Any = None,
     placements: Mapping[str, Any] | None = None,
     results: Any = None,
+    dynamic_shapes: Mapping[str, Any] | None = None,
     pipeline: str = "spmd",
     backend: str = "numba",
     **keywords: Any,
@@ -53,6 +54,8 @@ def compile(
       each dimension the axes that split it (`[[0], []]`, or with names), or for each axis of the
       mesh a `Shard` or `Replicate` of `torch.distributed.tensor`. The first that fits counts;
     - `results`: where the result lies, or a list for several; `None` is left to the compiler;
+    - `dynamic_shapes`: by the names of inputs, which of their sizes each call may choose, as
+      `torch.export` takes it: `{"x": {0: torch.export.Dim("batch")}}`;
     - `pipeline`, `backend`: as in `mesh_opt.api.compile`.
 
     Raises what PyTorch raises in tracing, ValueError or TypeError for placements that do not fit,
@@ -72,15 +75,24 @@ def compile(
         if not isinstance(value, torch.Tensor):
             raise TypeError(f"input {name} is {type(value).__name__}, expected a tensor")
     weights = _weights(module)
-    exported = torch.export.export(_caller(torch, module), (weights, *examples), dict(keywords))
-    _check_effects(exported)
-    text = _stablehlo(exported)
+    attention = torch.nn.attention
+    # The kernel for CPUs lays its result out as the sum that stands for it does not, so views of it
+    # would fail.
+    with attention.sdpa_kernel(attention.SDPBackend.MATH):
+        exported = torch.export.export(
+            _caller(torch, module),
+            (weights, tuple(examples), dict(keywords)),
+            dynamic_shapes=_open_sizes(dynamic_shapes, weights, names, keywords),
+        )
+        _check_effects(exported)
+        text = _mlir(exported, is_open=dynamic_shapes is not None)
     program = parse_module(new_context(), Source(text, type(module).__name__))
     function = main_function(program)
+    aliases = [*_tied_names(module), *([name] for name in names)]
     names = [*weights, *names]
     if placements or results is not None:
         settled = _mesh(mesh)
-        given = list(_placed(names, placements or {}, settled))
+        given = list(_placed(aliases, placements or {}, settled))
         annotate(function, "arg_attrs", given, names)
         count = len(function.function_type.outputs.data)
         wanted: Sequence[Any] = [results] if count == 1 else results or [None] * count
@@ -107,12 +119,14 @@ class Compiled:
         self.program = program
         """The compiled program, with the function `main`."""
         self.text = text
-        """The program before all passes: StableHLO, with its annotations."""
+        """The program before all passes: StableHLO, or with open sizes linalg, with its
+        annotations."""
         self._module = module
         self._names = names
         self._keywords = keywords
         self._out_spec = out_spec
         self._function = program[MAIN]
+        self._placed: list[Any] | None = None
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         """Run on the devices of the mesh: whole tensors in and out.
@@ -126,8 +140,22 @@ class Compiled:
         """What the interpreter makes of the program before all passes."""
         return self._results(self._function.reference(self._arrays(inputs, keywords)))
 
+    def place_weights(self) -> None:
+        """Copy the module's weights to the devices, where they stay for all calls from now on.
+
+        What changes in the module afterwards counts once it is called again.
+        """
+        torch = _torch()
+        self._placed = [
+            self._function.put(_as_array(torch, weight), index)
+            for index, weight in enumerate(_weights(self._module).values())
+        ]
+
     def _arrays(self, inputs: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
-        weights = _weights(self._module)
+        torch = _torch()
+        weights = self._placed
+        if weights is None:
+            weights = [_as_array(torch, each) for each in _weights(self._module).values()]
         count = len(self._names) - len(weights) - len(self._keywords)
         if len(inputs) != count or set(keywords) != set(self._keywords):
             raise TypeError(
@@ -135,8 +163,7 @@ class Compiled:
                 f" {len(inputs)} and {list(keywords)}"
             )
         ordered = [keywords[name] for name in self._keywords]
-        torch = _torch()
-        return [_as_array(torch, each) for each in (*weights.values(), *inputs, *ordered)]
+        return [*weights, *(_as_array(torch, each) for each in (*inputs, *ordered))]
 
     def _results(self, arrays: Sequence[Array]) -> Any:
         torch = _torch()
@@ -169,15 +196,25 @@ def _torch() -> Any:
 
 
 def _weights(module: Any) -> dict[str, Any]:
-    """Parameters and buffers by their names."""
-    return {name: value.detach() for name, value in module.state_dict().items()}
+    """Parameters and buffers by their first names, with what `state_dict` leaves out."""
+    named = [*module.named_parameters(), *module.named_buffers()]
+    return {name: value.detach() for name, value in named}
+
+
+def _tied_names(module: Any) -> list[list[str]]:
+    """All names of each of the weights: one tensor may be part of several modules."""
+    found: dict[int, list[str]] = {}
+    for listed in (module.named_parameters, module.named_buffers):
+        for name, value in listed(remove_duplicate=False):
+            found.setdefault(id(value), []).append(name)
+    return list(found.values())
 
 
 def _caller(torch: Any, module: Any) -> Any:
-    """The module as one that takes its weights."""
+    """The module as one that takes its weights and, as a tuple and a dictionary, its inputs."""
 
     class Caller(torch.nn.Module):
-        def forward(self, weights: Any, *inputs: Any, **keywords: Any) -> Any:
+        def forward(self, weights: Any, inputs: Any, keywords: Any) -> Any:
             return torch.func.functional_call(module, weights, inputs, keywords)
 
     return Caller()
@@ -210,9 +247,34 @@ def _check_effects(exported: Any) -> None:
             )
 
 
-def _stablehlo(exported: Any) -> str:
+def _open_sizes(
+    given: Mapping[str, Any] | None,
+    weights: Mapping[str, Any],
+    names: Sequence[str],
+    keywords: Mapping[str, Any],
+) -> Mapping[str, Any] | None:
+    """The sizes that are left open, for the arguments of a `_caller`. Raises ValueError."""
+    if given is None:
+        return None
+    unknown = set(given) - set(names)
+    if unknown:
+        raise ValueError(
+            f"dynamic_shapes for {', '.join(sorted(unknown))}, but the inputs are"
+            f" {', '.join(names)}"
+        )
+    positional = names[: len(names) - len(keywords)]
+    return {
+        "weights": dict.fromkeys(weights),
+        "inputs": tuple(given.get(name) for name in positional),
+        "keywords": {name: given.get(name) for name in keywords},
+    }
+
+
+def _mlir(exported: Any, is_open: bool) -> str:
+    """The program in StableHLO, or in linalg, which needs no other dialect for open sizes."""
     fx = _import("torch_mlir.fx")
-    found = fx.export_and_import(exported, output_type="stablehlo", func_name=MAIN)
+    output = "linalg-on-tensors" if is_open else "stablehlo"
+    found = fx.export_and_import(exported, output_type=output, func_name=MAIN)
     return found.operation.get_asm()
 
 
@@ -258,17 +320,21 @@ def _mesh(mesh: Any) -> Mesh:
 
 
 def _placed(
-    names: Sequence[str], placements: Mapping[str, Any], mesh: Mesh
+    aliases: Sequence[Sequence[str]], placements: Mapping[str, Any], mesh: Mesh
 ) -> Iterator[OfRank | None]:
-    """The placement of every argument. Raises ValueError for a pattern that fits none."""
+    """The placement of every argument, which has some names.
+
+    Raises ValueError for a pattern that fits none.
+    """
     unused = set(placements)
-    for name in names:
-        found = next((key for key in placements if fnmatchcase(name, key)), None)
-        unused.discard(found or "")
-        yield None if found is None else _of_rank(placements[found], mesh, name)
+    for names in aliases:
+        fitting = [key for key in placements if any(fnmatchcase(name, key) for name in names)]
+        unused.difference_update(fitting)
+        yield _of_rank(placements[fitting[0]], mesh, names[0]) if fitting else None
     if unused:
+        known = ", ".join(name for names in aliases for name in names)
         raise ValueError(
-            f"placements for {', '.join(sorted(unused))} fit nothing; there are {', '.join(names)}"
+            f"placements for {', '.join(sorted(unused))} fit nothing; there are {known}"
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Self, cast
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr, TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
 from xdsl.parser import Parser
@@ -123,7 +123,7 @@ class ConstantOp(GenericOperation):
 
     name = "stablehlo.constant"
 
-    value = prop_def(DenseIntOrFPElementsAttr)
+    value = prop_def(DenseIntOrFPElementsAttr | DenseResourceAttr)
     output = result_def()
 
     traits = traits_def(Pure(), ConstantLike())

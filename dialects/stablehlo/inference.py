@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     ComplexType,
     DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
     IntegerType,
     TensorType,
 )
@@ -150,9 +151,9 @@ def clamping(operation: Operation) -> None:
 
 
 def constant(operation: Operation) -> None:
-    """A dense attribute of the result's type, or of its stored numbers."""
+    """A dense attribute, or a resource, of the result's type or of its stored numbers."""
     value, result = attribute(operation, "value"), operation.result_types[0]
-    if not isinstance(value, DenseIntOrFPElementsAttr):
+    if not isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr):
         raise VerifyException(f"expected a dense constant, got {value}")
     found = cast(Attribute, cast(Any, value).type)
     if found == result:

@@ -8,6 +8,7 @@ from typing import Any, cast
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
     IntegerType,
     TensorType,
     f32,
@@ -193,9 +194,12 @@ def _constant(
 ) -> Sequence[SSAValue]:
     del operands
     value = attribute(op, "value")
-    if not isinstance(value, DenseIntOrFPElementsAttr):
-        raise OperationError(op, f"is a constant of another kind than dense: {value}")
     type_ = cast("TensorType[Any]", converted(op.result_types[0]))
     # What is stored of a quantised constant may be smaller than what holds it.
-    stored = DenseIntOrFPElementsAttr(type_, value.data)
+    if isinstance(value, DenseResourceAttr):
+        stored = DenseResourceAttr(value.resource_handle, type_)
+    elif isinstance(value, DenseIntOrFPElementsAttr):
+        stored = DenseIntOrFPElementsAttr(type_, value.data)
+    else:
+        raise OperationError(op, f"is a constant of another kind than dense: {value}")
     return [lowering.emit.insert(ConstantOp(stored, type_))]

@@ -72,3 +72,16 @@ func.func @count(%n: tensor<i32>) -> tensor<i32> {
   }
   return %0 : tensor<i32>
 }
+
+// The data of a resource stays where it is.
+
+// CHECK-LABEL: @resource
+// CHECK: arith.constant dense_resource<scale> : tensor<2xf32>
+func.func @resource() -> tensor<2xf32> {
+  %0 = stablehlo.constant dense_resource<scale> : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+{-#
+  dialect_resources: { builtin: { scale: "0x040000000000803F00000040" } }
+#-}
