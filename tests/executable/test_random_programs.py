@@ -30,7 +30,7 @@ from program_writer import Value, Writer
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 
-COUNT = breadth(50, 1000)
+COUNT = breadth(30, 1000)
 FAILING = os.environ.get("MESH_OPT_FAILING_PROGRAM")
 
 GRIDS = [(2,), (3,), (4,), (2, 2), (2, 3), (3, 2), (2, 2, 2), (2, 1, 3), (2, 2, 1, 2)]

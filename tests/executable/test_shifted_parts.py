@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from breadth import NIGHTLY
 from mesh_opt import api
 from mesh_opt.interpreter.run import run, run_partitioned
 from mesh_opt.ir.text.parser import parse_module
@@ -251,7 +252,7 @@ class Program:
         )
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(60 if NIGHTLY else 24))
 def test_partitioned(seed: int) -> None:
     program = Program(seed)
     text = program.text()
