@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     TensorType,
 )
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -94,7 +94,9 @@ class Lowering:
         """Convert one operation. Raises OperationError for what cannot be converted."""
         operands = [self.value(value) for value in operation.operands]
         name = operation.name
-        if name in tensor_rule or name in scalar_rule or name.startswith(("stablehlo.", "chlo.")):
+        if name == "stablehlo.return" and isinstance(operation.parent_op(), FuncOp):
+            self.emit.add_op(ReturnOp(*operands))
+        elif name in tensor_rule or name in scalar_rule or name.startswith(("stablehlo.", "chlo.")):
             self._bind(operation, self.results(operation, operands))
         elif isinstance(operation, CallOp):
             self._call(operation, operands)

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
-from xdsl.dialects.builtin import IntegerType, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    IntegerType,
+    SymbolRefAttr,
+    i64,
+)
+from xdsl.ir import Operation, Region, SSAValue
 
-from ...ir.attribute_access import element_type, integer
+from ...ir.attribute_access import attribute, element_type, integer
+from ...ir.diagnostics import OperationError
 from ...ir.index import IndexOrInt
 from .arithmetic import operand_kind, total_order
 from .elements import kind
 from .emitter import PARALLEL, REDUCTION, Emitter, dims, shape
 from .lowering import Lowering
 from .merge_sort import in_order, sorted_order
-from .rules import tensor_rule
+from .rules import call_rule, tensor_rule
 from .shapes import iota
 
 Tensors = Sequence[SSAValue]
@@ -27,11 +36,39 @@ LONG = 128
 def _sort(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     rank = len(shape(operands[0]))
     dimension = integer(op, "dimension", -1)
-    dimension += rank if dimension < 0 else 0
+    return _sorted(lowering, operands, dimension % max(rank, 1), op.regions[0])
+
+
+@call_rule("ApproxTopK")
+def _approximate_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """The first elements by a comparator; none is left out, though some might be.
+
+    The operands are tensors, and for each of them what stands for elements that are not there.
+    """
+    options = attribute(op, "mhlo.backend_config") or attribute(op, "backend_config")
+    called = attribute(op, "called_computations")
+    if not isinstance(options, DictionaryAttr) or not isinstance(called, ArrayAttr):
+        raise OperationError(op, "expects the options of a top-k, and a comparator")
+    dimension = options.data.get("reduction_dim")
+    (name,) = cast("ArrayAttr[SymbolRefAttr]", called)
+    comparator = lowering.function(name.string_value())
+    if not isinstance(dimension, IntegerAttr) or comparator is None:
+        raise OperationError(op, f"expects a dimension and the comparator {name}")
+    count = len(op.results)
+    along = dimension.value.data % len(shape(operands[0]))
+    ordered = _sorted(lowering, operands[:count], along, comparator.body)
+    e, rank = lowering.emit, len(shape(operands[0]))
+    return [
+        e.extract_slice(value, [0] * rank, list(shape(result)), [1] * rank)
+        for value, result in zip(ordered, op.results, strict=True)
+    ]
+
+
+def _sorted(lowering: Lowering, operands: Tensors, dimension: int, comparator: Region) -> Tensors:
+    """Tensors in the order of a comparator of scalars along a dimension."""
     if shape(operands[0])[dimension] in (0, 1):
         return operands
     if shape(operands[0])[dimension] > LONG:
-        comparator = op.regions[0]
 
         def less(e: Emitter, one: Tensors, other: Tensors) -> SSAValue:
             pairs = [value for pair in zip(one, other, strict=True) for value in pair]
@@ -39,15 +76,14 @@ def _sort(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
         order = sorted_order(lowering.emit, operands, dimension, less)
         return [in_order(lowering.emit, value, order, dimension) for value in operands]
-    ranks = _ranks(lowering, op, operands, dimension)
+    ranks = _ranks(lowering, comparator, operands, dimension)
     return [_placed(lowering.emit, value, ranks, dimension) for value in operands]
 
 
-def _ranks(lowering: Lowering, op: Operation, operands: Tensors, dimension: int) -> SSAValue:
+def _ranks(lowering: Lowering, comparator: Region, operands: Tensors, dimension: int) -> SSAValue:
     """How many elements come before each one: those that are less, and equal ones in front."""
     e = lowering.emit
     rank = len(shape(operands[0]))
-    comparator = op.regions[0]
     sizes = e.sizes(operands[0])
     here = dims(*range(rank), loops=rank + 1)
     there = dims(*(rank if i == dimension else i for i in range(rank)), loops=rank + 1)

@@ -38,6 +38,21 @@ func.func @main() {
   check.expect_eq_const %8, dense<[1, 49, 0, 101]> : tensor<4xi8>
   return
 }""",
+    "approximate_top_k": """
+func.func private @greater(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<i1> {
+  %0 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  stablehlo.return %0 : tensor<i1>
+}
+func.func @main() {
+  %a = stablehlo.constant dense<[[1.0, 5.0, -2.0, 5.0], [0.0, -1.0, 3.0, 2.0]]> : tensor<2x4xf32>
+  %i = stablehlo.iota dim = 1 : tensor<2x4xi32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %none = stablehlo.constant dense<-1> : tensor<i32>
+  %0:2 = stablehlo.custom_call @ApproxTopK(%a, %i, %least, %none) {called_computations = [@greater], mhlo.backend_config = {aggregate_to_topk = true, reduction_dim = 1 : i64, top_k = 3 : i64}} : (tensor<2x4xf32>, tensor<2x4xi32>, tensor<f32>, tensor<i32>) -> (tensor<2x3xf32>, tensor<2x3xi32>)
+  check.expect_eq_const %0#0, dense<[[5.0, 5.0, 1.0], [3.0, 2.0, 0.0]]> : tensor<2x3xf32>
+  check.expect_eq_const %0#1, dense<[[1, 3, 0], [2, 3, 0]]> : tensor<2x3xi32>
+  return
+}""",
     "floats": """
 func.func @main() {
   %a = stablehlo.constant dense<[0x7FC00000, -0.0, 2.5, -3.0]> : tensor<4xf32>
