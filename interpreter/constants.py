@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
     FloatAttr,
@@ -41,6 +42,10 @@ def constant_array(op: Operation, value: Attribute | None) -> Array:
             return _dense(cast(Any, value))
         if isinstance(value, DenseResourceAttr):
             return _resource(op, value)
+        if isinstance(value, ArrayAttr):
+            parts = cast("tuple[FloatAttr[Any], ...]", cast(Any, value).data)
+            real, imaginary = (each.value.data for each in parts)
+            return np.asarray(complex(real, imaginary)).astype(dtype_of(op.results[0].type))
     except UnsupportedType as error:
         raise OperationError(op, str(error)) from error
     if isinstance(value, NamedParameter):

@@ -35,6 +35,8 @@ _UNSIGNED = {"maxsi": "maxui", "minsi": "minui"}
 
 def combiner(kind: ReductionKind, element: Element) -> str | None:
     """The primitive that combines two elements, `None` if the kind has no meaning for them."""
+    if element.is_complex:
+        return "addc" if kind is ReductionKind.SUM else None
     if element.is_float:
         return _FLOAT_COMBINERS.get(kind)
     name = _INTEGER_COMBINERS.get(kind)

@@ -61,6 +61,7 @@ def constant_attribute(value: SSAValue) -> Attribute | None:
 
 CONSTANTS = {
     "arith.constant": ("value",),
+    "complex.constant": ("value",),
     "tosa.const": ("values", "value"),
     "tosa.const_shape": ("values", "value"),
 }

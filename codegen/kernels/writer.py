@@ -196,6 +196,9 @@ class KernelWriter:
         element = self.element_of(value)
         if element.is_float:
             return self.code.float_constant(0.0, element.register)
+        if element.is_complex:
+            part = self.code.float_constant(0.0, element.part.name)
+            return self.code.call(f"create_{element.name}", part, part)
         return self.code.integer_constant(0, element.name)
 
     # Bodies -----------------------------------------------------------------------------------
@@ -228,7 +231,7 @@ class KernelWriter:
         self, operation: Operation, loops: Indices, form: str | None
     ) -> tuple[Term, ...]:
         name = operation.name
-        if name == "arith.constant":
+        if name in ("arith.constant", "complex.constant"):
             attribute = operation.get_attr_or_prop("value")
             if isinstance(operation.results[0].type, TensorType) or attribute is None:
                 return ("",)
@@ -446,6 +449,9 @@ def linalg_index(operation: Operation) -> int:
 
 
 BODY_OPERATIONS = frozenset(
-    ("affine.apply", "arith.constant", "linalg.index", "scf.if", "tensor.dim", "tensor.extract")
+    (
+        *("affine.apply", "arith.constant", "complex.constant", "linalg.index", "scf.if"),
+        *("tensor.dim", "tensor.extract"),
+    )
 )
 """What a kernel's scalar code may hold besides the scalar operations of `arith` and `math`."""

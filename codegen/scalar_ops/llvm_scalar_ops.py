@@ -13,6 +13,7 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from ...runtime.abi.elements import Element
+from . import llvm_complex as complexes
 from . import llvm_floats as floats
 from . import llvm_functions as functions
 from . import llvm_integers as integers
@@ -54,6 +55,16 @@ def _float_and_integer(
 ) -> tuple[list[Element | str], Element | str]:
     return [element, integer], element
 
+
+def _from_parts(element: Element) -> tuple[list[Element | str], Element | str]:
+    return [element.part, element.part], element
+
+
+def _to_part(element: Element) -> tuple[list[Element | str], Element | str]:
+    return [element], element.part
+
+
+_PAIRS = ("addc", "subc", "mulc", "divc")
 
 OPERATIONS: dict[str, tuple[Signature, Emit]] = {
     "as": (_unary, integers.identity),
@@ -167,6 +178,18 @@ OPERATIONS: dict[str, tuple[Signature, Emit]] = {
     "isnan": (_test, floats.is_nan),
     "isfinite": (_test, floats.is_finite),
     "isinf": (_test, floats.is_infinite),
+    # Complex numbers
+    **{
+        name: (_binary if name in _PAIRS else _unary, emit)
+        for name, emit in complexes.FUNCTIONS.items()
+    },
+    "create": (_from_parts, complexes.create),
+    "re": (_to_part, complexes.real),
+    "im": (_to_part, complexes.imaginary),
+    "absc": (_to_part, complexes.absolute),
+    "anglec": (_to_part, complexes.angle),
+    "eqc": (_comparison, complexes.equal),
+    "neqc": (_comparison, complexes.unequal),
     # Conversions
     "convertf": (_conversion, floats.float_to_float),
     "sitofp": (_conversion, floats.integer_to_float(True)),

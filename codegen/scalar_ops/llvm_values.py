@@ -33,6 +33,8 @@ def float_type(element: Element) -> Any:
 
 def register_type(element: Element) -> Any:
     """The LLVM type of a register that holds an element."""
+    if element.is_complex:
+        return ir.VectorType(float_type(element.part), 2)
     return float_type(element) if element.is_float else ir.IntType(element.container_width)
 
 

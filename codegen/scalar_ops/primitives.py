@@ -138,19 +138,23 @@ def _memory_primitive(operation: str, element: Element, binding: int) -> Primiti
     storage = ir.IntType(element.storage_bytes * 8)
     if element.is_float and element.width >= 32:
         storage = float_type(element)
+    # A complex number lies where its parts may.
+    align = element.part.storage_bytes if element.is_complex else None
+    if element.is_complex:
+        storage = register_type(element)
 
     def address(builder: Any, base: Any, index: Any) -> Any:
         pointer = builder.inttoptr(base, storage.as_pointer())
         return builder.gep(pointer, [index])
 
     def load(builder: Any, values: Sequence[Any]) -> Any:
-        instruction = builder.load(address(builder, *values))
+        instruction = builder.load(address(builder, *values), align=align)
         _annotate(builder.module, instruction, binding)
         return from_storage(builder, instruction, element)
 
     def store(builder: Any, values: Sequence[Any]) -> Any:
         stored = to_storage(builder, values[2], element)
-        instruction = builder.store(stored, address(builder, values[0], values[1]))
+        instruction = builder.store(stored, address(builder, values[0], values[1]), align)
         _annotate(builder.module, instruction, binding)
         return ir.Constant(_BOOL, 0)
 

@@ -1,15 +1,16 @@
-"""Scalar operations of `arith` and `math` inside kernels: which primitive each one is."""
+"""Scalar operations of `arith`, `math` and `complex` in kernels: which primitive each one is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, cast
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.dialects.builtin import AnyFloat, ArrayAttr, FloatAttr, IntegerAttr, f64
 from xdsl.ir import Attribute, Operation
 
 from ...dialects.arith.flags import rounding_mode, rounds_to_nearest_even
 from ...ir.diagnostics import OperationError
-from ...runtime.abi.elements import Element, element_of, integer_element
+from ...runtime.abi.elements import C64, C128, Element, element_of, integer_element
 from ...runtime.abi.values import element_type
 from ..kernels.ast_builder import AstBuilder, Term
 
@@ -36,10 +37,24 @@ _SAME_ELEMENT: dict[str, str] = {
             *("absi", "ctlz", "cttz", "ctpop"),
         )
     },
+    **{
+        f"complex.{name}": f"{name}c"
+        for name in (
+            *("add", "sub", "mul", "div", "neg", "conj", "exp", "expm1", "log", "log1p"),
+            *("sqrt", "rsqrt", "sin", "cos", "tan", "tanh"),
+        )
+    },
+    "complex.create": "create",
 }
-"""Operations whose operands and result have one element type."""
+"""Operations whose operands and result have one element type; their primitive is the result's."""
 
-_TESTS = {"math.isnan": "isnan", "math.isfinite": "isfinite", "math.isinf": "isinf"}
+_OF_OPERAND = {
+    **{f"math.{name}": name for name in ("isnan", "isfinite", "isinf")},
+    "complex.re": "re",
+    "complex.im": "im",
+    **{f"complex.{name}": f"{name}c" for name in ("abs", "angle", "eq", "neq")},
+}
+"""Operations whose primitive is the operands'."""
 
 _CONVERSIONS: dict[str, str] = {
     "arith.extf": "convertf",
@@ -71,6 +86,12 @@ def write_constant(code: AstBuilder, attribute: Attribute, operation: Operation)
     if isinstance(attribute, IntegerAttr):
         element = element_of(attribute.get_type(), operation)
         return write_integer(code, attribute.value.data, element)
+    if isinstance(attribute, ArrayAttr):
+        # The parts of a complex number.
+        numbers = cast("tuple[FloatAttr[AnyFloat], ...]", cast(Any, attribute).data)
+        parts = [write_constant(code, each, operation) for each in numbers]
+        element = C128 if numbers[0].type == f64 else C64
+        return code.call(f"create_{element.name}", *parts)
     raise OperationError(operation, f"is a constant that kernels cannot hold: {attribute}")
 
 
@@ -110,9 +131,9 @@ def write_scalar_operation(
         if source == target:
             return (operands[0],)
         return (code.call(f"{conversion}_{source.name}_{target.name}", *operands),)
-    test = _TESTS.get(name)
-    if test is not None:
-        return (code.call(f"{test}_{_operand_element(operation).name}", *operands),)
+    of_operand = _OF_OPERAND.get(name)
+    if of_operand is not None:
+        return (code.call(f"{of_operand}_{_operand_element(operation).name}", *operands),)
     special = _SPECIAL.get(name)
     if special is None:
         raise OperationError(operation, "is an operation that the numba backend does not compile")
@@ -128,7 +149,7 @@ INTEGER_DIVISIONS = frozenset(
 
 def is_scalar_operation(name: str) -> bool:
     """Whether an operation acts on elements one by one."""
-    return name in _SAME_ELEMENT or name in _CONVERSIONS or name in _TESTS or name in _SPECIAL
+    return name in _SAME_ELEMENT or name in _CONVERSIONS or name in _OF_OPERAND or name in _SPECIAL
 
 
 def _result_element(operation: Operation) -> Element:

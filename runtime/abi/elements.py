@@ -2,8 +2,9 @@
 
 Storage is NumPy's (and ml_dtypes' for the formats that NumPy lacks): `i1` is one byte 0 or 1,
 an integer of another width lies sign-extended in the next wider native integer, `bf16` and `f16`
-are their 16 bits. In registers `f16` and `bf16` are an `f32` that is always rounded to the
-narrow format, which for one operation at a time is the narrow operation exactly.
+are their 16 bits, a complex number is two floats. In registers `f16` and `bf16` are an `f32` that
+is always rounded to the narrow format, which for one operation at a time is the narrow operation
+exactly.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from xdsl.dialects.builtin import (
     AnyFloat,
     BFloat16Type,
+    ComplexType,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -54,6 +56,16 @@ class Element:
         return 1 if self.width == 1 and not self.is_float else self.storage_bytes * 8
 
     @property
+    def is_complex(self) -> bool:
+        """Whether it is a pair of floats."""
+        return self.dtype.kind == "c"
+
+    @property
+    def part(self) -> Element:
+        """The float that a complex number is a pair of."""
+        return F64 if self.width == 128 else F32
+
+    @property
     def is_narrow_float(self) -> bool:
         """Whether registers hold it as a wider float."""
         return self.is_float and self.width < 32
@@ -68,6 +80,8 @@ F16 = Element("f16", 16, 2, np.dtype(np.float16), True)
 BF16 = Element("bf16", 16, 2, np.dtype(ml_dtypes.bfloat16), True)
 F32 = Element("f32", 32, 4, np.dtype(np.float32), True)
 F64 = Element("f64", 64, 8, np.dtype(np.float64), True)
+C64 = Element("c64", 64, 8, np.dtype(np.complex64), False)
+C128 = Element("c128", 128, 16, np.dtype(np.complex128), False)
 I1 = Element("i1", 1, 1, np.dtype(np.bool_), False)
 I64 = Element("i64", 64, 8, np.dtype(np.int64), False)
 
@@ -93,7 +107,7 @@ def integer_element(width: int, unsigned: bool = False) -> Element:
 
 def element_by_name(name: str) -> Element:
     """The element type with a given `Element.name`."""
-    for element in _FLOATS.values():
+    for element in (*_FLOATS.values(), C64, C128):
         if element.name == name:
             return element
     return integer_element(int(name[1:]), name[0] == "u")
@@ -112,6 +126,10 @@ def element_of(element_type: Attribute, operation: Operation) -> Element:
         element = _FLOATS.get(type(element_type))
         if element is not None:
             return element
+    if isinstance(element_type, ComplexType):
+        part = cast("ComplexType[Any]", element_type).element_type
+        if isinstance(part, Float32Type | Float64Type):
+            return C64 if isinstance(part, Float32Type) else C128
     raise OperationError(
         operation, f"has elements of type {element_type}, which the numba backend does not compile"
     )

@@ -1,17 +1,17 @@
 // What has no native kernel runs in the interpreter, and a remark says so before anything runs.
 // RUN: mesh-opt %s --remarks=backend --verify-diagnostics
 // RUN: mesh-opt %s --remarks=all --verify-diagnostics
-// RUN: mesh-run %s --backend=numba --remarks=backend --function=elements --input=1 --input='2xcomplex<f32>' 2>&1 | filecheck %s
+// RUN: mesh-run %s --backend=numba --remarks=backend --function=elements --input=1 --input='2xf8E4M3FN' 2>&1 | filecheck %s
 // RUN: not mesh-run %s --backend=interpreter --remarks=backend --function=elements 2>&1 | filecheck %s --check-prefix=INTERPRETER
 
 // INTERPRETER: --remarks=backend needs --backend=numba or --backend=mpi
 
 // CHECK: remarks.mlir:[[#]]:8: remark: 'arith.select' op [backend] has no kernel and runs in the interpreter
 // CHECK: EXEC @elements
-func.func @elements(%c: i1, %x: tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>> {
-  // expected-remark @+1 {{[backend] has no kernel and runs in the interpreter: kernels hold no elements of type complex<f32>}}
-  %0 = arith.select %c, %x, %x : tensor<2xcomplex<f32>>
-  return %0 : tensor<2xcomplex<f32>>
+func.func @elements(%c: i1, %x: tensor<2xf8E4M3FN>) -> tensor<2xf8E4M3FN> {
+  // expected-remark @+1 {{[backend] has no kernel and runs in the interpreter: kernels hold no elements of type f8E4M3FN}}
+  %0 = arith.select %c, %x, %x : tensor<2xf8E4M3FN>
+  return %0 : tensor<2xf8E4M3FN>
 }
 
 func.func @bodies(%n: index, %x: tensor<4xf32>) -> tensor<4xf32> {

@@ -1,0 +1,194 @@
+"""Complex numbers in LLVM IR: a register is a vector of the real and the imaginary part.
+
+Quotients are Smith's (CACM 5, 8, 1962) and functions those of the C library, as in NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import llvmlite.binding
+from llvmlite import ir
+
+from ...runtime.abi.elements import Element
+from .llvm_floats import libm
+from .llvm_values import Builder, Emit, Value
+
+_I32 = ir.IntType(32)
+_REAL, _IMAGINARY = ir.Constant(_I32, 0), ir.Constant(_I32, 1)
+
+
+def real(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
+    """The real part."""
+    return builder.extract_element(values[0], _REAL)
+
+
+def imaginary(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
+    """The imaginary part."""
+    return builder.extract_element(values[0], _IMAGINARY)
+
+
+def create(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
+    """A number from its parts."""
+    zero: Any = ir.Constant(ir.VectorType(values[0].type, 2), [0.0, 0.0])
+    first = builder.insert_element(zero, values[0], _REAL)
+    return builder.insert_element(first, values[1], _IMAGINARY)
+
+
+def _parts(builder: Builder, value: Value) -> tuple[Value, Value]:
+    return real(builder, [value]), imaginary(builder, [value])
+
+
+def _number(value: Value, real_part: float, imaginary_part: float) -> Value:
+    """A constant of another number's type."""
+    return ir.Constant(value.type, [real_part, imaginary_part])
+
+
+def of_parts(name: str) -> Emit:
+    """The instruction of a name on both parts."""
+
+    def emit(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
+        return getattr(builder, name)(*values)
+
+    return emit
+
+
+def conjugate(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
+    """The number with the other sign of the imaginary part."""
+    one, other = _parts(builder, values[0])
+    return create(builder, [one, builder.fneg(other)])
+
+
+def multiply(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
+    """The product: `(a + bi)(c + di) = (ac - bd) + (ad + bc)i`."""
+    (a, b), (c, d) = (_parts(builder, each) for each in values)
+    return create(
+        builder,
+        [
+            builder.fsub(builder.fmul(a, c), builder.fmul(b, d)),
+            builder.fadd(builder.fmul(a, d), builder.fmul(b, c)),
+        ],
+    )
+
+
+def divide(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
+    """The quotient: both parts of the divisor are divided by the larger one, so none overflows."""
+    (a, b), (c, d) = (_parts(builder, each) for each in values)
+    kind = a.type
+    magnitude = builder.module.declare_intrinsic("llvm.fabs", [kind])
+    size_c, size_d = builder.call(magnitude, [c]), builder.call(magnitude, [d])
+    zero, one = ir.Constant(kind, 0.0), ir.Constant(kind, 1.0)
+
+    def ratio_and_scale(large: Value, small: Value) -> tuple[Value, Value]:
+        ratio = builder.fdiv(small, large)
+        return ratio, builder.fdiv(one, builder.fadd(large, builder.fmul(small, ratio)))
+
+    ratio, scale = ratio_and_scale(c, d)
+    by_real = (
+        builder.fmul(builder.fadd(a, builder.fmul(b, ratio)), scale),
+        builder.fmul(builder.fsub(b, builder.fmul(a, ratio)), scale),
+    )
+    ratio, scale = ratio_and_scale(d, c)
+    by_imaginary = (
+        builder.fmul(builder.fadd(builder.fmul(a, ratio), b), scale),
+        builder.fmul(builder.fsub(builder.fmul(b, ratio), a), scale),
+    )
+    is_zero = builder.and_(
+        builder.fcmp_ordered("==", size_c, zero), builder.fcmp_ordered("==", size_d, zero)
+    )
+    is_real = builder.fcmp_ordered(">=", size_c, size_d)
+    parts: list[Value] = []
+    for part, one_way, other_way in zip((a, b), by_real, by_imaginary, strict=True):
+        found = builder.select(is_real, one_way, other_way)
+        parts.append(builder.select(is_zero, builder.fdiv(part, size_c), found))
+    return create(builder, parts)
+
+
+def absolute(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
+    """The distance from 0."""
+    return libm(builder, "hypot", _parts(builder, values[0]))
+
+
+def angle(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
+    """The angle to the real axis."""
+    one, other = _parts(builder, values[0])
+    return libm(builder, "atan2", [other, one])
+
+
+def equal(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
+    """Whether both parts are equal."""
+    pairs = zip(*(_parts(builder, each) for each in values), strict=True)
+    return builder.and_(*(builder.fcmp_ordered("==", *pair) for pair in pairs))
+
+
+def unequal(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
+    """Whether a part differs."""
+    return builder.not_(equal(builder, values))
+
+
+def library(name: str) -> Emit:
+    """A function of the C library on complex numbers.
+
+    On x86-64 a number of two floats is passed in one vector register, and one of two doubles in
+    two registers (System V ABI, 3.2.3); elsewhere its parts are, as members of a structure are.
+    """
+
+    def emit(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
+        (value,) = values
+        part = value.type.element
+        llvm: Any = llvmlite.binding
+        is_vector = llvm.get_process_triple().startswith("x86_64") and part == ir.FloatType()
+        symbol = f"c{name}" if part == ir.DoubleType() else f"c{name}f"
+        pair = ir.LiteralStructType([part, part])
+        signature = ir.FunctionType(pair, [part, part])
+        if is_vector:
+            signature = ir.FunctionType(value.type, [value.type])
+        function = builder.module.globals.get(symbol) or ir.Function(
+            builder.module, signature, symbol
+        )
+        if is_vector:
+            return builder.call(function, [value])
+        found = builder.call(function, _parts(builder, value))
+        return create(builder, [builder.extract_value(found, each) for each in (0, 1)])
+
+    return emit
+
+
+def inverse_root(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
+    """One over the square root."""
+    root = library("sqrt")(builder, values)
+    return divide(builder, [_number(root, 1.0, 0.0), root])
+
+
+def exponential_minus_one(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
+    """`exp(x + yi) - 1 = expm1(x) cos(y) - 2 sin(y/2)**2 + exp(x) sin(y) i`."""
+    x, y = _parts(builder, values[0])
+    half = libm(builder, "sin", [builder.fmul(y, ir.Constant(y.type, 0.5))])
+    twice = builder.fmul(builder.fmul(ir.Constant(y.type, 2.0), half), half)
+    less = builder.fmul(libm(builder, "expm1", [x]), libm(builder, "cos", [y]))
+    other = builder.fmul(libm(builder, "exp", [x]), libm(builder, "sin", [y]))
+    return create(builder, [builder.fsub(less, twice), other])
+
+
+def logarithm_plus_one(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
+    """`log(1 + z) = log(hypot(x + 1, y)) + atan2(y, x + 1) i`."""
+    x, y = _parts(builder, values[0])
+    more = builder.fadd(x, ir.Constant(x.type, 1.0))
+    size = libm(builder, "log", [libm(builder, "hypot", [more, y])])
+    return create(builder, [size, libm(builder, "atan2", [y, more])])
+
+
+FUNCTIONS: dict[str, Emit] = {
+    "addc": of_parts("fadd"),
+    "subc": of_parts("fsub"),
+    "mulc": multiply,
+    "divc": divide,
+    "negc": of_parts("fneg"),
+    "conjc": conjugate,
+    "rsqrtc": inverse_root,
+    "expm1c": exponential_minus_one,
+    "log1pc": logarithm_plus_one,
+    **{f"{name}c": library(name) for name in ("exp", "log", "sqrt", "sin", "cos", "tan", "tanh")},
+}
+"""From complex numbers to a complex number."""

@@ -1,0 +1,104 @@
+"""Complex numbers in native code: the same bits as in the interpreter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from mesh_opt import api
+
+PARTS = [0.0, -0.0, 1.0, -1.0, 2.5, -3.25, np.inf, -np.inf, np.nan, 1e-40, 3e38, 1e-3]
+UNARY = {
+    **dict.fromkeys(("neg", "conj", "exp", "expm1", "log", "log1p", "sqrt", "rsqrt"), "C"),
+    **dict.fromkeys(("sin", "cos", "tan", "tanh"), "C"),
+    **dict.fromkeys(("re", "im", "abs", "angle"), "F"),
+}
+BINARY = {**dict.fromkeys(("add", "sub", "mul", "div"), "C"), "eq": "i1", "neq": "i1"}
+
+
+def program(real: str) -> str:
+    """All operations on two tensors, each to a result of its own."""
+    types = {"C": f"complex<{real}>", "F": real, "i1": "i1"}
+    of = types["C"]
+    kinds = [types[kind] for kind in (*UNARY.values(), *BINARY.values(), "C")]
+    lines = [f"%r{i} = complex.{name} %x : {of}" for i, name in enumerate(UNARY)]
+    lines += [f"%r{i} = complex.{name} %x, %y : {of}" for i, name in enumerate(BINARY, len(lines))]
+    last = len(lines)
+    lines += [
+        f"%k = complex.constant [1.5 : {real}, -2.0 : {real}] : {of}",
+        f"%m = complex.create %r{list(UNARY).index('im')}, %r{list(UNARY).index('re')} : {of}",
+        f"%e = complex.eq %m, %x : {of}",
+        f"%r{last} = arith.select %e, %k, %m : {of}",
+    ]
+    tensors = ", ".join(f"tensor<?x{kind}>" for kind in kinds)
+    outs = ", ".join(f"%o{i}" for i in range(len(kinds)))
+    maps = ", ".join(["affine_map<(d0) -> (d0)>"] * (len(kinds) + 2))
+    empties = "\n".join(
+        f"%o{i} = tensor.empty(%d) : tensor<?x{kind}>" for i, kind in enumerate(kinds)
+    )
+    out_arguments = ", ".join(f"%z{i}: {kind}" for i, kind in enumerate(kinds))
+    body = "\n".join(lines)
+    yielded = ", ".join(f"%r{i}" for i in range(len(kinds)))
+    results = ", ".join(f"%all#{i}" for i in range(len(kinds)))
+    return f"""func.func @main(%a: tensor<?x{of}>, %b: tensor<?x{of}>) -> ({tensors}) {{
+  %c0 = arith.constant 0 : index
+  %d = tensor.dim %a, %c0 : tensor<?x{of}>
+  {empties}
+  %all:{len(kinds)} = linalg.generic {{indexing_maps = [{maps}], iterator_types = ["parallel"]}}
+      ins(%a, %b : tensor<?x{of}>, tensor<?x{of}>) outs({outs} : {tensors}) {{
+  ^bb0(%x: {of}, %y: {of}, {out_arguments}):
+    {body}
+    linalg.yield {yielded} : {", ".join(kinds)}
+  }} -> ({tensors})
+  return {results} : {tensors}
+}}"""
+
+
+@pytest.mark.parametrize(("real", "dtype"), [("f32", np.complex64), ("f64", np.complex128)])
+def test_operations(real: str, dtype: type[np.complexfloating]) -> None:
+    numbers = np.empty(len(PARTS) ** 2, dtype)
+    numbers.real, numbers.imag = np.repeat(PARTS, len(PARTS)), np.tile(PARTS, len(PARTS))
+    random = np.random.default_rng(0)
+    one, other = (numbers[random.permutation(numbers.size)] for _ in range(2))
+    compiled = api.compile(program(real), stages=False)
+    compiled.require_native = True
+    found = compiled.main.run([one, other])
+    with np.errstate(all="ignore"):
+        expected = compiled.main.reference([one, other])
+    names = (*UNARY, *BINARY, "create")
+    for name, actual, wanted in zip(names, found, expected, strict=True):
+        np.testing.assert_array_equal(actual, wanted, err_msg=name)
+
+
+SUMS = """
+shard.grid @g(shape = 2)
+func.func @main(%a: tensor<4x6xcomplex<f32>>, %b: tensor<6x5xcomplex<f32>>)
+    -> (tensor<4x5xcomplex<f32>>, tensor<6x7xcomplex<f32>>) {
+  %s = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
+  %x = shard.shard %a to %s : tensor<4x6xcomplex<f32>>
+  %zero = complex.constant [0.0 : f32, 0.0 : f32] : complex<f32>
+  %i = complex.constant [0.0 : f32, 1.0 : f32] : complex<f32>
+  %e = tensor.empty() : tensor<4x5xcomplex<f32>>
+  %f = linalg.fill ins(%zero : complex<f32>) outs(%e : tensor<4x5xcomplex<f32>>)
+      -> tensor<4x5xcomplex<f32>>
+  %p = linalg.matmul ins(%x, %b : tensor<4x6xcomplex<f32>>, tensor<6x5xcomplex<f32>>)
+      outs(%f : tensor<4x5xcomplex<f32>>) -> tensor<4x5xcomplex<f32>>
+  %q = tensor.pad %b low[0, 1] high[0, 1] {
+  ^bb0(%r: index, %c: index):
+    tensor.yield %i : complex<f32>
+  } : tensor<6x5xcomplex<f32>> to tensor<6x7xcomplex<f32>>
+  return %p, %q : tensor<4x5xcomplex<f32>>, tensor<6x7xcomplex<f32>>
+}"""
+
+
+@pytest.mark.parametrize("pipeline", ["", "spmd", "compile"])
+def test_sums_of_products_on_devices(pipeline: str) -> None:
+    random = np.random.default_rng(0)
+    a, b = (
+        (random.integers(-3, 4, shape) + 1j * random.integers(-3, 4, shape)).astype(np.complex64)
+        for shape in ((4, 6), (6, 5))
+    )
+    compiled = api.compile(SUMS, pipeline, stages=False)
+    compiled.require_native = True
+    product, padded = compiled.main(a, b)
+    np.testing.assert_array_equal(product, a @ b)
+    np.testing.assert_array_equal(padded, np.pad(b, ((0, 0), (1, 1)), constant_values=1j))
