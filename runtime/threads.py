@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..codegen.kernels.reductions import reduction_kernel
 from ..sharding.collective_matching import ENDED, CollectiveMismatch, DeviceState
 from .collectives import Collective, Group, around, shard_range
 from .commands import (
@@ -29,6 +28,7 @@ from .commands import (
 )
 from .communicator import Communicator, Words, as_bytes, empty_result
 from .native import MEETINGS, meeting_words, native_function
+from .reductions import reduction_kernel
 from .workers import Threads
 
 T = TypeVar("T")

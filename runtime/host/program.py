@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...codegen.cache import Native
+from ..abi.native_code import Native
 from .instructions import SCALAR_WORDS, SCALARS, Kind
 from .loop import FUNCTION_WORDS
 
