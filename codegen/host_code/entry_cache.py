@@ -12,10 +12,11 @@ from ...interpreter.machine import Program
 from ...ir.diagnostics import OperationError
 from ...ir.foreign_code import ForeignFault
 from ...runtime.communicator import Communicator
+from ...runtime.host.entry import Array
 from ...runtime.host.machine import Machine, MachineError
 from ...runtime.workers import Team
 from ...sharding.grid import Grid
-from .lowering import Array, HostEntry
+from .lowering import HostEntry
 
 REQUIRED = "native code is required"
 

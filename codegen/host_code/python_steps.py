@@ -15,6 +15,7 @@ from ...interpreter.spmd import run_lockstep
 from ...ir.attribute_access import operation_name
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import Value, holds_numbers
+from ...runtime.host.entry import scalar_of, word_of
 from ...runtime.host.machine import Machine
 from ...runtime.host.pool import view
 from ...runtime.host.program import Numbers, Register
@@ -28,9 +29,7 @@ from .values import (
     HostValue,
     NotLowered,
     element_dtype,
-    scalar_of,
     type_shape,
-    word_of,
 )
 
 NEVER = ("scf.", "cf.", "func.", "stream.", "hal.", "util.")

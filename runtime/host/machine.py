@@ -150,8 +150,8 @@ class Machine:
         start = frame.first_constant
         stack = self._stack
         stack[frame.result_count : start] = arguments
-        if frame.constant_count:
-            stack[start : start + frame.constant_count] = frame.constants
+        if len(frame.constants):
+            stack[start : start + len(frame.constants)] = frame.constants
         state[loop.CODE] = linked.entries[function]
         state[loop.FRAME] = self._stack_address
         state[loop.DEPTH] = state[loop.TILE] = state[loop.RUNS] = 0

@@ -1,0 +1,134 @@
+"""Calls of host code with arrays: how the values of a function are passed in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..commands import DeviceMemory, Statistics
+from .machine import Machine
+from .pool import ALLOCATED, DISPATCHES, INPUTS, MOST, RECEIVED, RESULTS, view
+from .program import LinkedProgram
+
+Array = npt.NDArray[Any]
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PassedResult:
+    """How a result is passed: in how many registers, and what it is.
+
+    `shape` is negative where it is open, and `None` for a scalar.
+    """
+
+    shape: Shape | None
+    dtype: np.dtype[Any]
+    registers: int
+
+
+class Entry:
+    """A function that is called with arrays.
+
+    - `number`: of the function in its program;
+    - `arguments`: their shapes, negative where they are open, `None` for scalars;
+    - `devices`: those that the program names, by the numbers that blocks have; `None` for nobody;
+    - `constants`: the bytes of constants by device.
+    """
+
+    def __init__(
+        self,
+        program: LinkedProgram,
+        number: int,
+        arguments: Sequence[Shape | None],
+        results: Sequence[PassedResult],
+        devices: Sequence[str | None],
+        constants: Mapping[int, int],
+    ) -> None:
+        self.program = program
+        self.number = number
+        self.arguments = arguments
+        self.results = results
+        self.devices = devices
+        self.constants = constants
+        self._are_open = [min(shape or (0,)) < 0 for shape in arguments]
+
+    def statistics(self, machine: Machine, own: int) -> Statistics:
+        """What the last call, with results of `own` bytes, has run and held."""
+        pool = machine.pool
+        allocated = sum(pool.count(each, ALLOCATED) for each in range(len(self.devices)))
+        return Statistics(machine.runs, max(pool.peak_bytes - own, 0), max(allocated - own, 0))
+
+    def device_statistics(self, machine: Machine) -> Iterator[tuple[DeviceMemory, int, int]]:
+        """Of each device of the program: its memory, dispatches and what it was sent."""
+        devices = [(name, number) for number, name in enumerate(self.devices) if name]
+        for name, number in sorted(devices):
+            count = partial(machine.pool.count, number)
+            results = count(RESULTS)
+            memory = DeviceMemory(
+                name,
+                max(count(MOST) - results, 0),
+                max(count(ALLOCATED) - results, 0),
+                self.constants.get(number, 0),
+                count(INPUTS) + results,
+            )
+            yield memory, count(DISPATCHES), count(RECEIVED)
+
+    def call(self, machine: Machine, inputs: Sequence[Array]) -> list[Array]:
+        """Run the function on arrays that are checked already; returns new arrays."""
+        words: list[int] = []
+        for array, static, is_open in zip(inputs, self.arguments, self._are_open, strict=True):
+            if static is None:
+                words.append(word_of(array))
+                continue
+            words += (machine.address(array), 0)
+            if is_open:
+                words += (n for n, known in zip(array.shape, static, strict=True) if known < 0)
+        found = machine.call(self.number, words)
+        results: list[Array] = []
+        first = 0
+        for each in self.results:
+            own = found[first : first + each.registers]
+            first += each.registers
+            if each.shape is None:
+                results.append(scalar_of(own[0], each.dtype))
+            else:
+                results.append(_array(machine, own, each.shape, each.dtype))
+        return results
+
+
+def _array(
+    machine: Machine, words: Sequence[int], static: tuple[int, ...], dtype: np.dtype[Any]
+) -> Array:
+    """A result as an array: in its own block, or copied if others know the block."""
+    address, block, *sizes = words
+    rest = iter(sizes)
+    shape = tuple(size if size >= 0 else next(rest) for size in static) if sizes else static
+    if block == address and machine.pool.references(block) == 1:
+        return machine.pool.array(block, shape, dtype)
+    copied = view(address, prod(shape) * dtype.itemsize).copy()
+    if block:
+        machine.pool.release(block)
+    return copied.view(dtype).reshape(shape)
+
+
+def word_of(scalar: npt.NDArray[Any]) -> int:
+    """A scalar of the interpreter as a register holds it."""
+    if scalar.dtype.kind == "b":
+        return int(scalar)
+    if scalar.dtype.kind in "iu":
+        return int(scalar.astype(np.int64))
+    data = scalar.tobytes()
+    return int.from_bytes(data, "little", signed=len(data) == 8)
+
+
+def scalar_of(word: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """What a register holds as a scalar of the interpreter."""
+    data = np.array([word], np.int64).view(np.uint8)[: dtype.itemsize]
+    return data.view(dtype).reshape(()).copy()
