@@ -32,7 +32,6 @@ from .interpreter.device_array import DeviceArray
 from .interpreter.machine import Program as _Symbols
 from .interpreter.parameters import Parameter, Parameters, provide_parameters
 from .interpreter.rounding import roughest_types
-from .interpreter.run import InputError
 from .ir.diagnostics import OperationError
 from .ir.text.parser import parse_module
 from .ir.text.printer import print_operation
@@ -53,8 +52,9 @@ from .passes.stablehlo.convert_stablehlo_to_linalg import (
     ConvertStablehloToLinalgPass,
     is_stablehlo,
 )
+from .runtime.abi.arguments import InputError, InputTypes
 from .runtime.abi.compare import Difference, compare
-from .runtime.abi.values import UnsupportedType, dtype_of, integer_width, is_unsigned
+from .runtime.abi.value_types import FunctionTypes
 from .sharding.grid import Grid
 from .tools.diagnostics import (
     Diagnostic,
@@ -145,7 +145,8 @@ class _Signature:
     grid: Grid | None
     arguments: list[Attribute]
     results: list[Attribute]
-    inputs: interpreter.InputTypes
+    inputs: InputTypes
+    types: FunctionTypes
     boundaries: Sequence[Boundary | None]
 
 
@@ -162,6 +163,8 @@ class Function:
         self.grid = signature.grid
         self.argument_types = signature.arguments
         self.result_types = signature.results
+        self.types = signature.types
+        """The same types without the IR."""
         self._inputs = signature.inputs
         self._boundaries = signature.boundaries
 
@@ -194,13 +197,9 @@ class Function:
 
         Raises InputError for an array that the argument does not take.
         """
-        if not 0 <= argument < len(self.argument_types):
-            count = len(self.argument_types)
-            raise InputError(f"@{self.name} takes {count} inputs, and has no input {argument}")
+        self._inputs.check_number(self.name, argument)
         kind = self.argument_types[argument]
-        is_array = isinstance(value, np.ndarray | np.generic)
-        given = cast("Array", value) if is_array else _converted(argument, value, kind)
-        array = interpreter.checked_input(argument, given, kind)
+        array = self._inputs.array(argument, value)
         with self.program.located():
             sharding = interpreter.argument_sharding(
                 self.operation, self._boundaries, argument, array.ndim, self.grid
@@ -249,44 +248,7 @@ class Function:
 
     def arrays(self, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> list[Any]:
         """Inputs as arrays of the arguments' types, or those on devices. Raises InputError."""
-        count = len(self.argument_types)
-        if len(inputs) != count:
-            plural = "" if count == 1 else "s"
-            raise InputError(f"@{self.name} takes {count} input{plural}, got {len(inputs)}")
-        if all(value.__class__ is np.ndarray for value in inputs):
-            return list(self._inputs.checked(cast("Sequence[Array]", inputs)))
-        arrays: list[Any] = []
-        for index, (value, kind) in enumerate(zip(inputs, self.argument_types, strict=True)):
-            is_array = isinstance(value, np.ndarray | np.generic | DeviceArray)
-            arrays.append(value if is_array else _converted(index, value, kind))
-        if any(isinstance(each, DeviceArray) for each in arrays):
-            return list(interpreter.checked_whole(self.argument_types, arrays))
-        return list(self._inputs.checked(arrays))
-
-
-def _converted(index: int, value: npt.ArrayLike, value_type: Attribute) -> Array:
-    """Python numbers as an array of a type, if they are numbers of that kind. Raises InputError."""
-    try:
-        array: Array = np.asarray(value)
-    except (OverflowError, TypeError, ValueError) as problem:
-        # Rows of different lengths, or an object that does not become the array that it promises.
-        raise InputError(f"input {index} is no array: {problem}") from problem
-    try:
-        dtype = dtype_of(value_type)
-    except UnsupportedType:
-        return array
-    width = integer_width(value_type)
-    if array.dtype.kind not in ("biuf" if width is None else "biu") + dtype.kind:
-        return array
-    if width is not None and array.size and array.dtype.kind != "b":
-        low = 0 if is_unsigned(value_type) else -(1 << (width - 1))
-        least, most = int(array.min()), int(array.max())
-        # i1 is 0 or 1, though its only bit is a sign.
-        if least < low or most >= 1 << (width if low == 0 or width == 1 else width - 1):
-            number = least if least < low else most
-            raise InputError(f"input {index} holds {number}, which does not fit {value_type}")
-    with np.errstate(over="ignore"):
-        return array.astype(dtype)
+        return self._inputs.arrays(self.name, inputs)
 
 
 class Program:
@@ -355,8 +317,10 @@ class Program:
             grid = self.grid or interpreter.grid_of(self.module, operation)
         taken = interpreter.global_types(interpreter.argument_types(operation), arguments)
         given = interpreter.global_types(interpreter.result_types(operation), results)
-        inputs = interpreter.InputTypes(taken)
-        return _Signature(operation, grid, taken, given, inputs, arguments)
+        plain = (tuple(interpreter.plain_types(each)) for each in (taken, given))
+        types = FunctionTypes(*plain)
+        inputs = InputTypes(types.arguments)
+        return _Signature(operation, grid, taken, given, inputs, types, arguments)
 
     def __getattr__(self, name: str) -> Function:
         if name.startswith("_"):

@@ -27,20 +27,20 @@ from ..dialects.shard.boundary import Boundary
 from ..interpreter.device_array import DeviceArray
 from ..interpreter.machine import Program
 from ..interpreter.run import (
-    InputError,
-    InputTypes,
     argument_types,
     boundaries,
     find_function,
     gathered,
     grid_of,
     placed,
+    plain_types,
     result_types,
     run_processes,
     scattered,
 )
 from ..interpreter.signatures import mismatch_error
 from ..ir.diagnostics import Note, OperationError
+from ..runtime.abi.arguments import InputError, InputTypes
 from ..runtime.abi.values import Array
 from ..runtime.commands import CommandFailed, DeviceMemory, Statistics
 from ..runtime.communicator import Communicator
@@ -272,7 +272,7 @@ class CompiledProgram:
             target = find_function(self._program, function)
             arguments, results = boundaries(target)
             grid = grid_of(self._module, target)
-            types = InputTypes(argument_types(target))
+            types = InputTypes(plain_types(argument_types(target)))
             found = self._signatures[function] = _Signature(target, types, arguments, results, grid)
         return found
 

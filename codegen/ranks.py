@@ -16,18 +16,18 @@ from xdsl.ir import Operation
 
 from ..interpreter.entry_points import argument_types
 from ..interpreter.run import (
-    InputError,
     boundaries,
-    checked_inputs,
     find_function,
     gathered,
     global_types,
+    plain_types,
     run_processes,
     scattered,
 )
 from ..interpreter.signatures import mismatch_error
 from ..ir.attribute_access import symbol_name
 from ..ir.diagnostics import Note, OperationError
+from ..runtime.abi.arguments import InputError, checked_inputs
 from ..runtime.abi.elements import integer_element
 from ..runtime.abi.values import Array, shape_phrase
 from ..runtime.collectives import Collective
@@ -91,7 +91,7 @@ class _RankRun:
             arguments, results = boundaries(self._target)
             running = self._grid(grid)
             types = global_types(argument_types(self._target), arguments)
-            given = checked_inputs(types, inputs)
+            given = checked_inputs(plain_types(types), inputs)
             self._agree(given, running, inputs_per_rank)
             local = scattered(self._target, arguments, given, running)
             everywhere = self._run(local[self._communicator.process], running)

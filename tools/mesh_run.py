@@ -239,7 +239,7 @@ def _function(options: RunOptions, program: Program) -> Function:
 def _inputs(options: RunOptions, function: Function) -> list[Array]:
     from .run_files import random_inputs, read_inputs
 
-    types = function.argument_types
+    types = function.types.arguments
     inputs = read_inputs(options.inputs, types)
     if options.random_inputs is not None:
         seed, extent = options.random_inputs, options.random_extent
@@ -255,7 +255,7 @@ def _write_results(
 
     if not options.outputs and not options.expected_outputs:
         for index, (array, value_type) in enumerate(
-            zip(results, function.result_types, strict=True)
+            zip(results, function.types.results, strict=True)
         ):
             stdout.write(format_result(index, array, value_type, options.maximal_elements) + "\n")
         return
@@ -271,7 +271,7 @@ def _write_results(
             write_array(text[1:], results[index], append=text.startswith("+"))
         elif text == "-":
             line = format_result(
-                index, results[index], function.result_types[index], options.maximal_elements
+                index, results[index], function.types.results[index], options.maximal_elements
             )
             stdout.write(line.partition(": ")[2] + "\n")
         elif text:
@@ -303,11 +303,11 @@ def _compare_expected(
     agrees = True
     rounding = function.rounding()
     for index, expected in enumerate(
-        read_values(options.expected_outputs, function.result_types, EXPECTED)
+        read_values(options.expected_outputs, function.types.results, EXPECTED)
     ):
         if expected is None:
             continue
-        value_type = function.result_types[index]
+        value_type = function.types.results[index]
         try:
             difference = compare(results[index], expected, options.tolerance, rounding[index])
             if difference.agrees:
@@ -403,14 +403,14 @@ def _reference(options: RunOptions, function: Function, is_transformed: bool) ->
 def _run_per_device(
     function: Function, inputs: Sequence[Array], options: RunOptions, stdout: TextIO
 ) -> int:
-    from ..interpreter.run import boundaries, result_types, run_spmd, scattered
+    from ..interpreter.run import boundaries, plain_types, result_types, run_spmd, scattered
     from .value_text import format_result
 
     if function.grid is None:
         raise UsageError(f"--per-device: @{function.name} runs on one device alone")
     program = function.program
     arguments, _ = boundaries(function.operation)
-    types = result_types(function.operation)
+    types = plain_types(result_types(function.operation))
     with program.located():
         local = scattered(function.operation, arguments, inputs, function.grid)
         outputs = run_spmd(program.module, function.name, local, function.grid, program.devices)
