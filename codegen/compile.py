@@ -17,7 +17,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from weakref import finalize
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -44,11 +43,10 @@ from ..runtime.abi.arguments import InputError, InputTypes
 from ..runtime.abi.values import Array
 from ..runtime.commands import CommandFailed, DeviceMemory, Statistics
 from ..runtime.communicator import Communicator
+from ..runtime.device_threads import DeviceThreads
 from ..runtime.host.guards import OVERWRITTEN
 from ..runtime.host.machine import Machine
 from ..runtime.native import TOO_NARROW
-from ..runtime.threads import ThreadGroup
-from ..runtime.workers import Team, available_cores
 from ..sharding.collective_matching import CollectiveMismatch
 from ..sharding.grid import Grid
 from .host_code.entry_cache import HostCode
@@ -148,15 +146,10 @@ class CompiledProgram:
         guard = guard if guard is not None else bool(os.environ.get(GUARD_VARIABLE))
         self._host_code = HostCode(self._program, devices, guard=guard, trace=trace)
         self._module = module
-        self._workers = workers
-        self._cores = available_cores()
-        self._teams: dict[tuple[int, int], Team] = {}
-        self._groups: dict[int, ThreadGroup] = {}
+        self._threads = DeviceThreads(workers)
         self._signatures: dict[str, _Signature] = {}
         self._lock = threading.Lock()
-        self._team_lock = threading.Lock()
         self._last: list[_Run] = []
-        self._finish = finalize(self, _release, self._groups, self._teams)
 
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
         """Run a function on one device; `shard` annotations are identities."""
@@ -231,11 +224,8 @@ class CompiledProgram:
             # Lowered here, as the devices' threads must not do so at the same time.
             if self._entry(target, grid) is None:
                 return run_processes(self._program, target, local, grid, self._devices)
-            group = self._groups.get(count)
-            if group is None:
-                group = self._groups[count] = ThreadGroup(count)
             try:
-                return group.run(
+                return self._threads.group(count).run(
                     lambda communicator: self._run_as_process(
                         communicator, target, local[communicator.process], grid
                     )
@@ -303,7 +293,7 @@ class CompiledProgram:
 
     def close(self) -> None:
         """End the devices' threads and drop what is kept between calls."""
-        _release(self._groups, self._teams)
+        self._threads.close()
         self._host_code.close()
 
     @property
@@ -338,7 +328,7 @@ class CompiledProgram:
         self, entry: HostEntry, inputs: Sequence[Array], communicator: Communicator | None
     ) -> list[Array]:
         process = communicator.process if communicator else 0
-        team = self._team(process, communicator.world.size if communicator else 1)
+        team = self._threads.team(process, communicator.world.size if communicator else 1)
         try:
             results = self._host_code.run(entry, inputs, communicator, team)
         except CommandFailed as failure:
@@ -350,29 +340,9 @@ class CompiledProgram:
         self._last.append(_Run(entry, machine, sum(each.nbytes for each in results), own))
         return results
 
-    def _team(self, process: int, devices: int) -> Team | None:
-        """The workers of a process's device, which live as long as the program."""
-        workers = self._workers or max(1, self._cores // devices)
-        if workers == 1:
-            return None
-        key = process, workers
-        found = self._teams.get(key)
-        if found is None:
-            with self._team_lock:
-                found = self._teams.setdefault(key, Team(workers))
-        return found
-
 
 def _whole(value: Array | DeviceArray) -> Array:
     return np.asarray(value) if isinstance(value, DeviceArray) else value
-
-
-def _release(groups: dict[int, ThreadGroup], teams: dict[tuple[int, int], Team]) -> None:
-    """End the threads of a program, after what they run."""
-    for each in (*groups.values(), *teams.values()):
-        each.close()
-    groups.clear()
-    teams.clear()
 
 
 def _located(

@@ -61,9 +61,10 @@ def call_python(
     instruction: str,
     call: Callable[[Any, Numbers], Numbers],
     contents: Sequence[HostValue],
+    recorded: Callable[[int], Any] | None = None,
 ) -> None:
     """Write a call of Python with what is not known of some values; it gives all results."""
-    number = lowering.program.python(operation_name(op), call)
+    number = lowering.program.python(operation_name(op), call, recorded)
     registers = registers_for(lowering, op, op.results)
     inputs = tuple(register for each in contents for register in _registers_of(each))
     lowering.builder.emit(instruction, number, tuple(registers), inputs)

@@ -91,11 +91,13 @@ class HostKernel:
 class PythonCall:
     """A Python function from the machine, and the words of registers, to those of others.
 
-    Of an `exchange`, the first two results are a tensor's address and block.
+    Of an `exchange`, the first two results are a tensor's address and block, and `recorded` gives
+    what a process does there as an `Exchange`, if that does not depend on the run.
     """
 
     name: str
     function: Callable[[Any, Numbers], Numbers]
+    recorded: Callable[[int], Any] | None = None
 
 
 @dataclass(slots=True, eq=False)
