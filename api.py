@@ -375,6 +375,26 @@ class Program:
             )
         return self._native[key]
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the program with its native code to a file, which `mesh_opt.load` reads.
+
+        Raises OSError, and ExecutionError at the first operation that runs in Python if
+        `require_native` is set; else functions with one are compiled when they are run.
+        """
+        from .codegen.saving import save_program
+
+        texts = [(each.name, each.content) for each in self._texts]
+        with self.located():
+            save_program(
+                path,
+                self.native(),
+                self.source,
+                texts,
+                self.functions,
+                self.grid,
+                lambda op: str(place_of(op) or f"'{op.name}'"),
+            )
+
     @property
     def host_code(self) -> str:
         """The instructions that run the functions on a device, as text.

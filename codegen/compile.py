@@ -41,11 +41,11 @@ from ..interpreter.signatures import mismatch_error
 from ..ir.diagnostics import Note, OperationError
 from ..runtime.abi.arguments import InputError, InputTypes
 from ..runtime.abi.values import Array
-from ..runtime.commands import CommandFailed, DeviceMemory, Statistics
+from ..runtime.commands import CommandFailed, Statistics
 from ..runtime.communicator import Communicator
 from ..runtime.device_threads import DeviceThreads
+from ..runtime.host.entry import DeviceStatistics, Run, statistics_of
 from ..runtime.host.guards import OVERWRITTEN
-from ..runtime.host.machine import Machine
 from ..runtime.native import TOO_NARROW
 from ..sharding.collective_matching import CollectiveMismatch
 from ..sharding.grid import Grid
@@ -56,39 +56,7 @@ from .kernels.kernel_text import FIRST_FAILURE, Failure
 GUARD_VARIABLE = "MESH_OPT_GUARD"
 """The environment variable that asks for guards around all buffers."""
 
-__all__ = ["CompiledProgram", "InputError", "compile_program"]
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceStatistics:
-    """One device of a program in one run.
-
-    - `memory`: the bytes of its buffers, by what they are for;
-    - `dispatches`: how many kernels of executables it ran;
-    - `received_bytes`: what other devices sent it, collectives apart;
-    - `process`: of a partitioned program, which process of the grid this is about.
-    """
-
-    name: str
-    memory: DeviceMemory
-    dispatches: int
-    received_bytes: int
-    process: int | None = None
-
-    @property
-    def peak_bytes(self) -> int:
-        """Its buffers at their peak, with constants, inputs and results."""
-        return self.memory.peak_bytes
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """What a device has run last: its statistics are counted when somebody asks."""
-
-    entry: HostEntry
-    machine: Machine
-    result_bytes: int
-    process: int | None
+__all__ = ["CompiledProgram", "DeviceStatistics", "InputError", "compile_program"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +117,7 @@ class CompiledProgram:
         self._threads = DeviceThreads(workers)
         self._signatures: dict[str, _Signature] = {}
         self._lock = threading.Lock()
-        self._last: list[_Run] = []
+        self._last: list[Run] = []
 
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
         """Run a function on one device; `shard` annotations are identities."""
@@ -251,6 +219,23 @@ class CompiledProgram:
         with self._lock:
             return self._entry(target, grid) is not None
 
+    def entries(
+        self, function: str, grid: Grid | None
+    ) -> tuple[Operation, Grid | None, Sequence[HostEntry] | OperationError]:
+        """A function with its grid, and its host code or why it has none.
+
+        Raises InputError if there is no such function, OperationError if native code is required.
+        """
+        with self._lock:
+            signature = self._signature(function)
+            target, grid = signature.target, grid or signature.grid
+            if grid is not None and not grid.is_static:
+                message = f"runs on grid @{grid.name}, whose extents are given at a run"
+                return target, grid, OperationError(target, message)
+            if self._requires_native:
+                self._host_code.require(target, grid)
+            return target, grid, self._host_code.entries(target, grid)
+
     def grid_of(self, function: str) -> Grid | None:
         """The grid of a function, `None` if it is not partitioned. Raises InputError."""
         return self._signature(function).grid
@@ -304,11 +289,7 @@ class CompiledProgram:
     @property
     def device_statistics(self) -> list[DeviceStatistics]:
         """Of each device that the program names, in its last run on them; process by process."""
-        return [
-            DeviceStatistics(memory.owner or "", memory, dispatches, received, run.process)
-            for run in sorted(self._last, key=lambda run: run.process or 0)
-            for memory, dispatches, received in run.entry.device_statistics(run.machine)
-        ]
+        return statistics_of(self._last)
 
     def _run_as_process(
         self, communicator: Communicator, target: Operation, inputs: Sequence[Array], grid: Grid
@@ -337,7 +318,7 @@ class CompiledProgram:
             raise _on_device(error, communicator) from error
         machine = self._host_code.machine(entry, communicator)
         own = communicator.process if communicator else None
-        self._last.append(_Run(entry, machine, sum(each.nbytes for each in results), own))
+        self._last.append(Run(entry, machine, sum(each.nbytes for each in results), own))
         return results
 
 

@@ -306,7 +306,7 @@ def placed(
     found: list[DeviceArray] = []
     for index, (boundary, value_type) in enumerate(zip(shards, types, strict=True)):
         parts = [local[index] for local in outputs]
-        sharding = _placement(function, boundary, grid, parts[0].ndim)
+        sharding = placement(function, boundary, grid, parts[0].ndim)
         shape = whole_shape(parts, sharding, static_shape(value_type) or ())
         found.append(DeviceArray(parts, shape, value_type, sharding))
     return found
@@ -328,7 +328,7 @@ def scattered(
         )
     local: list[list[Array]] = [[] for _ in range(count)]
     for index, (array, boundary) in enumerate(zip(whole, shards, strict=True)):
-        sharding = _placement(function, boundary, grid, array.ndim)
+        sharding = placement(function, boundary, grid, array.ndim)
         try:
             if isinstance(array, Placed):
                 parts = array.shards_by(sharding)
@@ -358,7 +358,7 @@ def gathered(
         shape = static_shape(value_type)
         if shape is None:
             shape = parts[0].shape
-        sharding = _placement(function, boundary, grid, len(shape))
+        sharding = placement(function, boundary, grid, len(shape))
         try:
             results.append(gather(parts, sharding, shape, value_type))
         except ValueError as error:
@@ -370,10 +370,10 @@ def argument_sharding(
     function: Operation, shards: Sequence[Boundary | None], index: int, rank: int, grid: Grid | None
 ) -> Sharding | None:
     """Where an argument of a rank lies, `None` if the function runs on one device."""
-    return None if grid is None else _placement(function, shards[index], grid, rank)
+    return None if grid is None else placement(function, shards[index], grid, rank)
 
 
-def _placement(function: Operation, boundary: Boundary | None, grid: Grid, rank: int) -> Sharding:
+def placement(function: Operation, boundary: Boundary | None, grid: Grid, rank: int) -> Sharding:
     """Where an argument or result lies on the running grid: everywhere if it has no boundary."""
     if boundary is None:
         return Sharding.replicated(grid, rank)

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..sharding.collective_matching import ENDED, CollectiveMismatch, DeviceState
+from .abi.native_code import Native
 from .collectives import Collective, Group, around, shard_range
 from .commands import (
     AnyCommand,
@@ -326,6 +327,16 @@ class ThreadCommunicator(Communicator):
         return found
 
 
+def collective_functions(collective: Collective) -> set[Native]:
+    """The native functions that carry out a collective on threads."""
+    found = {native_function("copy"), native_function("copy_rows")}
+    if collective.kind != "all_slice":
+        found.add(native_function(_native_collective(collective)[0]))
+    if collective.kind in ("all_reduce", "reduce", "reduce_scatter"):
+        found.add(_reduction_kernel(collective))
+    return found
+
+
 def _native_collective(collective: Collective) -> tuple[str, tuple[int, ...]]:
     """The native function of a collective and its constants."""
     group = collective.group
@@ -380,7 +391,10 @@ def _all_to_all_constants(collective: Collective) -> tuple[int, ...]:
 
 
 def _reduction(collective: Collective) -> int:
-    kernel = reduction_kernel(
+    return _reduction_kernel(collective).address
+
+
+def _reduction_kernel(collective: Collective) -> Native:
+    return reduction_kernel(
         collective.reduction, collective.source, collective.result, collective.group.size
     )
-    return kernel.address

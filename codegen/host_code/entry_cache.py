@@ -53,6 +53,12 @@ class HostCode:
         found = self._entries[key]
         return None if found is None else found[process % len(found)]
 
+    def entries(self, target: Operation, grid: Grid | None) -> list[HostEntry] | OperationError:
+        """A function as processes run it, by their numbers modulo the length, or why it has no
+        host code."""
+        self.entry(target, grid)
+        return self._entries[target, grid] or self._errors[target, grid]
+
     def close(self) -> None:
         """Forget the machines, with what they keep between calls."""
         self._machines.clear()

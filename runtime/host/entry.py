@@ -132,3 +132,44 @@ def scalar_of(word: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """What a register holds as a scalar of the interpreter."""
     data = np.array([word], np.int64).view(np.uint8)[: dtype.itemsize]
     return data.view(dtype).reshape(()).copy()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceStatistics:
+    """One device of a program in one run.
+
+    - `memory`: the bytes of its buffers, by what they are for;
+    - `dispatches`: how many kernels of executables it ran;
+    - `received_bytes`: what other devices sent it, collectives apart;
+    - `process`: of a partitioned program, which process of the grid this is about.
+    """
+
+    name: str
+    memory: DeviceMemory
+    dispatches: int
+    received_bytes: int
+    process: int | None = None
+
+    @property
+    def peak_bytes(self) -> int:
+        """Its buffers at their peak, with constants, inputs and results."""
+        return self.memory.peak_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a device has run last: its statistics are counted when somebody asks."""
+
+    entry: Entry
+    machine: Machine
+    result_bytes: int
+    process: int | None
+
+
+def statistics_of(runs: Sequence[Run]) -> list[DeviceStatistics]:
+    """Of each device that a program names, in runs on them; process by process."""
+    return [
+        DeviceStatistics(memory.owner or "", memory, dispatches, received, run.process)
+        for run in sorted(runs, key=lambda run: run.process or 0)
+        for memory, dispatches, received in run.entry.device_statistics(run.machine)
+    ]

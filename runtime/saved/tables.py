@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from ...sharding.collective_matching import CollectiveSignature
@@ -14,6 +15,9 @@ from ..collectives import Collective, Group
 from ..host.exchanges import MEET, RECEIVE, SEND, Exchange, ExchangeStep
 from ..host.program import ArrayAddress, Constant, FunctionCode
 from .fields import DamagedFile, Fields
+
+MAXIMAL_DEVICES = 4096
+"""Devices beyond which a grid is too large to be run on one machine."""
 
 MOST = 1 << 32
 """More than there is of anything that is counted in a header."""
@@ -40,8 +44,8 @@ def read_shape(data: Fields) -> tuple[int, ...] | None:
 
 
 def grid_data(grid: Grid | None) -> Any:
-    """A grid of known extents as data."""
-    return None if grid is None else [grid.name, list(grid.shape)]
+    """A grid as data, if its extents are known."""
+    return None if grid is None or not grid.is_static else [grid.name, list(grid.shape)]
 
 
 def read_grid(data: Fields) -> Grid | None:
@@ -49,21 +53,24 @@ def read_grid(data: Fields) -> Grid | None:
     if data.is_null:
         return None
     name, shape = data.items(2)
-    extents = shape.integers(0, MOST)
-    if not extents:
-        raise DamagedFile(f"has a grid without axes as {data.path}")
+    extents = shape.integers(1, MAXIMAL_DEVICES)
+    if not extents or prod(extents) > MAXIMAL_DEVICES:
+        raise DamagedFile(f"has a grid of shape {list(extents)} as {data.path}")
     return Grid(name.text(), extents)
 
 
 def sharding_data(sharding: Sharding) -> Any:
     """A sharding that only cuts, on a grid that is known."""
     offsets = [None if each is None else list(each) for each in sharding.offsets]
-    return [[list(axes) for axes in sharding.dimension_axes], offsets]
+    return [grid_data(sharding.grid), [list(axes) for axes in sharding.dimension_axes], offsets]
 
 
-def read_sharding(data: Fields, grid: Grid) -> Sharding:
+def read_sharding(data: Fields) -> Sharding:
     """A sharding on a grid."""
-    axes, offsets = data.items(2)
+    own, axes, offsets = data.items(3)
+    grid = read_grid(own)
+    if grid is None:
+        raise DamagedFile(f"has a sharding without a grid as {data.path}")
     try:
         return Sharding(
             grid,
