@@ -54,10 +54,12 @@ from .passes.stablehlo.convert_stablehlo_to_linalg import (
 )
 from .runtime.abi.arguments import InputError, InputTypes
 from .runtime.abi.compare import Difference, compare
+from .runtime.abi.errors import CompilationError, ExecutionError
 from .runtime.abi.value_types import FunctionTypes
 from .sharding.grid import Grid
 from .tools.diagnostics import (
     Diagnostic,
+    describe_place,
     error,
     from_operation_error,
     from_parse_error,
@@ -86,14 +88,6 @@ __all__ = [
 Array = npt.NDArray[Any]
 Backend = Callable[["Program", str, Sequence[Array]], list[Array]]
 """Runs a function of a program, by its name, on global inputs."""
-
-
-class CompilationError(Exception):
-    """A program that cannot be read, verified or transformed; the text has places and excerpts."""
-
-
-class ExecutionError(Exception):
-    """A program that cannot be executed on these inputs; the text says at which operation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,6 +336,11 @@ class Program:
             )
         return found
 
+    def choose_backend(self, name: str) -> None:
+        """Let functions run with another backend. Raises ValueError if there is none."""
+        self.backend(name)
+        self._backend = name
+
     def statistics(self) -> list[DeviceStatistics]:
         """What each device that the program names did and held in the last run with numba.
 
@@ -392,7 +391,7 @@ class Program:
                 texts,
                 self.functions,
                 self.grid,
-                lambda op: str(place_of(op) or f"'{op.name}'"),
+                describe_place,
             )
 
     @property

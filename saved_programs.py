@@ -22,7 +22,7 @@ from .runtime.abi.arguments import InputError
 from .runtime.abi.device_array import DeviceArray
 from .runtime.host.entry import DeviceStatistics
 from .runtime.host.program import Numbers
-from .runtime.saved.fields import DamagedFile
+from .runtime.saved.fields import DamagedFile, SavedFileError
 from .runtime.saved.program import NeedsCompiler, SavedFunction, SavedProgram
 from .runtime.saved.tables import read_grid
 
@@ -36,10 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["InputError", "LoadedFunction", "LoadedProgram", "SavedFileError", "load"]
 
 Array = npt.NDArray[Any]
-
-
-class SavedFileError(ValueError):
-    """A file that is no saved program, or a damaged one; the text says what was found."""
 
 
 def load(
@@ -108,6 +104,10 @@ class LoadedFunction:
         array = inputs.array(argument, value)
         kind = self.types.arguments[argument]
         return DeviceArray.put(array, kind, self._function.placement(argument, array.ndim))
+
+    def rounding(self) -> list[np.dtype[Any] | None]:
+        """For each result, the least precise float type on the way to it; `None` for none."""
+        return list(self._function.rounding)
 
     def arrays(self, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> list[Any]:
         """Inputs as arrays of the arguments' types, or those on devices. Raises InputError."""

@@ -28,10 +28,13 @@ from xdsl.ir import Attribute, Operation
 from ..dialects.shard.boundary import Boundary
 from ..dialects.stream.types import NamedParameter, NamedParameterAttr
 from ..interpreter.entry_points import argument_types, result_types
-from ..interpreter.run import boundaries, global_types, placement, plain_types
+from ..interpreter.machine import Program
+from ..interpreter.rounding import roughest_types
+from ..interpreter.run import boundaries, find_function, global_types, placement, plain_types
 from ..ir.diagnostics import OperationError, remark
 from ..ir.text.printer import print_operation
 from ..runtime.abi.native_code import Native
+from ..runtime.abi.values import FLOAT_TYPES
 from ..runtime.collectives import Collective
 from ..runtime.host.loop import native_loop
 from ..runtime.host.pool import native_pool
@@ -81,7 +84,7 @@ def save_program(
     A function that needs Python at each run is compiled when it is run: a remark says so. Raises
     OSError, and OperationError where native code is required.
     """
-    writer = _Writer(locate)
+    writer = _Writer(source, locate)
     rows = [writer.function(program, name, grid) for name in functions]
     files = {f"text{number}": text for number, (_, text) in enumerate(texts)}
     written = {"ir": writer.text(program.module), "source": writer.text(source), **files}
@@ -119,7 +122,8 @@ class _NeedsPython(Exception):
 class _Writer:
     """What the functions of a file share."""
 
-    def __init__(self, locate: Callable[[Operation], str]) -> None:
+    def __init__(self, source: ModuleOp, locate: Callable[[Operation], str]) -> None:
+        self._source = Program(source)
         self._locate = locate
         self.code: list[bytes | memoryview] = []
         self.arrays: list[bytes | memoryview] = []
@@ -159,7 +163,14 @@ class _Writer:
             "placed": placed,
             "entries": rows,
             "why": why,
+            "rounding": self._rounding(name),
         }
+
+    def _rounding(self, name: str) -> list[str | None]:
+        """For each result of a function, the least precise float type before all passes."""
+        names = {dtype: name for name, dtype in FLOAT_TYPES.items()}
+        found = roughest_types(self._source, find_function(self._source, name))
+        return [None if each is None else names[each] for each in found]
 
     def _entry(self, entry: HostEntry, grid: Grid | None, count: int, number: int) -> Any:
         """A function as data, as some processes run it: those whose numbers modulo `count` are
@@ -210,7 +221,7 @@ class _Writer:
             count = 0 if grid is None or call.recorded is None else grid.device_count()
             found = [call.recorded(each) for each in range(count)] if call.recorded else []
             if not found:
-                raise _NeedsPython(_user(program, number), "runs in Python at each call")
+                raise _NeedsPython(_user(program, number), f"'{call.name}' runs in Python")
             if None in found:
                 message = "meets the other devices with sizes that are known at run time only"
                 raise _NeedsPython(_user(program, number), message)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, overload
 
 from ..ir.usage_error import UsageError
 from .console import fault_text, is_for_console, run_console
 from .ranks import MPI, run_on_ranks, runs_on_ranks
 from .remarks import wants
-from .run_options import RunOptions, help_text, parse_arguments, wants_help
+from .run_options import BACKENDS, RunOptions, help_text, parse_arguments, wants_help
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,9 +23,13 @@ if TYPE_CHECKING:
     from ..api import Function, Program
     from ..interpreter.parameters import Parameters
     from ..ir.text.source import Source
-    from ..runtime.abi.values import Array
+    from ..runtime.abi.arrays import Array
+    from ..runtime.host.entry import DeviceStatistics
+    from ..saved_programs import LoadedFunction, LoadedProgram
     from ..sharding.grid import Grid
     from .diagnostics import Diagnostic
+
+    AnyFunction = Function | LoadedFunction
 
 
 def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
@@ -55,12 +59,14 @@ def main_console() -> None:
 
 
 def _describe(problem: Exception) -> str:
-    from ..api import CompilationError, ExecutionError, InputError
-    from ..runtime.abi.values import UnsupportedType
+    from ..runtime.abi.arguments import InputError
+    from ..runtime.abi.arrays import UnsupportedType
+    from ..runtime.abi.errors import CompilationError, ExecutionError
+    from ..runtime.saved.fields import SavedFileError
 
     if isinstance(problem, CompilationError | ExecutionError):
         return f"{problem}\n"
-    if isinstance(problem, InputError | UnsupportedType):
+    if isinstance(problem, InputError | SavedFileError | UnsupportedType):
         return f"mesh-run: {_printable(str(problem))}\n"
     if isinstance(problem, MemoryError):
         return f"mesh-run: out of memory: {problem}\n"
@@ -68,9 +74,30 @@ def _describe(problem: Exception) -> str:
 
 
 def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
-    from ..api import BACKENDS
+    _check_options(options)
+    is_heard = options.backend != MPI or _check_ranks(options)
+    from .run_saved import is_saved
+
+    if is_saved(options.file):
+        return _run_saved(options, stdout, stderr, is_heard)
     from ..ir.text.source import read_source
 
+    source = read_source(options.file, stdin)
+    if not options.remarks:
+        return _run_source(options, source, stdout, stderr, is_heard)
+    from ..ir.diagnostics import remarks_to
+    from .diagnostics import render
+    from .remarks import remark_sink
+
+    def report(diagnostic: Diagnostic) -> None:
+        stderr.write(render(diagnostic, [source]))
+
+    with remarks_to(remark_sink(options.remarks, report)):
+        return _run_source(options, source, stdout, stderr, is_heard)
+
+
+def _check_options(options: RunOptions) -> None:
+    """Raise UsageError for options that make no sense together."""
     if options.backend not in BACKENDS:
         raise UsageError(
             f"there is no backend '{options.backend}'; there are {', '.join(BACKENDS)}"
@@ -89,19 +116,6 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         raise UsageError("--inputs-per-rank needs --backend=mpi")
     if options.trace_host and options.backend != "numba":
         raise UsageError("--trace-host needs --backend=numba")
-    is_heard = options.backend != MPI or _check_ranks(options)
-    source = read_source(options.file, stdin)
-    if not options.remarks:
-        return _run_source(options, source, stdout, stderr, is_heard)
-    from ..ir.diagnostics import remarks_to
-    from .diagnostics import render
-    from .remarks import remark_sink
-
-    def report(diagnostic: Diagnostic) -> None:
-        stderr.write(render(diagnostic, [source]))
-
-    with remarks_to(remark_sink(options.remarks, report)):
-        return _run_source(options, source, stdout, stderr, is_heard)
 
 
 def _run_source(
@@ -131,32 +145,73 @@ def _run_source(
         from ..codegen.explain import explain_kernels
 
         explain_kernels(program.module)
+    return _run_program(options, program, bool(pipeline), stdout, stderr, is_heard)
+
+
+def _run_program(
+    options: RunOptions,
+    program: Program,
+    is_transformed: bool,
+    stdout: TextIO,
+    stderr: TextIO,
+    is_heard: bool,
+) -> int:
+    """Run a program; passes have made it what it is if it `is_transformed`."""
     program.inputs_per_rank = options.inputs_per_rank
     function = _function(options, program)
     if options.grid_shape is not None:
         program.grid = function.grid = _grid(options.grid_shape, function)
     inputs = _inputs(options, function)
-    reference = _reference(options, function, bool(pipeline)) if options.check is not None else None
+    reference = None
+    if options.check is not None:
+        reference = _reference(options, function, is_transformed)
     program.guard = options.guard or None
     program.workers, program.require_native = options.workers, options.require_native
     if options.trace_host:
         program.trace_host = stderr.write
-    stdout.write(f"EXEC @{_printable(function.name)}\n")
     if options.per_device:
+        stdout.write(f"EXEC @{_printable(function.name)}\n")
         return _run_per_device(function, inputs, options, stdout)
+    results, code = _run_function(options, function, inputs, stdout, is_heard)
+    if reference is not None:
+        expected = reference.reference(inputs)
+        rounding = reference.rounding()
+        agrees = _check(function, results, expected, rounding, options, stdout)
+        return code if agrees else 1
+    return code
+
+
+def _run_saved(options: RunOptions, stdout: TextIO, stderr: TextIO, is_heard: bool) -> int:
+    """Run a saved program: its native code, or its IR if options need that."""
+    from .run_saved import load_program, needs_compiler
+
+    loaded = load_program(options, stderr)
+    if needs_compiler(options):
+        program = loaded.compiled()
+        program.choose_backend(options.backend)
+        return _run_program(options, program, True, stdout, stderr, is_heard)
+    function = _function(options, loaded)
+    return _run_function(options, function, _inputs(options, function), stdout, is_heard)[1]
+
+
+def _run_function(
+    options: RunOptions,
+    function: AnyFunction,
+    inputs: Sequence[Array],
+    stdout: TextIO,
+    is_heard: bool,
+) -> tuple[list[Array], int]:
+    """Run a function, and write and compare what it gives; returns that and the exit code."""
+    stdout.write(f"EXEC @{_printable(function.name)}\n")
     results = function.run(inputs)
     if is_heard:
         _write_results(function, results, options, stdout)
     if options.statistics:
-        _write_statistics(program, stdout)
+        _write_statistics(function.program.statistics(), stdout)
     agrees = True
     if options.expected_outputs:
         agrees = _compare_expected(function, results, options, stdout)
-    if reference is not None:
-        expected = reference.reference(inputs)
-        rounding = reference.rounding()
-        agrees = _check(function, results, expected, rounding, options, stdout) and agrees
-    return 0 if agrees else 1
+    return results, 0 if agrees else 1
 
 
 def _parameters(options: RunOptions) -> Parameters | None:
@@ -222,7 +277,11 @@ def _only_grid(program: Program) -> Grid:
     return found.popitem()[1]
 
 
-def _function(options: RunOptions, program: Program) -> Function:
+@overload
+def _function(options: RunOptions, program: Program) -> Function: ...
+@overload
+def _function(options: RunOptions, program: LoadedProgram) -> LoadedFunction: ...
+def _function(options: RunOptions, program: Program | LoadedProgram) -> AnyFunction:
     name = options.function
     if name is None:
         public = program.functions
@@ -236,7 +295,7 @@ def _function(options: RunOptions, program: Program) -> Function:
         raise UsageError(str(problem.args[0])) from problem
 
 
-def _inputs(options: RunOptions, function: Function) -> list[Array]:
+def _inputs(options: RunOptions, function: AnyFunction) -> list[Array]:
     from .run_files import random_inputs, read_inputs
 
     types = function.types.arguments
@@ -248,7 +307,10 @@ def _inputs(options: RunOptions, function: Function) -> list[Array]:
 
 
 def _write_results(
-    function: Function, results: Sequence[Array], options: RunOptions, stdout: TextIO
+    function: AnyFunction,
+    results: Sequence[Array],
+    options: RunOptions,
+    stdout: TextIO,
 ) -> None:
     from .run_files import write_archive, write_array
     from .value_text import format_result
@@ -278,8 +340,7 @@ def _write_results(
             raise UsageError(f"--output={text} is none of @file.npy, +file.npy, -, and nothing")
 
 
-def _write_statistics(program: Program, stdout: TextIO) -> None:
-    found = program.statistics()
+def _write_statistics(found: Sequence[DeviceStatistics], stdout: TextIO) -> None:
     for each in found:
         memory = each.memory
         where = each.name if each.process is None else f"process {each.process} on {each.name}"
@@ -294,7 +355,10 @@ def _write_statistics(program: Program, stdout: TextIO) -> None:
 
 
 def _compare_expected(
-    function: Function, results: Sequence[Array], options: RunOptions, stdout: TextIO
+    function: AnyFunction,
+    results: Sequence[Array],
+    options: RunOptions,
+    stdout: TextIO,
 ) -> bool:
     from ..runtime.abi.compare import compare
     from .run_files import EXPECTED, read_values

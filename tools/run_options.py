@@ -11,6 +11,9 @@ from ..ir.usage_error import UsageError
 from .ranks import default_backend
 from .remarks import REMARKS_HELP, check_categories
 
+BACKENDS = ("interpreter", "numba", "mpi")
+"""What programs can be run with."""
+
 DESCRIPTION = """\
 Run a function of an MLIR program on the CPU. A program with a `shard` grid that has been
 partitioned runs on all devices of the grid: its inputs and results are the whole tensors."""

@@ -12,6 +12,10 @@ class DamagedFile(Exception):
     """What is wrong with a file, in words that follow its name."""
 
 
+class SavedFileError(ValueError):
+    """A file that is no saved program, or a damaged one; the text says what was found."""
+
+
 class Fields:
     """A value of JSON with the way that leads to it; whatever asks for it says what it must be.
 

@@ -22,7 +22,7 @@ from ...sharding.grid import Grid
 from ...sharding.sharding import Sharding
 from .. import intrinsics, native
 from ..abi.arguments import InputTypes
-from ..abi.arrays import Array
+from ..abi.arrays import FLOAT_TYPES, Array
 from ..abi.device_array import DeviceArray
 from ..abi.native_code import Native, load_objects, target_platform
 from ..abi.shards import cut, joined, whole_shape
@@ -75,7 +75,8 @@ def platform() -> dict[str, str]:
 class SavedFunction:
     """A function of a saved program.
 
-    `why` it needs the compiler, if it has no host code of its own.
+    - `why` it needs the compiler, if it has no host code of its own;
+    - `rounding`: for each result, the least precise float type on the way to it.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class SavedFunction:
         results: Sequence[Sharding | None],
         entries: Sequence[Entry],
         why: str | None,
+        rounding: Sequence[np.dtype[Any] | None],
     ) -> None:
         self.name = name
         self.types = types
@@ -94,6 +96,7 @@ class SavedFunction:
         self.inputs = InputTypes(types.arguments)
         self.entries = entries
         self.why = why
+        self.rounding = rounding
         self._arguments = arguments
         self._results = results
 
@@ -224,7 +227,11 @@ class SavedProgram:
         if not entries and why.is_null:
             raise DamagedFile(f"has nothing to run as {data.path}")
         reason = None if why.is_null else why.text()
-        return SavedFunction(name, types, grid, arguments, results, entries, reason)
+        rounding = [
+            None if each.is_null else FLOAT_TYPES[each.choice(*FLOAT_TYPES)]
+            for each in data["rounding"].items(len(types.results))
+        ]
+        return SavedFunction(name, types, grid, arguments, results, entries, reason, rounding)
 
     def _read_entry(self, name: str, process: int, data: Fields, types: FunctionTypes) -> Entry:
         rows = self._file.header["code"].items()

@@ -40,7 +40,7 @@ def read_type(data: Fields) -> ValueType:
 
 def read_shape(data: Fields) -> tuple[int, ...] | None:
     """A shape, negative where it is open; `None` for nothing."""
-    return None if data.is_null else data.integers(low=-1)
+    return None if data.is_null else data.integers()
 
 
 def grid_data(grid: Grid | None) -> Any:
