@@ -153,9 +153,12 @@ class _Writer:
             rows = [self._entry(each, own, len(entries), at) for at, each in enumerate(entries)]
         except _NeedsPython as need:
             own, placed = None, [[None] * len(each) for each in kinds]
-            why = f"@{name} cannot be saved as native code: {self._locate(need.operation)}: {need}"
+            op = need.operation
+            why = (
+                f"@{name} has no native code of its own: {self._locate(op)}: '{op.name}' op {need}"
+            )
             message = f"{need}: a saved program compiles @{name} when it is run"
-            remark("backend", need.operation, message)
+            remark("backend", op, message)
         return {
             "name": name,
             "types": [[type_data(each) for each in both] for both in whole],
@@ -221,7 +224,7 @@ class _Writer:
             count = 0 if grid is None or call.recorded is None else grid.device_count()
             found = [call.recorded(each) for each in range(count)] if call.recorded else []
             if not found:
-                raise _NeedsPython(_user(program, number), f"'{call.name}' runs in Python")
+                raise _NeedsPython(_user(program, number), "runs in Python at each call")
             if None in found:
                 message = "meets the other devices with sizes that are known at run time only"
                 raise _NeedsPython(_user(program, number), message)

@@ -178,10 +178,10 @@ def test_what_runs_in_python_is_compiled_when_it_is_run(tmp_path: Path) -> None:
     with remarks_to(remarks.append):
         program.save(path)
     (found,) = [each for each in remarks if each.operation.name == "arith.extf"]
-    why = "'arith.extf' runs in Python"
+    why = "runs in Python at each call"
     assert found.message == f"{why}: a saved program compiles @other when it is run"
     a = np.ones((4, 4), program.other.types.arguments[0].dtype)
-    with pytest.warns(RuntimeWarning, match=f"<string>:6:8: {why}"):
+    with pytest.warns(RuntimeWarning, match=f"<string>:6:8: 'arith.extf' op {why}"):
         assert equal(mesh_opt.load(path).other.run([a]), program.other.run([a]))
     b = np.ones(4, np.float32)
     assert equal(load(path).main.run([b]), [b])
