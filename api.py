@@ -56,6 +56,8 @@ from .runtime.abi.arguments import InputError, InputTypes
 from .runtime.abi.compare import Difference, compare
 from .runtime.abi.errors import CompilationError, ExecutionError
 from .runtime.abi.value_types import FunctionTypes
+from .runtime.checkpoints import Checkpoints
+from .runtime.stepping import run_repeatedly
 from .sharding.grid import Grid
 from .tools.diagnostics import (
     Diagnostic,
@@ -192,13 +194,33 @@ class Function:
         Raises InputError for an array that the argument does not take.
         """
         self._inputs.check_number(self.name, argument)
-        kind = self.argument_types[argument]
         array = self._inputs.array(argument, value)
+        return self.place(argument, array)
+
+    def place(self, argument: int, array: Any) -> DeviceArray:
+        """The same with what slices of whole arrays are read from, such as a file, for an argument
+        that takes it: each device reads its own part."""
         with self.program.located():
             sharding = interpreter.argument_sharding(
-                self.operation, self._boundaries, argument, array.ndim, self.grid
+                self.operation, self._boundaries, argument, len(array.shape), self.grid
             )
-            return DeviceArray.put(array, kind, sharding)
+            return DeviceArray.put(array, self.argument_types[argument], sharding)
+
+    def run_steps(
+        self,
+        inputs: Sequence[npt.ArrayLike | DeviceArray],
+        steps: int,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: int = 1,
+    ) -> list[DeviceArray]:
+        """Run a function that maps a state to a state so many times (`runtime/stepping.py`).
+
+        Every `every` steps the state is written to the folder `checkpoint`; from what is there the
+        run goes on. Raises what `run` does, OSError and CheckpointError.
+        """
+        checkpoints = None if checkpoint is None else Checkpoints(checkpoint)
+        call = self.run_on_devices
+        return run_repeatedly(self, lambda own: call(*own), inputs, steps, checkpoints, every)
 
     def run_on_devices(self, *inputs: npt.ArrayLike | DeviceArray) -> list[DeviceArray]:
         """Run the function in native code; all results stay where they are computed.

@@ -20,11 +20,13 @@ import numpy.typing as npt
 
 from .runtime.abi.arguments import InputError
 from .runtime.abi.device_array import DeviceArray
+from .runtime.checkpoints import Checkpoints
 from .runtime.host.entry import DeviceStatistics
 from .runtime.host.program import Numbers
 from .runtime.saved.fields import DamagedFile, SavedFileError
 from .runtime.saved.program import NeedsCompiler, SavedFunction, SavedProgram
 from .runtime.saved.tables import read_grid
+from .runtime.stepping import run_repeatedly
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -101,9 +103,24 @@ class LoadedFunction:
         """
         inputs = self._function.inputs
         inputs.check_number(self.name, argument)
-        array = inputs.array(argument, value)
+        return self.place(argument, inputs.array(argument, value))
+
+    def place(self, argument: int, array: Any) -> DeviceArray:
+        """The same with what slices of whole arrays are read from: each device reads its part."""
         kind = self.types.arguments[argument]
-        return DeviceArray.put(array, kind, self._function.placement(argument, array.ndim))
+        return DeviceArray.put(array, kind, self._function.placement(argument, len(array.shape)))
+
+    def run_steps(
+        self,
+        inputs: Sequence[npt.ArrayLike | DeviceArray],
+        steps: int,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: int = 1,
+    ) -> list[DeviceArray]:
+        """Run a function that maps a state to a state, as `api.Function.run_steps` does."""
+        checkpoints = None if checkpoint is None else Checkpoints(checkpoint)
+        call = self.run_on_devices
+        return run_repeatedly(self, lambda own: call(*own), inputs, steps, checkpoints, every)
 
     def rounding(self) -> list[np.dtype[Any] | None]:
         """For each result, the least precise float type on the way to it; `None` for none."""

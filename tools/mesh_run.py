@@ -62,11 +62,12 @@ def _describe(problem: Exception) -> str:
     from ..runtime.abi.arguments import InputError
     from ..runtime.abi.arrays import UnsupportedType
     from ..runtime.abi.errors import CompilationError, ExecutionError
+    from ..runtime.checkpoints import CheckpointError
     from ..runtime.saved.fields import SavedFileError
 
     if isinstance(problem, CompilationError | ExecutionError):
         return f"{problem}\n"
-    if isinstance(problem, InputError | SavedFileError | UnsupportedType):
+    if isinstance(problem, CheckpointError | InputError | SavedFileError | UnsupportedType):
         return f"mesh-run: {_printable(str(problem))}\n"
     if isinstance(problem, MemoryError):
         return f"mesh-run: out of memory: {problem}\n"
@@ -114,6 +115,10 @@ def _check_options(options: RunOptions) -> None:
         raise UsageError("--remarks=backend needs --backend=numba or --backend=mpi")
     if options.inputs_per_rank and options.backend != MPI:
         raise UsageError("--inputs-per-rank needs --backend=mpi")
+    if options.steps is None and (options.checkpoint is not None or options.every != 1):
+        raise UsageError("--checkpoint and --every need --steps")
+    if options.steps is not None and options.check is not None:
+        raise UsageError("--check compares one call with the reference, not --steps")
     if options.trace_host and options.backend != "numba":
         raise UsageError("--trace-host needs --backend=numba")
 
@@ -203,7 +208,7 @@ def _run_function(
 ) -> tuple[list[Array], int]:
     """Run a function, and write and compare what it gives; returns that and the exit code."""
     stdout.write(f"EXEC @{_printable(function.name)}\n")
-    results = function.run(inputs)
+    results = _results(options, function, inputs, is_heard)
     if is_heard:
         _write_results(function, results, options, stdout)
     if options.statistics:
@@ -212,6 +217,35 @@ def _run_function(
     if options.expected_outputs:
         agrees = _compare_expected(function, results, options, stdout)
     return results, 0 if agrees else 1
+
+
+def _results(
+    options: RunOptions, function: AnyFunction, inputs: Sequence[Array], is_heard: bool
+) -> list[Array]:
+    """What a function gives, after so many steps as are asked for; one of several ranks, the one
+    that `is_heard`, writes checkpoints."""
+    if options.steps is None:
+        return function.run(inputs)
+    import numpy as np
+
+    from ..runtime.checkpoints import Checkpoints
+    from ..runtime.stepping import run_repeatedly
+
+    def call(own: Sequence[Any]) -> Sequence[Any]:
+        stays = options.backend == "numba"
+        return function.run_on_devices(*own) if stays else function.run(own)
+
+    try:
+        checkpoints = None
+        if options.checkpoint is not None:
+            checkpoints = Checkpoints(options.checkpoint, writes=is_heard)
+        found = run_repeatedly(function, call, inputs, options.steps, checkpoints, options.every)
+    except OSError as problem:
+        if options.checkpoint is None or problem.filename is None:
+            raise
+        message = f"cannot write '{problem.filename}': {problem.strerror}"
+        raise UsageError(message) from problem
+    return list(map(np.asarray, found))
 
 
 def _parameters(options: RunOptions) -> Parameters | None:
@@ -317,7 +351,7 @@ def _write_results(
 
     if not options.outputs and not options.expected_outputs:
         for index, (array, value_type) in enumerate(
-            zip(results, function.types.results, strict=True)
+            zip(results, function.types.results, strict=False)
         ):
             stdout.write(format_result(index, array, value_type, options.maximal_elements) + "\n")
         return

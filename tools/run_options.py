@@ -58,6 +58,9 @@ class RunOptions:
     per_device: bool
     devices: tuple[str, ...]
     parameters: tuple[str, ...]
+    steps: int | None
+    checkpoint: str | None
+    every: int
     statistics: bool
     guard: bool
     require_native: bool
@@ -199,6 +202,27 @@ def _add_native(parser: argparse.ArgumentParser) -> None:
         help="print what each device of the program held and did (with --backend=numba)",
     )
     add(
+        "--steps",
+        metavar="N",
+        type=int,
+        default=None,
+        help="call the function N times: the results take the places of the first arguments, which"
+        " have their types, at the next call",
+    )
+    add(
+        "--checkpoint",
+        metavar="DIR",
+        default=None,
+        help="write the state to this folder, and go on from the last one there (with --steps)",
+    )
+    add(
+        "--every",
+        metavar="N",
+        type=int,
+        default=1,
+        help="write a checkpoint every N steps (default 1), and after the last one",
+    )
+    add(
         "--guard",
         action="store_true",
         help="run slowly, each buffer by itself between guard bytes, so that a kernel that writes"
@@ -249,6 +273,10 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
         raise UsageError("passes are asked for in more than one way: use one pipeline")
     remarks = tuple(category for listed in known.remarks for category in listed.split(","))
     check_categories(remarks)
+    for name in ("every", "steps"):
+        number = getattr(known, name)
+        if number is not None and number < 1:
+            raise UsageError(f"--{name} must be at least 1, and is {number}")
     for name in ("output_max_element_count", "random_extent", "random_inputs"):
         if (getattr(known, name) or 0) < 0:
             raise UsageError(f"--{name.replace('_', '-')} must not be negative")
@@ -269,6 +297,9 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
         per_device=known.per_device,
         devices=tuple(known.device),
         parameters=tuple(known.parameters),
+        steps=known.steps,
+        checkpoint=known.checkpoint,
+        every=known.every,
         statistics=known.statistics,
         guard=known.guard,
         require_native=known.require_native,
