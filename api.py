@@ -57,6 +57,7 @@ from .runtime.abi.compare import Difference, compare
 from .runtime.abi.errors import CompilationError, ExecutionError
 from .runtime.abi.value_types import FunctionTypes
 from .runtime.checkpoints import Checkpoints
+from .runtime.host.timeline import Timeline
 from .runtime.stepping import run_repeatedly
 from .sharding.grid import Grid
 from .tools.diagnostics import (
@@ -300,6 +301,8 @@ class Program:
         """Whether it is an error if the interpreter has to carry out an operation."""
         self.trace_host: Callable[[str], object] | None = None
         """What is given a line about each instruction of host code that was carried out."""
+        self.timeline: Timeline | None = None
+        """What is told when kernels, copies and collectives of native code began and ended."""
         self._texts = tuple(texts)
         self._backend = backend
         self._signatures: dict[str, _Signature] = {}
@@ -384,6 +387,7 @@ class Program:
             self.workers,
             self.require_native,
             self.trace_host,
+            self.timeline,
         )
         if key not in self._native:
             self._native[key] = compile_program(
@@ -393,6 +397,7 @@ class Program:
                 self.guard,
                 self.require_native,
                 self.trace_host,
+                self.timeline,
             )
         return self._native[key]
 

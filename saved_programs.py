@@ -23,6 +23,7 @@ from .runtime.abi.device_array import DeviceArray
 from .runtime.checkpoints import Checkpoints
 from .runtime.host.entry import DeviceStatistics
 from .runtime.host.program import Numbers
+from .runtime.host.timeline import Timeline
 from .runtime.saved.fields import DamagedFile, SavedFileError
 from .runtime.saved.program import NeedsCompiler, SavedFunction, SavedProgram
 from .runtime.saved.tables import read_grid
@@ -188,6 +189,15 @@ class LoadedProgram:
         found = self.saved.device_statistics
         return found or ([] if self._compiled is None else self._compiled.statistics())
 
+    @property
+    def timeline(self) -> Timeline | None:
+        """What is told when kernels and the like began and ended; set before the first run."""
+        return self.saved.timeline
+
+    @timeline.setter
+    def timeline(self, timeline: Timeline | None) -> None:
+        self.saved.timeline = timeline
+
     def close(self) -> None:
         """End the devices' threads and drop what is kept between calls."""
         self.saved.close()
@@ -227,6 +237,7 @@ class LoadedProgram:
             raise _refused(self.path, problem) from problem
         program = Program(source, module, [], texts, "numba", grid)
         program.workers, program.devices = self._workers, kinds
+        program.timeline = self.timeline
         return program
 
     def _module(self, text: Source) -> ModuleOp:

@@ -46,6 +46,7 @@ from ..runtime.communicator import Communicator
 from ..runtime.device_threads import DeviceThreads
 from ..runtime.host.entry import DeviceStatistics, Run, statistics_of
 from ..runtime.host.guards import OVERWRITTEN
+from ..runtime.host.timeline import Timeline
 from ..runtime.native import TOO_NARROW
 from ..sharding.collective_matching import CollectiveMismatch
 from ..sharding.grid import Grid
@@ -77,6 +78,7 @@ def compile_program(
     guard: bool | None = None,
     require_native: bool = False,
     trace: Callable[[str], object] | None = None,
+    timeline: Timeline | None = None,
 ) -> CompiledProgram:
     """Prepare a verified module. `workers` threads share the kernels of each device; by default
     the cores that this process may use are shared out over its devices.
@@ -85,9 +87,10 @@ def compile_program(
     by default there is whatever the program names. `guard` runs it slowly and catches kernels
     that write outside of their memory (`runtime/host/guards.py`); by default if MESH_OPT_GUARD is
     set. With `require_native` it is an error if the interpreter has to carry out an operation.
-    `trace` is given a line about each instruction of host code that was carried out.
+    `trace` is given a line about each instruction of host code that was carried out, `timeline`
+    when kernels and collectives began and ended.
     """
-    return CompiledProgram(module, workers, devices, guard, require_native, trace)
+    return CompiledProgram(module, workers, devices, guard, require_native, trace, timeline)
 
 
 class CompiledProgram:
@@ -107,12 +110,15 @@ class CompiledProgram:
         guard: bool | None = None,
         require_native: bool = False,
         trace: Callable[[str], object] | None = None,
+        timeline: Timeline | None = None,
     ) -> None:
         self._requires_native = require_native
         self._devices = devices
         self._program = Program(module)
         guard = guard if guard is not None else bool(os.environ.get(GUARD_VARIABLE))
-        self._host_code = HostCode(self._program, devices, guard=guard, trace=trace)
+        self._host_code = HostCode(
+            self._program, devices, guard=guard, trace=trace, timeline=timeline
+        )
         self._module = module
         self._threads = DeviceThreads(workers)
         self._signatures: dict[str, _Signature] = {}

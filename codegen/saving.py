@@ -209,7 +209,10 @@ class _Writer:
                 function_data(replace(each, constants=settled(each.constants)))
                 for each in linked.program_code.functions
             ],
-            "kernels": [each.name for each in natives],
+            "kernels": [
+                [native.name, kernel.name]
+                for native, kernel in zip(natives, program.kernels, strict=True)
+            ],
             "failures": len(program.failures),
             "checks": len(program.checks),
             "exchanges": exchanges,
@@ -228,7 +231,7 @@ class _Writer:
             if None in found:
                 message = "meets the other devices with sizes that are known at run time only"
                 raise _NeedsPython(_user(program, number), message)
-            rows.append([exchange_data(each) for each in found])
+            rows.append([call.name, [exchange_data(each) for each in found]])
             steps = (step for each in found for step in each.steps)
             self._collectives += (each.what for each in steps if isinstance(each.what, Collective))
         return rows

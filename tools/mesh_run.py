@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..ir.text.source import Source
     from ..runtime.abi.arrays import Array
     from ..runtime.host.entry import DeviceStatistics
+    from ..runtime.host.timeline import Timeline
     from ..saved_programs import LoadedFunction, LoadedProgram
     from ..sharding.grid import Grid
     from .diagnostics import Diagnostic
@@ -119,6 +120,8 @@ def _check_options(options: RunOptions) -> None:
         raise UsageError("--checkpoint and --every need --steps")
     if options.steps is not None and options.check is not None:
         raise UsageError("--check compares one call with the reference, not --steps")
+    if options.trace is not None and options.backend != "numba":
+        raise UsageError("--trace needs --backend=numba")
     if options.trace_host and options.backend != "numba":
         raise UsageError("--trace-host needs --backend=numba")
 
@@ -208,7 +211,13 @@ def _run_function(
 ) -> tuple[list[Array], int]:
     """Run a function, and write and compare what it gives; returns that and the exit code."""
     stdout.write(f"EXEC @{_printable(function.name)}\n")
+    timeline = _timeline(options, function.program)
     results = _results(options, function, inputs, is_heard)
+    if timeline is not None and options.trace is not None:
+        from .output_files import open_output
+
+        with open_output(options.trace) as file:
+            timeline.write(file)
     if is_heard:
         _write_results(function, results, options, stdout)
     if options.statistics:
@@ -217,6 +226,16 @@ def _run_function(
     if options.expected_outputs:
         agrees = _compare_expected(function, results, options, stdout)
     return results, 0 if agrees else 1
+
+
+def _timeline(options: RunOptions, program: Program | LoadedProgram) -> Timeline | None:
+    """What a run tells when kernels began and ended, if that is asked for."""
+    if options.trace is None:
+        return None
+    from ..runtime.host.timeline import Timeline
+
+    program.timeline = timeline = Timeline()
+    return timeline
 
 
 def _results(

@@ -65,6 +65,7 @@ class RunOptions:
     guard: bool
     require_native: bool
     workers: int | None
+    trace: str | None
     trace_host: bool
     remarks: tuple[str, ...]
     inputs_per_rank: bool
@@ -234,6 +235,13 @@ def _add_native(parser: argparse.ArgumentParser) -> None:
         help="fail if the interpreter has to carry out an operation (with --backend=numba or mpi)",
     )
     add(
+        "--trace",
+        metavar="FILE.json",
+        default=None,
+        help="write when each device ran kernels, met others and waited, for Perfetto or Chrome"
+        " (with --backend=numba)",
+    )
+    add(
         "--trace-host",
         action="store_true",
         help="print each instruction of host code that a device has carried out, with what it has"
@@ -304,6 +312,7 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
         guard=known.guard,
         require_native=known.require_native,
         workers=known.workers,
+        trace=known.trace,
         trace_host=known.trace_host,
         remarks=remarks,
         inputs_per_rank=known.inputs_per_rank,

@@ -14,6 +14,7 @@ from ...ir.foreign_code import ForeignFault
 from ...runtime.communicator import Communicator
 from ...runtime.host.entry import Array
 from ...runtime.host.machine import Machine, MachineError
+from ...runtime.host.timeline import Timeline
 from ...runtime.workers import Team
 from ...sharding.grid import Grid
 from .lowering import HostEntry
@@ -31,11 +32,13 @@ class HostCode:
         *,
         guard: bool = False,
         trace: Callable[[str], object] | None = None,
+        timeline: Timeline | None = None,
     ) -> None:
         """`devices` are the kinds of those at hand, `None` if there is whatever is asked for.
         With `guard`, whatever writes outside of its memory is an error. `trace` is given a line
-        about each instruction that a device has carried out."""
+        about each instruction that a device has carried out, and `timeline` when kernels ran."""
         self._trace = trace
+        self._timeline = timeline
         self._symbols = symbols
         self._guard = guard
         self._devices = devices
@@ -113,6 +116,7 @@ class HostCode:
                 team,
                 guard=self._guard,
                 trace=self._trace_of(communicator),
+                timeline=self._timeline,
             )
             self._machines[key] = machine
         return machine

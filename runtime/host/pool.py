@@ -279,6 +279,16 @@ class Pool:
         while self._returned:
             self.release(self._returned.popleft())
 
+    @property
+    def current(self) -> int:
+        """The number of the device that new blocks are of."""
+        return int(self.words[CURRENT])
+
+    @staticmethod
+    def size(block: int) -> int:
+        """The bytes that a block was asked for."""
+        return ctypes.c_int64.from_address(block - HEADER + 32).value
+
     @staticmethod
     def references(block: int) -> int:
         """How many references there are to a block."""

@@ -43,6 +43,7 @@ from ..host.program import (
     PythonCall,
     Words,
 )
+from ..host.timeline import Timeline
 from ..native_functions import give_functions
 from .container import Container, piece
 from .fields import DamagedFile, Fields
@@ -164,6 +165,8 @@ class SavedProgram:
             if saved.get(name) != here[name]
         ]
         """Why the file's native code cannot be run here; nothing if it can."""
+        self.timeline: Timeline | None = None
+        """What is told when kernels and the like began and ended; set before the first run."""
         self.check_sizes: CheckSizes | None = None
         """What looks at sizes that are new, in place of an exception."""
         self._objects = self._read_objects(header["objects"])
@@ -241,8 +244,8 @@ class SavedProgram:
         functions = tuple(
             read_function(each, len(words), count) for each in data["functions"].items()
         )
-        kernels = [each.text() for each in data["kernels"].items()]
-        for symbol in kernels:
+        kernels = [[part.text() for part in each.items(2)] for each in data["kernels"].items()]
+        for symbol, _ in kernels:
             if symbol not in self._objects:
                 raise DamagedFile(f"has no object code of {symbol!r}, which {data.path} runs")
         for kind in (*types.arguments, *types.results):
@@ -253,7 +256,7 @@ class SavedProgram:
             raise DamagedFile(f"has blocks of no device as {data.path}")
         program = HostProgram(
             functions=[HostFunction(each.text()) for each in data["names"].items(len(functions))],
-            kernels=[HostKernel(each, partial(self._native, each)) for each in kernels],
+            kernels=[HostKernel(each, partial(self._native, symbol)) for symbol, each in kernels],
             # No more than there are instructions.
             failures=[_fail] * data["failures"].count(len(words)),
             checks=[
@@ -359,7 +362,14 @@ class SavedProgram:
             devices = 1 if communicator is None else communicator.world.size
             workers = self._threads.team(process, devices)
             cancel = None if communicator is None else communicator.state
-            machine = Machine(entry.program, process, cancel, communicator, team=workers)
+            machine = Machine(
+                entry.program,
+                process,
+                cancel,
+                communicator,
+                team=workers,
+                timeline=self.timeline,
+            )
             self._machines[key] = machine
         results = entry.call(machine, inputs)
         own = None if communicator is None else process
@@ -417,11 +427,12 @@ def _words(data: memoryview) -> Words:
 
 def _read_exchanges(data: Fields) -> PythonCall:
     """An exchange, by the process that takes part in it."""
-    exchanges = [read_exchange(each) for each in data.items()]
+    name, rows = data.items(2)
+    exchanges = [read_exchange(each) for each in rows.items()]
     if not exchanges:
         raise DamagedFile(f"has no exchange as {data.path}")
 
     def exchange(machine: Machine, numbers: Numbers) -> Numbers:
         return exchanges[machine.process % len(exchanges)].perform(machine, numbers)
 
-    return PythonCall("exchange", exchange)
+    return PythonCall(name.text(), exchange)
