@@ -367,10 +367,14 @@ class Program:
         self._backend = name
 
     def statistics(self) -> list[DeviceStatistics]:
-        """What each device that the program names did and held in the last run with numba.
+        """What each device did and held in the last run of native code.
 
-        Empty before the first one.
+        Empty before the first one. With the backend `mpi` all ranks must ask.
         """
+        if self._backend == "mpi" and self.native().device_statistics:
+            from .codegen.ranks import statistics_on_ranks
+
+            return statistics_on_ranks(self.native())
         return self.native().device_statistics
 
     def native(self) -> CompiledProgram:

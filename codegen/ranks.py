@@ -31,7 +31,9 @@ from ..runtime.abi.arguments import InputError, checked_inputs
 from ..runtime.abi.elements import integer_element
 from ..runtime.abi.values import Array, shape_phrase
 from ..runtime.collectives import Collective
+from ..runtime.commands import DeviceMemory
 from ..runtime.communicator import Communicator, RankError, as_bytes
+from ..runtime.host.entry import DeviceStatistics
 from ..sharding.collective_matching import ENDED, CollectiveSignature, DeviceState
 from ..sharding.collectives import ALL_GATHER
 from ..sharding.grid import Grid
@@ -66,6 +68,35 @@ def run_on_ranks(
         return program.run(function, inputs)
     run = _RankRun(program, world_communicator(), target)
     return run.run(inputs, grid, inputs_per_rank)
+
+
+def statistics_on_ranks(program: CompiledProgram) -> list[DeviceStatistics]:
+    """What the devices of all ranks did in the last run; all ranks must ask."""
+    from ..runtime.mpi import world_communicator
+
+    rows = program.device_statistics
+    names = "\0".join(each.name for each in rows).encode()
+    numbers = [
+        (
+            -1 if each.process is None else each.process,
+            each.memory.arena_bytes,
+            each.memory.transient_bytes,
+            each.memory.constant_bytes,
+            each.memory.boundary_bytes,
+            each.dispatches,
+            each.received_bytes,
+        )
+        for each in rows
+    ]
+    own = [np.frombuffer(names, np.uint8), np.array(numbers, np.int64).reshape(len(rows), 7)]
+    found: list[DeviceStatistics] = []
+    for text, table in _gather_everywhere(world_communicator(), own):
+        for name, row in zip(text.tobytes().decode().split("\0"), table.tolist(), strict=False):
+            process, *memory, dispatches, received = row
+            sizes = DeviceMemory(name, *memory)
+            at = None if process < 0 else process
+            found.append(DeviceStatistics(name, sizes, dispatches, received, at))
+    return found
 
 
 class _RankRun:

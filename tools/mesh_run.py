@@ -104,8 +104,8 @@ def _check_options(options: RunOptions) -> None:
         raise UsageError(
             f"there is no backend '{options.backend}'; there are {', '.join(BACKENDS)}"
         )
-    if options.statistics and options.backend != "numba":
-        raise UsageError("--statistics needs --backend=numba")
+    if options.statistics and options.backend not in ("numba", "mpi"):
+        raise UsageError("--statistics needs --backend=numba or --backend=mpi")
     if options.guard and options.backend not in ("numba", "mpi"):
         raise UsageError("--guard needs --backend=numba or --backend=mpi")
     if options.require_native and options.backend not in ("numba", "mpi"):
@@ -396,7 +396,8 @@ def _write_results(
 def _write_statistics(found: Sequence[DeviceStatistics], stdout: TextIO) -> None:
     for each in found:
         memory = each.memory
-        where = each.name if each.process is None else f"process {each.process} on {each.name}"
+        process = None if each.process is None else f"process {each.process}"
+        where = " on ".join(filter(None, (process, each.name))) or "this process"
         stdout.write(
             f"STATISTICS {where}: {each.peak_bytes} bytes at the peak (inputs and results"
             f" {memory.boundary_bytes}, constants {memory.constant_bytes}, transient"
@@ -404,7 +405,7 @@ def _write_statistics(found: Sequence[DeviceStatistics], stdout: TextIO) -> None
             f" {each.received_bytes} bytes received\n"
         )
     if not found:
-        stdout.write("STATISTICS the program names no devices\n")
+        stdout.write("STATISTICS the interpreter ran the function\n")
 
 
 def _compare_expected(

@@ -200,7 +200,7 @@ def _add_native(parser: argparse.ArgumentParser) -> None:
     add(
         "--statistics",
         action="store_true",
-        help="print what each device of the program held and did (with --backend=numba)",
+        help="print what each device held and did (with --backend=numba or mpi)",
     )
     add(
         "--steps",

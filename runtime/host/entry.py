@@ -139,7 +139,8 @@ class DeviceStatistics:
     """One device of a program in one run.
 
     - `memory`: the bytes of its buffers, by what they are for;
-    - `dispatches`: how many kernels of executables it ran;
+    - `name`: empty for the only device of a program that names none;
+    - `dispatches`: how many kernels of executables it ran, or kernels if there are none;
     - `received_bytes`: what other devices sent it, collectives apart;
     - `process`: of a partitioned program, which process of the grid this is about.
     """
@@ -167,9 +168,18 @@ class Run:
 
 
 def statistics_of(runs: Sequence[Run]) -> list[DeviceStatistics]:
-    """Of each device that a program names, in runs on them; process by process."""
-    return [
-        DeviceStatistics(memory.owner or "", memory, dispatches, received, run.process)
-        for run in sorted(runs, key=lambda run: run.process or 0)
-        for memory, dispatches, received in run.entry.device_statistics(run.machine)
-    ]
+    """Of each device that a program names, in runs on them; process by process.
+
+    Of a program that names none, of each process: its kernels count as dispatches.
+    """
+    found: list[DeviceStatistics] = []
+    for run in sorted(runs, key=lambda run: run.process or 0):
+        rows = list(run.entry.device_statistics(run.machine))
+        if not rows:
+            own = run.entry.statistics(run.machine, run.result_bytes)
+            memory = DeviceMemory("", own.arena_bytes, own.transient_bytes, 0, run.result_bytes)
+            rows.append((memory, own.commands, 0))
+        for memory, dispatches, received in rows:
+            name = memory.owner or ""
+            found.append(DeviceStatistics(name, memory, dispatches, received, run.process))
+    return found
