@@ -70,6 +70,7 @@ from .tools.diagnostics import (
     render,
 )
 from .tools.driver import new_context
+from .tools.parameter_files import mapped_arrays
 from .tools.plugins import PassesOfAll
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ __all__ = [
     "Program",
     "Stage",
     "compile",
+    "mapped_arrays",
 ]
 
 Array = npt.NDArray[Any]

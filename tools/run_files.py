@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -25,6 +25,7 @@ from .array_files import (
     stored_arrays,
 )
 from .output_files import open_output
+from .parameter_files import BYTES, stored_parameters
 from .value_text import MAXIMAL_INPUT, MAXIMAL_RANK, TextError, parse_raw, parse_value
 
 
@@ -92,13 +93,13 @@ def _read_file(
     text: str, types: Sequence[ValueType], arrays: list[Array | None], role: Role
 ) -> None:
     """Append the arrays of an .npy file, however many there are, or of an .npz."""
-    path, _, key = text[1:].partition(".npz:")
-    if key:
-        path += ".npz"
+    path, key = _file_and_key(text[1:])
     wanted = len(types) - len(arrays)
     try:
-        if is_archive(path):
-            found = _from_archive(path, key, wanted, role)
+        if path.endswith(WEIGHTS):
+            found = _from_archive(path, stored_parameters(path), key, wanted, role)
+        elif is_archive(path):
+            found = _from_archive(path, archived_arrays(path), key, wanted, role)
         elif key:
             raise UsageError(f"'{path}' is no .npz file, so it has no '{key}'")
         else:
@@ -115,8 +116,22 @@ def _read_file(
         raise UsageError(f"{problem} ({_short(text)})") from problem
 
 
-def _from_archive(path: str, key: str, wanted: int, role: Role) -> list[StoredArray]:
-    found = archived_arrays(path)
+WEIGHTS = (".safetensors", ".irpa")
+"""Suffixes of files whose arrays are mapped: only what is looked at is read."""
+
+
+def _file_and_key(text: str) -> tuple[str, str]:
+    """`weights.npz:key` as the name of the file and the key, which may be missing."""
+    for suffix in (".npz", *WEIGHTS):
+        path, colon, key = text.partition(f"{suffix}:")
+        if colon:
+            return path + suffix, key
+    return text, ""
+
+
+def _from_archive(
+    path: str, found: Mapping[str, StoredArray], key: str, wanted: int, role: Role
+) -> list[StoredArray]:
     names = list(found)
     if key:
         if key not in found:
@@ -135,6 +150,11 @@ def _from_archive(path: str, key: str, wanted: int, role: Role) -> list[StoredAr
 def _loaded(stored: StoredArray, expected: ValueType, role: str) -> Array:
     """An array of a file, which is only read if it is of the type. Raises InputError."""
     own = expected.dtype
+    shape = expected.shape
+    if stored.element == BYTES and shape is not None and min(shape, default=0) >= 0:
+        if stored.size != prod(shape) * own.itemsize:
+            raise InputError(f"{role} has {stored.size} bytes, expected those of {expected}")
+        stored = StoredArray(own.str, own, own.itemsize, False, shape, stored.data)
     # NumPy stores types that it does not know, such as bf16, as raw bytes.
     is_raw = stored.dtype is None and own.isbuiltin != 1 and own.itemsize == stored.item_size
     if stored.dtype is None and not is_raw:

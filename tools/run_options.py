@@ -27,6 +27,7 @@ inputs:
   --input=@file.npy             one input for every array in the file
   --input=@file.npz             its arrays in0, in1, ... (or arr_0, ..., or in stored order)
   --input=@file.npz:key         one of its arrays
+  --input=@file.safetensors:key one of its tensors, which is mapped; also .irpa
   --input=2x3xf32=@file.bin     raw bytes
 
 examples:
