@@ -32,7 +32,6 @@ from .interpreter.device_array import DeviceArray
 from .interpreter.machine import Program as _Symbols
 from .interpreter.parameters import Parameter, Parameters, provide_parameters
 from .interpreter.rounding import roughest_types
-from .interpreter.run import InputError
 from .ir.diagnostics import OperationError
 from .ir.text.parser import parse_module
 from .ir.text.printer import print_operation
@@ -53,11 +52,17 @@ from .passes.stablehlo.convert_stablehlo_to_linalg import (
     ConvertStablehloToLinalgPass,
     is_stablehlo,
 )
+from .runtime.abi.arguments import InputError, InputTypes
 from .runtime.abi.compare import Difference, compare
-from .runtime.abi.values import UnsupportedType, dtype_of, integer_width, is_unsigned
+from .runtime.abi.errors import CompilationError, ExecutionError
+from .runtime.abi.value_types import FunctionTypes
+from .runtime.checkpoints import Checkpoints
+from .runtime.host.timeline import Timeline
+from .runtime.stepping import run_repeatedly
 from .sharding.grid import Grid
 from .tools.diagnostics import (
     Diagnostic,
+    describe_place,
     error,
     from_operation_error,
     from_parse_error,
@@ -65,6 +70,7 @@ from .tools.diagnostics import (
     render,
 )
 from .tools.driver import new_context
+from .tools.parameter_files import mapped_arrays
 from .tools.plugins import PassesOfAll
 
 if TYPE_CHECKING:
@@ -81,19 +87,12 @@ __all__ = [
     "Program",
     "Stage",
     "compile",
+    "mapped_arrays",
 ]
 
 Array = npt.NDArray[Any]
 Backend = Callable[["Program", str, Sequence[Array]], list[Array]]
 """Runs a function of a program, by its name, on global inputs."""
-
-
-class CompilationError(Exception):
-    """A program that cannot be read, verified or transformed; the text has places and excerpts."""
-
-
-class ExecutionError(Exception):
-    """A program that cannot be executed on these inputs; the text says at which operation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +144,8 @@ class _Signature:
     grid: Grid | None
     arguments: list[Attribute]
     results: list[Attribute]
+    inputs: InputTypes
+    types: FunctionTypes
     boundaries: Sequence[Boundary | None]
 
 
@@ -161,6 +162,9 @@ class Function:
         self.grid = signature.grid
         self.argument_types = signature.arguments
         self.result_types = signature.results
+        self.types = signature.types
+        """The same types without the IR."""
+        self._inputs = signature.inputs
         self._boundaries = signature.boundaries
 
     def __call__(self, *inputs: npt.ArrayLike | DeviceArray) -> Any:
@@ -192,18 +196,34 @@ class Function:
 
         Raises InputError for an array that the argument does not take.
         """
-        if not 0 <= argument < len(self.argument_types):
-            count = len(self.argument_types)
-            raise InputError(f"@{self.name} takes {count} inputs, and has no input {argument}")
-        kind = self.argument_types[argument]
-        is_array = isinstance(value, np.ndarray | np.generic)
-        given = cast("Array", value) if is_array else _converted(argument, value, kind)
-        array = interpreter.checked_input(argument, given, kind)
+        self._inputs.check_number(self.name, argument)
+        array = self._inputs.array(argument, value)
+        return self.place(argument, array)
+
+    def place(self, argument: int, array: Any) -> DeviceArray:
+        """The same with what slices of whole arrays are read from, such as a file, for an argument
+        that takes it: each device reads its own part."""
         with self.program.located():
             sharding = interpreter.argument_sharding(
-                self.operation, self._boundaries, argument, array.ndim, self.grid
+                self.operation, self._boundaries, argument, len(array.shape), self.grid
             )
-            return DeviceArray.put(array, kind, sharding)
+            return DeviceArray.put(array, self.argument_types[argument], sharding)
+
+    def run_steps(
+        self,
+        inputs: Sequence[npt.ArrayLike | DeviceArray],
+        steps: int,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: int = 1,
+    ) -> list[DeviceArray]:
+        """Run a function that maps a state to a state so many times (`runtime/stepping.py`).
+
+        Every `every` steps the state is written to the folder `checkpoint`; from what is there the
+        run goes on. Raises what `run` does, OSError and CheckpointError.
+        """
+        checkpoints = None if checkpoint is None else Checkpoints(checkpoint)
+        call = self.run_on_devices
+        return run_repeatedly(self, lambda own: call(*own), inputs, steps, checkpoints, every)
 
     def run_on_devices(self, *inputs: npt.ArrayLike | DeviceArray) -> list[DeviceArray]:
         """Run the function in native code; all results stay where they are computed.
@@ -246,47 +266,8 @@ class Function:
         return roughest_types(symbols, interpreter.find_function(symbols, self.name))
 
     def arrays(self, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> list[Any]:
-        """Inputs as arrays, or as they lie on devices; whether they fit is seen when they are used.
-
-        Raises InputError for another number of them, and for what is no array of such numbers.
-        """
-        count = len(self.argument_types)
-        if len(inputs) != count:
-            plural = "" if count == 1 else "s"
-            raise InputError(f"@{self.name} takes {count} input{plural}, got {len(inputs)}")
-        if all(value.__class__ is np.ndarray for value in inputs):
-            return list(inputs)
-        return [
-            value
-            if isinstance(value, np.ndarray | np.generic | DeviceArray)
-            else _converted(index, value, kind)
-            for index, (value, kind) in enumerate(zip(inputs, self.argument_types, strict=True))
-        ]
-
-
-def _converted(index: int, value: npt.ArrayLike, value_type: Attribute) -> Array:
-    """Python numbers as an array of a type, if they are numbers of that kind. Raises InputError."""
-    try:
-        array: Array = np.asarray(value)
-    except (OverflowError, TypeError, ValueError) as problem:
-        # Rows of different lengths, or an object that does not become the array that it promises.
-        raise InputError(f"input {index} is no array: {problem}") from problem
-    try:
-        dtype = dtype_of(value_type)
-    except UnsupportedType:
-        return array
-    width = integer_width(value_type)
-    if array.dtype.kind not in ("biuf" if width is None else "biu") + dtype.kind:
-        return array
-    if width is not None and array.size and array.dtype.kind != "b":
-        low = 0 if is_unsigned(value_type) else -(1 << (width - 1))
-        least, most = int(array.min()), int(array.max())
-        # i1 is 0 or 1, though its only bit is a sign.
-        if least < low or most >= 1 << (width if low == 0 or width == 1 else width - 1):
-            number = least if least < low else most
-            raise InputError(f"input {index} holds {number}, which does not fit {value_type}")
-    with np.errstate(over="ignore"):
-        return array.astype(dtype)
+        """Inputs as arrays of the arguments' types, or those on devices. Raises InputError."""
+        return self._inputs.arrays(self.name, inputs)
 
 
 class Program:
@@ -322,6 +303,8 @@ class Program:
         """Whether it is an error if the interpreter has to carry out an operation."""
         self.trace_host: Callable[[str], object] | None = None
         """What is given a line about each instruction of host code that was carried out."""
+        self.timeline: Timeline | None = None
+        """What is told when kernels, copies and collectives of native code began and ended."""
         self._texts = tuple(texts)
         self._backend = backend
         self._signatures: dict[str, _Signature] = {}
@@ -355,7 +338,10 @@ class Program:
             grid = self.grid or interpreter.grid_of(self.module, operation)
         taken = interpreter.global_types(interpreter.argument_types(operation), arguments)
         given = interpreter.global_types(interpreter.result_types(operation), results)
-        return _Signature(operation, grid, taken, given, arguments)
+        plain = (tuple(interpreter.plain_types(each)) for each in (taken, given))
+        types = FunctionTypes(*plain)
+        inputs = InputTypes(types.arguments)
+        return _Signature(operation, grid, taken, given, inputs, types, arguments)
 
     def __getattr__(self, name: str) -> Function:
         if name.startswith("_"):
@@ -377,11 +363,20 @@ class Program:
             )
         return found
 
-    def statistics(self) -> list[DeviceStatistics]:
-        """What each device that the program names did and held in the last run with numba.
+    def choose_backend(self, name: str) -> None:
+        """Let functions run with another backend. Raises ValueError if there is none."""
+        self.backend(name)
+        self._backend = name
 
-        Empty before the first one.
+    def statistics(self) -> list[DeviceStatistics]:
+        """What each device did and held in the last run of native code.
+
+        Empty before the first one. With the backend `mpi` all ranks must ask.
         """
+        if self._backend == "mpi" and self.native().device_statistics:
+            from .codegen.ranks import statistics_on_ranks
+
+            return statistics_on_ranks(self.native())
         return self.native().device_statistics
 
     def native(self) -> CompiledProgram:
@@ -395,6 +390,7 @@ class Program:
             self.workers,
             self.require_native,
             self.trace_host,
+            self.timeline,
         )
         found = self._native.get(key)
         if found is None:
@@ -408,8 +404,29 @@ class Program:
                 self.guard,
                 self.require_native,
                 self.trace_host,
+                self.timeline,
             )
         return found
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the program with its native code to a file, which `mesh_opt.load` reads.
+
+        Raises OSError, and ExecutionError at the first operation that runs in Python if
+        `require_native` is set; else functions with one are compiled when they are run.
+        """
+        from .codegen.saving import save_program
+
+        texts = [(each.name, each.content) for each in self._texts]
+        with self.located():
+            save_program(
+                path,
+                self.native(),
+                self.source,
+                texts,
+                self.functions,
+                self.grid,
+                describe_place,
+            )
 
     @property
     def host_code(self) -> str:

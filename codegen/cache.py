@@ -19,14 +19,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
-from itertools import count
 from pathlib import Path
 from threading import RLock
 from typing import Any
 from weakref import WeakValueDictionary
 
-import llvmlite
 import llvmlite.binding
+
+from ..runtime.abi.native_code import Native, load_object, target_machine, target_platform
 
 CACHE_VARIABLE = "MESH_OPT_CACHE"
 """Environment variable: another folder for the cache, or empty for none."""
@@ -35,40 +35,8 @@ CACHE_VARIABLE = "MESH_OPT_CACHE"
 RECENT = 256
 """Functions that stay loaded though nothing uses them: the next program may be like the last."""
 
-FORMAT = "5"
+FORMAT = "6"
 """Of the files in the cache."""
-
-
-class Native:
-    """A native function: its address, and what keeps its code in memory."""
-
-    __slots__ = ("__weakref__", "_code", "address", "name")
-
-    def __init__(self, name: str, code: Any) -> None:
-        self.name = name
-        self.address: int = code[name]
-        self._code = code
-
-
-_numbers = count()
-"""Of loaded libraries: their names are not used twice."""
-
-
-@cache
-def _linker() -> Any:
-    """What loads object code, each in memory of its own that is given back with the last use.
-
-    JITLink puts the sections of an object next to each other, which the small code model needs.
-    """
-    llvm: Any = llvmlite.binding
-    return llvm.create_lljit_compiler(_target_machine(), use_jit_link=True)
-
-
-def _load(symbol: str, code: bytes) -> Native:
-    llvm: Any = llvmlite.binding
-    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
-    linked = builder.export_symbol(symbol).link(_linker(), f"mesh_{next(_numbers)}")
-    return Native(symbol, linked)
 
 
 _lock = RLock()
@@ -97,7 +65,7 @@ def _loaded_once(parts: Sequence[str], compile_code: Callable[[str], tuple[str, 
             if found is None:
                 found = compile_code(f"mesh_{digest[:32]}")
                 _keep(digest, *found)
-            native = _loaded[digest] = _load(*found)
+            native = _loaded[digest] = load_object(*found)
         _recent[digest] = native
         _recent.move_to_end(digest)
         while len(_recent) > RECENT:
@@ -108,7 +76,7 @@ def _loaded_once(parts: Sequence[str], compile_code: Callable[[str], tuple[str, 
 def compile_ir(text: str) -> bytes:
     """The object code of a module in LLVM IR, optimised for this CPU."""
     llvm: Any = llvmlite.binding
-    machine = _target_machine()
+    machine = target_machine()
     module = llvm.parse_assembly(text)
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     # Short loops are unrolled first: LLVM 22's vectoriser stops the process at some of them.
@@ -116,23 +84,6 @@ def compile_ir(text: str) -> bytes:
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
     return machine.emit_object(module)
-
-
-@cache
-def _target_machine() -> Any:
-    llvm: Any = llvmlite.binding
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_triple(llvm.get_process_triple())
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
-        opt=2,
-        # Constants lie next to the code, and are operands of instructions.
-        reloc="pic",
-        codemodel="small",
-        jit=True,
-    )
 
 
 def _keep(digest: str, symbol: str, code: bytes) -> None:
@@ -228,6 +179,7 @@ _HERE = Path(__file__).parent
 _PRIMITIVE_SOURCES = (
     Path(__file__),
     _HERE.parent / "runtime" / "abi" / "elements.py",
+    _HERE.parent / "runtime" / "abi" / "native_code.py",
     _HERE / "kernels" / "llvm_lowering.py",
     _HERE / "native_functions.py",
     *(
@@ -239,24 +191,10 @@ _PRIMITIVE_SOURCES = (
 """What the names in a function's text mean, and what is made of it, is said here."""
 
 
-def source_of(file: str) -> str:
-    """The text of a module, to be read when it is imported: later it may be another one."""
-    return Path(file).read_text(encoding="utf-8")
-
-
 _PRIMITIVES = hashlib.sha256(b"".join(path.read_bytes() for path in _PRIMITIVE_SOURCES)).hexdigest()
 
 
 @cache
 def _platform() -> str:
     """Everything but the function itself that its native code depends on."""
-    return "|".join(
-        (
-            FORMAT,
-            llvmlite.__version__,
-            llvmlite.binding.get_process_triple(),
-            llvmlite.binding.get_host_cpu_name(),
-            llvmlite.binding.get_host_cpu_features().flatten(),
-            _PRIMITIVES,
-        )
-    )
+    return "|".join((FORMAT, *target_platform().values(), _PRIMITIVES))

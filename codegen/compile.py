@@ -17,7 +17,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from weakref import finalize
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -27,28 +26,29 @@ from ..dialects.shard.boundary import Boundary
 from ..interpreter.device_array import DeviceArray
 from ..interpreter.machine import Program
 from ..interpreter.run import (
-    InputError,
-    InputTypes,
     argument_types,
     boundaries,
     find_function,
     gathered,
     grid_of,
     placed,
+    plain_types,
     result_types,
     run_processes,
     scattered,
 )
 from ..interpreter.signatures import mismatch_error
 from ..ir.diagnostics import Note, OperationError
+from ..runtime.abi.arguments import InputError, InputTypes
 from ..runtime.abi.values import Array
-from ..runtime.commands import CommandFailed, DeviceMemory, Statistics
+from ..runtime.commands import CommandFailed, Statistics
 from ..runtime.communicator import Communicator
+from ..runtime.device_threads import DeviceThreads
+from ..runtime.host.entry import DeviceStatistics, Run, statistics_of
 from ..runtime.host.guards import OVERWRITTEN
-from ..runtime.host.machine import Machine
+from ..runtime.host.timeline import Timeline
+from ..runtime.host.machine import MachineError
 from ..runtime.native import TOO_NARROW
-from ..runtime.threads import ThreadGroup
-from ..runtime.workers import Team, available_cores
 from ..sharding.collective_matching import CollectiveMismatch
 from ..sharding.grid import Grid
 from .host_code.entry_cache import HostCode
@@ -58,39 +58,7 @@ from .kernels.kernel_text import FIRST_FAILURE, Failure
 GUARD_VARIABLE = "MESH_OPT_GUARD"
 """The environment variable that asks for guards around all buffers."""
 
-__all__ = ["CompiledProgram", "InputError", "compile_program"]
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceStatistics:
-    """One device of a program in one run.
-
-    - `memory`: the bytes of its buffers, by what they are for;
-    - `dispatches`: how many kernels of executables it ran;
-    - `received_bytes`: what other devices sent it, collectives apart;
-    - `process`: of a partitioned program, which process of the grid this is about.
-    """
-
-    name: str
-    memory: DeviceMemory
-    dispatches: int
-    received_bytes: int
-    process: int | None = None
-
-    @property
-    def peak_bytes(self) -> int:
-        """Its buffers at their peak, with constants, inputs and results."""
-        return self.memory.peak_bytes
-
-
-@dataclass(slots=True)
-class _Run:
-    """What a device has run last: its statistics are counted when somebody asks."""
-
-    entry: HostEntry
-    machine: Machine
-    result_bytes: int
-    process: int | None
+__all__ = ["CompiledProgram", "DeviceStatistics", "InputError", "compile_program"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +79,7 @@ def compile_program(
     guard: bool | None = None,
     require_native: bool = False,
     trace: Callable[[str], object] | None = None,
+    timeline: Timeline | None = None,
 ) -> CompiledProgram:
     """Prepare a verified module. `workers` threads share the kernels of each device; by default
     the cores that this process may use are shared out over its devices.
@@ -119,9 +88,10 @@ def compile_program(
     by default there is whatever the program names. `guard` runs it slowly and catches kernels
     that write outside of their memory (`runtime/host/guards.py`); by default if MESH_OPT_GUARD is
     set. With `require_native` it is an error if the interpreter has to carry out an operation.
-    `trace` is given a line about each instruction of host code that was carried out.
+    `trace` is given a line about each instruction of host code that was carried out, `timeline`
+    when kernels and collectives began and ended.
     """
-    return CompiledProgram(module, workers, devices, guard, require_native, trace)
+    return CompiledProgram(module, workers, devices, guard, require_native, trace, timeline)
 
 
 class CompiledProgram:
@@ -141,22 +111,20 @@ class CompiledProgram:
         guard: bool | None = None,
         require_native: bool = False,
         trace: Callable[[str], object] | None = None,
+        timeline: Timeline | None = None,
     ) -> None:
         self._requires_native = require_native
         self._devices = devices
         self._program = Program(module)
         guard = guard if guard is not None else bool(os.environ.get(GUARD_VARIABLE))
-        self._host_code = HostCode(self._program, devices, guard=guard, trace=trace)
+        self._host_code = HostCode(
+            self._program, devices, guard=guard, trace=trace, timeline=timeline
+        )
         self._module = module
-        self._workers = workers
-        self._cores = available_cores()
-        self._teams: dict[tuple[int, int], Team] = {}
-        self._groups: dict[int, ThreadGroup] = {}
+        self._threads = DeviceThreads(workers)
         self._signatures: dict[str, _Signature] = {}
         self._lock = threading.Lock()
-        self._team_lock = threading.Lock()
-        self._last: list[_Run] = []
-        self._finish = finalize(self, _release, self._groups, self._teams)
+        self._last: list[Run] = []
 
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
         """Run a function on one device; `shard` annotations are identities."""
@@ -233,11 +201,8 @@ class CompiledProgram:
             # Lowered here, as the devices' threads must not do so at the same time.
             if self._entry(target, grid) is None:
                 return run_processes(self._program, target, local, grid, self._devices)
-            group = self._groups.get(count)
-            if group is None:
-                group = self._groups[count] = ThreadGroup(count)
             try:
-                return group.run(
+                return self._threads.group(count).run(
                     lambda communicator: self._run_as_process(
                         communicator, target, local[communicator.process], grid
                     )
@@ -263,6 +228,23 @@ class CompiledProgram:
         with self._lock:
             return self._entry(target, grid) is not None
 
+    def entries(
+        self, function: str, grid: Grid | None
+    ) -> tuple[Operation, Grid | None, Sequence[HostEntry] | OperationError]:
+        """A function with its grid, and its host code or why it has none.
+
+        Raises InputError if there is no such function, OperationError if native code is required.
+        """
+        with self._lock:
+            signature = self._signature(function)
+            target, grid = signature.target, grid or signature.grid
+            if grid is not None and not grid.is_static:
+                message = f"runs on grid @{grid.name}, whose extents are given at a run"
+                return target, grid, OperationError(target, message)
+            if self._requires_native:
+                self._host_code.require(target, grid)
+            return target, grid, self._host_code.entries(target, grid)
+
     def grid_of(self, function: str) -> Grid | None:
         """The grid of a function, `None` if it is not partitioned. Raises InputError."""
         return self._signature(function).grid
@@ -274,7 +256,7 @@ class CompiledProgram:
             target = find_function(self._program, function)
             arguments, results = boundaries(target)
             grid = grid_of(self._module, target)
-            types = InputTypes(argument_types(target))
+            types = InputTypes(plain_types(argument_types(target)))
             found = self._signatures[function] = _Signature(target, types, arguments, results, grid)
         return found
 
@@ -305,7 +287,7 @@ class CompiledProgram:
 
     def close(self) -> None:
         """End the devices' threads and drop what is kept between calls."""
-        _release(self._groups, self._teams)
+        self._threads.close()
         self._host_code.close()
 
     @property
@@ -316,11 +298,7 @@ class CompiledProgram:
     @property
     def device_statistics(self) -> list[DeviceStatistics]:
         """Of each device that the program names, in its last run on them; process by process."""
-        return [
-            DeviceStatistics(memory.owner or "", memory, dispatches, received, run.process)
-            for run in sorted(self._last, key=lambda run: run.process or 0)
-            for memory, dispatches, received in run.entry.device_statistics(run.machine)
-        ]
+        return statistics_of(self._last)
 
     def _run_as_process(
         self, communicator: Communicator, target: Operation, inputs: Sequence[Array], grid: Grid
@@ -342,43 +320,24 @@ class CompiledProgram:
         process = communicator.process if communicator else None
         machine = self._host_code.machine(entry, communicator)
         if machine is None:
-            team = self._team(communicator)
+            devices = communicator.world.size if communicator else 1
+            team = self._threads.team(process or 0, devices)
             machine = self._host_code.new_machine(entry, communicator, team)
         try:
             results = entry.call(machine, inputs)
         except CommandFailed as failure:
             raise _located(failure, entry.target, communicator) from failure
+        except MachineError as error:
+            source = error.source if isinstance(error.source, Operation) else entry.target
+            raise _on_device(OperationError(source, error.message), communicator) from error
         except OperationError as error:
             raise _on_device(error, communicator) from error
-        self._last.append(_Run(entry, machine, sum([each.nbytes for each in results]), process))
+        self._last.append(Run(entry, machine, sum([each.nbytes for each in results]), process))
         return results
-
-    def _team(self, communicator: Communicator | None) -> Team | None:
-        """The workers of a process's device, which live as long as the program."""
-        process, devices = 0, 1
-        if communicator is not None:
-            process, devices = communicator.process, communicator.world.size
-        workers = self._workers or max(1, self._cores // devices)
-        if workers == 1:
-            return None
-        key = process, workers
-        found = self._teams.get(key)
-        if found is None:
-            with self._team_lock:
-                found = self._teams.setdefault(key, Team(workers))
-        return found
 
 
 def _whole(value: Array | DeviceArray) -> Array:
     return np.asarray(value) if isinstance(value, DeviceArray) else value
-
-
-def _release(groups: dict[int, ThreadGroup], teams: dict[tuple[int, int], Team]) -> None:
-    """End the threads of a program, after what they run."""
-    for each in (*groups.values(), *teams.values()):
-        each.close()
-    groups.clear()
-    teams.clear()
 
 
 def _located(

@@ -17,7 +17,8 @@ from typing import Any
 import llvmlite.binding
 from llvmlite import ir
 
-from .cache import Native, compile_module
+from ..runtime.abi.native_code import Intrinsic, Native
+from .cache import compile_module
 from .kernels.llvm_lowering import FunctionLowering
 from .scalar_ops.primitives import Primitive, primitive
 
@@ -71,6 +72,8 @@ class _Functions:
     def _meaning(self, function: FunctionType, name: str) -> Primitive | ir.Function | int:
         """What a name means in the module of a function."""
         found = function.__globals__.get(name)
+        if isinstance(found, Intrinsic):
+            return Primitive((_WORD,) * found.argument_count, found.emit_values)
         if isinstance(found, Primitive | int):
             return found
         if isinstance(found, FunctionType):

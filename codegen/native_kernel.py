@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from .cache import Native, compile_module
+from ..runtime.abi.native_code import Native
+from .cache import compile_module
 from .kernels.kernel_text import KernelText
 from .kernels.llvm_lowering import kernel_module
 

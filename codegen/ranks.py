@@ -16,22 +16,24 @@ from xdsl.ir import Operation
 
 from ..interpreter.entry_points import argument_types
 from ..interpreter.run import (
-    InputError,
     boundaries,
-    checked_inputs,
     find_function,
     gathered,
     global_types,
+    plain_types,
     run_processes,
     scattered,
 )
 from ..interpreter.signatures import mismatch_error
 from ..ir.attribute_access import symbol_name
 from ..ir.diagnostics import Note, OperationError
+from ..runtime.abi.arguments import InputError, checked_inputs
 from ..runtime.abi.elements import integer_element
 from ..runtime.abi.values import Array, shape_phrase
 from ..runtime.collectives import Collective
+from ..runtime.commands import DeviceMemory
 from ..runtime.communicator import Communicator, RankError, as_bytes
+from ..runtime.host.entry import DeviceStatistics
 from ..sharding.collective_matching import ENDED, CollectiveSignature, DeviceState
 from ..sharding.collectives import ALL_GATHER
 from ..sharding.grid import Grid
@@ -68,6 +70,35 @@ def run_on_ranks(
     return run.run(inputs, grid, inputs_per_rank)
 
 
+def statistics_on_ranks(program: CompiledProgram) -> list[DeviceStatistics]:
+    """What the devices of all ranks did in the last run; all ranks must ask."""
+    from ..runtime.mpi import world_communicator
+
+    rows = program.device_statistics
+    names = "\0".join(each.name for each in rows).encode()
+    numbers = [
+        (
+            -1 if each.process is None else each.process,
+            each.memory.arena_bytes,
+            each.memory.transient_bytes,
+            each.memory.constant_bytes,
+            each.memory.boundary_bytes,
+            each.dispatches,
+            each.received_bytes,
+        )
+        for each in rows
+    ]
+    own = [np.frombuffer(names, np.uint8), np.array(numbers, np.int64).reshape(len(rows), 7)]
+    found: list[DeviceStatistics] = []
+    for text, table in _gather_everywhere(world_communicator(), own):
+        for name, row in zip(text.tobytes().decode().split("\0"), table.tolist(), strict=False):
+            process, *memory, dispatches, received = row
+            sizes = DeviceMemory(name, *memory)
+            at = None if process < 0 else process
+            found.append(DeviceStatistics(name, sizes, dispatches, received, at))
+    return found
+
+
 class _RankRun:
     """One call of a function on one rank."""
 
@@ -91,7 +122,7 @@ class _RankRun:
             arguments, results = boundaries(self._target)
             running = self._grid(grid)
             types = global_types(argument_types(self._target), arguments)
-            given = checked_inputs(types, inputs)
+            given = checked_inputs(plain_types(types), inputs)
             self._agree(given, running, inputs_per_rank)
             local = scattered(self._target, arguments, given, running)
             everywhere = self._run(local[self._communicator.process], running)

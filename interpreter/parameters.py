@@ -7,8 +7,6 @@ compiled is packed when it is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import Any, cast
 
@@ -27,51 +25,14 @@ from ..dialects.iree_encoding.interfaces import Tensor
 from ..dialects.stream.types import NamedParameter
 from ..ir.diagnostics import OperationError
 from ..ir.tensor_types import element_named
+from ..runtime.abi.parameters import Deferred, Parameter, Parameters
 from ..runtime.abi.values import Array, dtype_of, element_type, shape_text, static_shape
 from ..tiling.packed_arrays import from_bytes
 
+__all__ = ["Deferred", "Parameter", "Parameters", "provide_parameters"]
+
 PARAMETERS = frozenset({"flow.parameter.named", "stream.parameter.named"})
 """Attributes that stand for contents, by name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Deferred:
-    """Bytes that are only read, or made, if they are as many as the program wants."""
-
-    size: int
-    read: Callable[[], bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """The contents of a parameter, and what its file says of them."""
-
-    contents: bytes | Deferred
-    shape: tuple[int, ...] | None = None
-    """`None` if the file knows bytes only."""
-    dtype: np.dtype[Any] | None = None
-    """The type of the elements, `None` if the file does not say or it is none of NumPy's."""
-
-    @staticmethod
-    def of_array(array: Array) -> Parameter:
-        """An array as a parameter. NumPy stores types that it does not know as raw bytes."""
-        known = None if array.dtype.kind == "V" else array.dtype
-        return Parameter(np.ascontiguousarray(array).tobytes(), array.shape, known)
-
-    @property
-    def size(self) -> int:
-        """The bytes of the contents."""
-        contents = self.contents
-        return contents.size if isinstance(contents, Deferred) else len(contents)
-
-    def read(self) -> bytes:
-        """The contents. Raises ValueError if a file does not hold what it said."""
-        contents = self.contents
-        return contents.read() if isinstance(contents, Deferred) else contents
-
-
-Parameters = Mapping[tuple[str, str], Parameter]
-"""Parameters by scope, empty for those without one, and key."""
 
 
 def provide_parameters(module: ModuleOp, parameters: Parameters) -> None:

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
-from ..runtime.abi.compare import first_difference
+from ..runtime.abi.shards import Intervals, all_intervals, check_fits, joined, slices, whole_shape
 from ..runtime.abi.values import (
     Array,
     element_type,
     from_integer,
     integer_width,
-    shape_text,
     undefined,
 )
-from ..sharding.local_shape import halo, offset_errors, shard_intervals
+from ..sharding.local_shape import halo
 from ..sharding.sharding import ReductionKind, Sharding
 from .collectives import reduced
-
-_Intervals = tuple[tuple[int, int], ...]
 
 
 def scatter(array: Array, sharding: Sharding, value_type: Attribute) -> list[Array]:
@@ -32,15 +28,13 @@ def scatter(array: Array, sharding: Sharding, value_type: Attribute) -> list[Arr
     undefined. Of a pending reduction the first process holds all and the others the neutral
     element. Raises ValueError for a sharding that does not fit the shape.
     """
-    error = offset_errors(array.shape, sharding)
-    if error is not None:
-        raise ValueError(error)
+    check_fits(array.shape, sharding)
     # A program does not write to tensors that it is given: copies of a part are one array, and rows
     # that lie together stay where they are.
     is_shared = value_type.name == TensorType.name and not sharding.partials
-    found: dict[_Intervals, Array] = {}
+    found: dict[Intervals, Array] = {}
     shards: list[Array] = []
-    for process, intervals in enumerate(_all_intervals(array.shape, sharding)):
+    for process, intervals in enumerate(all_intervals(array.shape, sharding)):
         shard = found.get(intervals) if is_shared else None
         if shard is None:
             part = _part(array, sharding, process, intervals, value_type)
@@ -53,11 +47,11 @@ def _part(
     array: Array,
     sharding: Sharding,
     process: int,
-    intervals: _Intervals,
+    intervals: Intervals,
     value_type: Attribute,
 ) -> Array:
     """What a process holds of an array: the rows themselves where there are no halos."""
-    shard = array[_slices(intervals)]
+    shard = array[slices(intervals)]
     if sharding.halos:
         shard = _with_halos(array, sharding, intervals, value_type)
     coordinates = sharding.grid.coordinates(process)
@@ -65,18 +59,6 @@ def _part(
         if any(coordinates[axis] for axis in partial.axes):
             shard = _neutral(shard, partial.kind, value_type)
     return shard
-
-
-@lru_cache(maxsize=4096)
-def _all_intervals(shape: tuple[int, ...], sharding: Sharding) -> tuple[_Intervals, ...]:
-    """What each process holds of a tensor, without halos."""
-    return tuple(
-        shard_intervals(shape, sharding, process) for process in range(sharding.grid.device_count())
-    )
-
-
-def _slices(intervals: _Intervals) -> tuple[slice, ...]:
-    return tuple(slice(start, end) for start, end in intervals)
 
 
 def _with_halos(
@@ -120,63 +102,8 @@ def gather(
     Raises ValueError where shards have the wrong shape, or where two processes that hold the
     same part do not agree about it.
     """
-    whole = whole_shape(shards, sharding, shape)
-    error = offset_errors(whole, sharding)
-    if error is not None:
-        raise ValueError(error)
-    combined = _without_partials(shards, sharding, value_type)
-    result = np.empty(whole, shards[0].dtype)
-    owners: dict[tuple[tuple[int, int], ...], int] = {}
-    for process, intervals in enumerate(_all_intervals(tuple(whole), sharding)):
-        shard = combined[process]
-        expected = tuple(
-            end - start + sum(halo(sharding, dimension))
-            for dimension, (start, end) in enumerate(intervals)
-        )
-        if shard.shape != expected:
-            raise ValueError(
-                f"device {process} holds a shard of {shape_text(shard.shape)}, but its part of"
-                f" {shape_text(whole)} by {sharding} is {shape_text(expected)}"
-            )
-        core = shard[
-            tuple(
-                slice(halo(sharding, dimension)[0], halo(sharding, dimension)[0] + end - start)
-                for dimension, (start, end) in enumerate(intervals)
-            )
-        ]
-        part = _slices(intervals)
-        owner = owners.setdefault(intervals, process)
-        if owner == process:
-            result[part] = core
-            continue
-        difference = first_difference(core, result[part])
-        if difference is not None:
-            raise ValueError(
-                f"devices {owner} and {process} hold copies of one shard that differ: {difference}"
-            )
-    return result
-
-
-def whole_shape(
-    shards: Sequence[Array], sharding: Sharding, shape: Sequence[int]
-) -> tuple[int, ...]:
-    """The shape of a tensor, of which open sizes are taken from the shards."""
-    whole: list[int] = []
-    for dimension, extent in enumerate(shape):
-        if extent >= 0:
-            whole.append(extent)
-            continue
-        # One process for each block along the dimension: all others at coordinate 0.
-        axes = sharding.dimension_axes[dimension]
-        total = 0
-        for process, shard in enumerate(shards):
-            coordinates = sharding.grid.coordinates(process)
-            if not any(
-                coordinate for axis, coordinate in enumerate(coordinates) if axis not in axes
-            ):
-                total += shard.shape[dimension] - sum(halo(sharding, dimension))
-        whole.append(total)
-    return tuple(whole)
+    check_fits(whole_shape(shards, sharding, shape), sharding)
+    return joined(_without_partials(shards, sharding, value_type), sharding, shape)
 
 
 def _without_partials(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
@@ -23,19 +23,16 @@ from xdsl.utils.exceptions import VerifyException
 from ..dialects.shard.boundary import Boundary, argument_boundary, result_boundary
 from ..ir.attribute_access import attribute, integers, operation_name, symbol_name
 from ..ir.diagnostics import OperationError
+from ..runtime.abi.arguments import InputError, checked_inputs, checked_whole
+from ..runtime.abi.device_array import DeviceArray as Placed
+from ..runtime.abi.value_types import ValueType
 from ..runtime.abi.values import (
     Array,
-    UnsupportedType,
     Value,
-    dtype_of,
     holds_numbers,
-    integer_width,
     is_number,
-    is_unsigned,
-    shape_fits,
-    shape_phrase,
+    plain_type,
     static_shape,
-    wrap,
 )
 from ..sharding.collectives import COLLECTIVES
 from ..sharding.grid import Grid
@@ -57,10 +54,6 @@ MAXIMAL_DEVICES = 4096
 """Devices beyond which a grid is too large to be run on one machine."""
 
 
-class InputError(ValueError):
-    """Inputs that a function does not take; the text says which and why."""
-
-
 def run(
     module: ModuleOp,
     function: str,
@@ -78,7 +71,7 @@ def run(
     """
     program = Program(module)
     target = find_function(program, function)
-    arguments = checked_inputs(argument_types(target), inputs)
+    arguments = checked_inputs(plain_types(argument_types(target)), inputs)
     (results,) = run_processes(program, target, [arguments], None, devices)
     return results
 
@@ -104,7 +97,7 @@ def run_spmd(
     count = grid.device_count()
     if len(inputs) != count:
         raise InputError(f"grid @{grid.name} has {count} devices, but {len(inputs)} have inputs")
-    types = argument_types(target)
+    types = plain_types(argument_types(target))
     local = [checked_inputs(types, each) for each in inputs]
     return run_processes(program, target, local, grid, devices)
 
@@ -213,95 +206,6 @@ def find_function(program: Program, name: str) -> Operation:
     return found
 
 
-class InputTypes:
-    """The types of a function's arguments, looked at once for all calls."""
-
-    def __init__(self, types: Sequence[Attribute]) -> None:
-        self._types = types
-        self._quick = [_quick_kind(each) for each in types]
-
-    def checked(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        """Inputs as contiguous arrays of the arguments' element types and shapes, or an
-        InputError."""
-        if len(inputs) == len(self._quick):
-            for array, kind in zip(inputs, self._quick, strict=True):
-                if (
-                    kind is None
-                    or array.__class__ is not np.ndarray
-                    or array.dtype != kind[0]
-                    or (array.shape != kind[1] and not shape_fits(array.shape, kind[1]))
-                    or not (array.flags.c_contiguous and array.flags.aligned)
-                ):
-                    break
-            else:
-                return inputs
-        return [np.asarray(each, order="C") for each in checked_inputs(self._types, inputs)]
-
-
-def _quick_kind(value_type: Attribute) -> tuple[np.dtype[Any], tuple[int, ...]] | None:
-    """The element type and shape that arrays of a type have, `None` if their elements must be
-    looked at, too, or if there are no such arrays."""
-    try:
-        dtype, shape = dtype_of(value_type), static_shape(value_type)
-    except UnsupportedType:
-        return None
-    is_full = integer_width(value_type) in (None, 8, 16, 32, 64)
-    return (dtype, shape) if is_full and shape is not None else None
-
-
-def checked_inputs(types: Sequence[Attribute], inputs: Sequence[Array]) -> list[Array]:
-    """Inputs as arrays of the arguments' element types and shapes, or an InputError."""
-    if len(types) != len(inputs):
-        raise InputError(f"expected {len(types)} inputs, got {len(inputs)}")
-    return [
-        checked_input(index, value, value_type)
-        for index, (value, value_type) in enumerate(zip(inputs, types, strict=True))
-    ]
-
-
-def checked_input(index: int, value: Array, value_type: Attribute) -> Array:
-    """An input as an array of the argument's element type and shape, or an InputError."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        raise InputError(f"input {index} has masked elements, expected numbers alone")
-    array = np.asarray(value)
-    check_kind(f"input {index}", array.dtype, array.shape, value_type)
-    return _native(f"input {index}", array, value_type)
-
-
-def check_kind(
-    role: str, dtype: np.dtype[Any], shape: tuple[int, ...], value_type: Attribute
-) -> None:
-    """Raise InputError unless arrays of `dtype` (in any byte order) and `shape` fit a type."""
-    try:
-        expected = dtype_of(value_type)
-    except UnsupportedType as error:
-        raise InputError(f"{role}: {error}") from error
-    if dtype.newbyteorder("=") != expected:
-        raise InputError(f"{role} is of {dtype}, expected {value_type} ({expected})")
-    declared = static_shape(value_type)
-    if declared is None or not shape_fits(shape, declared):
-        raise InputError(f"{role} has {shape_phrase(shape)}, expected {value_type}")
-
-
-def _native(role: str, array: Array, value_type: Attribute) -> Array:
-    """An array in the machine's byte order, whose elements are values of the type.
-
-    What holds an integer may hold more: `100` is no i4, and a byte of 2 no i1. Raises InputError.
-    """
-    array = array.astype(dtype_of(value_type), copy=not array.flags.aligned)
-    width = integer_width(value_type)
-    if width == 1:
-        return np.asarray(array.view(np.uint8) != 0)
-    if width in (None, 8, 16, 32, 64):
-        return array
-    stray = array != wrap(array, width, to_unsigned=is_unsigned(value_type))
-    if stray.any():
-        place = tuple(int(number) for number in np.argwhere(stray)[0])
-        where = f" at {list(place)}" if place else ""
-        raise InputError(f"{role} holds {array[place]}{where}, which does not fit {value_type}")
-    return array
-
-
 # --------------------------------------------------------------------------------------------
 # Partitioned functions
 
@@ -378,28 +282,17 @@ def _symbol(op: Operation, name: str) -> str:
     return str(getattr(root, "data", ""))
 
 
+def plain_types(types: Sequence[Attribute]) -> list[ValueType]:
+    """Types without the IR."""
+    return [plain_type(each) for each in types]
+
+
 def global_types(types: Sequence[Attribute], shards: Sequence[Boundary | None]) -> list[Attribute]:
     """The types before partitioning."""
     return [
         value_type if boundary is None else boundary.global_type
         for value_type, boundary in zip(types, shards, strict=True)
     ]
-
-
-def checked_whole(
-    types: Sequence[Attribute], inputs: Sequence[Array | DeviceArray]
-) -> list[Array | DeviceArray]:
-    """What `checked_inputs` gives, and those that lie on devices as they are."""
-    if len(types) != len(inputs):
-        raise InputError(f"expected {len(types)} inputs, got {len(inputs)}")
-    checked: list[Array | DeviceArray] = []
-    for index, (value, kind) in enumerate(zip(inputs, types, strict=True)):
-        if isinstance(value, DeviceArray):
-            check_kind(f"input {index}", value.dtype, value.shape, kind)
-            checked.append(value)
-        else:
-            checked.append(checked_input(index, value, kind))
-    return checked
 
 
 def placed(
@@ -413,7 +306,7 @@ def placed(
     found: list[DeviceArray] = []
     for index, (boundary, value_type) in enumerate(zip(shards, types, strict=True)):
         parts = [local[index] for local in outputs]
-        sharding = _placement(function, boundary, grid, parts[0].ndim)
+        sharding = placement(function, boundary, grid, parts[0].ndim)
         shape = whole_shape(parts, sharding, static_shape(value_type) or ())
         found.append(DeviceArray(parts, shape, value_type, sharding))
     return found
@@ -427,7 +320,7 @@ def scattered(
 ) -> list[list[Array]]:
     """Global inputs as the local inputs of every device."""
     types = global_types(argument_types(function), shards)
-    whole = checked_whole(types, inputs)
+    whole = checked_whole(plain_types(types), inputs)
     count = grid.device_count()
     if count > MAXIMAL_DEVICES:
         raise InputError(
@@ -435,12 +328,12 @@ def scattered(
         )
     local: list[list[Array]] = [[] for _ in range(count)]
     for index, (array, boundary) in enumerate(zip(whole, shards, strict=True)):
-        sharding = _placement(function, boundary, grid, array.ndim)
+        sharding = placement(function, boundary, grid, array.ndim)
         try:
-            if isinstance(array, DeviceArray):
+            if isinstance(array, Placed):
                 parts = array.shards_by(sharding)
             else:
-                parts = scatter(array, sharding, types[index])
+                parts = scatter(np.asarray(array), sharding, types[index])
         except ValueError as error:
             raise OperationError(function, f"argument #{index}: {error}") from error
         for device, part in enumerate(parts):
@@ -465,7 +358,7 @@ def gathered(
         shape = static_shape(value_type)
         if shape is None:
             shape = parts[0].shape
-        sharding = _placement(function, boundary, grid, len(shape))
+        sharding = placement(function, boundary, grid, len(shape))
         try:
             results.append(gather(parts, sharding, shape, value_type))
         except ValueError as error:
@@ -477,10 +370,10 @@ def argument_sharding(
     function: Operation, shards: Sequence[Boundary | None], index: int, rank: int, grid: Grid | None
 ) -> Sharding | None:
     """Where an argument of a rank lies, `None` if the function runs on one device."""
-    return None if grid is None else _placement(function, shards[index], grid, rank)
+    return None if grid is None else placement(function, shards[index], grid, rank)
 
 
-def _placement(function: Operation, boundary: Boundary | None, grid: Grid, rank: int) -> Sharding:
+def placement(function: Operation, boundary: Boundary | None, grid: Grid, rank: int) -> Sharding:
     """Where an argument or result lies on the running grid: everywhere if it has no boundary."""
     if boundary is None:
         return Sharding.replicated(grid, rank)

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..codegen.cache import Native
 from ..sharding.collective_matching import DeviceState
+from .abi.native_code import Native
 from .native import MISMATCHED, RELEASED
 
 Bytes = npt.NDArray[np.uint8]

@@ -5,13 +5,11 @@ Addresses are 64-bit integers throughout.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
 
-from ..codegen.cache import source_of
-from ..codegen.scalar_ops.primitives import Primitive
+from .abi.native_code import Intrinsic, source_of
 
 SOURCE = source_of(__file__)
 
@@ -19,13 +17,8 @@ _I64 = ir.IntType(64)
 _I8, _I16, _I32 = ir.IntType(8), ir.IntType(16), ir.IntType(32)
 
 
-def intrinsic(emit: Callable[..., Any]) -> Any:
-    """The primitive on words that a function writes; untyped, as native functions call it."""
-
-    def emit_values(builder: Any, values: Sequence[Any]) -> Any:
-        return emit(builder, *values)
-
-    return Primitive((_I64,) * (emit.__code__.co_argcount - 1), emit_values)
+# Native functions call intrinsics as if they were functions of Python.
+intrinsic: Any = Intrinsic
 
 
 def _pointer(builder: Any, address: Any, pointee: Any = _I64) -> Any:
@@ -177,3 +170,9 @@ def multiply_overflows(builder: Any, left: Any, right: Any) -> Any:
 def add_overflows(builder: Any, left: Any, right: Any) -> Any:
     """Whether a sum of words is beyond a word."""
     return builder.extract_value(builder.sadd_with_overflow(left, right), 1)
+
+
+@intrinsic
+def leading_zeros(builder: Any, value: Any) -> Any:
+    """How many of the highest bits of a word are 0."""
+    return builder.ctlz(value, ir.Constant(ir.IntType(1), 0))

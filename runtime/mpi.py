@@ -24,7 +24,6 @@ import numpy as np
 import numpy.typing as npt
 from mpi4py import MPI
 
-from ..codegen.kernels.reductions import reduction_kernel
 from ..sharding.collective_matching import (
     ENDED,
     CollectiveMismatch,
@@ -36,6 +35,7 @@ from .commands import AnyCommand, Buffer, Bytes, CommandFailed, HostCommand
 from .communicator import Communicator, RankError, as_bytes, empty_result
 from .mpi_supervisor import Failure, PlainState, Supervisor, supervisor
 from .native import REDUCTION_CHUNK, TOO_NARROW
+from .reductions import reduction_kernel
 
 Array = npt.NDArray[Any]
 

@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from ..codegen.cache import Native, source_of
-from ..codegen.native_functions import compile_function
+from .abi.native_code import Native, source_of
 from .intrinsics import (
     SOURCE as INTRINSICS,
 )
@@ -33,6 +32,7 @@ from .intrinsics import (
     store_word,
     yield_processor,
 )
+from .native_functions import runtime_function
 
 SOURCE = source_of(__file__)
 
@@ -366,4 +366,4 @@ def exchange_halo(bindings: Sequence[int], constants: Sequence[int], first: int,
 @cache
 def native_function(name: str) -> Native:
     """The native code of one of this module's functions."""
-    return compile_function(globals()[name], INTRINSICS)
+    return runtime_function(globals()[name], INTRINSICS)

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..codegen.kernels.reductions import reduction_kernel
 from ..sharding.collective_matching import ENDED, CollectiveMismatch, DeviceState
+from .abi.native_code import Native
 from .collectives import Collective, Group, around, shard_range
 from .commands import (
     AnyCommand,
@@ -29,6 +29,7 @@ from .commands import (
 )
 from .communicator import Communicator, Words, as_bytes, empty_result
 from .native import MEETINGS, meeting_words, native_function
+from .reductions import reduction_kernel
 from .workers import Threads
 
 T = TypeVar("T")
@@ -331,6 +332,16 @@ class ThreadCommunicator(Communicator):
         return found
 
 
+def collective_functions(collective: Collective) -> set[Native]:
+    """The native functions that carry out a collective on threads."""
+    found = {native_function("copy"), native_function("copy_rows")}
+    if collective.kind != "all_slice":
+        found.add(native_function(_native_collective(collective)[0]))
+    if collective.kind in ("all_reduce", "reduce", "reduce_scatter"):
+        found.add(_reduction_kernel(collective))
+    return found
+
+
 def _native_collective(collective: Collective) -> tuple[str, tuple[int, ...]]:
     """The native function of a collective and its constants."""
     group = collective.group
@@ -385,7 +396,10 @@ def _all_to_all_constants(collective: Collective) -> tuple[int, ...]:
 
 
 def _reduction(collective: Collective) -> int:
-    kernel = reduction_kernel(
+    return _reduction_kernel(collective).address
+
+
+def _reduction_kernel(collective: Collective) -> Native:
+    return reduction_kernel(
         collective.reduction, collective.source, collective.result, collective.group.size
     )
-    return kernel.address

@@ -6,6 +6,7 @@ holds. Here a header is text that must have one form, and a caller sees type and
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
 import stat
@@ -19,7 +20,7 @@ import numpy as np
 
 from ..ir.nesting_limits import exceeds_memory
 from ..ir.usage_error import UsageError
-from ..runtime.abi.values import Array
+from ..runtime.abi.arrays import Array
 from .value_text import MAXIMAL_RANK
 
 _LONGEST_HEADER = 1 << 16
@@ -49,7 +50,7 @@ class StoredArray:
     item_size: int
     fortran_order: bool
     shape: tuple[int, ...]
-    data: Callable[[], bytes]
+    data: Callable[[], bytes | memoryview]
     """Reads the elements."""
 
     @property
@@ -104,6 +105,23 @@ def read_part(path: str, start: int, size: int) -> bytes:
     if len(data) != size:
         raise UsageError(f"cannot read '{path}': it ends before byte {start + size}")
     return data
+
+
+def mapped_part(path: str, start: int, size: int) -> memoryview:
+    """The same as pages of the file, which are read where they are looked at.
+
+    The file must stay as it is. Raises UsageError if they are not there (any more).
+    """
+    if file_size(path) < start + size:
+        raise UsageError(f"cannot read '{path}': it ends before byte {start + size}")
+    if not size:
+        return memoryview(b"")
+    try:
+        with open(path, "rb") as file:
+            pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as problem:
+        raise UsageError(f"cannot read '{path}': {problem}") from problem
+    return memoryview(pages)[start : start + size]
 
 
 def is_archive(path: str) -> bool:

@@ -92,6 +92,11 @@ def place_of(operation: Operation) -> Place | None:
     return None
 
 
+def describe_place(operation: Operation) -> str:
+    """The same in words, the operation's name if its place is not known."""
+    return str(place_of(operation) or f"'{operation.name}'")
+
+
 def _place_of_span(span: Span[str] | Span[bytes]) -> Place:
     if isinstance(span.input, Source):
         line, column = span.input.line_and_column(span.start)

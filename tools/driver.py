@@ -32,6 +32,7 @@ from .diagnostics import (
     Diagnostic,
     Place,
     Severity,
+    describe_place,
     error,
     from_operation_error,
     from_parse_error,
@@ -92,6 +93,7 @@ class Driver:
             module = self._read(context, source)
         encoded = _new_encoded_tensors() if self._options.encoding_report else None
         observers = [*self._observers(), *([] if encoded is None else [encoded])]
+        before = module.clone() if module is not None and self._options.emit == "program" else None
         if module is None or not self._run(context, module, source, observers):
             return None
         if wants(self._options.remarks, "backend"):
@@ -110,6 +112,9 @@ class Driver:
             self._stderr.write(render_encodings(rows))
         if self._options.emit == "host-code":
             return self._host_code(module)
+        if before is not None:
+            self._save(before, module, source)
+            return None
         if not self._respell(module):
             return None
         with self._stage("Output"):
@@ -124,6 +129,22 @@ class Driver:
         except OperationError as failure:
             self.report(from_operation_error(failure))
             return None
+
+    def _save(self, before: ModuleOp, module: ModuleOp, source: Source) -> None:
+        """Write a program that passes have been run on to the file of `-o`."""
+        from ..codegen.compile import compile_program
+        from ..codegen.saving import save_program
+        from ..interpreter.run import public_functions
+
+        path, names = self._options.output, public_functions(module)
+        texts = [(source.name, source.content)]
+        program = compile_program(module)
+        try:
+            save_program(path, program, before, texts, names, None, describe_place)
+        except OperationError as failure:
+            self.report(from_operation_error(failure))
+        except OSError as problem:
+            raise UsageError(f"cannot write '{path}': {problem.strerror}") from problem
 
     def print_ir(self, operation: Operation) -> str:
         """The text of an operation in the form that the options ask for."""

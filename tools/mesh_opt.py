@@ -112,6 +112,8 @@ def _steps(options: Options, whole: Source, passes: PassTable) -> tuple[Step, ..
 def _process(
     options: Options, whole: Source, steps: tuple[Step, ...], stdout: TextIO, stderr: TextIO
 ) -> int:
+    if options.emit == "program" and (options.output == "-" or options.split_input_file):
+        raise UsageError("--emit=program writes one file, whose name -o must tell")
     driver = Driver(options, steps, whole, stderr)
     if options.split_input_file is not None:
         pieces = split_source(whole.name, whole.content, options.split_input_file)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, overload
 
 from ..ir.usage_error import UsageError
 from .console import fault_text, is_for_console, run_console
 from .ranks import MPI, run_on_ranks, runs_on_ranks
 from .remarks import wants
-from .run_options import RunOptions, help_text, parse_arguments, wants_help
+from .run_options import BACKENDS, RunOptions, help_text, parse_arguments, wants_help
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,9 +23,14 @@ if TYPE_CHECKING:
     from ..api import Function, Program
     from ..interpreter.parameters import Parameters
     from ..ir.text.source import Source
-    from ..runtime.abi.values import Array
+    from ..runtime.abi.arrays import Array
+    from ..runtime.host.entry import DeviceStatistics
+    from ..runtime.host.timeline import Timeline
+    from ..saved_programs import LoadedFunction, LoadedProgram
     from ..sharding.grid import Grid
     from .diagnostics import Diagnostic
+
+    AnyFunction = Function | LoadedFunction
 
 
 def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
@@ -55,12 +60,15 @@ def main_console() -> None:
 
 
 def _describe(problem: Exception) -> str:
-    from ..api import CompilationError, ExecutionError, InputError
-    from ..runtime.abi.values import UnsupportedType
+    from ..runtime.abi.arguments import InputError
+    from ..runtime.abi.arrays import UnsupportedType
+    from ..runtime.abi.errors import CompilationError, ExecutionError
+    from ..runtime.checkpoints import CheckpointError
+    from ..runtime.saved.fields import SavedFileError
 
     if isinstance(problem, CompilationError | ExecutionError):
         return f"{problem}\n"
-    if isinstance(problem, InputError | UnsupportedType):
+    if isinstance(problem, CheckpointError | InputError | SavedFileError | UnsupportedType):
         return f"mesh-run: {_printable(str(problem))}\n"
     if isinstance(problem, MemoryError):
         return f"mesh-run: out of memory: {problem}\n"
@@ -68,28 +76,14 @@ def _describe(problem: Exception) -> str:
 
 
 def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
-    from ..api import BACKENDS
+    _check_options(options)
+    is_heard = options.backend != MPI or _check_ranks(options)
+    from .run_saved import is_saved
+
+    if is_saved(options.file):
+        return _run_saved(options, stdout, stderr, is_heard)
     from ..ir.text.source import read_source
 
-    if options.backend not in BACKENDS:
-        raise UsageError(
-            f"there is no backend '{options.backend}'; there are {', '.join(BACKENDS)}"
-        )
-    if options.statistics and options.backend != "numba":
-        raise UsageError("--statistics needs --backend=numba")
-    if options.guard and options.backend not in ("numba", "mpi"):
-        raise UsageError("--guard needs --backend=numba or --backend=mpi")
-    if options.require_native and options.backend not in ("numba", "mpi"):
-        raise UsageError("--require-native needs --backend=numba or --backend=mpi")
-    if options.workers is not None and options.workers < 1:
-        raise UsageError(f"--workers must be at least 1, and is {options.workers}")
-    if "backend" in options.remarks and options.backend == "interpreter":
-        raise UsageError("--remarks=backend needs --backend=numba or --backend=mpi")
-    if options.inputs_per_rank and options.backend != MPI:
-        raise UsageError("--inputs-per-rank needs --backend=mpi")
-    if options.trace_host and options.backend != "numba":
-        raise UsageError("--trace-host needs --backend=numba")
-    is_heard = options.backend != MPI or _check_ranks(options)
     source = read_source(options.file, stdin)
     if not options.remarks:
         return _run_source(options, source, stdout, stderr, is_heard)
@@ -102,6 +96,34 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
 
     with remarks_to(remark_sink(options.remarks, report)):
         return _run_source(options, source, stdout, stderr, is_heard)
+
+
+def _check_options(options: RunOptions) -> None:
+    """Raise UsageError for options that make no sense together."""
+    if options.backend not in BACKENDS:
+        raise UsageError(
+            f"there is no backend '{options.backend}'; there are {', '.join(BACKENDS)}"
+        )
+    if options.statistics and options.backend not in ("numba", "mpi"):
+        raise UsageError("--statistics needs --backend=numba or --backend=mpi")
+    if options.guard and options.backend not in ("numba", "mpi"):
+        raise UsageError("--guard needs --backend=numba or --backend=mpi")
+    if options.require_native and options.backend not in ("numba", "mpi"):
+        raise UsageError("--require-native needs --backend=numba or --backend=mpi")
+    if options.workers is not None and options.workers < 1:
+        raise UsageError(f"--workers must be at least 1, and is {options.workers}")
+    if "backend" in options.remarks and options.backend == "interpreter":
+        raise UsageError("--remarks=backend needs --backend=numba or --backend=mpi")
+    if options.inputs_per_rank and options.backend != MPI:
+        raise UsageError("--inputs-per-rank needs --backend=mpi")
+    if options.steps is None and (options.checkpoint is not None or options.every != 1):
+        raise UsageError("--checkpoint and --every need --steps")
+    if options.steps is not None and options.check is not None:
+        raise UsageError("--check compares one call with the reference, not --steps")
+    if options.trace is not None and options.backend != "numba":
+        raise UsageError("--trace needs --backend=numba")
+    if options.trace_host and options.backend != "numba":
+        raise UsageError("--trace-host needs --backend=numba")
 
 
 def _run_source(
@@ -131,32 +153,118 @@ def _run_source(
         from ..codegen.explain import explain_kernels
 
         explain_kernels(program.module)
+    return _run_program(options, program, bool(pipeline), stdout, stderr, is_heard)
+
+
+def _run_program(
+    options: RunOptions,
+    program: Program,
+    is_transformed: bool,
+    stdout: TextIO,
+    stderr: TextIO,
+    is_heard: bool,
+) -> int:
+    """Run a program; passes have made it what it is if it `is_transformed`."""
     program.inputs_per_rank = options.inputs_per_rank
     function = _function(options, program)
     if options.grid_shape is not None:
         program.grid = function.grid = _grid(options.grid_shape, function)
     inputs = _inputs(options, function)
-    reference = _reference(options, function, bool(pipeline)) if options.check is not None else None
+    reference = None
+    if options.check is not None:
+        reference = _reference(options, function, is_transformed)
     program.guard = options.guard or None
     program.workers, program.require_native = options.workers, options.require_native
     if options.trace_host:
         program.trace_host = stderr.write
-    stdout.write(f"EXEC @{_printable(function.name)}\n")
     if options.per_device:
+        stdout.write(f"EXEC @{_printable(function.name)}\n")
         return _run_per_device(function, inputs, options, stdout)
-    results = function.run(inputs)
-    if is_heard:
-        _write_results(function, results, options, stdout)
-    if options.statistics:
-        _write_statistics(program, stdout)
-    agrees = True
-    if options.expected_outputs:
-        agrees = _compare_expected(function, results, options, stdout)
+    results, code = _run_function(options, function, inputs, stdout, is_heard)
     if reference is not None:
         expected = reference.reference(inputs)
         rounding = reference.rounding()
-        agrees = _check(function, results, expected, rounding, options, stdout) and agrees
-    return 0 if agrees else 1
+        agrees = _check(function, results, expected, rounding, options, stdout)
+        return code if agrees else 1
+    return code
+
+
+def _run_saved(options: RunOptions, stdout: TextIO, stderr: TextIO, is_heard: bool) -> int:
+    """Run a saved program: its native code, or its IR if options need that."""
+    from .run_saved import load_program, needs_compiler
+
+    loaded = load_program(options, stderr)
+    if needs_compiler(options):
+        program = loaded.compiled()
+        program.choose_backend(options.backend)
+        return _run_program(options, program, True, stdout, stderr, is_heard)
+    function = _function(options, loaded)
+    return _run_function(options, function, _inputs(options, function), stdout, is_heard)[1]
+
+
+def _run_function(
+    options: RunOptions,
+    function: AnyFunction,
+    inputs: Sequence[Array],
+    stdout: TextIO,
+    is_heard: bool,
+) -> tuple[list[Array], int]:
+    """Run a function, and write and compare what it gives; returns that and the exit code."""
+    stdout.write(f"EXEC @{_printable(function.name)}\n")
+    timeline = _timeline(options, function.program)
+    results = _results(options, function, inputs, is_heard)
+    if timeline is not None and options.trace is not None:
+        from .output_files import open_output
+
+        with open_output(options.trace) as file:
+            timeline.write(file)
+    if is_heard:
+        _write_results(function, results, options, stdout)
+    if options.statistics:
+        _write_statistics(function.program.statistics(), stdout)
+    agrees = True
+    if options.expected_outputs:
+        agrees = _compare_expected(function, results, options, stdout)
+    return results, 0 if agrees else 1
+
+
+def _timeline(options: RunOptions, program: Program | LoadedProgram) -> Timeline | None:
+    """What a run tells when kernels began and ended, if that is asked for."""
+    if options.trace is None:
+        return None
+    from ..runtime.host.timeline import Timeline
+
+    program.timeline = timeline = Timeline()
+    return timeline
+
+
+def _results(
+    options: RunOptions, function: AnyFunction, inputs: Sequence[Array], is_heard: bool
+) -> list[Array]:
+    """What a function gives, after so many steps as are asked for; one of several ranks, the one
+    that `is_heard`, writes checkpoints."""
+    if options.steps is None:
+        return function.run(inputs)
+    import numpy as np
+
+    from ..runtime.checkpoints import Checkpoints
+    from ..runtime.stepping import run_repeatedly
+
+    def call(own: Sequence[Any]) -> Sequence[Any]:
+        stays = options.backend == "numba"
+        return function.run_on_devices(*own) if stays else function.run(own)
+
+    try:
+        checkpoints = None
+        if options.checkpoint is not None:
+            checkpoints = Checkpoints(options.checkpoint, writes=is_heard)
+        found = run_repeatedly(function, call, inputs, options.steps, checkpoints, options.every)
+    except OSError as problem:
+        if options.checkpoint is None or problem.filename is None:
+            raise
+        message = f"cannot write '{problem.filename}': {problem.strerror}"
+        raise UsageError(message) from problem
+    return list(map(np.asarray, found))
 
 
 def _parameters(options: RunOptions) -> Parameters | None:
@@ -222,7 +330,11 @@ def _only_grid(program: Program) -> Grid:
     return found.popitem()[1]
 
 
-def _function(options: RunOptions, program: Program) -> Function:
+@overload
+def _function(options: RunOptions, program: Program) -> Function: ...
+@overload
+def _function(options: RunOptions, program: LoadedProgram) -> LoadedFunction: ...
+def _function(options: RunOptions, program: Program | LoadedProgram) -> AnyFunction:
     name = options.function
     if name is None:
         public = program.functions
@@ -236,10 +348,10 @@ def _function(options: RunOptions, program: Program) -> Function:
         raise UsageError(str(problem.args[0])) from problem
 
 
-def _inputs(options: RunOptions, function: Function) -> list[Array]:
+def _inputs(options: RunOptions, function: AnyFunction) -> list[Array]:
     from .run_files import random_inputs, read_inputs
 
-    types = function.argument_types
+    types = function.types.arguments
     inputs = read_inputs(options.inputs, types)
     if options.random_inputs is not None:
         seed, extent = options.random_inputs, options.random_extent
@@ -248,14 +360,17 @@ def _inputs(options: RunOptions, function: Function) -> list[Array]:
 
 
 def _write_results(
-    function: Function, results: Sequence[Array], options: RunOptions, stdout: TextIO
+    function: AnyFunction,
+    results: Sequence[Array],
+    options: RunOptions,
+    stdout: TextIO,
 ) -> None:
     from .run_files import write_archive, write_array
     from .value_text import format_result
 
     if not options.outputs and not options.expected_outputs:
         for index, (array, value_type) in enumerate(
-            zip(results, function.result_types, strict=True)
+            zip(results, function.types.results, strict=False)
         ):
             stdout.write(format_result(index, array, value_type, options.maximal_elements) + "\n")
         return
@@ -271,18 +386,18 @@ def _write_results(
             write_array(text[1:], results[index], append=text.startswith("+"))
         elif text == "-":
             line = format_result(
-                index, results[index], function.result_types[index], options.maximal_elements
+                index, results[index], function.types.results[index], options.maximal_elements
             )
             stdout.write(line.partition(": ")[2] + "\n")
         elif text:
             raise UsageError(f"--output={text} is none of @file.npy, +file.npy, -, and nothing")
 
 
-def _write_statistics(program: Program, stdout: TextIO) -> None:
-    found = program.statistics()
+def _write_statistics(found: Sequence[DeviceStatistics], stdout: TextIO) -> None:
     for each in found:
         memory = each.memory
-        where = each.name if each.process is None else f"process {each.process} on {each.name}"
+        process = None if each.process is None else f"process {each.process}"
+        where = " on ".join(filter(None, (process, each.name))) or "this process"
         stdout.write(
             f"STATISTICS {where}: {each.peak_bytes} bytes at the peak (inputs and results"
             f" {memory.boundary_bytes}, constants {memory.constant_bytes}, transient"
@@ -290,11 +405,14 @@ def _write_statistics(program: Program, stdout: TextIO) -> None:
             f" {each.received_bytes} bytes received\n"
         )
     if not found:
-        stdout.write("STATISTICS the program names no devices\n")
+        stdout.write("STATISTICS the interpreter ran the function\n")
 
 
 def _compare_expected(
-    function: Function, results: Sequence[Array], options: RunOptions, stdout: TextIO
+    function: AnyFunction,
+    results: Sequence[Array],
+    options: RunOptions,
+    stdout: TextIO,
 ) -> bool:
     from ..runtime.abi.compare import compare
     from .run_files import EXPECTED, read_values
@@ -303,11 +421,11 @@ def _compare_expected(
     agrees = True
     rounding = function.rounding()
     for index, expected in enumerate(
-        read_values(options.expected_outputs, function.result_types, EXPECTED)
+        read_values(options.expected_outputs, function.types.results, EXPECTED)
     ):
         if expected is None:
             continue
-        value_type = function.result_types[index]
+        value_type = function.types.results[index]
         try:
             difference = compare(results[index], expected, options.tolerance, rounding[index])
             if difference.agrees:
@@ -403,14 +521,14 @@ def _reference(options: RunOptions, function: Function, is_transformed: bool) ->
 def _run_per_device(
     function: Function, inputs: Sequence[Array], options: RunOptions, stdout: TextIO
 ) -> int:
-    from ..interpreter.run import boundaries, result_types, run_spmd, scattered
+    from ..interpreter.run import boundaries, plain_types, result_types, run_spmd, scattered
     from .value_text import format_result
 
     if function.grid is None:
         raise UsageError(f"--per-device: @{function.name} runs on one device alone")
     program = function.program
     arguments, _ = boundaries(function.operation)
-    types = result_types(function.operation)
+    types = plain_types(result_types(function.operation))
     with program.located():
         local = scattered(function.operation, arguments, inputs, function.grid)
         outputs = run_spmd(program.module, function.name, local, function.grid, program.devices)

@@ -75,7 +75,12 @@ class Options:
     allow_unregistered_dialect: bool = _flag("read operations and attributes of unknown dialects")
     no_implicit_module: bool = _flag("do not put operations at the top level into a module")
     remarks: tuple[str, ...] = _many(REMARKS_HELP)
-    emit: str = _choice("what to print: the IR, or the host code that runs it", "mlir", "host-code")
+    emit: str = _choice(
+        "what to write: the IR, the host code that runs it, or a program for mesh-run (-o)",
+        "mlir",
+        "host-code",
+        "program",
+    )
     spelling: str = _choice(
         "names of the encoding dialects in the output", "as-read", "today", "2024"
     )

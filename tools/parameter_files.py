@@ -11,6 +11,7 @@ that are linked, each with a table of entries, their names, and their contents.
 from __future__ import annotations
 
 import json
+import os
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,13 +21,23 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..interpreter.parameters import Deferred, Parameter
 from ..ir.nesting_limits import exceeds_memory
 from ..ir.usage_error import UsageError
-from ..runtime.abi.values import FLOAT_TYPES
-from .array_files import FileProblem, StoredArray, archived_arrays, file_size, read_part
+from ..runtime.abi.arrays import FLOAT_TYPES, Array
+from ..runtime.abi.parameters import Deferred, Parameter
+from .array_files import (
+    FileProblem,
+    StoredArray,
+    archived_arrays,
+    file_size,
+    mapped_part,
+    read_part,
+)
 
 Read = Iterator[tuple[str, Parameter]]
+
+BYTES = "bytes"
+"""The element of arrays whose file knows no types."""
 
 
 def read_parameters(options: Sequence[str]) -> dict[tuple[str, str], Parameter]:
@@ -36,20 +47,58 @@ def read_parameters(options: Sequence[str]) -> dict[tuple[str, str], Parameter]:
         scope, equals, path = option.partition("=")
         if not equals:
             scope, path = "", option
-        reader = READERS.get(Path(path).suffix.lower())
-        if reader is None:
+        if Path(path).suffix.lower() not in READERS:
             known = ", ".join(sorted(READERS))
             raise UsageError(f"--parameters={option}: files of parameters are {known}")
-        try:
-            own: dict[tuple[str, str], Parameter] = {}
-            for key, parameter in reader(path):
-                if (scope, key) in own:
-                    raise FileProblem(f"names '{key}' twice")
-                own[scope, key] = parameter
-        except FileProblem as problem:
-            raise UsageError(f"'{path}' is no file of parameters: it {problem}") from problem
-        found |= own
+        found |= {(scope, key): each for key, each in _read_file(path).items()}
     return found
+
+
+def _read_file(path: str) -> dict[str, Parameter]:
+    """The parameters in a file of one of the known suffixes. Raises UsageError."""
+    found: dict[str, Parameter] = {}
+    try:
+        for key, parameter in READERS[Path(path).suffix.lower()](path):
+            if key in found:
+                raise FileProblem(f"names '{key}' twice")
+            found[key] = parameter
+    except FileProblem as problem:
+        raise UsageError(f"'{path}' is no file of parameters: it {problem}") from problem
+    return found
+
+
+def mapped_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
+    """The tensors of a `.safetensors` or `.npz` file by their names.
+
+    Those of `.safetensors` are pages of the file: what nobody looks at is not read. Raises
+    UsageError for a file that is none, or has tensors of a type that arrays do not have.
+    """
+    try:
+        return {name: each.load() for name, each in stored_parameters(os.fspath(path)).items()}
+    except FileProblem as problem:
+        raise UsageError(f"'{path}' {problem}") from problem
+
+
+def stored_parameters(path: str) -> dict[str, StoredArray]:
+    """The parameters of a file by their names; those of an archive, which knows no types, are
+    bytes. Raises UsageError."""
+    if Path(path).suffix.lower() not in READERS:
+        raise UsageError(f"'{path}' is no {', '.join(sorted(READERS))} file")
+    return {name: _stored(name, each) for name, each in _read_file(path).items()}
+
+
+def _stored(name: str, parameter: Parameter) -> StoredArray:
+    contents, dtype, shape = parameter.contents, parameter.dtype, parameter.shape
+    assert isinstance(contents, Deferred)
+    if shape is None:
+        return StoredArray(BYTES, np.dtype(np.uint8), 1, False, (contents.size,), _data(contents))
+    if dtype is None:
+        raise UsageError(f"'{name}' is of a type that arrays do not have")
+    return StoredArray(dtype.str, dtype, dtype.itemsize, False, shape, _data(contents))
+
+
+def _data(contents: Deferred) -> Callable[[], bytes | memoryview]:
+    return contents.mapped or contents.read
 
 
 class _File:
@@ -67,7 +116,11 @@ class _File:
     def later(self, start: int, size: int) -> Deferred:
         """Bytes that are in the file, to be read when they are wanted. Raises FileProblem."""
         self.check(start, size)
-        return Deferred(size, lambda: read_part(self.path, start, size))
+        return Deferred(
+            size,
+            lambda: read_part(self.path, start, size),
+            lambda: mapped_part(self.path, start, size),
+        )
 
     def check(self, start: int, size: int) -> None:
         """Raise FileProblem unless bytes are in the file."""

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Attribute
 
-from ..interpreter.run import InputError, check_kind
 from ..ir.nesting_limits import exceeds_memory
 from ..ir.usage_error import UsageError
-from ..runtime.abi.values import (
-    Array,
-    dtype_of,
-    element_type,
-    integer_width,
-    is_unsigned,
-    static_shape,
-    wrap,
-)
+from ..runtime.abi.arguments import InputError, check_kind
+from ..runtime.abi.arrays import Array, wrap
+from ..runtime.abi.value_types import ValueType
 from .array_files import (
     FileProblem,
     StoredArray,
@@ -34,6 +25,7 @@ from .array_files import (
     stored_arrays,
 )
 from .output_files import open_output
+from .parameter_files import BYTES, stored_parameters
 from .value_text import MAXIMAL_INPUT, MAXIMAL_RANK, TextError, parse_raw, parse_value
 
 
@@ -51,7 +43,7 @@ EXPECTED = Role("--expected_output", "result")
 
 
 def read_values(
-    texts: Sequence[str], types: Sequence[Attribute], role: Role = INPUT
+    texts: Sequence[str], types: Sequence[ValueType], role: Role = INPUT
 ) -> list[Array | None]:
     """The values that options mean, for types from the first on; `None` for `(ignored)`.
 
@@ -73,12 +65,12 @@ def read_values(
     return arrays
 
 
-def read_inputs(texts: Sequence[str], types: Sequence[Attribute]) -> list[Array]:
+def read_inputs(texts: Sequence[str], types: Sequence[ValueType]) -> list[Array]:
     """The inputs that the options mean, for arguments of these types from the first on."""
     return [array for array in read_values(texts, types) if array is not None]
 
 
-def read_value(text: str, expected: Attribute, role: str) -> Array:
+def read_value(text: str, expected: ValueType, role: str) -> Array:
     """A value from its text. Raises UsageError that names the role that it was given for."""
     try:
         head, at, path = text.partition("=@")
@@ -98,16 +90,16 @@ _NUMBERED = re.compile(r"(in|input|arg|arr)_?(\d+)")
 
 
 def _read_file(
-    text: str, types: Sequence[Attribute], arrays: list[Array | None], role: Role
+    text: str, types: Sequence[ValueType], arrays: list[Array | None], role: Role
 ) -> None:
     """Append the arrays of an .npy file, however many there are, or of an .npz."""
-    path, _, key = text[1:].partition(".npz:")
-    if key:
-        path += ".npz"
+    path, key = _file_and_key(text[1:])
     wanted = len(types) - len(arrays)
     try:
-        if is_archive(path):
-            found = _from_archive(path, key, wanted, role)
+        if path.endswith(WEIGHTS):
+            found = _from_archive(path, stored_parameters(path), key, wanted, role)
+        elif is_archive(path):
+            found = _from_archive(path, archived_arrays(path), key, wanted, role)
         elif key:
             raise UsageError(f"'{path}' is no .npz file, so it has no '{key}'")
         else:
@@ -124,8 +116,22 @@ def _read_file(
         raise UsageError(f"{problem} ({_short(text)})") from problem
 
 
-def _from_archive(path: str, key: str, wanted: int, role: Role) -> list[StoredArray]:
-    found = archived_arrays(path)
+WEIGHTS = (".safetensors", ".irpa")
+"""Suffixes of files whose arrays are mapped: only what is looked at is read."""
+
+
+def _file_and_key(text: str) -> tuple[str, str]:
+    """`weights.npz:key` as the name of the file and the key, which may be missing."""
+    for suffix in (".npz", *WEIGHTS):
+        path, colon, key = text.partition(f"{suffix}:")
+        if colon:
+            return path + suffix, key
+    return text, ""
+
+
+def _from_archive(
+    path: str, found: Mapping[str, StoredArray], key: str, wanted: int, role: Role
+) -> list[StoredArray]:
     names = list(found)
     if key:
         if key not in found:
@@ -141,9 +147,14 @@ def _from_archive(path: str, key: str, wanted: int, role: Role) -> list[StoredAr
     return [found[name] for name in names]
 
 
-def _loaded(stored: StoredArray, expected: Attribute, role: str) -> Array:
+def _loaded(stored: StoredArray, expected: ValueType, role: str) -> Array:
     """An array of a file, which is only read if it is of the type. Raises InputError."""
-    own = dtype_of(expected)
+    own = expected.dtype
+    shape = expected.shape
+    if stored.element == BYTES and shape is not None and min(shape, default=0) >= 0:
+        if stored.size != prod(shape) * own.itemsize:
+            raise InputError(f"{role} has {stored.size} bytes, expected those of {expected}")
+        stored = StoredArray(own.str, own, own.itemsize, False, shape, stored.data)
     # NumPy stores types that it does not know, such as bf16, as raw bytes.
     is_raw = stored.dtype is None and own.isbuiltin != 1 and own.itemsize == stored.item_size
     if stored.dtype is None and not is_raw:
@@ -152,7 +163,7 @@ def _loaded(stored: StoredArray, expected: Attribute, role: str) -> Array:
     return stored.load(own)
 
 
-def random_inputs(seed: int, types: Sequence[Attribute], given: int, extent: int) -> list[Array]:
+def random_inputs(seed: int, types: Sequence[ValueType], given: int, extent: int) -> list[Array]:
     """Random values for the arguments from number `given` on; the same for the same seed.
 
     What argument i gets does not depend on how many are given. Raises UsageError for more
@@ -161,8 +172,8 @@ def random_inputs(seed: int, types: Sequence[Attribute], given: int, extent: int
     arrays: list[Array] = []
     for position in range(given, len(types)):
         value_type = types[position]
-        shape = tuple(extent if n < 0 else n for n in static_shape(value_type) or ())
-        size = prod(shape) * dtype_of(value_type).itemsize
+        shape = tuple(extent if n < 0 else n for n in value_type.shape or ())
+        size = prod(shape) * value_type.dtype.itemsize
         if prod(shape) > MAXIMAL_INPUT or exceeds_memory(size):
             raise UsageError(
                 f"argument {position} has {prod(shape)} elements, more than can be held"
@@ -174,17 +185,17 @@ def random_inputs(seed: int, types: Sequence[Attribute], given: int, extent: int
     return arrays
 
 
-def _random(generator: np.random.Generator, value_type: Attribute, shape: tuple[int, ...]) -> Array:
-    dtype = dtype_of(value_type)
-    width = integer_width(value_type)
+def _random(generator: np.random.Generator, value_type: ValueType, shape: tuple[int, ...]) -> Array:
+    dtype = value_type.dtype
+    width = value_type.integer_width
     if width is None:
         values: Array = generator.standard_normal(shape)
         if dtype.kind == "c":
             values = values + 1j * generator.standard_normal(shape)
         return np.asarray(values).astype(dtype)
-    natural = is_unsigned(value_type) or isinstance(element_type(value_type), IndexType)
+    natural = value_type.is_unsigned or value_type.element == "index"
     numbers = np.asarray(generator.integers(0 if natural else -8, 8, shape))
-    return wrap(numbers, width, to_unsigned=is_unsigned(value_type))
+    return wrap(numbers, width, to_unsigned=value_type.is_unsigned)
 
 
 def write_array(path: str, array: Array, *, append: bool) -> None:

@@ -11,6 +11,9 @@ from ..ir.usage_error import UsageError
 from .ranks import default_backend
 from .remarks import REMARKS_HELP, check_categories
 
+BACKENDS = ("interpreter", "numba", "mpi")
+"""What programs can be run with."""
+
 DESCRIPTION = """\
 Run a function of an MLIR program on the CPU. A program with a `shard` grid that has been
 partitioned runs on all devices of the grid: its inputs and results are the whole tensors."""
@@ -24,6 +27,7 @@ inputs:
   --input=@file.npy             one input for every array in the file
   --input=@file.npz             its arrays in0, in1, ... (or arr_0, ..., or in stored order)
   --input=@file.npz:key         one of its arrays
+  --input=@file.safetensors:key one of its tensors, which is mapped; also .irpa
   --input=2x3xf32=@file.bin     raw bytes
 
 examples:
@@ -55,10 +59,14 @@ class RunOptions:
     per_device: bool
     devices: tuple[str, ...]
     parameters: tuple[str, ...]
+    steps: int | None
+    checkpoint: str | None
+    every: int
     statistics: bool
     guard: bool
     require_native: bool
     workers: int | None
+    trace: str | None
     trace_host: bool
     remarks: tuple[str, ...]
     inputs_per_rank: bool
@@ -193,7 +201,28 @@ def _add_native(parser: argparse.ArgumentParser) -> None:
     add(
         "--statistics",
         action="store_true",
-        help="print what each device of the program held and did (with --backend=numba)",
+        help="print what each device held and did (with --backend=numba or mpi)",
+    )
+    add(
+        "--steps",
+        metavar="N",
+        type=int,
+        default=None,
+        help="call the function N times: the results take the places of the first arguments, which"
+        " have their types, at the next call",
+    )
+    add(
+        "--checkpoint",
+        metavar="DIR",
+        default=None,
+        help="write the state to this folder, and go on from the last one there (with --steps)",
+    )
+    add(
+        "--every",
+        metavar="N",
+        type=int,
+        default=1,
+        help="write a checkpoint every N steps (default 1), and after the last one",
     )
     add(
         "--guard",
@@ -205,6 +234,13 @@ def _add_native(parser: argparse.ArgumentParser) -> None:
         "--require-native",
         action="store_true",
         help="fail if the interpreter has to carry out an operation (with --backend=numba or mpi)",
+    )
+    add(
+        "--trace",
+        metavar="FILE.json",
+        default=None,
+        help="write when each device ran kernels, met others and waited, for Perfetto or Chrome"
+        " (with --backend=numba)",
     )
     add(
         "--trace-host",
@@ -246,6 +282,10 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
         raise UsageError("passes are asked for in more than one way: use one pipeline")
     remarks = tuple(category for listed in known.remarks for category in listed.split(","))
     check_categories(remarks)
+    for name in ("every", "steps"):
+        number = getattr(known, name)
+        if number is not None and number < 1:
+            raise UsageError(f"--{name} must be at least 1, and is {number}")
     for name in ("output_max_element_count", "random_extent", "random_inputs"):
         if (getattr(known, name) or 0) < 0:
             raise UsageError(f"--{name.replace('_', '-')} must not be negative")
@@ -266,10 +306,14 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
         per_device=known.per_device,
         devices=tuple(known.device),
         parameters=tuple(known.parameters),
+        steps=known.steps,
+        checkpoint=known.checkpoint,
+        every=known.every,
         statistics=known.statistics,
         guard=known.guard,
         require_native=known.require_native,
         workers=known.workers,
+        trace=known.trace,
         trace_host=known.trace_host,
         remarks=remarks,
         inputs_per_rank=known.inputs_per_rank,

@@ -12,22 +12,10 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ComplexType, IndexType, ShapedType
-from xdsl.ir import Attribute
 
 from ..ir.nesting_limits import exceeds_memory
-from ..runtime.abi.values import (
-    Array,
-    dtype_of,
-    element_type,
-    from_integer,
-    holds_numbers,
-    integer_width,
-    is_unsigned,
-    shape_fits,
-    shape_phrase,
-    static_shape,
-)
+from ..runtime.abi.arrays import Array, integer_value, shape_fits, shape_phrase
+from ..runtime.abi.value_types import ValueType
 
 MAXIMAL_RANK = 64
 """Dimensions of a NumPy array."""
@@ -48,39 +36,39 @@ class TextError(ValueError):
 
 
 def format_result(
-    index: int, array: Array, value_type: Attribute, maximum: int = MAXIMAL_ELEMENTS
+    index: int, array: Array, value_type: ValueType, maximum: int = MAXIMAL_ELEMENTS
 ) -> str:
     """A result as it is announced: scalars on one line, tensors on a line of their own."""
-    if not holds_numbers(value_type):
+    if not value_type.holds_numbers:
         return f"result[{index}]: {value_type}"
-    if isinstance(value_type, ShapedType):
+    if value_type.container and value_type.shape is not None:
         return f"result[{index}]: hal.buffer_view\n{format_array(array, value_type, maximum)}"
     return f"result[{index}]: {format_scalar(array, value_type)}"
 
 
-def format_scalar(array: Array, value_type: Attribute) -> str:
+def format_scalar(array: Array, value_type: ValueType) -> str:
     """A scalar; integers narrower than 32 bits are passed as i32, and index as i64."""
-    width = integer_width(value_type)
+    width = value_type.integer_width
     name = type_name(value_type)
     if width is not None and width < 32:
         return f"i32={int(array)}"
     return f"{name}={_element(array, value_type)}"
 
 
-def format_array(array: Array, value_type: Attribute, maximum: int = MAXIMAL_ELEMENTS) -> str:
+def format_array(array: Array, value_type: ValueType, maximum: int = MAXIMAL_ELEMENTS) -> str:
     """An array with its shape and type; after `maximum` elements there are only dots."""
-    name = "x".join([*map(str, array.shape), type_name(element_type(value_type))])
+    name = "x".join([*map(str, array.shape), type_name(value_type)])
     parts: list[str] = []
-    _write(array, element_type(value_type), maximum, parts)
+    _write(array, value_type, maximum, parts)
     return f"{name}={''.join(parts)}"
 
 
-def type_name(scalar: Attribute) -> str:
+def type_name(value_type: ValueType) -> str:
     """The element type as the tools spell it."""
-    return "i64" if isinstance(scalar, IndexType) else str(scalar)
+    return "i64" if value_type.element == "index" else value_type.element
 
 
-def _write(array: Array, scalar: Attribute, left: int, parts: list[str]) -> int:
+def _write(array: Array, scalar: ValueType, left: int, parts: list[str]) -> int:
     """Append the text of an array; returns how many elements may still be written."""
     if array.ndim == 0:
         parts.append(_element(array, scalar) if left else "...")
@@ -98,12 +86,12 @@ def _write(array: Array, scalar: Attribute, left: int, parts: list[str]) -> int:
     return left
 
 
-def _element(element: Any, scalar: Attribute) -> str:
-    if isinstance(scalar, ComplexType):
+def _element(element: Any, scalar: ValueType) -> str:
+    if scalar.dtype.kind == "c":
         number = complex(element)
         sign = "-" if np.signbit(number.imag) else "+"
         return f"{_real(number.real)}{sign}{_real(abs(number.imag))}j"
-    width = integer_width(scalar)
+    width = scalar.integer_width
     if width == 1:
         return f"{int(element):02X}"
     if width is not None:
@@ -125,7 +113,7 @@ _TYPE = re.compile(r"(?P<shape>(?:\d+x)*)(?P<element>[su]?i\d+|index|bf16|f\d\w*
 _SEPARATORS = re.compile(r"[\s,\[\]]+")
 
 
-def parse_value(text: str, expected: Attribute) -> Array:
+def parse_value(text: str, expected: ValueType) -> Array:
     """The array that a text such as `2x3xf32=1,2,3,4,5,6` or `3.5` means.
 
     One element stands for all; none mean zeros. Raises TextError if the text is malformed or
@@ -133,24 +121,24 @@ def parse_value(text: str, expected: Attribute) -> Array:
     """
     shape, values = _parse_type(text, expected)
     words = [word for word in _SEPARATORS.split(values) if word]
-    count, wanted = prod(shape), element_type(expected)
+    count = prod(shape)
     if len(words) not in (0, 1, count):
         raise TextError(f"has {len(words)} elements, expected {count} (or one for all)")
-    dtype = dtype_of(expected)
+    dtype = expected.dtype
     if not words:
         return np.zeros(shape, dtype)
-    elements = [_parse_element(word, wanted) for word in words]
+    elements = [_parse_element(word, expected) for word in words]
     array = np.array(elements, dtype=dtype)
     return np.full(shape, array[0]) if len(words) == 1 else array.reshape(shape)
 
 
-def parse_raw(head: str, expected: Attribute, size: int, read: Callable[[], bytes]) -> Array:
+def parse_raw(head: str, expected: ValueType, size: int, read: Callable[[], bytes]) -> Array:
     """The array of a type such as `2x3xf32` whose elements are raw little-endian bytes.
 
     There are `size` of them, which are only read if they are as many as the type takes.
     """
     shape, values = _parse_type(head, expected)
-    dtype = dtype_of(expected)
+    dtype = expected.dtype
     if values:
         raise TextError("has elements, expected a type alone")
     if size != prod(shape) * dtype.itemsize:
@@ -158,13 +146,12 @@ def parse_raw(head: str, expected: Attribute, size: int, read: Callable[[], byte
     return np.frombuffer(read(), dtype).reshape(shape)
 
 
-def _parse_type(text: str, expected: Attribute) -> tuple[tuple[int, ...], str]:
+def _parse_type(text: str, expected: ValueType) -> tuple[tuple[int, ...], str]:
     """The shape that a text says its value has, which must fit the type, and its elements."""
     shape, name, values = _parts(text)
-    wanted = element_type(expected)
-    if name not in (None, type_name(wanted), str(wanted)):
+    if name not in (None, type_name(expected), expected.element):
         raise TextError(f"is of type {name}, expected {describe(expected)}")
-    declared = static_shape(expected)
+    declared = expected.shape
     if declared is None or not shape_fits(shape, declared):
         raise TextError(f"has {shape_phrase(shape)}, expected {describe(expected)}")
     count = prod(shape)
@@ -172,7 +159,7 @@ def _parse_type(text: str, expected: Attribute) -> tuple[tuple[int, ...], str]:
         raise TextError(f"has {count} elements, more than can be held")
     if len(shape) > MAXIMAL_RANK:
         raise TextError(f"has more than {MAXIMAL_RANK} dimensions")
-    if exceeds_memory(count * dtype_of(expected).itemsize):
+    if exceeds_memory(count * expected.dtype.itemsize):
         raise TextError(f"has {count} elements, more than this machine can hold")
     return shape, values
 
@@ -189,10 +176,10 @@ def _parts(text: str) -> tuple[tuple[int, ...], str | None, str]:
     return (), None, head
 
 
-def _parse_element(word: str, scalar: Attribute) -> Any:
-    width = integer_width(scalar)
+def _parse_element(word: str, scalar: ValueType) -> Any:
+    width = scalar.integer_width
     try:
-        if isinstance(scalar, ComplexType):
+        if scalar.dtype.kind == "c":
             return complex(word)
         if width is None:
             return float.fromhex(word) if "0x" in word.lower() else float(word)
@@ -200,15 +187,15 @@ def _parse_element(word: str, scalar: Attribute) -> Any:
             return word.lower() == "true"
         number = int(word, 16) if "0x" in word.lower() else int(word, 10)
     except ValueError as error:
-        raise TextError(f"'{word}' is no {scalar}") from error
-    low = 0 if is_unsigned(scalar) else -(1 << (width - 1))
+        raise TextError(f"'{word}' is no {scalar.element}") from error
+    low = 0 if scalar.is_unsigned else -(1 << (width - 1))
     if not low <= number < 1 << width:
-        raise TextError(f"{number} does not fit {scalar}")
-    return from_integer(number, scalar).item()
+        raise TextError(f"{number} does not fit {scalar.element}")
+    return integer_value(number, width, is_unsigned=scalar.is_unsigned).item()
 
 
-def describe(value_type: Attribute) -> str:
+def describe(value_type: ValueType) -> str:
     """A type as the tools spell it: `2x?xf32`."""
-    shape = static_shape(value_type) or ()
-    name = type_name(element_type(value_type))
+    shape = value_type.shape or ()
+    name = type_name(value_type)
     return "x".join([*("?" if extent < 0 else str(extent) for extent in shape), name])

@@ -13,9 +13,10 @@ from xdsl.ir import Operation, SSAValue
 from ...interpreter.machine import Device
 from ...ir.diagnostics import OperationError
 from ...runtime.collectives import Collective
-from ...runtime.commands import AnyCommand, Buffer, Bytes, Command, run_commands
+from ...runtime.commands import AnyCommand, Buffer
+from ...runtime.communicator import Communicator
+from ...runtime.host.exchanges import carry_out, meeting_of
 from ...runtime.host.machine import Machine, Meeting
-from ...runtime.host.pool import view
 from ...runtime.host.program import Numbers
 from .values import HostTensor, HostValue
 
@@ -43,17 +44,16 @@ class CollectiveCall:
         self,
         op: Operation,
         device: Device,
-        machine: Machine,
+        communicator: Communicator | None,
         contents: Sequence[HostValue],
         numbers: Numbers,
     ) -> None:
         """`contents` are the operands as they were lowered, `numbers` the words of registers."""
-        if machine.communicator is None:
+        if communicator is None:
             raise OperationError(op, ALONE)
         self.op = op
         self.device = device
-        self.machine = machine
-        self.communicator = machine.communicator
+        self.communicator = communicator
         self.commands: list[AnyCommand] = []
         self._numbers = numbers
         rest = iter(numbers)
@@ -87,18 +87,9 @@ class CollectiveCall:
 
     # Carrying it out --------------------------------------------------------------------------
 
-    def run(self, result: SharedTensor) -> int:
+    def run(self, machine: Machine, result: SharedTensor) -> int:
         """Carry the commands out; returns the block of the result."""
-        source, address = self.source, self._numbers[0]
-        size = result.buffer.size
-        block = self.machine.pool.allocate(size)
-        memory: dict[Buffer, Bytes] = {source: view(address, source.size)}
-        if result.buffer is source:
-            view(block, size)[:] = memory[source]
-        else:
-            memory[result.buffer] = view(block, size)
-        run_commands(self.commands, memory)
-        return block
+        return carry_out(machine, self.commands, self.source, result.buffer, self._numbers[0])
 
     def meeting(
         self, result: SharedTensor, sizes: Sequence[int], *, is_static: bool
@@ -107,31 +98,14 @@ class CollectiveCall:
 
         `sizes` are those of the result that its type leaves open.
         """
-        if result.buffer is self.source or (not is_static and len(self.commands) > 1):
-            return None
-        memory: dict[Buffer, Bytes] = {}
-        rows: list[tuple[Command, list[int]]] = []
-        sources: list[tuple[int, int]] = []
-        results: list[tuple[int, int]] = []
-        for row, command in enumerate(self.commands):
-            if not isinstance(command, Command):
-                return None
-            words: list[int] = []
-            for position, binding in enumerate(command.bindings):
-                if not isinstance(binding, Buffer):
-                    words.append(binding)
-                elif binding in (self.source, result.buffer):
-                    (sources if binding is self.source else results).append((row, position))
-                    words.append(0)
-                else:
-                    kept = memory.setdefault(binding, np.empty(binding.size, np.uint8))
-                    words.append(kept.ctypes.data)
-            rows.append((command, words))
-        kept_memory = list(memory.values())
-        size = result.buffer.size
-        is_open = not is_static and any(command.state is not None for command, _ in rows)
-        numbers = list(self._numbers[1:])
-        return Meeting(numbers, size, rows, sources, results, sizes, is_open, kept_memory)
+        return meeting_of(
+            self.commands,
+            self.source,
+            result.buffer,
+            list(self._numbers[1:]),
+            sizes,
+            is_static=is_static,
+        )
 
 
 def _value(content: HostValue, rest: Iterator[int]) -> int | SharedTensor:

@@ -14,10 +14,13 @@ from xdsl.ir import Operation
 from ...interpreter.machine import Device
 from ...interpreter.shard import resolve_grid
 from ...ir.attribute_access import integers
+from ...ir.diagnostics import OperationError
+from ...runtime.host.exchanges import Exchange
 from ...runtime.host.machine import Machine
 from ...runtime.host.program import Numbers
 from .collective_calls import ALONE, CollectiveCall
 from .collective_rules import COLLECTIVE_RULES
+from .exchange_recorder import ExchangeRecorder, NotRecorded
 from .function_lowering import FunctionLowering
 from .python_steps import call_python
 from .rules import lowers
@@ -65,7 +68,7 @@ def _collective(lowering: FunctionLowering, op: Operation) -> None:
     if not isinstance(contents[0], HostTensor):
         raise NotLowered(op, "sends what is no tensor, which has no host code")
     collective = _Collective(lowering, op, contents)
-    call_python(lowering, op, "exchange", collective.call, contents)
+    call_python(lowering, op, "exchange", collective.call, contents, collective.recorded)
 
 
 class _Collective:
@@ -85,12 +88,29 @@ class _Collective:
     def call(self, machine: Machine, numbers: Numbers) -> Numbers:
         """Meet the others; returns the words of the result."""
         device = Device(self._symbols, self._grid, machine.process)
-        call = CollectiveCall(self._op, device, machine, self._contents, numbers)
+        call = CollectiveCall(self._op, device, machine.communicator, self._contents, numbers)
         result = COLLECTIVE_RULES[self._op.name](call, self._op)
         static = type_shape(self._op.results[0].type, self._op) or ()
         sizes = [size for size, known in zip(result.shape, static, strict=True) if known < 0]
         meeting = call.meeting(result, sizes, is_static=self._is_static)
         if meeting is not None:
             machine.keep_meeting(meeting)
-        block = call.run(result)
+        block = call.run(machine, result)
         return [block, block, *sizes]
+
+    def recorded(self, process: int) -> Exchange | None:
+        """What a process does here, `None` if that depends on the run."""
+        is_known = all(
+            each.is_static if isinstance(each, HostTensor) else isinstance(each, int)
+            for each in self._contents
+        )
+        if not self._is_static or not is_known:
+            return None
+        device = Device(self._symbols, self._grid, process)
+        recorder = ExchangeRecorder(process)
+        call = CollectiveCall(self._op, device, recorder, self._contents, [0])
+        try:
+            result = COLLECTIVE_RULES[self._op.name](call, self._op)
+        except (NotRecorded, OperationError):
+            return None
+        return recorder.recorded(call.source, result.buffer)

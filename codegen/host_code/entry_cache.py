@@ -13,6 +13,7 @@ from ...ir.diagnostics import OperationError
 from ...ir.foreign_code import ForeignFault
 from ...runtime.communicator import Communicator
 from ...runtime.host.machine import Machine
+from ...runtime.host.timeline import Timeline
 from ...runtime.workers import Team
 from ...sharding.grid import Grid
 from .lowering import HostEntry
@@ -30,11 +31,13 @@ class HostCode:
         *,
         guard: bool = False,
         trace: Callable[[str], object] | None = None,
+        timeline: Timeline | None = None,
     ) -> None:
         """`devices` are the kinds of those at hand, `None` if there is whatever is asked for.
         With `guard`, whatever writes outside of its memory is an error. `trace` is given a line
-        about each instruction that a device has carried out."""
+        about each instruction that a device has carried out, and `timeline` when kernels ran."""
         self._trace = trace
+        self._timeline = timeline
         self._symbols = symbols
         self._guard = guard
         self._devices = devices
@@ -51,6 +54,12 @@ class HostCode:
             self._entries[key] = self._lowered(target, grid)
         found = self._entries[key]
         return None if found is None else found[process % len(found)]
+
+    def entries(self, target: Operation, grid: Grid | None) -> list[HostEntry] | OperationError:
+        """A function as processes run it, by their numbers modulo the length, or why it has no
+        host code."""
+        self.entry(target, grid)
+        return self._entries[target, grid] or self._errors[target, grid]
 
     def close(self) -> None:
         """Forget the machines, with what they keep between calls."""
@@ -101,6 +110,7 @@ class HostCode:
             team,
             guard=self._guard,
             trace=self._trace_of(communicator),
+            timeline=self._timeline,
         )
         return machine
 

@@ -21,6 +21,7 @@ from ...ir.attribute_access import operation_name
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import Array
 from ...runtime.host.builder import Builder, IndexOrInt
+from ...runtime.host.entry import word_of
 from ...runtime.host.program import HostFunction, Label, Numbers, Register
 from ..kernels.fusion import captured
 from ..kernels.schedule import Step
@@ -44,7 +45,6 @@ from .values import (
     register_count,
     type_shape,
     unflatten,
-    word_of,
 )
 
 

@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, Operation
 
 from ...interpreter.storage import Resource
 from ...runtime.abi.values import Array, Value, is_number
+from ...runtime.host.entry import word_of
 from ...runtime.host.program import Constant, Register
 from .function_lowering import FunctionLowering
 from .rules import lowers
@@ -23,7 +24,6 @@ from .values import (
     register_count,
     type_shape,
     unflatten,
-    word_of,
 )
 
 BLOCK = 1

@@ -206,9 +206,14 @@ class ProgramLowering:
         self.program.checks.append(check)
         return len(self.program.checks) - 1
 
-    def python(self, name: str, function: Callable[[Any, Numbers], Numbers]) -> int:
+    def python(
+        self,
+        name: str,
+        function: Callable[[Any, Numbers], Numbers],
+        recorded: Callable[[int], Any] | None = None,
+    ) -> int:
         """The number of a Python function."""
-        self.program.python.append(PythonCall(name, function))
+        self.program.python.append(PythonCall(name, function, recorded))
         return len(self.program.python) - 1
 
 

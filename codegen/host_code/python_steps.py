@@ -15,6 +15,7 @@ from ...interpreter.spmd import run_lockstep
 from ...ir.attribute_access import operation_name
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import Value, holds_numbers
+from ...runtime.host.entry import scalar_of, word_of
 from ...runtime.host.machine import Machine
 from ...runtime.host.pool import view
 from ...runtime.host.program import Numbers, Register
@@ -28,9 +29,7 @@ from .values import (
     HostValue,
     NotLowered,
     element_dtype,
-    scalar_of,
     type_shape,
-    word_of,
 )
 
 NEVER = ("scf.", "cf.", "func.", "stream.", "hal.", "util.")
@@ -62,9 +61,10 @@ def call_python(
     instruction: str,
     call: Callable[[Any, Numbers], Numbers],
     contents: Sequence[HostValue],
+    recorded: Callable[[int], Any] | None = None,
 ) -> None:
     """Write a call of Python with what is not known of some values; it gives all results."""
-    number = lowering.program.python(operation_name(op), call)
+    number = lowering.program.python(operation_name(op), call, recorded)
     registers = registers_for(lowering, op, op.results)
     inputs = tuple(register for each in contents for register in _registers_of(each))
     lowering.builder.emit(instruction, number, tuple(registers), inputs)

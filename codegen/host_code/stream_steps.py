@@ -22,6 +22,7 @@ from ...runtime.abi.values import (
     scalar_dtype,
 )
 from ...runtime.host.builder import IndexOrInt
+from ...runtime.host.entry import scalar_of, word_of
 from ...runtime.host.pool import RECEIVED, account
 from ...runtime.host.program import Numbers, Register
 from ...tiling.packed_arrays import to_bytes
@@ -35,8 +36,6 @@ from .values import (
     HostResource,
     NotLowered,
     element_dtype,
-    scalar_of,
-    word_of,
 )
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import FunctionType, MemRefType, TensorType, UnrankedMemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -197,19 +196,3 @@ def unflatten(words: Sequence[Register], value_type: Attribute, op: Operation) -
     rest = iter(words[2:])
     sizes = tuple(size if size >= 0 else next(rest) for size in shape)
     return HostTensor(words[0], words[1], sizes, element_dtype(value_type, op))
-
-
-def word_of(scalar: npt.NDArray[Any]) -> int:
-    """A scalar of the interpreter as a register holds it."""
-    if scalar.dtype.kind == "b":
-        return int(scalar)
-    if scalar.dtype.kind in "iu":
-        return int(scalar.astype(np.int64))
-    data = scalar.tobytes()
-    return int.from_bytes(data, "little", signed=len(data) == 8)
-
-
-def scalar_of(word: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """What a register holds as a scalar of the interpreter."""
-    data = np.array([word], np.int64).view(np.uint8)[: dtype.itemsize]
-    return data.view(dtype).reshape(()).copy()

@@ -6,8 +6,8 @@ import ast
 from functools import cache
 
 from ...runtime.abi.elements import Element
+from ...runtime.abi.native_code import Native
 from ...sharding.sharding import ReductionKind
-from ..cache import Native
 from ..native_kernel import compile_kernel
 from .ast_builder import AstBuilder, Term
 from .kernel_text import KernelText, TileCount

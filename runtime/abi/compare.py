@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .values import (
+from .arrays import (
     Array,
     Value,
     count_undefined,

@@ -11,24 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    BFloat16Type,
-    ComplexType,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    IndexType,
-    IntegerType,
-    Signedness,
-)
-from xdsl.ir import Attribute, Operation
 
-from ...ir.diagnostics import OperationError
+if TYPE_CHECKING:
+    from xdsl.ir import Attribute, Operation
 
 NATIVE_WIDTHS = (8, 16, 32, 64)
 
@@ -85,12 +74,8 @@ C128 = Element("c128", 128, 16, np.dtype(np.complex128), False)
 I1 = Element("i1", 1, 1, np.dtype(np.bool_), False)
 I64 = Element("i64", 64, 8, np.dtype(np.int64), False)
 
-_FLOATS: dict[type[Attribute], Element] = {
-    Float16Type: F16,
-    BFloat16Type: BF16,
-    Float32Type: F32,
-    Float64Type: F64,
-}
+_FLOATS = {element.name: element for element in (F16, BF16, F32, F64)}
+_COMPLEX = {element.name: element for element in (C64, C128)}
 
 
 @cache
@@ -107,14 +92,25 @@ def integer_element(width: int, unsigned: bool = False) -> Element:
 
 def element_by_name(name: str) -> Element:
     """The element type with a given `Element.name`."""
-    for element in (*_FLOATS.values(), C64, C128):
-        if element.name == name:
-            return element
-    return integer_element(int(name[1:]), name[0] == "u")
+    found = _FLOATS.get(name) or _COMPLEX.get(name)
+    return found or integer_element(int(name[1:]), name[0] == "u")
 
 
 def element_of(element_type: Attribute, operation: Operation) -> Element:
     """The element of an MLIR type. Raises OperationError at `operation` if it is out of reach."""
+    # A saved program knows its elements by name: it runs without the IR.
+    from xdsl.dialects.builtin import (
+        AnyFloat,
+        ComplexType,
+        Float32Type,
+        Float64Type,
+        IndexType,
+        IntegerType,
+        Signedness,
+    )
+
+    from ...ir.diagnostics import OperationError
+
     if isinstance(element_type, IndexType):
         return I64
     if isinstance(element_type, IntegerType):
@@ -123,7 +119,7 @@ def element_of(element_type: Attribute, operation: Operation) -> Element:
             unsigned = integer.signedness.data is Signedness.UNSIGNED
             return integer_element(integer.width.data, unsigned)
     if isinstance(element_type, AnyFloat):
-        element = _FLOATS.get(type(element_type))
+        element = _FLOATS.get(element_type.name)
         if element is not None:
             return element
     if isinstance(element_type, ComplexType):

@@ -18,9 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...codegen.cache import source_of
-from ...codegen.scalar_ops.llvm_scalar_ops import OPERATIONS
 from ..abi.elements import Element, element_by_name
+from ..abi.native_code import source_of
 
 SOURCE = source_of(__file__)
 
@@ -259,6 +258,14 @@ _ROWS = (
 )
 
 
+_UNARY = frozenset(
+    "absi ctlz cttz ctpop negf sqrt absf ceil floor round roundeven trunc isnan isfinite isinf"
+    " converti convertui sitofp uitofp fptosi fptoui convertf bitcast".split()
+)
+_TERNARY = frozenset(("select", "fma"))
+"""Operations that do not take two operands."""
+
+
 def _scalar_names() -> Iterator[str]:
     for operations, elements in _ROWS:
         for operation in operations.split():
@@ -276,6 +283,9 @@ def _scalar_names() -> Iterator[str]:
 
 def signature(name: str) -> tuple[tuple[Element, ...], tuple[Element, ...], Element]:
     """Of a scalar instruction: the elements in its name, those of its operands, its result's."""
+    # What writes kernels takes time to import: only for who writes or prints host code.
+    from ...codegen.scalar_ops.llvm_scalar_ops import OPERATIONS
+
     operation, *names = name.split("_")
     elements = tuple(element_by_name(each) for each in names)
     operands, result = OPERATIONS[operation][0](*elements)
@@ -286,7 +296,8 @@ def signature(name: str) -> tuple[tuple[Element, ...], tuple[Element, ...], Elem
 
 def _scalars() -> Iterator[Kind]:
     for number, name in enumerate(_scalar_names()):
-        count = len(signature(name)[1])
+        operation = name.split("_")[0]
+        count = 3 if operation in _TERNARY else 1 if operation in _UNARY else 2
         operands = (("result", "write"), *((f"operand{i}", "read") for i in range(count)))
         meaning = "What the primitive of this name computes."
         yield Kind(FIRST_SCALAR + number, name, operands, meaning)

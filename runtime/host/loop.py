@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from ...codegen.cache import Native, source_of
-from ...codegen.native_functions import compile_function
 from .. import intrinsics, native
+from ..abi.native_code import Native, source_of
 from ..intrinsics import (
     add_overflows,
     atomic_load,
@@ -32,6 +31,7 @@ from ..intrinsics import (
     store_word,
 )
 from ..native import MISMATCHED, SIGNATURE
+from ..native_functions import runtime_function
 from . import instructions, pool, scalar_code, team
 from .instructions import CONTROL, FIRST_SCALAR, SCALAR_WORDS
 from .pool import CURRENT, allocate, begin_run, own, release, retain, reuse
@@ -474,4 +474,4 @@ def run(state: int) -> int:
 def native_loop() -> Native:
     """The native code of `run`."""
     modules = (intrinsics, native, instructions, pool, scalar_code, team)
-    return compile_function(run, *(each.SOURCE for each in modules))
+    return runtime_function(run, *(each.SOURCE for each in modules))

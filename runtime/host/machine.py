@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from .guards import BEHIND, OVERWRITTEN, Guards
 from .pool import Pool, view
 from .program import Instruction, LinkedProgram, Words
 from .team import JOBS, WORKERS, end_work, native_serve, team_words
+from .timeline import Event, Timeline
 from .tracer import Tracer
 
 STACK_WORDS = 4096
@@ -95,13 +97,15 @@ class Machine:
         *,
         guard: bool = False,
         trace: Callable[[str], object] | None = None,
+        timeline: Timeline | None = None,
     ) -> None:
         """`cancel` is a word that is not 0 when all is to end. More than `most_calls` that are
         open at once count as endless recursion. A `team` shares kernels that have much work. With
         `guard`, whatever writes where it must not is an error. `trace` is given a line about
-        each instruction."""
+        each instruction, and `timeline` when kernels and the like began and ended."""
         self.linked = linked
         self._tracer = None if trace is None else Tracer(linked, trace)
+        self._timeline = timeline
         self.guards = Guards(linked.program.arrays) if guard else None
         self.process = process
         self.communicator = communicator
@@ -126,7 +130,7 @@ class Machine:
         self._state[loop.CHECKS] = self._checks.ctypes.data
         self._state[loop.PROCESS] = process
         self._state[loop.GUARDED] = int(guard)
-        self._state[loop.STEPPING] = loop.STEP if trace is not None else 0
+        self._state[loop.STEPPING] = loop.STEP if trace is not None or timeline is not None else 0
         self._globals: Words = linked.globals.copy()
         self._state[loop.GLOBALS] = self._globals.ctypes.data
         self._team = team
@@ -153,11 +157,11 @@ class Machine:
         if linked.program.globals:
             self._globals[:] = linked.globals
         try:
-            if self._tracer is None:
+            if self._state[loop.STEPPING]:
+                self._run_traced(linked.entries[function])
+            else:
                 while reason := self._native(self._address):
                     self._handle(reason)
-            else:
-                self._run_traced(self._tracer, linked.entries[function])
         except BaseException:
             self._abandon_blocks()
             raise
@@ -170,22 +174,53 @@ class Machine:
             self.pool.release(int(self._globals[position]))
         return self._stack[:result_count].tolist()
 
-    def _run_traced(self, tracer: Tracer, at: int) -> None:
+    def _run_traced(self, at: int) -> None:
         """Run one instruction at a time, `at` the first, and tell of each that was carried out."""
-        state = self._state
+        state, tracer = self._state, self._tracer
+        began: int | None = None
         while True:
             frame = int(state[loop.FRAME])
+            began = perf_counter_ns() if began is None else began
             reason = self._native(self._address)
             try:
                 self._handle(reason)
             except BaseException:
-                tracer.show(at)
+                if tracer is not None:
+                    tracer.show(at)
                 raise
             if reason in (loop.DONE, loop.STEP) or int(state[loop.CODE]) != at:
-                tracer.show(at, frame)
+                if self._timeline is not None:
+                    self._note(self._timeline, at, frame, began, perf_counter_ns())
+                if tracer is not None:
+                    tracer.show(at, frame)
+                began = None
+            elif reason == loop.COMPILE:
+                began = None
             if reason == loop.DONE:
                 return
             at = int(state[loop.CODE])
+
+    def _note(self, timeline: Timeline, at: int, frame: int, start: int, end: int) -> None:
+        """Note what an instruction did, if it is one that takes time."""
+        kind = self.linked.instruction(at).kind.name
+        program, device = self.linked.program, self.pool.current
+        number = self._word(at, 1)
+        what = self.process, device, start, end
+        if kind == "run":
+            tiles = ctypes.c_int64.from_address(frame + self._word(at, 3)).value
+            timeline.add(Event("kernel", program.kernels[number].name, *what, tiles))
+        elif kind == "copy":
+            size = ctypes.c_int64.from_address(frame + self._word(at, 3)).value
+            timeline.add(Event("copy", "copy", *what, size))
+        elif kind == "exchange":
+            block = ctypes.c_int64.from_address(frame + self._word(at, 4)).value
+            kept = self._kept.get(number)
+            commands = [] if kept is None else [each for each, _ in kept.meeting.commands]
+            states = [each.state for each in commands if each.state is not None]
+            group = states[0].signature.group if states and states[0].signature else ()
+            meeting = timeline.meeting(self.process, number)
+            size, name = self.pool.size(block), program.python[number].name
+            timeline.add(Event("collective", name, *what, size, group, meeting))
 
     def _call_helpers(self) -> None:
         """Let the team's other workers wait for jobs until the call ends."""

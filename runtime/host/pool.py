@@ -21,16 +21,24 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from ...codegen.cache import Native, source_of
-from ...codegen.native_functions import compile_function
-from ...codegen.scalar_ops.primitives import primitive
-from ..abi.values import Array
+from ..abi.native_code import Native, source_of
 from ..commands import Bytes, Words
 from ..intrinsics import SOURCE as INTRINSICS
-from ..intrinsics import allocate_aligned, copy_bytes, load_word, store_8, store_word
+from ..intrinsics import (
+    allocate_aligned,
+    copy_bytes,
+    leading_zeros,
+    load_word,
+    store_8,
+    store_word,
+)
+from ..native_functions import runtime_function
 
 SOURCE = source_of(__file__)
+
+Array = npt.NDArray[Any]
 
 CLASSES = 256
 USED = CLASSES
@@ -90,8 +98,6 @@ GUARD, UNWRITTEN = 0xA5, 0xCB
 
 LARGEST = 1 << 62
 """Bytes that nobody has, and that can still be counted in a word."""
-
-leading_zeros: Any = primitive("ctlz_i64")
 
 
 def size_class(lines: int) -> tuple[int, int]:
@@ -242,7 +248,7 @@ class NativePool:
 @cache
 def native_pool() -> NativePool:
     """The native functions, compiled once."""
-    native = compile_function(pool_call, INTRINSICS)
+    native = runtime_function(pool_call, INTRINSICS)
     words = [ctypes.c_int64] * 4
     return NativePool(ctypes.CFUNCTYPE(*words)(native.address), native)
 
@@ -284,6 +290,16 @@ class Pool:
         """Release what was given back."""
         while self._returned:
             self.release(self._returned.popleft())
+
+    @property
+    def current(self) -> int:
+        """The number of the device that new blocks are of."""
+        return int(self.words[CURRENT])
+
+    @staticmethod
+    def size(block: int) -> int:
+        """The bytes that a block was asked for."""
+        return ctypes.c_int64.from_address(block - HEADER + 32).value
 
     @staticmethod
     def references(block: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...codegen.cache import Native
-from .instructions import SCALAR_WORDS, SCALARS, Kind
+from ..abi.native_code import Native
+from .instructions import BY_OPCODE, SCALAR_WORDS, SCALARS, Kind
 from .loop import FUNCTION_WORDS
 
 Words = npt.NDArray[np.int64]
@@ -90,11 +91,13 @@ class HostKernel:
 class PythonCall:
     """A Python function from the machine, and the words of registers, to those of others.
 
-    Of an `exchange`, the first two results are a tensor's address and block.
+    Of an `exchange`, the first two results are a tensor's address and block, and `recorded` gives
+    what a process does there as an `Exchange`, if that does not depend on the run.
     """
 
     name: str
     function: Callable[[Any, Numbers], Numbers]
+    recorded: Callable[[int], Any] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -121,32 +124,66 @@ class HostProgram:
     devices: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class FunctionCode:
+    """A function as words: where it begins among those of its program, and its frame.
+
+    A frame has the results, the arguments, the constants, what the function computes, `size` words
+    in all, and then `outgoing` words for the functions that it calls.
+    """
+
+    start: int
+    results: int
+    arguments: int
+    constants: tuple[Constant, ...]
+    size: int
+    outgoing: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramCode:
+    """A program as words that do not depend on where anything lies in memory."""
+
+    words: Words
+    functions: tuple[FunctionCode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FrameStart:
+    """What a call sets in the frame of a function: arguments, and constants behind them."""
+
+    result_count: int
+    first_constant: int
+    constants: Words
+
+
 class LinkedProgram:
     """A program as words that the native loop reads; all machines share it."""
 
-    def __init__(self, program: HostProgram) -> None:
+    def __init__(self, program: HostProgram, code: ProgramCode | None = None) -> None:
+        """`code` is the program as words, if its functions have no instructions."""
         self.program = program
         self.natives: list[Native | None] = [None] * len(program.kernels)
         self.kernels: Words = np.zeros(max(1, len(program.kernels)), np.int64)
-        self.frames: list[Frame] = []
+        self.layouts: list[FrameLayout] = []
+        """Where registers lie in frames, for functions with instructions."""
         self._starts: list[int] = []
         self._instructions: list[Instruction] = []
-        code: list[int] = []
-        entries: list[int] = []
-        for function in program.functions:
-            frame = Frame(function, self._address)
-            self.frames.append(frame)
-            entries.append(len(code))
-            self._assemble(function, frame, code)
-        self.globals: Words = np.array([self._address(each) for each in program.globals], np.int64)
-        self.code: Words = np.array(code or [0], np.int64)
-        self.functions: Words = np.zeros((max(1, len(entries)), FUNCTION_WORDS), np.int64)
-        for row, entry, frame in zip(self.functions, entries, self.frames, strict=False):
-            row[0] = self.code.ctypes.data + 8 * entry
-            row[1] = 8 * (frame.size + frame.outgoing)
+        self.program_code = code or self._assembled()
+        functions = self.program_code.functions
+        self.globals: Words = self._words(program.globals)
+        self.code = self.program_code.words
+        self.frames = [
+            FrameStart(each.results, each.results + each.arguments, self._words(each.constants))
+            for each in functions
+        ]
+        self.functions: Words = np.zeros((max(1, len(functions)), FUNCTION_WORDS), np.int64)
+        for row, each, frame in zip(self.functions, functions, self.frames, strict=False):
+            row[0] = self.code.ctypes.data + 8 * each.start
+            row[1] = 8 * (each.size + each.outgoing)
             row[2] = 8 * frame.first_constant
             row[3] = frame.constants.ctypes.data
-            row[4] = frame.constant_count
+            row[4] = len(frame.constants)
         self.entries = [int(row[0]) for row in self.functions]
         """Where the code of each function begins."""
         self.rows = [int(row.ctypes.data) for row in self.functions]
@@ -156,12 +193,34 @@ class LinkedProgram:
         self.frame_bytes = [int(row[1]) for row in self.functions]
         """What the frame of each function needs."""
 
+    def _words(self, constants: Sequence[Constant]) -> Words:
+        return np.array([self._address(each) for each in constants], np.int64)
+
     def _address(self, constant: Constant) -> int:
         if isinstance(constant, int):
             return constant
         return int(self.program.arrays[constant.number].ctypes.data)
 
-    def _assemble(self, function: HostFunction, frame: Frame, code: list[int]) -> None:
+    def _assembled(self) -> ProgramCode:
+        code: list[int] = []
+        functions: list[FunctionCode] = []
+        for function in self.program.functions:
+            layout = FrameLayout(function)
+            self.layouts.append(layout)
+            functions.append(
+                FunctionCode(
+                    len(code),
+                    len(function.results),
+                    len(function.arguments),
+                    tuple(function.constants.values()),
+                    layout.size,
+                    layout.outgoing,
+                )
+            )
+            self._assemble(function, layout, code)
+        return ProgramCode(np.array(code or [0], np.int64), tuple(functions))
+
+    def _assemble(self, function: HostFunction, frame: FrameLayout, code: list[int]) -> None:
         starts: list[int] = []
         at = len(code)
         for instruction in function.instructions:
@@ -187,7 +246,10 @@ class LinkedProgram:
             code += row
 
     def instruction(self, address: int) -> Instruction:
-        """The instruction at an address."""
+        """The instruction at an address; of words alone only its kind is known."""
+        if not self._instructions:
+            opcode = ctypes.c_int64.from_address(address).value
+            return Instruction(BY_OPCODE[opcode], (), None)
         word = (address - int(self.code.ctypes.data)) // 8
         return self._instructions[bisect_right(self._starts, word) - 1]
 
@@ -204,17 +266,12 @@ def _length(instruction: Instruction) -> int:
     return 1 + sum(1 + len(each) if isinstance(each, tuple) else 1 for each in instruction.operands)
 
 
-class Frame:
+class FrameLayout:
     """Where the registers of a function lie: results, arguments, constants, and then others."""
 
-    def __init__(self, function: HostFunction, address: Callable[[Constant], int]) -> None:
+    def __init__(self, function: HostFunction) -> None:
         first = [*function.results, *function.arguments, *function.constants]
         self._slots = {register: slot for slot, register in enumerate(first)}
-        self.result_count = len(function.results)
-        self.first_constant = self.result_count + len(function.arguments)
-        self.constant_count = len(function.constants)
-        values = [address(each) for each in function.constants.values()]
-        self.constants: Words = np.array(values, np.int64)
         self.outgoing = 0
         for instruction in function.instructions:
             for operand in instruction.operands:

@@ -6,10 +6,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from ...codegen.cache import source_of
-from ...codegen.scalar_ops.llvm_scalar_ops import OPERATIONS
-from ...codegen.scalar_ops.llvm_values import from_storage, to_storage
 from ..abi.elements import Element
+from ..abi.native_code import source_of
 from ..intrinsics import intrinsic
 from .instructions import SCALARS, Kind, signature
 
@@ -25,6 +23,9 @@ def _pointer(builder: Any, address: Any) -> Any:
 
 def _read(builder: Any, word: Any, element: Element) -> Any:
     """An element from the low bytes of a register."""
+    # What writes kernels takes time to import: only for who compiles the loop.
+    from ...codegen.scalar_ops.llvm_values import from_storage
+
     stored = word
     if element.storage_bytes < 8:
         stored = builder.trunc(word, ir.IntType(8 * element.storage_bytes))
@@ -36,6 +37,8 @@ def _read(builder: Any, word: Any, element: Element) -> Any:
 
 def _write(builder: Any, value: Any, element: Element) -> Any:
     """A register with an element in its low bytes; integers fill it by their sign."""
+    from ...codegen.scalar_ops.llvm_values import to_storage
+
     stored = to_storage(builder, value, element)
     bits = ir.IntType(8 * element.storage_bytes)
     if element.is_float:
@@ -48,6 +51,7 @@ def _write(builder: Any, value: Any, element: Element) -> Any:
 
 def _emit(builder: Any, kind: Kind, code: Any, frame: Any) -> None:
     """One instruction, whose operands are words behind `code`."""
+    from ...codegen.scalar_ops.llvm_scalar_ops import OPERATIONS
 
     def register(position: int) -> Any:
         offset = builder.load(_pointer(builder, builder.add(code, ir.Constant(_WORD, position))))

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.cache import Native, source_of
-from ...codegen.native_functions import compile_function
+from ..abi.native_code import Native, source_of
 from ..intrinsics import SOURCE as INTRINSICS
 from ..intrinsics import (
     atomic_add,
@@ -25,6 +24,7 @@ from ..intrinsics import (
 )
 from ..native import SOURCE as NATIVE
 from ..native import back_off
+from ..native_functions import runtime_function
 
 SOURCE = source_of(__file__)
 
@@ -107,7 +107,7 @@ def serve(team: int, worker: int, jobs: int) -> int:
 @cache
 def native_serve() -> Native:
     """The native code of `serve`."""
-    return compile_function(serve, INTRINSICS, NATIVE)
+    return runtime_function(serve, INTRINSICS, NATIVE)
 
 
 def end_work(team: np.ndarray[Any, np.dtype[np.int64]]) -> None:

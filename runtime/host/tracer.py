@@ -30,7 +30,7 @@ class Tracer:
         """Write a line about the instruction at an address, and what it has written to a frame."""
         instruction = self._linked.instruction(address)
         number, text = self._texts[instruction]
-        slot = self._linked.frames[number].slot
+        slot = self._linked.layouts[number].slot
         element = ""
         if instruction.kind.name in SCALARS:
             element = signature(instruction.kind.name)[2].name

@@ -15,7 +15,7 @@ from mesh_opt.codegen.host_code.lowering import HostEntry
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import find_function, run
 from mesh_opt.ir.diagnostics import OperationError
-from mesh_opt.runtime.host.machine import Machine
+from mesh_opt.runtime.host.machine import Machine, MachineError
 from mesh_opt.runtime.host.pool import TAKEN
 from tensor_statements import Writer
 
@@ -329,10 +329,10 @@ def test_a_recursion_without_end_is_the_interpreters_error() -> None:
     compiled = Compiled(RECURSION)
     with pytest.raises(OperationError) as expected:
         run(compiled.module, "main", [np.int64(0)])
-    with pytest.raises(OperationError) as found:
+    with pytest.raises(MachineError) as found:
         compiled.run([np.int64(0)])
     assert found.value.message == expected.value.message
-    assert found.value.operation is expected.value.operation
+    assert found.value.source is expected.value.operation
 
 
 FAILURES = {

@@ -272,9 +272,13 @@ def test_mesh_run_prints_statistics() -> None:
     assert lines[4].endswith("3 dispatches, 124 bytes received")
 
 
-def test_statistics_need_the_numba_backend() -> None:
+def test_statistics_need_native_code() -> None:
     code, stdout, stderr = mesh_run("--backend=interpreter", "--statistics")
-    assert (code, stdout, stderr) == (1, "", "mesh-run: --statistics needs --backend=numba\n")
+    assert (code, stdout, stderr) == (
+        1,
+        "",
+        "mesh-run: --statistics needs --backend=numba or --backend=mpi\n",
+    )
 
 
 def test_bits_that_an_element_does_not_need_mean_nothing() -> None:

@@ -12,7 +12,13 @@ from typing import Any
 
 import numpy as np
 from mesh_opt.interpreter.machine import Program
-from mesh_opt.interpreter.run import argument_types, find_function, public_functions, run
+from mesh_opt.interpreter.run import (
+    argument_types,
+    find_function,
+    plain_types,
+    public_functions,
+    run,
+)
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.printer import print_operation
 from mesh_opt.ir.text.source import Source
@@ -79,7 +85,7 @@ def test_case_programs(peers_python: Callable[[str], str], tmp_path: Path) -> No
         module = _without_annotations(path.read_text())
         for name in public_functions(module):
             function = find_function(Program(module), name)
-            inputs = random_inputs(3, argument_types(function), 0, 4)
+            inputs = random_inputs(3, plain_types(argument_types(function)), 0, 4)
             # Indices into tables must not be negative.
             inputs = [np.abs(each) if each.dtype.kind == "i" else each for each in inputs]
             results = run(module, name, inputs)

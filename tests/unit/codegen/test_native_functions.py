@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mesh_opt.codegen.cache import Native, source_of
 from mesh_opt.codegen.native_functions import compile_function
+from mesh_opt.runtime.abi.native_code import Native, source_of
 
 SOURCE = source_of(__file__)
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mesh_opt.interpreter.run import InputError, public_functions, run, run_partitioned
+from mesh_opt.api import InputError
+from mesh_opt.interpreter.run import public_functions, run, run_partitioned
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source

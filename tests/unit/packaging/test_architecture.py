@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Iterable
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -34,9 +35,13 @@ NO_IR = ("sharding", "tiling")
 
 def _imports(path: Path) -> set[str]:
     """The modules that a file imports, lazily or not; ours as `mesh_opt.folder.file`."""
+    return _imports_of(path, ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+def _imports_of(path: Path, nodes: Iterable[ast.AST]) -> set[str]:
     package = ("mesh_opt", *path.relative_to(ROOT).parent.parts)
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -70,10 +75,12 @@ def test_imports_point_downward(folder: str) -> None:
 
 def _files_of(path: Path) -> set[Path]:
     """The files of ours that a file imports."""
-    modules = (module.split(".")[1:] for module in _imports(path) if _folder_of(module))
-    return {
-        found for parts in modules if (found := ROOT.joinpath(*parts).with_suffix(".py")).exists()
-    }
+    return _paths(_imports(path))
+
+
+def _paths(modules: Iterable[str]) -> set[Path]:
+    parts = (module.split(".")[1:] for module in modules if _folder_of(module))
+    return {found for each in parts if (found := ROOT.joinpath(*each).with_suffix(".py")).exists()}
 
 
 def test_kernels_know_nothing_of_devices() -> None:
@@ -94,6 +101,34 @@ def test_kernels_know_nothing_of_devices() -> None:
         if found.parent.name in ("interpreter", "host_code", "runtime")
     ]
     assert not wrong
+
+
+def test_saved_programs_run_without_the_compiler() -> None:
+    """What `runtime/saved/` reaches when it is imported is neither IR nor compiler."""
+    reached = list((ROOT / "runtime" / "saved").glob("*.py"))
+    for path in reached:
+        reached += sorted(_files_at_import(path) - set(reached))
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {module}"
+        for path in reached
+        for module in sorted(_modules_at_import(path))
+        if module.split(".")[0] == "xdsl" or _folder_of(module) not in (None, *RUNNING)
+    ]
+    assert not wrong
+
+
+RUNNING = ("runtime", "sharding")
+"""What a saved program runs with."""
+
+
+def _modules_at_import(path: Path) -> set[str]:
+    """The modules that importing a file imports."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return _imports_of(path, tree.body)
+
+
+def _files_at_import(path: Path) -> set[Path]:
+    return _paths(_modules_at_import(path))
 
 
 @pytest.mark.parametrize("folder", NO_IR)
@@ -129,6 +164,7 @@ def test_files_import_each_other_in_one_order() -> None:
     folders = (ROOT / folder for folder in (*ALLOWED, *ON_TOP))
     files = [
         ROOT / "api.py",
+        ROOT / "saved_programs.py",
         *(path for folder in folders for path in sorted(folder.rglob("*.py"))),
     ]
     sorter = TopologicalSorter({path: _files_of(path) - {path} for path in files})

@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from mesh_opt.ir.usage_error import UsageError
+from mesh_opt.runtime.abi.values import plain_type
 from mesh_opt.tools import array_files, value_text
 from mesh_opt.tools.run_files import EXPECTED, read_inputs, read_values
 from xdsl.dialects.builtin import IntegerType, TensorType, bf16, f32, f64, i32
@@ -36,7 +37,7 @@ def described(
 
 
 def read(path: Path, *types: TensorType) -> list[np.ndarray]:
-    return read_inputs([f"@{path}"], types or [FOUR])
+    return read_inputs([f"@{path}"], [plain_type(each) for each in types or [FOUR]])
 
 
 @pytest.mark.parametrize(
@@ -229,17 +230,17 @@ def test_files_that_may_never_end(
     path = tmp_path / "a.npy"
     make(path)
     with pytest.raises(UsageError, match=f"it is {kind}, expected a regular file"):
-        read_inputs([option.format(path)], [FOUR])
+        read_inputs([option.format(path)], [plain_type(FOUR)])
 
 
 @pytest.mark.parametrize("option", ["@{}", "4xf32=@{}"])
 def test_devices_and_files_of_the_system(option: str) -> None:
     with pytest.raises(UsageError, match="it is a device"):
-        read_inputs([option.format("/dev/zero")], [FOUR])
+        read_inputs([option.format("/dev/zero")], [plain_type(FOUR)])
     with pytest.raises(UsageError, match=r"is empty|has 0 bytes"):
-        read_inputs([option.format("/proc/kmsg")], [FOUR])
+        read_inputs([option.format("/proc/kmsg")], [plain_type(FOUR)])
     with pytest.raises(UsageError, match="cannot read"):
-        read_inputs([option.format("a\0b")], [FOUR])
+        read_inputs([option.format("a\0b")], [plain_type(FOUR)])
 
 
 def test_raw_bytes_are_counted_before_they_are_read(tmp_path: Path) -> None:
@@ -247,7 +248,7 @@ def test_raw_bytes_are_counted_before_they_are_read(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(1 << 35)
     with pytest.raises(UsageError, match="has 34359738368 bytes, expected 16"):
-        read_inputs([f"4xf32=@{path}"], [FOUR])
+        read_inputs([f"4xf32=@{path}"], [plain_type(FOUR)])
 
 
 def test_more_than_the_machine_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,7 +259,7 @@ def test_more_than_the_machine_has(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         read(tmp_path / "a.npy", TensorType(f32, [-1]))
     for text in ("4xf32=1", "4xf32"):
         with pytest.raises(UsageError, match="has 4 elements, more than this machine can hold"):
-            read_inputs([text], [FOUR])
+            read_inputs([text], [plain_type(FOUR)])
 
 
 # Elements -----------------------------------------------------------------------------------------
@@ -267,4 +268,4 @@ def test_more_than_the_machine_has(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_expected_results_are_told_apart_by_their_type(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", VALUES)
     with pytest.raises(UsageError, match="result 0 is of float32, expected tensor<4xi32>"):
-        read_values([f"@{tmp_path / 'a.npy'}"], [TensorType(i32, [4])], EXPECTED)
+        read_values([f"@{tmp_path / 'a.npy'}"], [plain_type(TensorType(i32, [4]))], EXPECTED)

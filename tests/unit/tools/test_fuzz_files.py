@@ -12,6 +12,7 @@ import pytest
 from breadth import cases
 from fuzzing import limits
 from mesh_opt.ir.usage_error import UsageError
+from mesh_opt.runtime.abi.values import plain_type
 from mesh_opt.tools.array_files import FileProblem
 from mesh_opt.tools.parameter_files import read_parameters
 from mesh_opt.tools.run_files import read_inputs
@@ -19,7 +20,7 @@ from stored_parameters import archive, tensors
 from xdsl.dialects.builtin import TensorType, f32
 
 INPUTS = cases(400, 100_000)
-TYPES = [TensorType(f32, [4]), TensorType(f32, [-1, 2])]
+TYPES = [plain_type(TensorType(f32, shape)) for shape in ([4], [-1, 2])]
 
 
 def _valid() -> dict[str, bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import struct
 from pathlib import Path
@@ -275,3 +276,54 @@ def test_arrays_of_other_orders(tmp_path: Path) -> None:
     np.savez(tmp_path / "w.npz", k=np.asfortranarray(wanted).astype(">f4"))
     found = read_parameters([f"s={tmp_path / 'w.npz'}"])
     np.testing.assert_array_equal(provided("s", "k", "tensor<2x3xf32>", found["s", "k"]), wanted)
+
+
+INPUT = """
+shard.grid @g(shape = 2)
+func.func @f(%w: tensor<40x33xf32>) -> tensor<40x33xf32> {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %a = shard.shard %w to %s annotate_for_users : tensor<40x33xf32>
+  %r = arith.addf %a, %a : tensor<40x33xf32>
+  return %r : tensor<40x33xf32>
+}"""
+
+
+def test_inputs_come_from_files_of_weights(weight_file: Path) -> None:
+    program, out = weight_file.with_name("p.mlir"), weight_file.with_name("out.npy")
+    program.write_text(INPUT)
+    code, _, stderr = mesh_run(
+        str(program), "-p=spmd", f"--input=@{weight_file}:w", f"--output=@{out}"
+    )
+    assert (code, stderr) == (0, "")
+    np.testing.assert_array_equal(np.load(out), 2 * WEIGHT)
+    code, _, stderr = mesh_run(str(program), f"--input=@{weight_file}:x")
+    known = "v, w" if weight_file.suffix == ".irpa" else "w"
+    assert (code, stderr) == (1, f"mesh-run: '{weight_file}' has no array 'x', but {known}\n")
+    if weight_file.suffix == ".irpa":
+        code, _, stderr = mesh_run(str(program), f"--input=@{weight_file}:v")
+        assert "input 0 has 3 bytes, expected those of tensor<40x33xf32>" in stderr
+
+
+def test_weights_are_mapped_and_cut_by_devices(tmp_path: Path) -> None:
+    path = tmp_path / "w.safetensors"
+    described = {"w": {"dtype": "F32", "shape": [40, 33], "data_offsets": [0, WEIGHT.nbytes]}}
+    header = json.dumps(described).encode()
+    path.write_bytes(tensors(header.ljust(-(-len(header) // 8) * 8), WEIGHT.tobytes()))
+    (weights,) = api.mapped_arrays(path).values()
+    assert not weights.flags.owndata and not weights.flags.writeable
+    function = api.compile(INPUT, "spmd", stages=False).f
+    read: list[tuple[slice, ...]] = []
+
+    class Seen:
+        shape = weights.shape
+
+        def __getitem__(self, part: tuple[slice, ...]) -> np.ndarray:
+            read.append(part)
+            return weights[part]
+
+    placed = function.place(0, Seen())
+    assert [(part[0].start, part[0].stop) for part in read] == [(0, 20), (20, 40)]
+    np.testing.assert_array_equal(function(placed), 2 * WEIGHT)
+    np.testing.assert_array_equal(function(function.put(weights, 0)), 2 * WEIGHT)
+    with pytest.raises(UsageError, match=r"is no \.irpa, \.npz, \.safetensors file"):
+        api.mapped_arrays(tmp_path / "w.bin")

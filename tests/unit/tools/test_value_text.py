@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mesh_opt.runtime.abi.values import plain_type
 from mesh_opt.tools.value_text import TextError, format_result, parse_raw, parse_value
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -32,9 +33,9 @@ NAN, INF = np.nan, np.inf
 
 def _text(values: Any, element: Any, dtype: Any, maximum: int = 1024) -> str:
     array = np.array(values, dtype)
-    header, _, text = format_result(3, array, TensorType(element, array.shape), maximum).partition(
-        "\n"
-    )
+    header, _, text = format_result(
+        3, array, plain_type(TensorType(element, array.shape)), maximum
+    ).partition("\n")
     assert header == "result[3]: hal.buffer_view"
     return text
 
@@ -90,7 +91,7 @@ def test_long_tensors_are_cut(values: Any, maximum: int, expected: str) -> None:
     ],
 )
 def test_scalars(value: Any, kind: Any, expected: str) -> None:
-    assert format_result(4, np.asarray(value), kind) == f"result[4]: {expected}"
+    assert format_result(4, np.asarray(value), plain_type(kind)) == f"result[4]: {expected}"
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,7 @@ def test_scalars(value: Any, kind: Any, expected: str) -> None:
     ],
 )
 def test_reading(text: str, kind: Any, expected: Any) -> None:
-    array = parse_value(text, kind)
+    array = parse_value(text, plain_type(kind))
     np.testing.assert_array_equal(array, np.array(expected, array.dtype).reshape(array.shape))
 
 
@@ -137,23 +138,23 @@ def test_reading(text: str, kind: Any, expected: Any) -> None:
 )
 def test_text_that_is_no_such_value(text: str, kind: Any, message: str) -> None:
     if not message:
-        assert parse_value(text, kind) == 0
+        assert parse_value(text, plain_type(kind)) == 0
         return
     with pytest.raises(TextError, match=message):
-        parse_value(text, kind)
+        parse_value(text, plain_type(kind))
 
 
 def test_raw_bytes() -> None:
     kind = TensorType(f32, [-1])
     data = np.float32([1, 2]).tobytes()
-    assert parse_raw("2xf32", kind, len(data), lambda: data).tolist() == [1, 2]
+    assert parse_raw("2xf32", plain_type(kind), len(data), lambda: data).tolist() == [1, 2]
     with pytest.raises(TextError, match="has 8 bytes, expected 12"):
-        parse_raw("3xf32", kind, len(data), lambda: pytest.fail("is read"))
+        parse_raw("3xf32", plain_type(kind), len(data), lambda: pytest.fail("is read"))
 
 
 @given(st.lists(st.integers(-(1 << 31), (1 << 31) - 1), min_size=1, max_size=8))
 def test_integers_survive(values: list[int]) -> None:
     kind = TensorType(i32, [len(values)])
     array = np.array(values, np.int32)
-    text = format_result(0, array, kind).partition("\n")[2]
-    np.testing.assert_array_equal(parse_value(text, kind), array)
+    text = format_result(0, array, plain_type(kind)).partition("\n")[2]
+    np.testing.assert_array_equal(parse_value(text, plain_type(kind)), array)

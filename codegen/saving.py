@@ -1,0 +1,317 @@
+"""Writing programs to files, and what of a file is for the compiler: the IR.
+
+`runtime/saved/` reads and runs what is written here. A file holds the host code of all public
+functions, the object code of their kernels and of the runtime's native functions, and constants.
+It also holds the IR, from which it is compiled again where its native code is of no use. Large
+constants are not in the IR's text: it names them, and they lie with the others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Operation
+
+from ..dialects.shard.boundary import Boundary
+from ..dialects.stream.types import NamedParameter, NamedParameterAttr
+from ..interpreter.entry_points import argument_types, result_types
+from ..interpreter.machine import Program
+from ..interpreter.rounding import roughest_types
+from ..interpreter.run import boundaries, find_function, global_types, placement, plain_types
+from ..ir.diagnostics import OperationError, remark
+from ..ir.text.printer import print_operation
+from ..runtime.abi.native_code import Native
+from ..runtime.abi.values import FLOAT_TYPES
+from ..runtime.collectives import Collective
+from ..runtime.host.loop import native_loop
+from ..runtime.host.pool import native_pool
+from ..runtime.host.program import ArrayAddress, Constant, HostProgram
+from ..runtime.host.team import native_serve
+from ..runtime.native_functions import used_functions
+from ..runtime.saved.container import place_pieces, write_container
+from ..runtime.saved.program import platform
+from ..runtime.saved.tables import (
+    MAXIMAL_DEVICES,
+    constants_data,
+    exchange_data,
+    function_data,
+    grid_data,
+    sharding_data,
+    type_data,
+)
+from ..runtime.threads import collective_functions
+from ..sharding.grid import Grid
+from .compile import CompiledProgram
+from .host_code.lowering import HostEntry
+
+SCOPE = "meshprog"
+"""Of the names that stand for constants in the IR of a file."""
+
+LARGE = 1024
+"""Bytes from which on a constant is not written into the text."""
+
+
+def save_program(
+    path: str | os.PathLike[str],
+    program: CompiledProgram,
+    source: ModuleOp,
+    texts: Sequence[tuple[str, str]],
+    functions: Sequence[str],
+    grid: Grid | None,
+    locate: Callable[[Operation], str],
+) -> None:
+    """Write a program to a file, whole or not at all.
+
+    - `source`: the program before all passes;
+    - `texts`: names and contents of the files that its locations mean;
+    - `functions`: the names of its public functions;
+    - `grid`: extents for a grid that the program leaves open;
+    - `locate`: where an operation stands, in words.
+
+    A function that needs Python at each run is compiled when it is run: a remark says so. Raises
+    OSError, and OperationError where native code is required.
+    """
+    writer = _Writer(source, locate)
+    rows = [writer.function(program, name, grid) for name in functions]
+    files = {f"text{number}": text for number, (_, text) in enumerate(texts)}
+    written = {"ir": writer.text(program.module), "source": writer.text(source), **files}
+    objects, runtime = writer.objects()
+    header = {
+        "platform": platform(),
+        "devices": None if program.devices is None else list(program.devices),
+        "open_grid": grid_data(grid),
+        "texts": [name for name, _ in texts],
+        "functions": rows,
+        "runtime": runtime,
+        "objects": list(
+            zip(objects, place_pieces([each.image for each in objects.values()]), strict=True)
+        ),
+        "arrays": place_pieces(writer.arrays),
+        "code": place_pieces(writer.code),
+    }
+    sections: dict[str, Sequence[bytes | memoryview]] = {
+        **{name: [text.encode()] for name, text in written.items()},
+        "code": writer.code,
+        "objects": [each.image for each in objects.values()],
+        "constants": writer.arrays,
+    }
+    write_container(path, header, sections)
+
+
+class _NeedsPython(Exception):
+    """An operation that Python carries out at each run, and why."""
+
+    def __init__(self, operation: Operation, message: str) -> None:
+        super().__init__(message)
+        self.operation = operation
+
+
+class _Writer:
+    """What the functions of a file share."""
+
+    def __init__(self, source: ModuleOp, locate: Callable[[Operation], str]) -> None:
+        self._source = Program(source)
+        self._locate = locate
+        self.code: list[bytes | memoryview] = []
+        self.arrays: list[bytes | memoryview] = []
+        self._numbers: dict[bytes, int] = {}
+        self._kernels: dict[str, Native] = {}
+        self._collectives: list[Collective] = []
+
+    # Functions --------------------------------------------------------------------------------
+
+    def function(self, program: CompiledProgram, name: str, grid: Grid | None) -> dict[str, Any]:
+        """A function as data."""
+        target, own, entries = program.entries(name, grid)
+        shards = boundaries(target)
+        kinds = argument_types(target), result_types(target)
+        whole = [
+            plain_types(global_types(own_kinds, own_shards))
+            for own_kinds, own_shards in zip(kinds, shards, strict=True)
+        ]
+        placed: Any = [[None] * len(each) for each in kinds]
+        rows: list[Any] = []
+        why = None
+        try:
+            if isinstance(entries, OperationError):
+                raise _NeedsPython(entries.operation, entries.message)
+            if own is not None:
+                placed = [[_placed(target, each, own) for each in both] for both in shards]
+            rows = [self._entry(each, own, len(entries), at) for at, each in enumerate(entries)]
+        except _NeedsPython as need:
+            own, placed = None, [[None] * len(each) for each in kinds]
+            op = need.operation
+            why = (
+                f"@{name} has no native code of its own: {self._locate(op)}: '{op.name}' op {need}"
+            )
+            message = f"{need}: a saved program compiles @{name} when it is run"
+            remark("backend", op, message)
+        return {
+            "name": name,
+            "types": [[type_data(each) for each in both] for both in whole],
+            "grid": grid_data(own),
+            "placed": placed,
+            "entries": rows,
+            "why": why,
+            "rounding": self._rounding(name),
+        }
+
+    def _rounding(self, name: str) -> list[str | None]:
+        """For each result of a function, the least precise float type before all passes."""
+        names = {dtype: name for name, dtype in FLOAT_TYPES.items()}
+        found = roughest_types(self._source, find_function(self._source, name))
+        return [None if each is None else names[each] for each in found]
+
+    def _entry(self, entry: HostEntry, grid: Grid | None, count: int, number: int) -> Any:
+        """A function as data, as some processes run it: those whose numbers modulo `count` are
+        this number."""
+        linked = entry.program
+        program = linked.program
+        exchanges = self._exchanges(program, grid)
+        arrays = [self.constant(each.reshape(-1).view(np.uint8).data) for each in program.arrays]
+
+        def settled(constants: Sequence[Constant]) -> tuple[Constant, ...]:
+            return tuple(
+                ArrayAddress(arrays[each.number]) if isinstance(each, ArrayAddress) else each
+                for each in constants
+            )
+
+        for kernel in range(len(program.kernels)):
+            linked.compile_kernel(kernel)
+        natives = [native for native in linked.natives if native is not None]
+        self._kernels.update((each.name, each) for each in natives)
+        self.code.append(linked.code.data)
+        return {
+            "number": entry.number,
+            "arguments": [None if each is None else list(each) for each in entry.arguments],
+            "results": [
+                [None if each.shape is None else list(each.shape), each.registers]
+                for each in entry.results
+            ],
+            "devices": list(entry.devices),
+            "constants": [entry.constants.get(each, 0) for each in range(len(entry.devices))],
+            "code": len(self.code) - 1,
+            "names": [each.name for each in program.functions],
+            "functions": [
+                function_data(replace(each, constants=settled(each.constants)))
+                for each in linked.program_code.functions
+            ],
+            "kernels": [
+                [native.name, kernel.name]
+                for native, kernel in zip(natives, program.kernels, strict=True)
+            ],
+            "failures": len(program.failures),
+            "checks": len(program.checks),
+            "exchanges": exchanges,
+            "globals": constants_data(settled(program.globals)),
+            "global_blocks": list(program.global_blocks),
+        }
+
+    def _exchanges(self, program: HostProgram, grid: Grid | None) -> list[Any]:
+        """What each process does at each exchange. Raises _NeedsPython for other calls."""
+        rows: list[Any] = []
+        for number, call in enumerate(program.python):
+            count = 0 if grid is None or call.recorded is None else grid.device_count()
+            found = [call.recorded(each) for each in range(count)] if call.recorded else []
+            if not found:
+                raise _NeedsPython(_user(program, number), "runs in Python at each call")
+            if None in found:
+                message = "meets the other devices with sizes that are known at run time only"
+                raise _NeedsPython(_user(program, number), message)
+            rows.append([call.name, [exchange_data(each) for each in found]])
+            steps = (step for each in found for step in each.steps)
+            self._collectives += (each.what for each in steps if isinstance(each.what, Collective))
+        return rows
+
+    # Tables -----------------------------------------------------------------------------------
+
+    def constant(self, data: memoryview) -> int:
+        """The number of some bytes, which are in the file once."""
+        digest = sha256(data).digest()
+        found = self._numbers.get(digest)
+        if found is None:
+            found = self._numbers[digest] = len(self.arrays)
+            self.arrays.append(data)
+        return found
+
+    def objects(self) -> tuple[dict[str, Native], dict[str, str]]:
+        """All object code by its symbols, and the symbols of the runtime's functions by their
+        names there."""
+        needed = {native_loop(), native_pool().code, native_serve()}
+        for each in self._collectives:
+            needed |= collective_functions(each)
+        runtime = {key: native for key, native in used_functions().items() if native in needed}
+        objects = {each.name: each for each in (*runtime.values(), *self._kernels.values())}
+        return objects, {key: native.name for key, native in runtime.items()}
+
+    def text(self, module: ModuleOp) -> str:
+        """A module as text in which large constants are names."""
+        named = module.clone()
+        for attributes in _attributes(named):
+            for name, value in attributes.items():
+                if isinstance(value, DenseIntOrFPElementsAttr):
+                    constant = cast("DenseIntOrFPElementsAttr[Any]", value)
+                    if len(constant.data.data) >= LARGE:
+                        number = self.constant(memoryview(constant.data.data))
+                        key = StringAttr(str(number))
+                        attributes[name] = NamedParameterAttr(StringAttr(SCOPE), key, constant.type)
+        return print_operation(named, generic=True, locations=True)
+
+
+def restore_constants(module: ModuleOp, constant: Callable[[int], memoryview]) -> None:
+    """Give the constants of a file back to a module whose text named them.
+
+    `constant` gives the bytes of a number. Raises ValueError for a number that is not there.
+    """
+    for attributes in _attributes(module):
+        for name, value in attributes.items():
+            if not isinstance(value, NamedParameter) or value.scope != StringAttr(SCOPE):
+                continue
+            kind = value.type
+            if not isinstance(kind, TensorType):
+                raise ValueError(f"a constant of type {kind}")
+            data = BytesAttr(bytes(constant(int(value.key.data))))
+            tensor = cast("TensorType[AnyDenseElement]", kind)
+            attributes[name] = DenseIntOrFPElementsAttr(tensor, data)
+
+
+def _attributes(module: ModuleOp) -> Iterator[dict[str, Attribute]]:
+    for operation in module.walk():
+        yield operation.properties
+        yield operation.attributes
+
+
+def _placed(function: Operation, boundary: Boundary | None, grid: Grid) -> Any:
+    """Where an argument or result lies, as data. Raises _NeedsPython if it is more than a part."""
+    if grid.device_count() > MAXIMAL_DEVICES:
+        raise _NeedsPython(function, f"runs on more than {MAXIMAL_DEVICES} devices")
+    if boundary is None:
+        return None
+    sharding = placement(function, boundary, grid, boundary.sharding.rank)
+    if sharding.halos or sharding.partials:
+        raise _NeedsPython(function, f"takes or returns a tensor by {sharding}")
+    return sharding_data(sharding)
+
+
+def _user(program: HostProgram, number: int) -> Operation:
+    """The operation that a call of Python is for."""
+    for function in program.functions:
+        for instruction in function.instructions:
+            is_call = instruction.kind.name in ("python", "exchange")
+            if is_call and instruction.operands[0] == number:
+                assert isinstance(instruction.source, Operation)
+                return instruction.source
+    raise ValueError(f"nothing calls Python function {number}")

@@ -1,0 +1,179 @@
+"""Arguments of a function: arrays of the types that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from .arrays import Array, UnsupportedType, shape_fits, shape_phrase, wrap
+from .device_array import DeviceArray
+from .value_types import ValueType
+
+
+class InputError(ValueError):
+    """Inputs that a function does not take; the text says which and why."""
+
+
+class InputTypes:
+    """The types of a function's arguments, looked at once for all calls."""
+
+    def __init__(self, types: Sequence[ValueType]) -> None:
+        self._types = types
+        self._quick = [_quick_kind(each) for each in types]
+
+    def checked(self, inputs: Sequence[Array]) -> Sequence[Array]:
+        """Inputs as contiguous arrays of the arguments' element types and shapes, or an
+        InputError."""
+        if len(inputs) == len(self._quick):
+            for array, kind in zip(inputs, self._quick, strict=True):
+                if (
+                    kind is None
+                    or array.__class__ is not np.ndarray
+                    or array.dtype != kind[0]
+                    or (array.shape != kind[1] and not shape_fits(array.shape, kind[1]))
+                    or not (array.flags.c_contiguous and array.flags.aligned)
+                ):
+                    break
+            else:
+                return inputs
+        return [np.asarray(each, order="C") for each in checked_inputs(self._types, inputs)]
+
+    def arrays(self, function: str, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> list[Any]:
+        """Inputs of a function as arrays of the arguments' types, or those on devices.
+
+        Python numbers and lists are converted. Raises InputError.
+        """
+        count = len(self._types)
+        if len(inputs) != count:
+            plural = "" if count == 1 else "s"
+            raise InputError(f"@{function} takes {count} input{plural}, got {len(inputs)}")
+        if all(value.__class__ is np.ndarray for value in inputs):
+            return list(self.checked(cast("Sequence[Array]", inputs)))
+        arrays: list[Any] = []
+        for index, (value, kind) in enumerate(zip(inputs, self._types, strict=True)):
+            is_array = isinstance(value, np.ndarray | np.generic | DeviceArray)
+            arrays.append(value if is_array else converted(index, value, kind))
+        if any(isinstance(each, DeviceArray) for each in arrays):
+            return list(checked_whole(self._types, arrays))
+        return list(self.checked(arrays))
+
+    def array(self, argument: int, value: npt.ArrayLike) -> Array:
+        """One input as an array of its type. Raises InputError."""
+        kind = self._types[argument]
+        is_array = isinstance(value, np.ndarray | np.generic)
+        given = cast("Array", value) if is_array else converted(argument, value, kind)
+        return checked_input(argument, given, kind)
+
+    def check_number(self, function: str, argument: int) -> None:
+        """Raise InputError for the number of an argument that a function does not have."""
+        count = len(self._types)
+        if not 0 <= argument < count:
+            raise InputError(f"@{function} takes {count} inputs, and has no input {argument}")
+
+
+def _quick_kind(value_type: ValueType) -> tuple[np.dtype[Any], tuple[int, ...]] | None:
+    """The element type and shape that arrays of a type have, `None` if their elements must be
+    looked at, too, or if there are no such arrays."""
+    try:
+        dtype, shape = value_type.dtype, value_type.shape
+    except UnsupportedType:
+        return None
+    is_full = value_type.integer_width in (None, 8, 16, 32, 64)
+    return (dtype, shape) if is_full and shape is not None else None
+
+
+def checked_inputs(types: Sequence[ValueType], inputs: Sequence[Array]) -> list[Array]:
+    """Inputs as arrays of the arguments' element types and shapes, or an InputError."""
+    if len(types) != len(inputs):
+        raise InputError(f"expected {len(types)} inputs, got {len(inputs)}")
+    return [
+        checked_input(index, value, value_type)
+        for index, (value, value_type) in enumerate(zip(inputs, types, strict=True))
+    ]
+
+
+def checked_input(index: int, value: Array, value_type: ValueType) -> Array:
+    """An input as an array of the argument's element type and shape, or an InputError."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise InputError(f"input {index} has masked elements, expected numbers alone")
+    array = np.asarray(value)
+    check_kind(f"input {index}", array.dtype, array.shape, value_type)
+    return _native(f"input {index}", array, value_type)
+
+
+def check_kind(
+    role: str, dtype: np.dtype[Any], shape: tuple[int, ...], value_type: ValueType
+) -> None:
+    """Raise InputError unless arrays of `dtype` (in any byte order) and `shape` fit a type."""
+    try:
+        expected = value_type.dtype
+    except UnsupportedType as error:
+        raise InputError(f"{role}: {error}") from error
+    if dtype.newbyteorder("=") != expected:
+        raise InputError(f"{role} is of {dtype}, expected {value_type} ({expected})")
+    declared = value_type.shape
+    if declared is None or not shape_fits(shape, declared):
+        raise InputError(f"{role} has {shape_phrase(shape)}, expected {value_type}")
+
+
+def _native(role: str, array: Array, value_type: ValueType) -> Array:
+    """An array in the machine's byte order, whose elements are values of the type.
+
+    What holds an integer may hold more: `100` is no i4, and a byte of 2 no i1. Raises InputError.
+    """
+    array = array.astype(value_type.dtype, copy=not array.flags.aligned)
+    width = value_type.integer_width
+    if width == 1:
+        return np.asarray(array.view(np.uint8) != 0)
+    if width in (None, 8, 16, 32, 64):
+        return array
+    stray = array != wrap(array, width, to_unsigned=value_type.is_unsigned)
+    if stray.any():
+        place = tuple(int(number) for number in np.argwhere(stray)[0])
+        where = f" at {list(place)}" if place else ""
+        raise InputError(f"{role} holds {array[place]}{where}, which does not fit {value_type}")
+    return array
+
+
+def checked_whole(
+    types: Sequence[ValueType], inputs: Sequence[Array | DeviceArray]
+) -> list[Array | DeviceArray]:
+    """What `checked_inputs` gives, and those that lie on devices as they are."""
+    if len(types) != len(inputs):
+        raise InputError(f"expected {len(types)} inputs, got {len(inputs)}")
+    checked: list[Array | DeviceArray] = []
+    for index, (value, kind) in enumerate(zip(inputs, types, strict=True)):
+        if isinstance(value, DeviceArray):
+            check_kind(f"input {index}", value.dtype, value.shape, kind)
+            checked.append(value)
+        else:
+            checked.append(checked_input(index, value, kind))
+    return checked
+
+
+def converted(index: int, value: npt.ArrayLike, value_type: ValueType) -> Array:
+    """Python numbers as an array of a type, if they are numbers of that kind. Raises InputError."""
+    try:
+        array: Array = np.asarray(value)
+    except (OverflowError, TypeError, ValueError) as problem:
+        # Rows of different lengths, or an object that does not become the array that it promises.
+        raise InputError(f"input {index} is no array: {problem}") from problem
+    try:
+        dtype = value_type.dtype
+    except UnsupportedType:
+        return array
+    width = value_type.integer_width
+    if array.dtype.kind not in ("biuf" if width is None else "biu") + dtype.kind:
+        return array
+    if width is not None and array.size and array.dtype.kind != "b":
+        low = 0 if value_type.is_unsigned else -(1 << (width - 1))
+        least, most = int(array.min()), int(array.max())
+        # i1 is 0 or 1, though its only bit is a sign.
+        if least < low or most >= 1 << (width if low == 0 or width == 1 else width - 1):
+            number = least if least < low else most
+            raise InputError(f"input {index} holds {number}, which does not fit {value_type}")
+    with np.errstate(over="ignore"):
+        return array.astype(dtype)

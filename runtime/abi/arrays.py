@@ -1,0 +1,159 @@
+"""Arrays as values are held in, and element types by their names: what needs no IR.
+
+`values.py` says how a type of the IR is held; `value_types.py` is a type as a name and a shape.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Value = Any
+"""A NumPy array or scalar, or for types such as `!shard.sharding` an object of their own."""
+
+_FLOATS: dict[str, Any] = {
+    "bf16": ml_dtypes.bfloat16,
+    "f16": np.float16,
+    "f32": np.float32,
+    "f64": np.float64,
+    "f8E5M2": ml_dtypes.float8_e5m2,
+    "f8E4M3": ml_dtypes.float8_e4m3,
+    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+    "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
+    "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
+    "f8E4M3B11FNUZ": ml_dtypes.float8_e4m3b11fnuz,
+    "f8E3M4": ml_dtypes.float8_e3m4,
+    "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
+    "f6E2M3FN": ml_dtypes.float6_e2m3fn,
+    "f6E3M2FN": ml_dtypes.float6_e3m2fn,
+    "f4E2M1FN": ml_dtypes.float4_e2m1fn,
+}
+_COMPLEX = {"f32": np.dtype(np.complex64), "f64": np.dtype(np.complex128)}
+FLOAT_TYPES = {name: np.dtype(dtype) for name, dtype in _FLOATS.items()}
+"""Float types by their name in the IR."""
+
+
+class UnsupportedType(ValueError):
+    """A type whose values the interpreter cannot hold; the text says which."""
+
+
+def container(width: int, unsigned: bool = False) -> np.dtype[Any]:
+    """The NumPy type that holds integers. Raises UnsupportedType for those that are too wide."""
+    for bits in (8, 16, 32, 64):
+        if width <= bits:
+            return np.dtype(f"{'u' if unsigned else ''}int{bits}")
+    raise UnsupportedType(f"integers of {width} bits are wider than the 64 that can be run")
+
+
+_INTEGER = re.compile(r"(s|u|)i([1-9]\d{0,8})")
+_COMPLEX_TYPE = re.compile(r"complex<(.*)>")
+
+
+def integer_type(name: str) -> tuple[int, bool] | None:
+    """The bits of an integer type by its name, and whether it is unsigned; `None` for others."""
+    match = _INTEGER.fullmatch(name)
+    if match is not None:
+        return int(match[2]), match[1] == "u"
+    return (64, False) if name == "index" else None
+
+
+def dtype_named(name: str) -> np.dtype[Any]:
+    """The NumPy type of an element type. Raises UnsupportedType for one that holds no numbers."""
+    found = FLOAT_TYPES.get(name)
+    if found is not None:
+        return found
+    integer = integer_type(name)
+    if integer is not None:
+        return np.dtype(np.bool_) if integer[0] == 1 else container(*integer)
+    if (match := _COMPLEX_TYPE.fullmatch(name)) is not None:
+        if match[1] not in _COMPLEX:
+            raise UnsupportedType(f"complex numbers of {match[1]} cannot be run")
+        return _COMPLEX[match[1]]
+    raise UnsupportedType(f"values of type {name} cannot be run")
+
+
+def is_number(value: Value) -> bool:
+    """Whether a value is an array or a scalar, and not an object of another kind."""
+    return isinstance(value, np.ndarray | np.generic)
+
+
+def shape_fits(shape: tuple[int, ...], expected: tuple[int, ...]) -> bool:
+    """Whether an array's shape is one that a type with `?` (negative) extents allows."""
+    return len(shape) == len(expected) and all(
+        want in (got, -1) or want < 0 for got, want in zip(shape, expected, strict=True)
+    )
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """A shape as MLIR writes it: `2x?x4`, or `rank 0`."""
+    return "x".join("?" if extent < 0 else str(extent) for extent in shape) or "rank 0"
+
+
+def shape_phrase(shape: tuple[int, ...]) -> str:
+    """What an array has, in words: `shape 2x4`, or `rank 0`."""
+    return f"shape {shape_text(shape)}" if shape else "rank 0"
+
+
+def is_float_dtype(dtype: np.dtype[Any]) -> bool:
+    """Whether a NumPy type is one of the (real) float types."""
+    return dtype in _FLOAT_DTYPES
+
+
+_FLOAT_DTYPES = frozenset(FLOAT_TYPES.values())
+_NARROW_FLOATS = _FLOAT_DTYPES - {np.dtype(np.float32), np.dtype(np.float64)}
+
+
+def is_narrow_float(dtype: np.dtype[Any]) -> bool:
+    """Whether a float type is narrower than f32."""
+    return dtype in _NARROW_FLOATS
+
+
+def wrap(value: Array, width: int, *, to_unsigned: bool = False) -> Array:
+    """The low `width` bits of native integers, in the container of an integer of that width."""
+    if width == 1:
+        return (value & value.dtype.type(1)).astype(np.bool_)
+    stored = container(width, to_unsigned)
+    native = stored.itemsize * 8
+    result = np.asarray(value).astype(stored, copy=False)
+    if native == width:
+        return result
+    if to_unsigned:
+        return result & stored.type((1 << width) - 1)
+    shift = stored.type(native - width)
+    return (result << shift) >> shift
+
+
+def integer_value(value: int, width: int, *, is_unsigned: bool) -> Array:
+    """A Python integer as a scalar of an integer type, its low bits kept."""
+    low = value & ((1 << width) - 1)
+    if width == 1:
+        return np.asarray(bool(low))
+    if not is_unsigned and low >> (width - 1):
+        low -= 1 << width
+    return np.asarray(low, dtype=container(width, is_unsigned))
+
+
+# Contents that nobody has defined
+
+UNDEFINED_BITS = {
+    np.dtype(np.float16): 0x7E5D,
+    np.dtype(np.float32): 0x7FC5DEAD,
+    np.dtype(np.float64): 0x7FF85DEADBEEF00D,
+}
+"""Quiet NaNs that arithmetic passes on, and that can be told from others."""
+
+
+def count_undefined(array: Array) -> int:
+    """How many elements still carry the mark of `undefined` (f16, f32 and f64 only)."""
+    if array.dtype not in UNDEFINED_BITS:
+        return 0
+    width = array.dtype.itemsize
+    bits = np.ascontiguousarray(array).view(np.dtype(f"u{width}"))
+    mark = bits.dtype.type(UNDEFINED_BITS[array.dtype])
+    sign = bits.dtype.type(1 << (8 * width - 1))
+    return int(np.count_nonzero((bits | sign) == (mark | sign)))

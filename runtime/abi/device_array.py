@@ -1,0 +1,98 @@
+"""Tensors that stay on the devices of a grid from call to call, as one shard for each process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from ...sharding.sharding import Sharding
+from .arrays import Array, shape_text
+from .shards import cut, joined
+
+
+class DeviceArray:
+    """A whole tensor whose shards lie on the devices of a grid, or on one device.
+
+    What a function has returned so, or what was put there for an argument, is given to the next
+    call as it is if that wants the same sharding, and is moved if not. `numpy.asarray` gathers it.
+    Nobody may write to the shards.
+    """
+
+    __slots__ = ("shape", "sharding", "shards", "value_type")
+
+    def __init__(
+        self,
+        shards: Sequence[Array],
+        shape: Sequence[int],
+        value_type: object,
+        sharding: Sharding | None,
+    ) -> None:
+        """`shape` and `value_type` are those of the whole tensor; without a sharding there is one
+        shard, which is all of it."""
+        self.shards = tuple(shards)
+        self.shape = tuple(shape)
+        self.value_type = value_type
+        self.sharding = sharding
+
+    @classmethod
+    def put(cls, array: Array, value_type: object, sharding: Sharding | None) -> Self:
+        """Copy an array to the devices. Raises ValueError if the sharding does not fit it."""
+        shards = [array] if sharding is None else cls.scatter(array, value_type, sharding)
+        # Whoever owns the array may change it later.
+        copies = {id(shard): np.array(shard, order="C") for shard in shards}
+        for copy in copies.values():
+            copy.setflags(write=False)
+        own = [copies[id(shard)] for shard in shards]
+        return cls(own, array.shape, value_type, sharding)
+
+    @staticmethod
+    def scatter(array: Array, value_type: object, sharding: Sharding) -> Sequence[Array]:
+        """The shards of a whole array. Raises ValueError if the sharding does not fit it."""
+        return cut(array, sharding)
+
+    def gather(self, sharding: Sharding) -> Array:
+        """The whole array. Raises ValueError where copies of one shard differ."""
+        return joined(self.shards, sharding, self.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the elements."""
+        return self.shards[0].dtype
+
+    @property
+    def ndim(self) -> int:
+        """The rank."""
+        return len(self.shape)
+
+    def shards_by(self, sharding: Sharding) -> Sequence[Array]:
+        """The shards by a sharding; they are cut anew if that is another one.
+
+        Raises ValueError if the sharding does not fit, or if copies of one shard differ.
+        """
+        if sharding == self.sharding:
+            return self.shards
+        return self.scatter(np.asarray(self), self.value_type, sharding)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """The whole tensor. Raises ValueError where copies of one shard differ."""
+        if self.sharding is None:
+            found = self.shards[0]
+        elif copy is False:
+            raise ValueError("the shards of a DeviceArray become one array only by a copy")
+        else:
+            found = self.gather(self.sharding)
+        return np.array(found, dtype, copy=copy if self.sharding is None else None)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """The whole tensor for other packages, as NumPy gives it away."""
+        return np.array(self).__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The memory of the host."""
+        return (1, 0)
+
+    def __repr__(self) -> str:
+        where = "on one device" if self.sharding is None else f"by {self.sharding}"
+        return f"DeviceArray({shape_text(self.shape)} of {self.dtype}, {where})"

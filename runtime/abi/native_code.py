@@ -1,0 +1,115 @@
+"""Native code as the runtime takes it: object code that is loaded, and has an address.
+
+Object code is loaded by LLVM's JITLink, through llvmlite's binding; nothing is compiled here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding
+
+
+class Native:
+    """A native function: its address, and what keeps its code in memory.
+
+    `image` is the object code that it was loaded from.
+    """
+
+    __slots__ = ("__weakref__", "_code", "address", "image", "name")
+
+    def __init__(self, name: str, code: Any, image: bytes | memoryview) -> None:
+        self.name = name
+        self.address: int = code[name]
+        self.image = image
+        self._code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Intrinsic:
+    """A function of words that native functions call, by what writes its code in LLVM IR."""
+
+    emit: Callable[..., Any]
+
+    @property
+    def argument_count(self) -> int:
+        """How many words it takes."""
+        return self.emit.__code__.co_argcount - 1
+
+    def emit_values(self, builder: Any, values: Sequence[Any]) -> Any:
+        """Write its code, with a builder of LLVM IR."""
+        return self.emit(builder, *values)
+
+
+_numbers = count()
+"""Of loaded libraries: their names are not used twice."""
+
+
+def target_platform() -> dict[str, str]:
+    """What object code is for: its loader, the system and the CPU."""
+    llvm: Any = llvmlite.binding
+    return {
+        "version of llvmlite": llvmlite.__version__,
+        "system": llvm.get_process_triple(),
+        "CPU": llvm.get_host_cpu_name(),
+        "features of the CPU": llvm.get_host_cpu_features().flatten(),
+    }
+
+
+@cache
+def target_machine() -> Any:
+    """LLVM's description of this machine."""
+    llvm: Any = llvmlite.binding
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=2,
+        # Constants lie next to the code, and are operands of instructions.
+        reloc="pic",
+        codemodel="small",
+        jit=True,
+    )
+
+
+@cache
+def _linker() -> Any:
+    """What loads object code, each in memory of its own that is given back with the last use.
+
+    JITLink puts the sections of an object next to each other, which the small code model needs.
+    """
+    llvm: Any = llvmlite.binding
+    return llvm.create_lljit_compiler(target_machine(), use_jit_link=True)
+
+
+def load_object(symbol: str, image: bytes | memoryview) -> Native:
+    """The function of a symbol in object code."""
+    return load_objects({symbol: image})[symbol]
+
+
+def load_objects(images: Mapping[str, bytes | memoryview]) -> dict[str, Native]:
+    """Functions by their symbols, each in object code of its own, in one piece of memory.
+
+    Raises RuntimeError for what is no object code of this machine.
+    """
+    if not images:
+        return {}
+    llvm: Any = llvmlite.binding
+    builder = llvm.JITLibraryBuilder().add_current_process()
+    for symbol, image in images.items():
+        builder.add_object_img(bytes(image)).export_symbol(symbol)
+    linked = builder.link(_linker(), f"mesh_{next(_numbers)}")
+    return {symbol: Native(symbol, linked, image) for symbol, image in images.items()}
+
+
+def source_of(file: str) -> str:
+    """The text of a module, to be read when it is imported: later it may be another one."""
+    return Path(file).read_text(encoding="utf-8")

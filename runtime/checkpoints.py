@@ -1,0 +1,275 @@
+"""Checkpoints: the state of a computation in files, from which it goes on after it was ended.
+
+    folder/step-000000000040/0.0, 0.1, ...   the parts of each array of the state
+    folder/step-000000000040/manifest.json   what they are, with checksums
+
+A checkpoint is there when its folder has its name: its files are written to a folder of another
+name, and are on the disk when that is renamed. So whenever the process ends, there is the last
+whole one. Its parts are those of the devices that wrote it; devices of another grid read what they
+need of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .abi.arrays import Array, shape_text
+from .abi.device_array import DeviceArray
+from .abi.shards import Intervals, all_intervals, slices
+from .abi.value_types import ValueType
+from .saved.fields import DamagedFile, Fields
+
+MANIFEST = "manifest.json"
+VERSION = 1
+_NAME = re.compile(r"step-(\d{12,18})")
+_UNFINISHED = re.compile(r"step-\d{12,18}\.tmp\d*")
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be gone on from; the text says what was found and expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredArray:
+    """An array of a checkpoint: the type that it was written for, and where its parts are.
+
+    A slice of it reads the files that hold some of that; `numpy.asarray` reads all.
+    """
+
+    type: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    parts: tuple[tuple[Intervals, Path], ...]
+
+    def __getitem__(self, part: tuple[slice, ...]) -> Array:
+        """A part of the array, by slices with a beginning and an end."""
+        return self._read(tuple((each.start, each.stop) for each in part))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """The whole array."""
+        return self._read(tuple((0, size) for size in self.shape)).astype(dtype or self.dtype)
+
+    def _read(self, intervals: Intervals) -> Array:
+        found = np.empty([end - start for start, end in intervals], self.dtype)
+        for own, path in self.parts:
+            common = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(intervals, own, strict=True)]
+            if any(start >= end for start, end in common) or not prod(found.shape):
+                continue
+            data = np.memmap(path, np.uint8, "r")
+            stored = data.view(self.dtype).reshape([end - start for start, end in own])
+            found[_within(common, intervals)] = stored[_within(common, own)]
+        return found
+
+
+def _within(inner: Sequence[tuple[int, int]], outer: Intervals) -> tuple[slice, ...]:
+    return slices(tuple((a - c, b - c) for (a, b), (c, _) in zip(inner, outer, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The state after so many steps."""
+
+    step: int
+    state: tuple[StoredArray, ...]
+
+
+class Checkpoints:
+    """The checkpoints in a folder, of which the last `keep` are kept.
+
+    Of several ranks with the same state, one `writes`.
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str], *, keep: int = 2, writes: bool = True
+    ) -> None:
+        """Makes the folder. Raises OSError."""
+        self._folder = Path(folder)
+        self._keep = keep
+        self._writes = writes
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def save(
+        self, step: int, state: Sequence[Array | DeviceArray], types: Sequence[ValueType]
+    ) -> None:
+        """Write the state after a step, whole or not at all. Raises OSError."""
+        if not self._writes:
+            return
+        name = f"step-{step:012}"
+        folder = self._folder / f"{name}.tmp{os.getpid()}"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        rows = [
+            _write_array(folder, number, array, kind)
+            for number, (array, kind) in enumerate(zip(state, types, strict=True))
+        ]
+        text = json.dumps({"version": VERSION, "step": step, "state": rows}).encode()
+        _write_file(folder / MANIFEST, text)
+        _sync_folder(folder)
+        shutil.rmtree(self._folder / name, ignore_errors=True)
+        os.rename(folder, self._folder / name)
+        _sync_folder(self._folder)
+        self._clean(step)
+
+    def _clean(self, newest: int) -> None:
+        """Remove what is older than the last ones, and what was never finished."""
+        steps = sorted(each for each in self._steps() if each <= newest)
+        for step in steps[: -self._keep]:
+            shutil.rmtree(self._folder / f"step-{step:012}", ignore_errors=True)
+        for each in self._folder.iterdir():
+            if _UNFINISHED.fullmatch(each.name):
+                shutil.rmtree(each, ignore_errors=True)
+
+    def _steps(self) -> Iterator[int]:
+        for each in self._folder.iterdir():
+            if match := _NAME.fullmatch(each.name):
+                yield int(match[1])
+
+    def last(self) -> Checkpoint | None:
+        """The last whole checkpoint, `None` if there is none.
+
+        One that is damaged is left out for the one before it. Raises CheckpointError if all are.
+        """
+        problem: DamagedFile | OSError | None = None
+        for step in sorted(self._steps(), reverse=True):
+            try:
+                return self._read(self._folder / f"step-{step:012}", step)
+            except (DamagedFile, OSError) as error:
+                problem = problem or error
+        if problem is not None:
+            raise CheckpointError(f"'{self._folder}' has no whole checkpoint: the last {problem}")
+        return None
+
+    def _read(self, folder: Path, step: int) -> Checkpoint:
+        try:
+            data: object = json.loads((folder / MANIFEST).read_bytes())
+        except (ValueError, RecursionError) as problem:
+            raise DamagedFile(f"has a manifest that is no JSON: {problem}") from problem
+        manifest = Fields(data, "manifest")
+        manifest["version"].integer(VERSION, VERSION)
+        manifest["step"].integer(step, step)
+        rows = manifest["state"].items()
+        return Checkpoint(step, tuple(_read_array(folder, each) for each in rows))
+
+
+def resume(
+    checkpoint: Checkpoint,
+    types: Sequence[ValueType],
+    place: Callable[[int, StoredArray], Array | DeviceArray],
+) -> list[Array | DeviceArray]:
+    """The state of a checkpoint as arguments of some types; `place` puts one on devices.
+
+    Raises CheckpointError for a state of other types.
+    """
+    stored = checkpoint.state
+    if len(stored) != len(types):
+        raise CheckpointError(
+            f"the checkpoint after step {checkpoint.step} has {len(stored)} arrays, expected"
+            f" {len(types)}"
+        )
+    for number, (each, kind) in enumerate(zip(stored, types, strict=True)):
+        if each.type != str(kind) or each.dtype != kind.dtype:
+            raise CheckpointError(
+                f"the checkpoint after step {checkpoint.step} has {each.type} as array {number},"
+                f" expected {kind}"
+            )
+    return [place(number, each) for number, each in enumerate(stored)]
+
+
+# Files ----------------------------------------------------------------------------------------
+
+
+def _write_array(folder: Path, number: int, array: Array | DeviceArray, kind: ValueType) -> Any:
+    rows: list[Any] = []
+    for part, (intervals, data) in enumerate(_parts(array)):
+        name = f"{number}.{part}"
+        content = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+        _write_file(folder / name, content.data)
+        rows.append([[list(each) for each in intervals], sha256(content.data).hexdigest()])
+    return [str(kind), kind.element, list(array.shape), rows]
+
+
+def _parts(array: Array | DeviceArray) -> Iterator[tuple[Intervals, Array]]:
+    """The parts of an array that lie on different devices, each once; all of it in one process."""
+    sharding = array.sharding if isinstance(array, DeviceArray) else None
+    if (
+        not isinstance(array, DeviceArray)
+        or sharding is None
+        or sharding.halos
+        or sharding.partials
+    ):
+        whole = np.asarray(array)
+        yield tuple((0, size) for size in whole.shape), whole
+        return
+    seen: set[Intervals] = set()
+    for intervals, shard in zip(all_intervals(array.shape, sharding), array.shards, strict=True):
+        if intervals not in seen:
+            seen.add(intervals)
+            yield intervals, shard
+
+
+def _write_file(path: Path, data: bytes | memoryview) -> None:
+    with open(path, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _read_array(folder: Path, data: Fields) -> StoredArray:
+    kind, element, sizes, rows = data.items(4)
+    shape = sizes.integers(0)
+    value_type = ValueType(kind.text(), element.text(), shape, "tensor")
+    if not value_type.holds_numbers:
+        raise DamagedFile(f"has elements of {value_type.element}")
+    number = data.path.rpartition("[")[2].rstrip("]")
+    parts = [
+        _read_part(folder / f"{number}.{part}", each, shape, value_type.dtype)
+        for part, each in enumerate(rows.items())
+    ]
+    held = sum(prod(end - start for start, end in intervals) for intervals, _ in parts)
+    if held != prod(shape):
+        raise DamagedFile(f"has {held} elements of an array of {shape_text(shape)}")
+    return StoredArray(value_type.text, shape, value_type.dtype, tuple(parts))
+
+
+def _read_part(
+    path: Path, data: Fields, shape: Sequence[int], dtype: np.dtype[Any]
+) -> tuple[Intervals, Path]:
+    ends, digest = data.items(2)
+    intervals: list[tuple[int, int]] = []
+    for each, size in zip(ends.items(len(shape)), shape, strict=True):
+        start, end = each.integers(0, size, 2)
+        intervals.append((start, max(start, end)))
+    expected = prod(end - start for start, end in intervals) * dtype.itemsize
+    found = path.stat().st_size
+    if found != expected:
+        raise DamagedFile(f"has {found} bytes in '{path.name}', expected {expected}")
+    with open(path, "rb") as file:
+        if _digest(file) != digest.text():
+            raise DamagedFile(f"has another checksum of '{path.name}' than its manifest")
+    return tuple(intervals), path
+
+
+def _digest(file: Any) -> str:
+    digest = sha256()
+    while block := file.read(1 << 20):
+        digest.update(block)
+    return digest.hexdigest()

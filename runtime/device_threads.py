@@ -1,0 +1,53 @@
+"""The threads that run a program: of its devices, and of the workers that share their kernels."""
+
+from __future__ import annotations
+
+import threading
+from weakref import finalize
+
+from .threads import ThreadGroup
+from .workers import Team, available_cores
+
+
+class DeviceThreads:
+    """The threads of one program; they are started when they are needed, and end with it."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        """`workers` threads share the kernels of each device; by default the cores that this
+        process may use are shared out over its devices."""
+        self._workers = workers
+        self._cores = available_cores()
+        self._teams: dict[tuple[int, int], Team] = {}
+        self._groups: dict[int, ThreadGroup] = {}
+        self._lock = threading.Lock()
+        self._finish = finalize(self, _release, self._groups, self._teams)
+
+    def group(self, count: int) -> ThreadGroup:
+        """Devices with a thread each."""
+        found = self._groups.get(count)
+        if found is None:
+            found = self._groups[count] = ThreadGroup(count)
+        return found
+
+    def team(self, process: int, devices: int) -> Team | None:
+        """The workers of a process's device, one of so many; `None` if its own thread is all."""
+        workers = self._workers or max(1, self._cores // devices)
+        if workers == 1:
+            return None
+        key = process, workers
+        found = self._teams.get(key)
+        if found is None:
+            with self._lock:
+                found = self._teams.setdefault(key, Team(workers))
+        return found
+
+    def close(self) -> None:
+        """End the threads, after what they run."""
+        _release(self._groups, self._teams)
+
+
+def _release(groups: dict[int, ThreadGroup], teams: dict[tuple[int, int], Team]) -> None:
+    for each in (*groups.values(), *teams.values()):
+        each.close()
+    groups.clear()
+    teams.clear()

@@ -1,0 +1,195 @@
+"""Calls of host code with arrays: how the values of a function are passed in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..commands import DeviceMemory, Statistics
+from .machine import Machine
+from .pool import ALLOCATED, DISPATCHES, INPUTS, MOST, RECEIVED, RESULTS, view
+from .program import LinkedProgram
+
+Array = npt.NDArray[Any]
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PassedResult:
+    """How a result is passed: in how many registers, and what it is.
+
+    `shape` is negative where it is open, and `None` for a scalar.
+    """
+
+    shape: Shape | None
+    dtype: np.dtype[Any]
+    registers: int
+
+
+class Entry:
+    """A function that is called with arrays.
+
+    - `number`: of the function in its program;
+    - `arguments`: their shapes, negative where they are open, `None` for scalars;
+    - `devices`: those that the program names, by the numbers that blocks have; `None` for nobody;
+    - `constants`: the bytes of constants by device.
+    """
+
+    def __init__(
+        self,
+        program: LinkedProgram,
+        number: int,
+        arguments: Sequence[Shape | None],
+        results: Sequence[PassedResult],
+        devices: Sequence[str | None],
+        constants: Mapping[int, int],
+    ) -> None:
+        self.program = program
+        self.number = number
+        self.arguments = arguments
+        self.results = results
+        self.devices = devices
+        self.constants = constants
+        self._are_static = all(
+            shape is not None and min(shape, default=0) >= 0 for shape in arguments
+        )
+
+    def statistics(self, machine: Machine, own: int) -> Statistics:
+        """What the last call, with results of `own` bytes, has run and held."""
+        pool = machine.pool
+        allocated = sum(pool.count(each, ALLOCATED) for each in range(len(self.devices)))
+        return Statistics(machine.runs, max(pool.peak_bytes - own, 0), max(allocated - own, 0))
+
+    def device_statistics(self, machine: Machine) -> Iterator[tuple[DeviceMemory, int, int]]:
+        """Of each device of the program: its memory, dispatches and what it was sent."""
+        devices = [(name, number) for number, name in enumerate(self.devices) if name]
+        for name, number in sorted(devices):
+            count = partial(machine.pool.count, number)
+            results = count(RESULTS)
+            memory = DeviceMemory(
+                name,
+                max(count(MOST) - results, 0),
+                max(count(ALLOCATED) - results, 0),
+                self.constants.get(number, 0),
+                count(INPUTS) + results,
+            )
+            yield memory, count(DISPATCHES), count(RECEIVED)
+
+    def call(self, machine: Machine, inputs: Sequence[Array]) -> list[Array]:
+        """Run the function on arrays that are checked already; returns new arrays.
+
+        Raises MachineError, and CommandFailed for a kernel that failed.
+        """
+        found = machine.call(self.number, self._words(machine, inputs))
+        results: list[Array] = []
+        first = 0
+        for each in self.results:
+            own = found[first : first + each.registers]
+            first += each.registers
+            if each.shape is None:
+                results.append(scalar_of(own[0], each.dtype))
+            else:
+                results.append(_array(machine, own, each.shape, each.dtype))
+        return results
+
+    def _words(self, machine: Machine, inputs: Sequence[Array]) -> list[int]:
+        """The registers of the arguments: of a tensor its address, no block, and open sizes."""
+        if self._are_static:
+            return [word for each in inputs for word in (machine.address(each), 0)]
+        words: list[int] = []
+        for array, static in zip(inputs, self.arguments, strict=True):
+            if static is None:
+                words.append(word_of(array))
+            else:
+                sizes = zip(array.shape, static, strict=True)
+                words += (machine.address(array), 0, *(n for n, known in sizes if known < 0))
+        return words
+
+
+def _array(
+    machine: Machine, words: Sequence[int], static: tuple[int, ...], dtype: np.dtype[Any]
+) -> Array:
+    """A result as an array: in its own block, or copied if others know the block."""
+    address, block, *sizes = words
+    rest = iter(sizes)
+    shape = tuple(size if size >= 0 else next(rest) for size in static) if sizes else static
+    if block == address and machine.pool.references(block) == 1:
+        return machine.pool.array(block, shape, dtype)
+    copied = view(address, prod(shape) * dtype.itemsize).copy()
+    if block:
+        machine.pool.release(block)
+    return copied.view(dtype).reshape(shape)
+
+
+def word_of(scalar: npt.NDArray[Any]) -> int:
+    """A scalar of the interpreter as a register holds it."""
+    if scalar.dtype.kind == "b":
+        return int(scalar)
+    if scalar.dtype.kind in "iu":
+        return int(scalar.astype(np.int64))
+    data = scalar.tobytes()
+    return int.from_bytes(data, "little", signed=len(data) == 8)
+
+
+def scalar_of(word: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """What a register holds as a scalar of the interpreter."""
+    data = np.array([word], np.int64).view(np.uint8)[: dtype.itemsize]
+    return data.view(dtype).reshape(()).copy()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceStatistics:
+    """One device of a program in one run.
+
+    - `memory`: the bytes of its buffers, by what they are for;
+    - `name`: empty for the only device of a program that names none;
+    - `dispatches`: how many kernels of executables it ran, or kernels if there are none;
+    - `received_bytes`: what other devices sent it, collectives apart;
+    - `process`: of a partitioned program, which process of the grid this is about.
+    """
+
+    name: str
+    memory: DeviceMemory
+    dispatches: int
+    received_bytes: int
+    process: int | None = None
+
+    @property
+    def peak_bytes(self) -> int:
+        """Its buffers at their peak, with constants, inputs and results."""
+        return self.memory.peak_bytes
+
+
+@dataclass(slots=True)
+class Run:
+    """What a device has run last: its statistics are counted when somebody asks."""
+
+    entry: Entry
+    machine: Machine
+    result_bytes: int
+    process: int | None
+
+
+def statistics_of(runs: Sequence[Run]) -> list[DeviceStatistics]:
+    """Of each device that a program names, in runs on them; process by process.
+
+    Of a program that names none, of each process: its kernels count as dispatches.
+    """
+    found: list[DeviceStatistics] = []
+    for run in sorted(runs, key=lambda run: run.process or 0):
+        rows = list(run.entry.device_statistics(run.machine))
+        if not rows:
+            own = run.entry.statistics(run.machine, run.result_bytes)
+            memory = DeviceMemory("", own.arena_bytes, own.transient_bytes, 0, run.result_bytes)
+            rows.append((memory, own.commands, 0))
+        for memory, dispatches, received in rows:
+            name = memory.owner or ""
+            found.append(DeviceStatistics(name, memory, dispatches, received, run.process))
+    return found

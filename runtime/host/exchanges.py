@@ -1,0 +1,134 @@
+"""What a device does at an `exchange`: the commands that carry it out, and what is kept of them.
+
+Where all sizes are known, an exchange is data: which collectives, from which buffers to which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...sharding.collective_matching import CollectiveSignature, DeviceState
+from ..collectives import Collective
+from ..commands import AnyCommand, Buffer, Bytes, Command, run_commands
+from ..communicator import Communicator
+from .machine import Machine, Meeting
+from .pool import view
+from .program import Numbers
+
+MEET, SEND, RECEIVE = "meet", "send", "receive"
+"""Kinds of steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeStep:
+    """A collective, or a message with a signature, from one of the buffers to another one."""
+
+    kind: str
+    source: int
+    target: int
+    what: Collective | CollectiveSignature
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """An exchange as one process takes part in it.
+
+    - `sizes`: the bytes of its buffers, the first of which is what the process brings;
+    - `result`: which of them it has in the end.
+    """
+
+    sizes: tuple[int, ...]
+    steps: tuple[ExchangeStep, ...]
+    result: int
+
+    def perform(self, machine: Machine, numbers: Numbers) -> Numbers:
+        """Take part; returns the address and the block of the result.
+
+        Raises CommandFailed and DeviceFailed.
+        """
+        communicator = machine.communicator
+        if communicator is None:
+            raise ValueError("an exchange needs the devices of a grid")
+        buffers = [Buffer(size) for size in self.sizes]
+        commands = [
+            command
+            for step in self.steps
+            for command in _commands(communicator, step, buffers[step.source], buffers[step.target])
+        ]
+        source, result = buffers[0], buffers[self.result]
+        meeting = meeting_of(commands, source, result, (), (), is_static=True)
+        if meeting is not None:
+            machine.keep_meeting(meeting)
+        block = carry_out(machine, commands, source, result, numbers[0])
+        return [block, block]
+
+
+def _commands(
+    communicator: Communicator, step: ExchangeStep, source: Buffer, target: Buffer
+) -> Sequence[AnyCommand]:
+    if isinstance(step.what, Collective):
+        return communicator.commands(step.what, source, target, None)
+    state = DeviceState(step.what)
+    if step.kind == SEND:
+        return [communicator.send_command(source, state)]
+    return [communicator.receive_command(target, state)]
+
+
+def carry_out(
+    machine: Machine,
+    commands: Sequence[AnyCommand],
+    source: Buffer,
+    result: Buffer,
+    address: int,
+) -> int:
+    """Carry commands out on what lies at an address; returns the block of the result."""
+    block = machine.pool.allocate(result.size)
+    memory: dict[Buffer, Bytes] = {source: view(address, source.size)}
+    if result is source:
+        view(block, result.size)[:] = memory[source]
+    else:
+        memory[result] = view(block, result.size)
+    run_commands(commands, memory)
+    return block
+
+
+def meeting_of(
+    commands: Sequence[AnyCommand],
+    source: Buffer,
+    result: Buffer,
+    numbers: Sequence[int],
+    sizes: Sequence[int],
+    *,
+    is_static: bool,
+) -> Meeting | None:
+    """The words with which a machine meets the others by itself, if it can.
+
+    `numbers` are what the commands were made for, and `sizes` those of the result that its type
+    leaves open.
+    """
+    if result is source or (not is_static and len(commands) > 1):
+        return None
+    memory: dict[Buffer, Bytes] = {}
+    rows: list[tuple[Command, list[int]]] = []
+    sources: list[tuple[int, int]] = []
+    results: list[tuple[int, int]] = []
+    for row, command in enumerate(commands):
+        if not isinstance(command, Command):
+            return None
+        words: list[int] = []
+        for position, binding in enumerate(command.bindings):
+            if not isinstance(binding, Buffer):
+                words.append(binding)
+            elif binding in (source, result):
+                (sources if binding is source else results).append((row, position))
+                words.append(0)
+            else:
+                kept = memory.setdefault(binding, np.empty(binding.size, np.uint8))
+                words.append(kept.ctypes.data)
+        rows.append((command, words))
+    is_open = not is_static and any(command.state is not None for command, _ in rows)
+    kept_memory = list(memory.values())
+    return Meeting(numbers, result.size, rows, sources, results, sizes, is_open, kept_memory)

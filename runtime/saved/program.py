@@ -1,0 +1,438 @@
+"""Saved programs: their functions, run on devices without a compiler.
+
+What the file does not hold needs the compiler: messages of errors, checks of sizes that are new,
+and functions that have no host code. `NeedsCompiler` says so; `mesh_opt.load` then compiles the
+program from its IR and runs the call again, which comes to the same.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...sharding.collective_matching import CollectiveMismatch
+from ...sharding.grid import Grid
+from ...sharding.sharding import Sharding
+from .. import intrinsics, native
+from ..abi.arguments import InputTypes
+from ..abi.arrays import FLOAT_TYPES, Array
+from ..abi.device_array import DeviceArray
+from ..abi.native_code import Native, load_objects, target_platform
+from ..abi.shards import cut, joined, whole_shape
+from ..abi.value_types import FunctionTypes, ValueType
+from ..commands import CommandFailed, DeviceFailed
+from ..communicator import Communicator
+from ..device_threads import DeviceThreads
+from ..host import instructions, loop, pool, scalar_code, team
+from ..host.entry import DeviceStatistics, Entry, PassedResult, Run, statistics_of
+from ..host.machine import Machine, MachineError
+from ..host.program import (
+    HostFunction,
+    HostKernel,
+    HostProgram,
+    LinkedProgram,
+    Numbers,
+    ProgramCode,
+    PythonCall,
+    Words,
+)
+from ..host.timeline import Timeline
+from ..native_functions import give_functions
+from .container import Container, piece
+from .fields import DamagedFile, Fields
+from .tables import (
+    MOST,
+    read_constants,
+    read_exchange,
+    read_function,
+    read_grid,
+    read_shape,
+    read_sharding,
+    read_type,
+)
+
+CheckSizes = Callable[[str, int, int, Numbers], None]
+"""Raises an exception if sizes do not fit together: by function, process, check and numbers."""
+
+
+class NeedsCompiler(Exception):
+    """A call that a saved program does not carry out by itself; the text says why."""
+
+
+def platform() -> dict[str, str]:
+    """What a saved program is for: it is compiled again where one of these is another."""
+    modules = (intrinsics, native, instructions, loop, pool, scalar_code, team)
+    digest = sha256("\0".join(each.SOURCE for each in modules).encode())
+    return {**target_platform(), "version of the runtime": digest.hexdigest()[:16]}
+
+
+class SavedFunction:
+    """A function of a saved program.
+
+    - `why` it needs the compiler, if it has no host code of its own;
+    - `rounding`: for each result, the least precise float type on the way to it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        types: FunctionTypes,
+        grid: Grid | None,
+        arguments: Sequence[Sharding | None],
+        results: Sequence[Sharding | None],
+        entries: Sequence[Entry],
+        why: str | None,
+        rounding: Sequence[np.dtype[Any] | None],
+    ) -> None:
+        self.name = name
+        self.types = types
+        self.grid = grid
+        self.inputs = InputTypes(types.arguments)
+        self.entries = entries
+        self.why = why
+        self.rounding = rounding
+        self._arguments = arguments
+        self._results = results
+
+    def placement(self, argument: int, rank: int) -> Sharding | None:
+        """Where an argument lies, `None` if the function runs on one device."""
+        return None if self.grid is None else _placed(self._arguments[argument], self.grid, rank)
+
+    def _numbered_results(self) -> Iterator[tuple[int, tuple[Sharding | None, ValueType]]]:
+        return enumerate(zip(self._results, self.types.results, strict=True))
+
+    def scattered(self, inputs: Sequence[Any], grid: Grid) -> list[list[Array]]:
+        """Whole inputs as those of every device."""
+        local: list[list[Array]] = [[] for _ in range(grid.device_count())]
+        for array, sharding in zip(inputs, self._arguments, strict=True):
+            place = _placed(sharding, grid, array.ndim)
+            is_placed = isinstance(array, DeviceArray)
+            parts = array.shards_by(place) if is_placed else cut(array, place)
+            for device, part in enumerate(parts):
+                local[device].append(part)
+        return local
+
+    def gathered(self, outputs: Sequence[Sequence[Array]], grid: Grid) -> list[Array]:
+        """The results of every device as whole ones. Raises ValueError if copies differ."""
+        found: list[Array] = []
+        for index, (sharding, kind) in enumerate(
+            zip(self._results, self.types.results, strict=True)
+        ):
+            parts = [local[index] for local in outputs]
+            shape = parts[0].shape if kind.shape is None else kind.shape
+            found.append(joined(parts, _placed(sharding, grid, len(shape)), shape))
+        return found
+
+    def placed(self, outputs: Sequence[Sequence[Array]], grid: Grid) -> list[DeviceArray]:
+        """The results of every device, which stay there."""
+        found: list[DeviceArray] = []
+        for index, (sharding, kind) in enumerate(
+            zip(self._results, self.types.results, strict=True)
+        ):
+            parts = [local[index] for local in outputs]
+            place = _placed(sharding, grid, parts[0].ndim)
+            shape = whole_shape(parts, place, kind.shape or ())
+            found.append(DeviceArray(parts, shape, kind, place))
+        return found
+
+
+def _placed(sharding: Sharding | None, grid: Grid, rank: int) -> Sharding:
+    return Sharding.replicated(grid, rank) if sharding is None else sharding
+
+
+class SavedProgram:
+    """A program from a file. Its functions may be called from several threads, one at a time."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, verify: bool = True, workers: int | None = None
+    ) -> None:
+        """Raises OSError for a file that cannot be read, DamagedFile for one that is no saved
+        program, or is damaged. With `verify`, constants are compared with their checksum, too."""
+        self._file = Container(path, verify=verify)
+        header = self._file.header
+        saved = {name: value.text() for name, value in header["platform"].entries()}
+        here = platform()
+        self.differences = [
+            f"the {name} is {here[name]!r} here, and was {saved.get(name)!r}"
+            for name in here
+            if saved.get(name) != here[name]
+        ]
+        """Why the file's native code cannot be run here; nothing if it can."""
+        self.timeline: Timeline | None = None
+        """What is told when kernels and the like began and ended; set before the first run."""
+        self.check_sizes: CheckSizes | None = None
+        """What looks at sizes that are new, in place of an exception."""
+        self._objects = self._read_objects(header["objects"])
+        self._runtime = _names(header["runtime"], self._objects)
+        self._arrays = self._read_arrays(header["arrays"])
+        self._natives: dict[str, Native] | None = None
+        self.functions = {
+            each.name: each for each in map(self._read_function, header["functions"].items())
+        }
+        self._machines: dict[tuple[Entry, Communicator | None], Machine] = {}
+        self._threads = DeviceThreads(workers)
+        self._lock = threading.Lock()
+        self._last: list[Run] = []
+
+    # Reading ----------------------------------------------------------------------------------
+
+    def text(self, section: str) -> str:
+        """A text of the file: `ir`, or `source`, the program before all passes."""
+        return self._file.text(section)
+
+    @property
+    def header(self) -> Fields:
+        """What the file says of itself."""
+        return self._file.header
+
+    def constant(self, number: int) -> memoryview:
+        """The bytes of a constant, which are those of the file."""
+        return self._arrays[number].data
+
+    def _read_objects(self, rows: Fields) -> dict[str, memoryview]:
+        section = self._file.section("objects")
+        found: dict[str, memoryview] = {}
+        for row in rows.items():
+            name, place = row.items(2)
+            found[name.text()] = piece(section, place)
+        return found
+
+    def _read_arrays(self, rows: Fields) -> list[npt.NDArray[np.uint8]]:
+        section = self._file.section("constants")
+        return [np.frombuffer(piece(section, row), np.uint8) for row in rows.items()]
+
+    def _read_function(self, data: Fields) -> SavedFunction:
+        types = FunctionTypes(
+            *(tuple(map(read_type, each.items())) for each in data["types"].items(2))
+        )
+        grid = read_grid(data["grid"])
+        arguments, results = (
+            [
+                _read_placement(row, kind, grid)
+                for row, kind in zip(rows.items(len(kinds)), kinds, strict=True)
+            ]
+            for rows, kinds in zip(
+                data["placed"].items(2), (types.arguments, types.results), strict=True
+            )
+        )
+        name, why = data["name"].text(), data["why"]
+        entries = [
+            self._read_entry(name, process, each, types)
+            for process, each in enumerate(data["entries"].items())
+        ]
+        if not entries and why.is_null:
+            raise DamagedFile(f"has nothing to run as {data.path}")
+        reason = None if why.is_null else why.text()
+        rounding = [
+            None if each.is_null else FLOAT_TYPES[each.choice(*FLOAT_TYPES)]
+            for each in data["rounding"].items(len(types.results))
+        ]
+        return SavedFunction(name, types, grid, arguments, results, entries, reason, rounding)
+
+    def _read_entry(self, name: str, process: int, data: Fields, types: FunctionTypes) -> Entry:
+        rows = self._file.header["code"].items()
+        place = rows[data["code"].integer(0, len(rows) - 1)]
+        words = _words(piece(self._file.section("code"), place))
+        count = len(self._arrays)
+        functions = tuple(
+            read_function(each, len(words), count) for each in data["functions"].items()
+        )
+        kernels = [[part.text() for part in each.items(2)] for each in data["kernels"].items()]
+        for symbol, _ in kernels:
+            if symbol not in self._objects:
+                raise DamagedFile(f"has no object code of {symbol!r}, which {data.path} runs")
+        for kind in (*types.arguments, *types.results):
+            if not kind.holds_numbers:
+                raise DamagedFile(f"has host code for values of {kind}, which are no numbers")
+        devices = [None if each.is_null else each.text() for each in data["devices"].items()]
+        if not devices:
+            raise DamagedFile(f"has blocks of no device as {data.path}")
+        program = HostProgram(
+            functions=[HostFunction(each.text()) for each in data["names"].items(len(functions))],
+            kernels=[HostKernel(each, partial(self._native, symbol)) for symbol, each in kernels],
+            # No more than there are instructions.
+            failures=[_fail] * data["failures"].count(len(words)),
+            checks=[
+                partial(self._check, name, process, number)
+                for number in range(data["checks"].count(len(words)))
+            ],
+            python=[_read_exchanges(each) for each in data["exchanges"].items()],
+            arrays=list(self._arrays),
+            globals=list(read_constants(data["globals"], count)),
+            devices=len(devices),
+        )
+        program.global_blocks += data["global_blocks"].integers(0, len(program.globals) - 1)
+        number = data["number"].integer(0, len(functions) - 1)
+        rows = [each.items(2) for each in data["results"].items(len(types.results))]
+        return Entry(
+            LinkedProgram(program, ProgramCode(words, functions)),
+            number,
+            [read_shape(each) for each in data["arguments"].items(len(types.arguments))],
+            [
+                PassedResult(read_shape(shape), kind.dtype, registers.count(MOST))
+                for (shape, registers), kind in zip(rows, types.results, strict=True)
+            ],
+            devices,
+            dict(enumerate(data["constants"].integers(0, count=len(devices)))),
+        )
+
+    # Running ----------------------------------------------------------------------------------
+
+    def run(self, function: SavedFunction, inputs: Sequence[Any]) -> list[Array]:
+        """Run a function on whole inputs that are checked. Raises NeedsCompiler, MemoryError."""
+        grid = function.grid
+        try:
+            if grid is None:
+                return self._run_alone(function, inputs)
+            return function.gathered(self._run_everywhere(function, inputs, grid), grid)
+        except ValueError as problem:
+            # Devices hold copies of one shard that differ.
+            raise NeedsCompiler(str(problem)) from problem
+
+    def run_on_devices(self, function: SavedFunction, inputs: Sequence[Any]) -> list[DeviceArray]:
+        """The same, but results stay where they are computed."""
+        grid = function.grid
+        if grid is None:
+            found = self._run_alone(function, inputs)
+            pairs = zip(found, function.types.results, strict=True)
+            return [DeviceArray([each], each.shape, kind, None) for each, kind in pairs]
+        return function.placed(self._run_everywhere(function, inputs, grid), grid)
+
+    def _run_alone(self, function: SavedFunction, inputs: Sequence[Any]) -> list[Array]:
+        whole = [np.asarray(each, order="C") for each in inputs]
+        with self._lock:
+            self._begin(function)
+            return self._attempt(lambda: self._run_on_device(function.entries[0], whole, None))
+
+    def _run_everywhere(
+        self, function: SavedFunction, inputs: Sequence[Any], grid: Grid
+    ) -> list[list[Array]]:
+        local = function.scattered(inputs, grid)
+        entries = function.entries
+        with self._lock:
+            self._begin(function)
+            return self._attempt(
+                lambda: self._threads.group(len(local)).run(
+                    lambda communicator: self._run_on_device(
+                        entries[communicator.process % len(entries)],
+                        local[communicator.process],
+                        communicator,
+                    )
+                )
+            )
+
+    def _begin(self, function: SavedFunction) -> None:
+        self._last = []
+        if self.differences:
+            raise NeedsCompiler("; ".join(self.differences))
+        if function.why is not None:
+            raise NeedsCompiler(function.why)
+        if self._natives is None:
+            symbols = [*self._runtime.values(), *self._objects]
+            images = {symbol: self._objects[symbol] for symbol in symbols}
+            natives = load_objects(images)
+            give_functions({key: natives[symbol] for key, symbol in self._runtime.items()})
+            self._natives = natives
+
+    def _attempt(self, run: Callable[[], Any]) -> Any:
+        """Run something on the devices. What fails needs the compiler for its message."""
+        try:
+            return run()
+        except (CommandFailed, MachineError, CollectiveMismatch, DeviceFailed) as problem:
+            self._machines.clear()
+            raise NeedsCompiler(f"a run has failed: {problem}") from problem
+        except BaseException:
+            self._machines.clear()
+            raise
+
+    def _run_on_device(
+        self, entry: Entry, inputs: Sequence[Array], communicator: Communicator | None
+    ) -> list[Array]:
+        key = entry, communicator
+        process = 0 if communicator is None else communicator.process
+        machine = self._machines.get(key)
+        if machine is None:
+            devices = 1 if communicator is None else communicator.world.size
+            workers = self._threads.team(process, devices)
+            cancel = None if communicator is None else communicator.state
+            machine = Machine(
+                entry.program,
+                process,
+                cancel,
+                communicator,
+                team=workers,
+                timeline=self.timeline,
+            )
+            self._machines[key] = machine
+        results = entry.call(machine, inputs)
+        own = None if communicator is None else process
+        self._last.append(Run(entry, machine, sum(each.nbytes for each in results), own))
+        return results
+
+    def _native(self, symbol: str) -> Native:
+        assert self._natives is not None
+        return self._natives[symbol]
+
+    def _check(self, function: str, process: int, number: int, numbers: Numbers) -> None:
+        if self.check_sizes is None:
+            raise NeedsCompiler("sizes are new")
+        self.check_sizes(function, process, number, numbers)
+
+    @property
+    def device_statistics(self) -> list[DeviceStatistics]:
+        """Of each device that the program names, in its last run on them; process by process."""
+        return statistics_of(self._last)
+
+    def close(self) -> None:
+        """End the devices' threads and drop what is kept between calls."""
+        self._threads.close()
+        self._machines.clear()
+
+
+def _fail(numbers: Numbers) -> Exception:
+    return NeedsCompiler("an operation has failed")
+
+
+def _names(data: Fields, objects: dict[str, memoryview]) -> dict[str, str]:
+    found = {name: each.text() for name, each in data.entries()}
+    for symbol in found.values():
+        if symbol not in objects:
+            raise DamagedFile(f"has no object code of {symbol!r}, which {data.path} names")
+    return found
+
+
+def _read_placement(data: Fields, kind: ValueType, grid: Grid | None) -> Sharding | None:
+    if data.is_null:
+        return None
+    sharding = read_sharding(data)
+    if grid is None or sharding.grid.device_count() != grid.device_count():
+        raise DamagedFile(f"has {data.path} on grid {sharding.grid}, and runs on {grid}")
+    if kind.shape is None or sharding.rank != len(kind.shape):
+        raise DamagedFile(f"has {data.path} of rank {sharding.rank} for {kind}")
+    return sharding
+
+
+def _words(data: memoryview) -> Words:
+    if len(data) % 8 or not len(data):
+        raise DamagedFile(f"has host code of {len(data)} bytes, expected words of 8")
+    return np.frombuffer(data, np.int64)
+
+
+def _read_exchanges(data: Fields) -> PythonCall:
+    """An exchange, by the process that takes part in it."""
+    name, rows = data.items(2)
+    exchanges = [read_exchange(each) for each in rows.items()]
+    if not exchanges:
+        raise DamagedFile(f"has no exchange as {data.path}")
+
+    def exchange(machine: Machine, numbers: Numbers) -> Numbers:
+        return exchanges[machine.process % len(exchanges)].perform(machine, numbers)
+
+    return PythonCall(name.text(), exchange)

@@ -1,0 +1,230 @@
+"""The tables of a saved program as data: what is written here is read here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ...sharding.collective_matching import CollectiveSignature
+from ...sharding.grid import Grid
+from ...sharding.sharding import ReductionKind, Sharding
+from ..abi.elements import Element, element_by_name
+from ..abi.value_types import ValueType
+from ..collectives import Collective, Group
+from ..host.exchanges import MEET, RECEIVE, SEND, Exchange, ExchangeStep
+from ..host.program import ArrayAddress, Constant, FunctionCode
+from .fields import DamagedFile, Fields
+
+MAXIMAL_DEVICES = 4096
+"""Devices beyond which a grid is too large to be run on one machine."""
+
+MOST = 1 << 32
+"""More than there is of anything that is counted in a header."""
+
+# Types and shardings --------------------------------------------------------------------------
+
+
+def type_data(value_type: ValueType) -> Any:
+    """A type as data."""
+    shape = value_type.shape
+    sizes = None if shape is None else list(shape)
+    return [value_type.text, value_type.element, sizes, value_type.container]
+
+
+def read_type(data: Fields) -> ValueType:
+    """A type."""
+    text, element, shape, container = data.items(4)
+    return ValueType(text.text(), element.text(), read_shape(shape), container.text())
+
+
+def read_shape(data: Fields) -> tuple[int, ...] | None:
+    """A shape, negative where it is open; `None` for nothing."""
+    return None if data.is_null else data.integers()
+
+
+def grid_data(grid: Grid | None) -> Any:
+    """A grid as data, if its extents are known."""
+    return None if grid is None or not grid.is_static else [grid.name, list(grid.shape)]
+
+
+def read_grid(data: Fields) -> Grid | None:
+    """A grid of known extents, `None` for nothing."""
+    if data.is_null:
+        return None
+    name, shape = data.items(2)
+    extents = shape.integers(1, MAXIMAL_DEVICES)
+    if not extents or prod(extents) > MAXIMAL_DEVICES:
+        raise DamagedFile(f"has a grid of shape {list(extents)} as {data.path}")
+    return Grid(name.text(), extents)
+
+
+def sharding_data(sharding: Sharding) -> Any:
+    """A sharding that only cuts, on a grid that is known."""
+    offsets = [None if each is None else list(each) for each in sharding.offsets]
+    return [grid_data(sharding.grid), [list(axes) for axes in sharding.dimension_axes], offsets]
+
+
+def read_sharding(data: Fields) -> Sharding:
+    """A sharding on a grid."""
+    own, axes, offsets = data.items(3)
+    grid = read_grid(own)
+    if grid is None:
+        raise DamagedFile(f"has a sharding without a grid as {data.path}")
+    try:
+        return Sharding(
+            grid,
+            tuple(each.integers(0, MOST) for each in axes.items()),
+            offsets=tuple(None if each.is_null else each.integers(0) for each in offsets.items()),
+        )
+    except ValueError as problem:
+        raise DamagedFile(f"has no sharding as {data.path}: {problem}") from problem
+
+
+# Host code ------------------------------------------------------------------------------------
+
+
+def constants_data(constants: Sequence[Constant]) -> Any:
+    """Words as data, and addresses of arrays as lists of their numbers."""
+    return [each if isinstance(each, int) else [each.number] for each in constants]
+
+
+def read_constants(data: Fields, arrays: int) -> tuple[Constant, ...]:
+    """Words, and addresses of arrays of which there are so many."""
+    return tuple(
+        ArrayAddress(each.items(1)[0].integer(0, arrays - 1)) if each.is_list else each.integer()
+        for each in data.items()
+    )
+
+
+def function_data(function: FunctionCode) -> Any:
+    """A function as data."""
+    counts = [function.start, function.results, function.arguments]
+    return [*counts, constants_data(function.constants), function.size, function.outgoing]
+
+
+def read_function(data: Fields, words: int, arrays: int) -> FunctionCode:
+    """A function of a program of so many words."""
+    start, results, arguments, constants, size, outgoing = data.items(6)
+    found = FunctionCode(
+        start.integer(0, max(words - 1, 0)),
+        results.count(MOST),
+        arguments.count(MOST),
+        read_constants(constants, arrays),
+        size.count(MOST),
+        outgoing.count(MOST),
+    )
+    if found.results + found.arguments + len(found.constants) > found.size:
+        raise DamagedFile(f"has a frame as {data.path} that is too small for its registers")
+    return found
+
+
+# Exchanges ------------------------------------------------------------------------------------
+
+
+def exchange_data(exchange: Exchange) -> Any:
+    """An exchange as data."""
+    steps = [
+        [each.kind, each.source, each.target, _collective_data(each.what)]
+        if isinstance(each.what, Collective)
+        else [each.kind, each.source, each.target, _signature_data(each.what)]
+        for each in exchange.steps
+    ]
+    return [list(exchange.sizes), exchange.result, steps]
+
+
+def read_exchange(data: Fields) -> Exchange:
+    """An exchange."""
+    sizes, result, steps = data.items(3)
+    bytes_ = sizes.integers(0)
+    if not bytes_:
+        raise DamagedFile(f"has an exchange without buffers as {data.path}")
+    return Exchange(
+        bytes_,
+        tuple(_read_step(each, len(bytes_)) for each in steps.items()),
+        result.integer(0, len(bytes_) - 1),
+    )
+
+
+def _read_step(data: Fields, buffers: int) -> ExchangeStep:
+    kind, source, target, what = data.items(4)
+    name = kind.choice(MEET, SEND, RECEIVE)
+    read = _read_collective if name == MEET else _read_signature
+    last = buffers - 1
+    return ExchangeStep(name, source.integer(0, last), target.integer(0, last), read(what))
+
+
+def _collective_data(collective: Collective) -> Any:
+    return {
+        "kind": collective.kind,
+        "group": [list(collective.group.processes), collective.group.rank],
+        "source": [list(collective.source_shape), collective.source.name],
+        "result": [list(collective.result_shape), collective.result.name],
+        "axes": [collective.axis, collective.concat_axis],
+        "ranks": [collective.root, collective.sender, collective.receiver],
+        "halos": [collective.low, collective.high],
+        "reduction": str(collective.reduction),
+        "shapes": [list(shape) for shape in collective.shapes],
+        "signature": _signature_data(collective.signature),
+    }
+
+
+def _read_collective(data: Fields) -> Collective:
+    processes, rank = data["group"].items(2)
+    group = processes.integers(0, MOST)
+    source, result = (
+        (shape.integers(0), _read_element(name))
+        for shape, name in (data[each].items(2) for each in ("source", "result"))
+    )
+    most = len(source[0]) - 1 if source[0] else 0
+    axis, concat_axis = data["axes"].integers(0, most, 2)
+    last = len(group) - 1
+    root, sender, receiver = (
+        None if each.is_null else each.integer(0, last) for each in data["ranks"].items(3)
+    )
+    low, high = data["halos"].integers(0, count=2)
+    shapes = tuple(each.integers(0) for each in data["shapes"].items())
+    return Collective(
+        data["kind"].text(),
+        Group(group, rank.integer(0, last)),
+        *source,
+        *result,
+        axis,
+        concat_axis,
+        root,
+        sender,
+        receiver,
+        low,
+        high,
+        ReductionKind(data["reduction"].choice(*map(str, ReductionKind))),
+        shapes,
+        _read_signature(data["signature"]),
+    )
+
+
+def _read_element(data: Fields) -> Element:
+    name = data.text()
+    try:
+        return element_by_name(name)
+    except (ValueError, IndexError, StopIteration) as problem:
+        raise DamagedFile(f"has {name!r} as {data.path}, expected an element type") from problem
+
+
+def _signature_data(signature: CollectiveSignature) -> Any:
+    parameters = [[name, str(value)] for name, value in signature.parameters]
+    types = [str(each) for each in (signature.source, signature.element, signature.result)]
+    return [signature.kind, list(signature.group), *types, list(signature.sizes), parameters]
+
+
+def _read_signature(data: Fields) -> CollectiveSignature:
+    kind, group, source, element, result, sizes, parameters = data.items(7)
+    pairs = [each.items(2) for each in parameters.items()]
+    return CollectiveSignature(
+        kind.text(),
+        group.integers(0, MOST),
+        source.text(),
+        element.text(),
+        result.text(),
+        sizes.integers(-1),
+        tuple((name.text(), value.text()) for name, value in pairs),
+    )

@@ -1,0 +1,279 @@
+"""Programs from files: `mesh_opt.load(path)` reads what `Program.save(path)` has written.
+
+    program = mesh_opt.load("mlp.meshprog")
+    y = program.mlp(x, w1, w2)           # as on a program that was compiled just now
+
+A call runs the native code of the file, and imports no compiler. Where that is of no use, the
+program is compiled again from its IR, which the file holds as well (`docs/saved_programs.md`).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .runtime.abi.arguments import InputError
+from .runtime.abi.device_array import DeviceArray
+from .runtime.checkpoints import Checkpoints
+from .runtime.host.entry import DeviceStatistics
+from .runtime.host.program import Numbers
+from .runtime.host.timeline import Timeline
+from .runtime.saved.fields import DamagedFile, SavedFileError
+from .runtime.saved.program import NeedsCompiler, SavedFunction, SavedProgram
+from .runtime.saved.tables import read_grid
+from .runtime.stepping import run_repeatedly
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from .api import Function, Program
+    from .codegen.compile import CompiledProgram
+    from .ir.text.source import Source
+
+__all__ = ["InputError", "LoadedFunction", "LoadedProgram", "SavedFileError", "load"]
+
+Array = npt.NDArray[Any]
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    workers: int | None = None,
+    verify: bool = True,
+    remark: Callable[[str], object] = lambda text: warnings.warn(text, RuntimeWarning, 3),
+) -> LoadedProgram:
+    """Read a saved program.
+
+    - `workers`: how many threads share the work of each device; the cores at hand by default;
+    - `verify`: whether constants are compared with their checksum, which reads all of them;
+    - `remark`: what is told why the program is compiled again; a warning by default.
+
+    The file holds native code: load only what you would run. Raises OSError for a file that cannot
+    be read, SavedFileError for one that is no saved program.
+    """
+    return LoadedProgram(os.fspath(path), workers, verify, remark)
+
+
+class LoadedFunction:
+    """A function of a loaded program: call it with global NumPy arrays."""
+
+    def __init__(self, program: LoadedProgram, function: SavedFunction) -> None:
+        self.program = program
+        self.name = function.name
+        self.types = function.types
+        self.grid = function.grid
+        self._function = function
+
+    def __call__(self, *inputs: npt.ArrayLike | DeviceArray) -> Any:
+        """Run the function; returns an array, a tuple of arrays for several results, or None.
+
+        Raises InputError, and ExecutionError as `api.Function` does.
+        """
+        results = self.run(inputs)
+        if len(results) == 1:
+            return results[0]
+        return tuple(results) if results else None
+
+    def run(self, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> list[Array]:
+        """Run the function; returns all results."""
+        arrays = self.arrays(inputs)
+        try:
+            return self.program.saved.run(self._function, arrays)
+        except NeedsCompiler as need:
+            return self._compiled(need).run([np.asarray(each) for each in arrays])
+
+    def run_on_devices(self, *inputs: npt.ArrayLike | DeviceArray) -> list[DeviceArray]:
+        """Run the function; all results stay where they are computed."""
+        arrays = self.arrays(inputs)
+        try:
+            return self.program.saved.run_on_devices(self._function, arrays)
+        except NeedsCompiler as need:
+            whole = [np.asarray(each) for each in arrays]
+            return list(self._compiled(need).run_on_devices(*whole))
+
+    def put(self, value: npt.ArrayLike, argument: int) -> DeviceArray:
+        """Copy an array to the devices for an argument, so that calls need not scatter it.
+
+        Raises InputError for an array that the argument does not take.
+        """
+        inputs = self._function.inputs
+        inputs.check_number(self.name, argument)
+        return self.place(argument, inputs.array(argument, value))
+
+    def place(self, argument: int, array: Any) -> DeviceArray:
+        """The same with what slices of whole arrays are read from: each device reads its part."""
+        kind = self.types.arguments[argument]
+        return DeviceArray.put(array, kind, self._function.placement(argument, len(array.shape)))
+
+    def run_steps(
+        self,
+        inputs: Sequence[npt.ArrayLike | DeviceArray],
+        steps: int,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: int = 1,
+    ) -> list[DeviceArray]:
+        """Run a function that maps a state to a state, as `api.Function.run_steps` does."""
+        checkpoints = None if checkpoint is None else Checkpoints(checkpoint)
+        call = self.run_on_devices
+        return run_repeatedly(self, lambda own: call(*own), inputs, steps, checkpoints, every)
+
+    def rounding(self) -> list[np.dtype[Any] | None]:
+        """For each result, the least precise float type on the way to it; `None` for none."""
+        return list(self._function.rounding)
+
+    def arrays(self, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> list[Any]:
+        """Inputs as arrays of the arguments' types, or those on devices. Raises InputError."""
+        return self._function.inputs.arrays(self.name, inputs)
+
+    def _compiled(self, need: NeedsCompiler) -> Function:
+        return self.program.compiled(need)[self.name]
+
+
+class LoadedProgram:
+    """A program from a file: `program["main"]` and `program.main` are its functions."""
+
+    def __init__(
+        self,
+        path: str,
+        workers: int | None,
+        verify: bool,
+        remark: Callable[[str], object],
+    ) -> None:
+        """Raises OSError and SavedFileError."""
+        self.path = path
+        try:
+            self.saved = SavedProgram(path, verify=verify, workers=workers)
+        except DamagedFile as problem:
+            raise _refused(path, problem) from problem
+        self.saved.check_sizes = self._check_sizes
+        self._workers = workers
+        self._remark = remark
+        self._compiled: Program | None = None
+        self._lock = threading.RLock()
+
+    @property
+    def functions(self) -> list[str]:
+        """The names of the public functions."""
+        return list(self.saved.functions)
+
+    def __getitem__(self, name: str) -> LoadedFunction:
+        """A function by name. Raises KeyError where there is none."""
+        found = self.saved.functions.get(name)
+        if found is None:
+            known = ", ".join(f"@{each}" for each in self.functions) or "none"
+            raise KeyError(f"there is no function @{name}; the program has {known}")
+        return LoadedFunction(self, found)
+
+    def __getattr__(self, name: str) -> LoadedFunction:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError as problem:
+            raise AttributeError(problem.args[0]) from problem
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.functions]
+
+    def statistics(self) -> list[DeviceStatistics]:
+        """What each device that the program names did and held in the last run.
+
+        Empty before the first one.
+        """
+        found = self.saved.device_statistics
+        return found or ([] if self._compiled is None else self._compiled.statistics())
+
+    @property
+    def timeline(self) -> Timeline | None:
+        """What is told when kernels and the like began and ended; set before the first run."""
+        return self.saved.timeline
+
+    @timeline.setter
+    def timeline(self, timeline: Timeline | None) -> None:
+        self.saved.timeline = timeline
+
+    def close(self) -> None:
+        """End the devices' threads and drop what is kept between calls."""
+        self.saved.close()
+
+    def compiled(self, need: NeedsCompiler | None = None) -> Program:
+        """The program compiled from the IR in the file, which takes time and is done once.
+
+        It is another program: it says what went wrong in a call, has `check` and all backends, and
+        can be saved for this machine. Raises SavedFileError for IR that this version does not read.
+        """
+        with self._lock:
+            if self._compiled is None:
+                if need is not None and self._needs_always(str(need)):
+                    self._remark(f"{self.path} is compiled again from its IR: {need}")
+                self._compiled = self._compile()
+            return self._compiled
+
+    def _needs_always(self, need: str) -> bool:
+        """Whether it is the file that needs the compiler, and not one of its runs."""
+        whys = (each.why for each in self.saved.functions.values())
+        return bool(self.saved.differences) or need in whys
+
+    def _compile(self) -> Program:
+        from .api import Program
+        from .ir.text.source import Source
+
+        try:
+            header = self.saved.header
+            names = [each.text() for each in header["texts"].items()]
+            texts = [Source(self.saved.text(f"text{n}"), name) for n, name in enumerate(names)]
+            grid = read_grid(header["open_grid"])
+            devices = header["devices"]
+            kinds = None if devices.is_null else tuple(each.text() for each in devices.items())
+            source = self._module(Source(self.saved.text("source"), f"{self.path}:source"))
+            module = self._module(Source(self.saved.text("ir"), f"{self.path}:ir"))
+        except DamagedFile as problem:
+            raise _refused(self.path, problem) from problem
+        program = Program(source, module, [], texts, "numba", grid)
+        program.workers, program.devices = self._workers, kinds
+        program.timeline = self.timeline
+        return program
+
+    def _module(self, text: Source) -> ModuleOp:
+        from xdsl.utils.exceptions import ParseError
+
+        from .codegen.saving import restore_constants
+        from .ir.text.parser import parse_module
+        from .ir.verification import verification_errors
+        from .tools.driver import new_context
+
+        try:
+            module = parse_module(new_context(), text)
+            restore_constants(module, self.saved.constant)
+        except (ParseError, ValueError, IndexError) as problem:
+            message = f"holds IR that this version does not read: {problem}"
+            raise DamagedFile(message) from problem
+        for failure in verification_errors(module):
+            raise DamagedFile(f"holds IR that this version does not accept: {failure}")
+        return module
+
+    def _check_sizes(self, function: str, process: int, number: int, numbers: Numbers) -> None:
+        """Hold sizes that are new against the rules of operations, which the compiler knows."""
+        with self._lock:
+            native: CompiledProgram = self.compiled().native()
+            saved = self.saved.functions[function]
+            _, _, entries = native.entries(function, saved.grid)
+            if not isinstance(entries, Sequence) or len(entries) != len(saved.entries):
+                raise NeedsCompiler("sizes are new")
+            own, other = (each[process].program for each in (saved.entries, entries))
+            if not np.array_equal(own.code, other.code):
+                raise NeedsCompiler("sizes are new")
+            try:
+                other.program.checks[number](numbers)
+            except Exception as problem:
+                raise NeedsCompiler(str(problem)) from problem
+
+
+def _refused(path: str, problem: DamagedFile) -> SavedFileError:
+    return SavedFileError(f"'{path}' is no program that can be run: it {problem}")

@@ -1,0 +1,159 @@
+"""A computation that is killed goes on from its last checkpoint, and ends with the same bits."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import mesh_opt
+import numpy as np
+import pytest
+from breadth import breadth
+from mesh_opt import api
+from mesh_opt.runtime.checkpoints import CheckpointError, Checkpoints
+
+STEP = """
+shard.grid @g(shape = {shape})
+func.func @step(%w: tensor<8x4xf32>, %n: i32, %x: tensor<4x8xf32>)
+    -> (tensor<8x4xf32>, i32, tensor<8xf32>) {{
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %a = shard.shard %w to %s annotate_for_users : tensor<8x4xf32>
+  %rate = arith.constant dense<0.99> : tensor<8x4xf32>
+  %one = arith.constant 1 : i32
+  %b = arith.mulf %a, %rate : tensor<8x4xf32>
+  %t = tensor.empty() : tensor<8x4xf32>
+  %xt = linalg.transpose ins(%x : tensor<4x8xf32>) outs(%t : tensor<8x4xf32>) permutation = [1, 0]
+  %c = arith.addf %b, %xt : tensor<8x4xf32>
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %sum = linalg.reduce {{ arith.addf }} ins(%c : tensor<8x4xf32>) outs(%zero : tensor<8xf32>)
+    dimensions = [1]
+  %m = arith.addi %n, %one : i32
+  return %c, %m, %sum : tensor<8x4xf32>, i32, tensor<8xf32>
+}}"""
+"""Weights and a count are the state; there is data, and something to look at."""
+
+STEPS = 60
+
+
+def inputs() -> list[Any]:
+    numbers = np.random.default_rng(0)
+    w, x = (numbers.standard_normal(shape).astype(np.float32) for shape in ((8, 4), (4, 8)))
+    return [w, np.int32(0), x]
+
+
+def program(shape: int) -> api.Program:
+    return api.compile(STEP.format(shape=shape), "spmd", stages=False)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[bytes]]:
+    """A program on two devices, and what it ends with."""
+    path = tmp_path_factory.mktemp("steps") / "step.meshprog"
+    compiled = program(2)
+    compiled.save(path)
+    found = compiled.step.run_steps(inputs(), STEPS)
+    assert int(np.asarray(found[1])) == STEPS
+    return path, [np.asarray(each).tobytes() for each in found]
+
+
+def test_steps_are_calls_with_the_last_results(saved: tuple[Path, list[bytes]]) -> None:
+    state: list[Any] = inputs()
+    compiled = program(2)
+    for _ in range(STEPS):
+        results = compiled.step.run(state)
+        state = [*results[:2], inputs()[2]]
+    assert [np.asarray(each).tobytes() for each in results] == saved[1]
+
+
+RUN = """
+import sys
+import numpy as np
+import mesh_opt
+program = mesh_opt.load(sys.argv[1])
+numbers = np.random.default_rng(0)
+w, x = (numbers.standard_normal(shape).astype(np.float32) for shape in ((8, 4), (4, 8)))
+found = program.step.run_steps([w, np.int32(0), x], int(sys.argv[2]), sys.argv[3])
+np.save(sys.argv[4], np.asarray(found[0]))
+"""
+
+
+def test_a_run_that_is_killed_goes_on(saved: tuple[Path, list[bytes]], tmp_path: Path) -> None:
+    source = random.Random(7)
+    kills = 0
+    for attempt in range(breadth(1, 10)):
+        folder, result = tmp_path / f"c{attempt}", tmp_path / f"{attempt}.npy"
+        command = [sys.executable, "-c", RUN, str(saved[0]), str(STEPS), str(folder), str(result)]
+        for _ in range(5):
+            with subprocess.Popen(command) as running:
+                # Somewhere between its first checkpoint and its last.
+                while running.poll() is None and not list(folder.glob("step-*/manifest.json")):
+                    time.sleep(0.005)
+                time.sleep(source.random() * 0.1)
+                kills += running.poll() is None
+                running.kill()
+        subprocess.run(command, check=True)
+        assert np.load(result).tobytes() == saved[1][0]
+        # The last two are kept, and nothing that was not finished.
+        assert sorted(each.name for each in folder.iterdir()) == [
+            f"step-{step:012}" for step in (STEPS - 1, STEPS)
+        ]
+    assert kills
+
+
+@pytest.mark.parametrize("shape", [1, 3, 4])
+def test_another_grid_goes_on(shape: int, saved: tuple[Path, list[bytes]], tmp_path: Path) -> None:
+    mesh_opt.load(saved[0]).step.run_steps(inputs(), 20, tmp_path / "c", every=7)
+    assert sorted(each.name for each in (tmp_path / "c").iterdir()) == [
+        "step-000000000014",
+        "step-000000000020",
+    ]
+    parts = list((tmp_path / "c" / "step-000000000020").glob("0.*"))
+    assert sorted(each.stat().st_size for each in parts) == [64, 64]
+    found = program(shape).step.run_steps(inputs(), STEPS, tmp_path / "c", every=STEPS)
+    assert [np.asarray(each).tobytes() for each in found] == saved[1]
+
+
+def test_a_damaged_checkpoint_is_left_out(saved: tuple[Path, list[bytes]], tmp_path: Path) -> None:
+    loaded = mesh_opt.load(saved[0])
+    folder = tmp_path / "c"
+    loaded.step.run_steps(inputs(), 20, folder, every=10)
+    (folder / "step-000000000020" / "0.1").write_bytes(bytes(64))
+    last = Checkpoints(folder).last()
+    assert last is not None and last.step == 10
+    found = loaded.step.run_steps(inputs(), STEPS, folder, every=STEPS)
+    assert [np.asarray(each).tobytes() for each in found] == saved[1]
+
+
+def test_what_does_not_fit_is_refused_in_words(
+    saved: tuple[Path, list[bytes]], tmp_path: Path
+) -> None:
+    loaded = mesh_opt.load(saved[0])
+    folder = tmp_path / "c"
+    loaded.step.run_steps(inputs(), 2, folder, every=2)
+    with pytest.raises(CheckpointError, match="is after step 2, and 1 are wanted"):
+        loaded.step.run_steps(inputs(), 1, folder)
+    other = api.compile(
+        "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
+        "func.func @g(%x: f32, %y: i32) -> (f32, i32) { return %x, %y : f32, i32 }"
+        "func.func @h(%x: f32) -> i32 { %0 = arith.constant 1 : i32 return %0 : i32 }"
+    )
+    with pytest.raises(CheckpointError, match="has 2 arrays, expected 1"):
+        other.f.run_steps([np.ones(4, np.float32)], 3, folder)
+    with pytest.raises(CheckpointError, match="has tensor<8x4xf32> as array 0, expected f32"):
+        other.g.run_steps([1.0, 1], 3, folder)
+    with pytest.raises(api.InputError, match="its first argument is f32, its first result i32"):
+        other.h.run_steps([1.0], 3)
+    manifest = folder / "step-000000000002" / "manifest.json"
+    data = json.loads(manifest.read_text())
+    for change in ("[", '{"version": 2}', json.dumps({**data, "state": [[1]]})):
+        manifest.write_text(change)
+        with pytest.raises(CheckpointError, match="has no whole checkpoint: the last has"):
+            Checkpoints(folder).last()
+    shutil.rmtree(folder)
+    assert Checkpoints(folder).last() is None

@@ -1,0 +1,231 @@
+"""A program from a file gives the bits of the one that was saved, and refuses what it refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import mesh_opt
+import numpy as np
+import pytest
+from mesh_opt import api
+from mesh_opt.ir.diagnostics import Remark, remarks_to
+from mesh_opt.runtime.saved.container import Container
+from mesh_opt.saved_programs import LoadedProgram
+from mesh_opt.tools.run_files import random_inputs
+from saved_files import altered
+
+ROOT = Path(__file__).parents[2]
+
+TWICE = """
+func.func @main(%a: tensor<?x?xf32>, %n: index) -> tensor<?x?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a) -> (tensor<?x?xf32>) {
+    %y = arith.addf %x, %a : tensor<?x?xf32>
+    scf.yield %y : tensor<?x?xf32>
+  }
+  return %r : tensor<?x?xf32>
+}"""
+"""A loop over a tensor of open sizes."""
+
+PROGRAMS: dict[str, tuple[Path | str, str]] = {
+    "one_device": (ROOT / "docs" / "examples" / "iterate.mlir", ""),
+    "a_grid_of_2x2": (ROOT / "docs" / "examples" / "product.mlir", "spmd"),
+    "a_grid_of_data_tiled_devices": (ROOT / "docs" / "examples" / "product.mlir", "compile"),
+    "two_named_devices": (ROOT / "examples" / "two_devices.mlir", "data-tile"),
+    "two_targets": (ROOT / "docs" / "examples" / "two_targets.mlir", "compile"),
+    "a_loop_over_open_sizes": (TWICE, ""),
+}
+
+
+def saved(tmp_path: Path, source: Path | str, pipeline: str = "") -> tuple[api.Program, Path]:
+    program = api.compile(source, pipeline, stages=False)
+    path = tmp_path / "p.meshprog"
+    program.save(path)
+    return program, path
+
+
+def load(path: Path) -> LoadedProgram:
+    """A program that must not be compiled again without a reason that is told."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return mesh_opt.load(path)
+
+
+def equal(found: list[Any], expected: list[Any]) -> bool:
+    return all(
+        (a.shape, a.dtype, a.tobytes()) == (b.shape, b.dtype, b.tobytes())
+        for a, b in zip(found, expected, strict=True)
+    )
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_loaded_program_gives_the_same_bits(name: str, tmp_path: Path) -> None:
+    program, path = saved(tmp_path, *PROGRAMS[name])
+    loaded = load(path)
+    assert loaded.functions == program.functions
+    for each in program.functions:
+        for extent in (3, 5):
+            # Of positive numbers, so that the sum in a loop grows.
+            types = program[each].types.arguments
+            inputs = [np.abs(array) for array in random_inputs(extent, types, 0, extent)]
+            expected = program[each].run(inputs)
+            assert equal(loaded[each].run(inputs), expected)
+            assert equal(loaded[each].run(inputs), expected)
+    loaded.close()
+
+
+RUN = """
+import sys
+import numpy as np, mesh_opt
+program = mesh_opt.load(sys.argv[1])
+inputs = np.load(sys.argv[2])
+results = program.main.run([inputs[name] for name in inputs])
+np.savez(sys.argv[3], *results)
+heavy = ("xdsl", "numba", "jax", *(f"mesh_opt.{room}" for room in
+         ("codegen", "dialects", "interpreter", "ir", "passes", "api", "tools")))
+print(*sorted(name for name in sys.modules if name.startswith(heavy)))
+"""
+
+
+@pytest.mark.parametrize("name", ["a_grid_of_2x2", "two_targets", "a_loop_over_open_sizes"])
+def test_running_imports_no_compiler(name: str, tmp_path: Path) -> None:
+    program, path = saved(tmp_path, *PROGRAMS[name])
+    inputs = random_inputs(0, program.main.types.arguments, 0, 4)
+    np.savez(tmp_path / "in.npz", *inputs)
+    files = [path, tmp_path / "in.npz", tmp_path / "out.npz"]
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, *map(str, files)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    if name != "a_loop_over_open_sizes":
+        assert done.stdout.split() == []
+    with np.load(files[-1]) as found:
+        assert equal([found[each] for each in found], program.main.run(inputs))
+
+
+FAILS = """
+func.func @main(%a: tensor<4xf32>, %i: index) -> f32 {
+  %x = tensor.extract %a[%i] : tensor<4xf32>
+  return %x : f32
+}
+func.func @kernel(%a: tensor<4xi32>, %b: tensor<4xi32>) -> tensor<4xi32> {
+  %e = tensor.empty() : tensor<4xi32>
+  %r = linalg.generic {
+      indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+      iterator_types = ["parallel"]
+    } ins(%a : tensor<4xi32>) outs(%e : tensor<4xi32>) {
+  ^bb0(%x: i32, %o: i32):
+    %j = arith.index_cast %x : i32 to index
+    %y = tensor.extract %b[%j] : tensor<4xi32>
+    linalg.yield %y : i32
+  } -> tensor<4xi32>
+  return %r : tensor<4xi32>
+}"""
+
+
+def test_errors_are_those_of_the_program_that_was_saved(tmp_path: Path) -> None:
+    program, path = saved(tmp_path, FAILS)
+    loaded = load(path)
+    a, b = np.arange(4, dtype=np.float32), np.arange(4, dtype=np.int32)
+    for name, inputs in (("main", (a, 7)), ("kernel", (b + 1, b))):
+        errors: list[str] = []
+        for each in (program, loaded):
+            with pytest.raises(api.ExecutionError) as found:
+                each[name](*inputs)
+            errors.append(str(found.value))
+        assert errors[0] == errors[1]
+        assert "<string>:" in errors[0]
+    assert loaded.main(a, 2) == 2
+    assert equal(loaded.kernel.run([b, b]), [b])
+    with pytest.raises(api.InputError, match="@main takes 2 inputs, got 1"):
+        loaded.main(a)
+
+
+def test_another_machine_compiles_the_program_again(tmp_path: Path) -> None:
+    program, path = saved(tmp_path, *PROGRAMS["a_grid_of_2x2"])
+
+    def change(header: Any) -> None:
+        header["platform"]["CPU"] = "z80"
+
+    loaded = load(altered(path, tmp_path / "foreign.meshprog", change))
+    inputs = random_inputs(0, program.main.types.arguments, 0, 4)
+    with pytest.warns(RuntimeWarning, match=r"is compiled again .* the CPU is .* was 'z80'"):
+        assert equal(loaded.main.run(inputs), program.main.run(inputs))
+    # The new program can be saved for this machine.
+    loaded.compiled().save(tmp_path / "own.meshprog")
+    assert equal(load(tmp_path / "own.meshprog").main.run(inputs), program.main.run(inputs))
+
+
+IN_PYTHON = """
+func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+  return %a : tensor<4xf32>
+}
+func.func @other(%a: tensor<4x4xf8E8M0FNU>) -> tensor<4x4xf32> {
+  %0 = arith.extf %a : tensor<4x4xf8E8M0FNU> to tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}"""
+
+
+def test_what_runs_in_python_is_compiled_when_it_is_run(tmp_path: Path) -> None:
+    program = api.compile(IN_PYTHON, stages=False)
+    path = tmp_path / "p.meshprog"
+    remarks: list[Remark] = []
+    with remarks_to(remarks.append):
+        program.save(path)
+    (found,) = [each for each in remarks if each.operation.name == "arith.extf"]
+    why = "runs in Python at each call"
+    assert found.message == f"{why}: a saved program compiles @other when it is run"
+    a = np.ones((4, 4), program.other.types.arguments[0].dtype)
+    with pytest.warns(RuntimeWarning, match=f"<string>:6:8: 'arith.extf' op {why}"):
+        assert equal(mesh_opt.load(path).other.run([a]), program.other.run([a]))
+    b = np.ones(4, np.float32)
+    assert equal(load(path).main.run([b]), [b])
+    program.require_native = True
+    with pytest.raises(api.ExecutionError, match=r"<string>:6:8: error: .*native code is required"):
+        program.save(tmp_path / "q.meshprog")
+    assert not (tmp_path / "q.meshprog").exists()
+
+
+def test_arrays_stay_on_devices(tmp_path: Path) -> None:
+    program, path = saved(tmp_path, *PROGRAMS["a_grid_of_2x2"])
+    loaded = load(path)
+    x, w = random_inputs(0, program.main.types.arguments, 0, 4)
+    placed = loaded.main.put(w, 1)
+    (expected,) = program.main.run([x, w])
+    (stays,) = loaded.main.run_on_devices(x, placed)
+    assert len(stays.shards) == 4
+    np.testing.assert_array_equal(np.asarray(stays), expected)
+    # What the compiler's function is given is whole.
+    loaded.saved.differences.append("the CPU is another")
+    with pytest.warns(RuntimeWarning, match="the CPU is another"):
+        np.testing.assert_array_equal(loaded.main(x, placed), expected)
+
+
+def test_large_constants_are_mapped_and_not_in_the_text(tmp_path: Path) -> None:
+    values = np.arange(1024, dtype=np.float32)
+    hexadecimal = values.tobytes().hex()
+    text = f"""
+func.func @main(%a: tensor<1024xf32>) -> tensor<1024xf32> {{
+  %c = arith.constant dense<"0x{hexadecimal}"> : tensor<1024xf32>
+  %r = arith.addf %a, %c : tensor<1024xf32>
+  return %r : tensor<1024xf32>
+}}"""
+    _, path = saved(tmp_path, text)
+    loaded = load(path)
+    for section in ("ir", "source"):
+        assert "#flow.parameter.named" not in loaded.saved.text(section)
+        assert len(loaded.saved.text(section)) < 4000
+    (array,) = loaded.main._function.entries[0].program.program.arrays
+    assert array.ctypes.data % 64 == 0
+    assert not array.flags.writeable
+    ones = np.ones(1024, np.float32)
+    assert equal(loaded.main.run([ones]), [values + 1])
+    assert equal(loaded.compiled().main.run([ones]), [values + 1])
+    # The constant is in the file once, for native code and for the IR.
+    assert Container(path).header["arrays"].items(1)
+    assert path.read_bytes().count(values.tobytes()) == 1

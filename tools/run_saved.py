@@ -1,0 +1,63 @@
+"""Saved programs on the command line of `mesh-run`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TextIO
+
+from ..ir.usage_error import UsageError
+from .remarks import wants
+from .run_options import RunOptions
+
+if TYPE_CHECKING:
+    from ..saved_programs import LoadedProgram
+
+SUFFIX = ".meshprog"
+
+
+def is_saved(path: str) -> bool:
+    """Whether a file is, by its name or its beginning, a saved program."""
+    if path == "-" or path.endswith(SUFFIX):
+        return path != "-"
+    try:
+        with open(path, "rb") as file:
+            return file.read(8) == b"MESHPROG"
+    except OSError:
+        return False
+
+
+def load_program(options: RunOptions, stderr: TextIO) -> LoadedProgram:
+    """The program of a file. Raises UsageError, and SavedFileError for a damaged file."""
+    from ..saved_programs import load
+
+    if options.pipeline:
+        raise UsageError(f"'{options.file}' is compiled: passes cannot be run on it")
+    if options.devices:
+        raise UsageError(f"'{options.file}' was saved for its devices: --device cannot be given")
+    if options.parameters:
+        raise UsageError(f"'{options.file}' has its parameters: --parameters cannot be given")
+
+    def remark(text: str) -> None:
+        stderr.write(f"remark: {text}\n")
+
+    try:
+        loaded = load(options.file, workers=options.workers, remark=remark)
+    except OSError as problem:
+        raise UsageError(f"cannot read '{options.file}': {problem.strerror}") from problem
+    if wants(options.remarks, "backend"):
+        for each in loaded.saved.functions.values():
+            if each.why is not None:
+                remark(each.why)
+    return loaded
+
+
+def needs_compiler(options: RunOptions) -> bool:
+    """Whether options ask for what native code alone does not do."""
+    return bool(
+        options.backend != "numba"
+        or options.check is not None
+        or options.grid_shape is not None
+        or options.guard
+        or options.per_device
+        or options.require_native
+        or options.trace_host
+    )
