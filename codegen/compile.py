@@ -46,8 +46,8 @@ from ..runtime.communicator import Communicator
 from ..runtime.device_threads import DeviceThreads
 from ..runtime.host.entry import DeviceStatistics, Run, statistics_of
 from ..runtime.host.guards import OVERWRITTEN
-from ..runtime.host.timeline import Timeline
 from ..runtime.host.machine import MachineError
+from ..runtime.host.timeline import Timeline
 from ..runtime.native import TOO_NARROW
 from ..sharding.collective_matching import CollectiveMismatch
 from ..sharding.grid import Grid
