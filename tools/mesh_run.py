@@ -37,6 +37,8 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
             stdout.write(help_text())
             return 0
         options = parse_arguments(argv)
+        if options.measure_machine:
+            return _measure_machine(stdout)
         return _run(options, stdin, stdout, stderr)
     except UsageError as problem:
         stderr.write(f"mesh-run: {problem}\n")
@@ -65,6 +67,14 @@ def _describe(problem: Exception) -> str:
     if isinstance(problem, MemoryError):
         return f"mesh-run: out of memory: {problem}\n"
     return fault_text("mesh-run", problem)
+
+
+def _measure_machine(stdout: TextIO) -> int:
+    from ..sharding.machine import machine_text
+    from .measure_machine import measured_machine
+
+    stdout.write(machine_text(measured_machine()))
+    return 0
 
 
 def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:

@@ -62,6 +62,7 @@ class RunOptions:
     trace_host: bool
     remarks: tuple[str, ...]
     inputs_per_rank: bool
+    measure_machine: bool
     debug: bool
 
 
@@ -183,6 +184,11 @@ def _add_execution(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print the local results of every device in place of the whole tensors",
     )
+    add(
+        "--measure-machine",
+        action="store_true",
+        help="print a description of this machine, as --machine reads it, and run no program",
+    )
     add("--remarks", metavar="A,B", action="append", default=[], help=REMARKS_HELP)
     add("--debug", action="store_true", help="show Python's traceback with an error")
 
@@ -273,6 +279,7 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
         trace_host=known.trace_host,
         remarks=remarks,
         inputs_per_rank=known.inputs_per_rank,
+        measure_machine=known.measure_machine,
         debug=known.debug,
     )
 
