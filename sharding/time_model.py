@@ -13,11 +13,10 @@ bytes that is an all-reduce of everything inside and of a quarter outside.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Protocol
 
 from .collectives import Algorithm, CollectiveRow
-from .cost import BYTES_PER_POINT
+from .cost import BYTES_PER_POINT, sent_bytes
 from .machine import Device, Hop, Machine, Topology
 
 
@@ -37,11 +36,11 @@ class BytesPrice:
     """Bytes sent, and work as `BYTES_PER_POINT` says, on a grid with such extents."""
 
     def __init__(self, extents: Sequence[int]) -> None:
-        self._extents = tuple(extents)
+        self._sent = sent_bytes(extents)
 
     def collective(self, row: CollectiveRow, brought: float, axes: Sequence[int]) -> float:
         """As `Price` says."""
-        return brought * row.sent(prod(self._extents[axis] for axis in axes))
+        return self._sent(row, brought, tuple(axes))
 
     def kernel(self, work: float, element: str, traffic: float) -> float:
         """As `Price` says: a point is two operations."""

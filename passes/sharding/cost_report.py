@@ -296,7 +296,7 @@ class _Counter:
             self._kernel(operation, cost)
             return cost
         if operation.regions:
-            times = _turns(operation)
+            times = turns(operation)
             parts = [self._region(region) for region in operation.regions]
             cost.peak = max(part.peak for part in parts)
             if operation.name in _BRANCHES:
@@ -447,7 +447,7 @@ def _last_uses(block: Block, operations: Sequence[Operation]) -> dict[SSAValue, 
     return last
 
 
-def _turns(operation: Operation) -> int:
+def turns(operation: Operation) -> int:
     """How often the body of a loop runs, 1 where that is not known."""
     if operation.name == "scf.forall":
         low, high, step = (
