@@ -99,12 +99,13 @@ class Network:
 class Hop:
     """The part of a group of processes that lies along one network: `count` of them.
 
-    `sharers` processes are on one piece of it.
+    `sharers` processes are on one piece of it; `position` is that of the network in its machine.
     """
 
     network: Network
     count: int
     sharers: int
+    position: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,7 @@ class Machine:
             network = self.networks[index]
             below = total if network.size is None else min(total, below * network.size)
             if counts[index] > 1:
-                found.append(Hop(network, counts[index], below))
+                found.append(Hop(network, counts[index], below, index))
         return tuple(found)
 
     def _overlaps(self, first: int, last: int) -> list[tuple[int, int]]:

@@ -99,6 +99,11 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         raise UsageError("--inputs-per-rank needs --backend=mpi")
     if options.trace_host and options.backend != "numba":
         raise UsageError("--trace-host needs --backend=numba")
+    if options.simulate:
+        if options.machine is None:
+            raise UsageError("--simulate needs a --machine, as --machine=gpu-host")
+    elif options.machine is not None or options.simulated_trace is not None:
+        raise UsageError("--machine and --simulated-trace are for --simulate, which is missing")
     is_heard = options.backend != MPI or _check_ranks(options)
     source = read_source(options.file, stdin)
     if not options.remarks:
@@ -145,6 +150,8 @@ def _run_source(
     function = _function(options, program)
     if options.grid_shape is not None:
         program.grid = function.grid = _grid(options.grid_shape, function)
+    if options.simulate:
+        return _simulate(options, function, stdout)
     inputs = _inputs(options, function)
     reference = _reference(options, function, bool(pipeline)) if options.check is not None else None
     program.guard = options.guard or None
@@ -167,6 +174,28 @@ def _run_source(
         rounding = reference.rounding()
         agrees = _check(function, results, expected, rounding, options, stdout) and agrees
     return 0 if agrees else 1
+
+
+def _simulate(options: RunOptions, function: Function, stdout: TextIO) -> int:
+    """Print what a run on a machine would take, without one. Raises UsageError."""
+    from ..ir.machine_files import read_machine
+    from ..passes.sharding.simulate import simulate
+    from ..sharding.machine import MachineError
+    from .output_files import open_output
+
+    assert options.machine is not None
+    machine = read_machine(options.machine)
+    program = function.program
+    try:
+        with program.located():
+            simulation = simulate(program.module, function.name, machine)
+    except MachineError as problem:
+        raise UsageError(f"--machine={options.machine}: the machine {problem}") from problem
+    stdout.write(simulation.text())
+    if options.simulated_trace is not None:
+        with open_output(options.simulated_trace) as file:
+            file.write(simulation.trace().encode())
+    return 0
 
 
 def _parameters(options: RunOptions) -> Parameters | None:

@@ -63,6 +63,9 @@ class RunOptions:
     remarks: tuple[str, ...]
     inputs_per_rank: bool
     measure_machine: bool
+    simulate: bool
+    machine: str | None
+    simulated_trace: str | None
     debug: bool
 
 
@@ -189,6 +192,21 @@ def _add_execution(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print a description of this machine, as --machine reads it, and run no program",
     )
+    add(
+        "--simulate",
+        action="store_true",
+        help="run nothing: say how long the function would take on --machine, on all devices",
+    )
+    add(
+        "--machine",
+        metavar="NAME",
+        help="what is simulated: gpu-host, tpu-torus, cpu-cluster, or a file m.toml",
+    )
+    add(
+        "--simulated-trace",
+        metavar="FILE.json",
+        help="write what is simulated as a trace for ui.perfetto.dev",
+    )
     add("--remarks", metavar="A,B", action="append", default=[], help=REMARKS_HELP)
     add("--debug", action="store_true", help="show Python's traceback with an error")
 
@@ -280,6 +298,9 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
         remarks=remarks,
         inputs_per_rank=known.inputs_per_rank,
         measure_machine=known.measure_machine,
+        simulate=known.simulate,
+        machine=known.machine,
+        simulated_trace=known.simulated_trace,
         debug=known.debug,
     )
 

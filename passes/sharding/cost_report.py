@@ -141,7 +141,7 @@ def module_costs(module: ModuleOp, machine: Machine | None = None) -> dict[str, 
     """
     module = module.clone()
     import_mesh(module)
-    counter = _Counter(module, machine)
+    counter = CostCounter(module, machine)
     return {
         name: counter.function(function)
         for name, function in counter.functions.items()
@@ -202,11 +202,11 @@ def function_cost(function: FuncOp, machine: Machine | None = None) -> Cost:
     module = function
     while (parent := module.parent_op()) is not None:
         module = parent
-    counter = _Counter(module.clone(), machine)
+    counter = CostCounter(module.clone(), machine)
     return counter.function(counter.functions[function.sym_name.data])
 
 
-class _Counter:
+class CostCounter:
     """Costs of the functions of a module, each counted once.
 
     The module gets operations that compute sizes, which cost nothing.
@@ -243,13 +243,13 @@ class _Counter:
 
     def _block(self, block: Block) -> Cost:
         total = Cost()
-        operations = [operation for operation in block.ops if operation in self._operations]
+        operations = self.operations(block)
         last_use = _last_uses(block, operations)
         # Whoever calls holds the arguments to the end.
         live: dict[SSAValue, int] = {argument: self._bytes(argument) for argument in block.args}
         total.peak = sum(live.values())
         for index, operation in enumerate(operations):
-            inner = self._operation(operation)
+            inner = self.operation(operation)
             total.add(inner)
             dying = [
                 operand
@@ -272,7 +272,12 @@ class _Counter:
                     del live[result]
         return total
 
-    def _operation(self, operation: Operation) -> Cost:
+    def operations(self, block: Block) -> list[Operation]:
+        """The operations of a block that the program has, without those that compute sizes."""
+        return [operation for operation in block.ops if operation in self._operations]
+
+    def operation(self, operation: Operation) -> Cost:
+        """What running an operation once costs, with its regions and what it calls."""
         cost = Cost()
         if operation.name in COLLECTIVES and operation.name != RECV.operation:
             self._collective(operation, cost)
@@ -336,7 +341,7 @@ class _Counter:
 
     def _collective(self, operation: Operation, cost: Cost) -> None:
         grid = enclosing_grid(operation, grid_name(operation))
-        axes = _axes(operation)
+        axes = collective_axes(operation)
         sent = _sent(operation, self._sizes.shape)
         if sent is None:
             cost.uncounted += 1
@@ -369,7 +374,8 @@ def bytes_sent(operation: Operation) -> float | None:
     return _sent(operation, shape)
 
 
-def _axes(operation: Operation) -> Sequence[int]:
+def collective_axes(operation: Operation) -> Sequence[int]:
+    """The grid axes along which a collective works."""
     split = operation.get_attr_or_prop("split_axes")
     if isinstance(split, AxesArrayAttr):
         return tuple(axis for axes in split.lists() for axis in axes)
@@ -382,14 +388,14 @@ def _sent(operation: Operation, shape_of: Shapes) -> float | None:
     if operation.name == UPDATE_HALO.operation:
         return _halo_bytes(operation, shape_of)
     grid = enclosing_grid(operation, grid_name(operation))
-    group = None if grid is None else grid.size(_axes(operation))
+    group = None if grid is None else grid.size(collective_axes(operation))
     shape = shape_of(source)
     if group is None or shape is None:
         return None
     size = prod(shape) * element_bytes(source)
     row = COLLECTIVES[operation.name]
     if row.joins and not row.divides:
-        whole, first = shape_of(operation.results[0]), shape_of(source, _axes(operation))
+        whole, first = shape_of(operation.results[0]), shape_of(source, collective_axes(operation))
         if whole is not None and first is not None:
             # All pieces but that of the next process in the ring, which is the first.
             return float((prod(whole) - prod(first)) * element_bytes(source))
