@@ -8,8 +8,10 @@ solver is done at the root.
 
     option o of decision d                y[d, o] in {0, 1},  sum over o = 1
     tensor t lies at s                    h[t, s] = sum of the y of its decision that say so
-    tensor t is read at w                 u[t, w] >= sum of the y of one reader that want it so
-    ... by a copy from s                  sum over s of e[t, s, w] = u[t, w],  e[t, s, w] <= h[t, s]
+    reader c wants tensor t at w          u[c, t, w] = sum of the y of c that want it so
+    ... by a copy from s                  sum over s of e[c, t, s, w] = u[c, t, w]
+                                          sum over w of e[c, t, s, w] = h[t, s]
+    ... which all readers share           e[t, s, w] >= e[c, t, s, w]
     tensor t is left at p                 m[t, p] = sum of the y of its maker that leave it so
     ... and brought to s                  sum over s of d[t, p, s] = m[t, p]
                                           sum over p of d[t, p, s] = h[t, s]
@@ -23,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cost import local_size, reshard_price
 from ..sharding import DimensionAxes
-from .options import Decisions, Made, Option
+from .options import Decision, Decisions, Made, Option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,14 +97,14 @@ class IntegerProgram:
         """The variable of each option of each decision."""
         self._homes: dict[int, dict[DimensionAxes, list[int]]] = {}
         """For each tensor the variables of options that place it so."""
-        self._wants: dict[int, dict[int, dict[DimensionAxes, list[int]]]] = {}
-        """For each tensor and decision the variables of options that want it so."""
+        self._wants: dict[int, list[dict[DimensionAxes, list[int]]]] = {}
+        """For each tensor and reader the variables of options that want it so."""
         self._makes: list[tuple[int, int, dict[object, tuple[Made, list[int]]]]] = []
         """Tensors that a decision makes for another: which, how often, and by what variables."""
         self._copies: dict[int, list[tuple[int, DimensionAxes]]] = {}
         self._collect()
-        for tensor, by_decision in self._wants.items():
-            self._link_wants(tensor, by_decision)
+        for tensor, readers in self._wants.items():
+            self._link_wants(tensor, readers)
         for tensor, times, made in self._makes:
             self._link_makes(tensor, times, made)
         if memory is not None:
@@ -117,9 +119,8 @@ class IntegerProgram:
         )
         whole = sum(tensor.size * tensor.count for tensor in self._tensors) or 1.0
         per_byte = MEMORY_WEIGHT * everything / whole
-        for number, decision in enumerate(self._decisions.all):
+        for decision in self._decisions.all:
             variables: list[int] = []
-            # All options of a decision make the same tensors in the same order.
             makes: list[tuple[int, int, dict[object, tuple[Made, list[int]]]]] = [
                 (tensor, decision.times, {})
                 for option in decision.options[:1]
@@ -137,47 +138,65 @@ class IntegerProgram:
                 variables.append(variable)
                 for tensor, axes in option.homes:
                     self._homes.setdefault(tensor, {}).setdefault(axes, []).append(variable)
-                for tensor, axes in dict.fromkeys(option.wants):
-                    by_decision = self._wants.setdefault(tensor, {})
-                    by_decision.setdefault(number, {}).setdefault(axes, []).append(variable)
                 for (_, made), (_, _, known) in zip(option.makes, makes, strict=True):
                     known.setdefault(made.key, (made, []))[1].append(variable)
             self._options.append(variables)
             self._rows.constrain(dict.fromkeys(variables, 1.0), 1, 1)
             self._makes += makes
+            self._collect_wants(decision, variables)
+
+    def _collect_wants(self, decision: Decision, variables: Sequence[int]) -> None:
+        """The readers of a decision; those that want a tensor alike in all options are one."""
+        known: set[tuple[tuple[int, DimensionAxes], ...]] = set()
+        for column in zip(*(option.wants for option in decision.options), strict=True):
+            if column in known:
+                continue
+            known.add(column)
+            reader: dict[DimensionAxes, list[int]] = {}
+            for (_, axes), variable in zip(column, variables, strict=True):
+                reader.setdefault(axes, []).append(variable)
+            self._wants.setdefault(column[0][0], []).append(reader)
 
     def _local(self, tensor: int, axes: DimensionAxes) -> float:
         return local_size(self._tensors[tensor].size, axes, self._decisions.extents)
 
     def _link_wants(
-        self, tensor: int, by_decision: Mapping[int, Mapping[DimensionAxes, Sequence[int]]]
+        self, tensor: int, readers: Sequence[Mapping[DimensionAxes, Sequence[int]]]
     ) -> None:
         """Pay for the copies of a tensor that its readers want."""
         homes = self._homes.get(tensor)
         if homes is None:
             return
-        count = self._tensors[tensor].count
-        wanted = sorted({axes for wants in by_decision.values() for axes in wants})
-        for axes in wanted:
-            copies: Terms = {}
-            for home, variables in homes.items():
-                price = 0.0
-                if home != axes:
-                    price = count * reshard_price(
-                        home,
-                        axes,
-                        self._tensors[tensor].size,
-                        self._decisions.extents,
-                        self._decisions.price.collective,
-                    )
-                copy = self._rows.variable(price)
-                copies[copy] = 1.0
-                if home != axes:
-                    self._copies.setdefault(tensor, []).append((copy, axes))
-                self._rows.constrain({copy: 1.0} | dict.fromkeys(variables, -1.0), -1, 0)
-            for wants in by_decision.values():
-                if axes in wants:
-                    self._rows.constrain(copies | dict.fromkeys(wants[axes], -1.0), 0, 1)
+        shared: dict[tuple[DimensionAxes, DimensionAxes], int] = {}
+        for wants in readers:
+            leaving: dict[DimensionAxes, Terms] = {home: {} for home in homes}
+            for axes, variables in wants.items():
+                arriving: Terms = {}
+                for home in homes:
+                    price = self._copy_price(tensor, home, axes)
+                    alone = len(readers) == 1
+                    flow = self._rows.variable(price if alone else 0.0)
+                    leaving[home][flow] = arriving[flow] = 1.0
+                    if alone:
+                        if home != axes:
+                            self._copies.setdefault(tensor, []).append((flow, axes))
+                    elif home != axes:
+                        if (home, axes) not in shared:
+                            shared[home, axes] = copy = self._rows.variable(price)
+                            self._copies.setdefault(tensor, []).append((copy, axes))
+                        terms = {flow: 1.0, shared[home, axes]: -1.0}
+                        self._rows.constrain(terms, -1, 0)
+                self._rows.constrain(arriving | dict.fromkeys(variables, -1.0), 0, 0)
+            for home, terms in leaving.items():
+                self._rows.constrain(terms | dict.fromkeys(homes[home], -1.0), 0, 0)
+
+    def _copy_price(self, tensor: int, home: DimensionAxes, axes: DimensionAxes) -> float:
+        """What it takes to bring a tensor from its home to where it is read."""
+        known = self._tensors[tensor]
+        if home == axes:
+            return 0.0
+        extents, price = self._decisions.extents, self._decisions.price.collective
+        return known.count * reshard_price(home, axes, known.size, extents, price)
 
     def _link_makes(
         self, tensor: int, times: int, made: Mapping[object, tuple[Made, Sequence[int]]]
@@ -260,7 +279,8 @@ class IntegerProgram:
             for decision, index in zip(self._decisions.all, chosen, strict=True)
         )
         bound = found.fun if found.mip_dual_bound is None else found.mip_dual_bound
-        return Solution(options, found.fun * scale / 1e4, bound * scale / 1e4)
+        ideal = self._decisions.ideal
+        return Solution(options, found.fun * scale / 1e4 + ideal, bound * scale / 1e4 + ideal)
 
     @property
     def size(self) -> tuple[int, int]:
@@ -276,7 +296,7 @@ def price_of(decisions: Decisions, options: Iterable[Option]) -> float:
     chosen = list(options)
     homes = {tensor: axes for option in chosen for tensor, axes in option.homes}
     tensors, extents = decisions.problem.tensors, decisions.extents
-    total = 0.0
+    total = decisions.ideal
     copies: set[tuple[int, DimensionAxes]] = set()
     for decision, option in zip(decisions.all, chosen, strict=True):
         total += option.price * (1 if option.homes else decision.times)

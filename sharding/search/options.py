@@ -51,10 +51,12 @@ class Made:
 class Option:
     """One way to decide.
 
-    - `price`: of what is computed and sent within;
+    - `price`: of what is computed and sent within, beyond `Decisions.ideal`;
     - `homes`: where tensors lie that are decided here;
     - `wants`: tensors of other decisions, as operations here read them;
     - `makes`: tensors of other decisions, as operations here leave them.
+
+    All options of a decision name the same tensors in the same order.
     """
 
     price: float
@@ -79,6 +81,8 @@ class Decisions:
     def __init__(self, problem: Problem, grid: Grid, price: Price) -> None:
         self.problem, self.grid, self.price = problem, grid, price
         self.extents = tuple(extent or 1 for extent in grid.shape)
+        self.ideal = sum(each.times * self._ideal(each) for each in problem.operations)
+        """The price of all work, evenly spread, which options do not count: no plan does better."""
         regions = Regions(problem)
         self.all: list[Decision] = []
         for tensors, operations in regions.merged():
@@ -197,9 +201,9 @@ class Decisions:
             for index, (slot, axes) in enumerate(zip(slots, placed, strict=True)):
                 if index in kept and slot:
                     traffic += self._local(slot[0], axes)
-        found = 0.0
+        found = -self._ideal(operation)
         if operation.work or traffic:
-            found = self.price.kernel(operation.work / parts, operation.element, traffic)
+            found += self.price.kernel(operation.work / parts, operation.element, traffic)
             if not operation.is_kernel:
                 found -= self.price.kernel(0.0, operation.element, 0.0)
         for window in operation.rule.windows:
@@ -212,6 +216,12 @@ class Decisions:
                 fetched = window_bytes(window, size, pieces, share)
                 found += self.price.collective(SEND, fetched, axes) if fetched else 0.0
         return found
+
+    def _ideal(self, operation: SearchOperation) -> float:
+        """The price of its work if all devices share it, and its tensors are in no memory."""
+        work = operation.work / prod(self.extents)
+        launch = 0.0 if operation.is_kernel else self.price.kernel(0.0, operation.element, 0.0)
+        return self.price.kernel(work, operation.element, 0.0) - launch if work else 0.0
 
     def _local(self, tensor: int, axes: DimensionAxes) -> float:
         return local_size(self.problem.tensors[tensor].size, axes, self.extents)
@@ -250,7 +260,7 @@ class Decisions:
             for tensor in tensors
         }
         total = 0.0
-        wants: dict[tuple[int, DimensionAxes], None] = {}
+        wants: list[tuple[int, DimensionAxes]] = []
         makes: list[tuple[int, Made]] = []
         for index, fits in all_fits.items():
             operation = self.problem.operations[index]
@@ -268,7 +278,7 @@ class Decisions:
                 )
             total += known[key]
             for slot, axes in zip(operation.operands, placed[0], strict=True):
-                wants |= {(tensor, axes): None for tensor in slot if tensor not in homes}
+                wants += [(tensor, axes) for tensor in slot if tensor not in homes]
             for result, (slot, axes) in enumerate(zip(operation.results, placed[1], strict=True)):
                 makes += [
                     (tensor, _made(operation.rule, assignment, result, axes))

@@ -27,11 +27,11 @@ from ..propagation.graph import ShardingGraph
 from .candidates import Annotation, Evaluator, Objective, OperandAnnotation, ProducerAnnotation
 from .problem_of import SearchedProgram, searched_program
 
-WORTHWHILE = 0.999
+WORTHWHILE = 0.9999
 """By how much a plan must be better to replace another one, and not be mistaken for it."""
-AS_PREDICTED = 1.005
+AS_PREDICTED = 1.0005
 """A program that costs no more than so many times what the integer program says is good enough."""
-EVALUATED_OPERATIONS = 1000
+EVALUATED_OPERATIONS = 400
 """Operations of the programs that are partitioned to better a plan, all together."""
 LEAST_EVALUATIONS = 8
 SMALL = 12

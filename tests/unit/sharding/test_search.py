@@ -173,6 +173,18 @@ def test_pinned_tensors_stay() -> None:
     assert found.homes()[1] == ((0,), ())
 
 
+def test_an_operation_may_want_one_tensor_in_two_ways() -> None:
+    # x x: the rows of one, and all columns of the other.
+    tensors = (SearchTensor((64, 64), is_argument=True), SearchTensor((64, 64)))
+    operation = SearchOperation(product_rule(64, 64, 64), ((0,), (0,)), ((1,),), 2.0 * 64**3)
+    decisions = Decisions(Problem(tensors, (operation,)), Grid("g", (4,)), BytesPrice((4,)))
+    found = IntegerProgram(decisions).solve(10)
+    assert found is not None
+    # It is whole, and each process takes its rows of it.
+    assert found.homes()[0] == ((), ())
+    assert found.price == pytest.approx(0.2 * 64**3 / 4, rel=1e-4)
+
+
 def test_an_operation_is_not_merged_that_makes_two_dimensions_one() -> None:
     # x + transpose(x) would split both dimensions of x alike.
     tensors = (SearchTensor((8, 8), is_argument=True), SearchTensor((8, 8)), SearchTensor((8, 8)))
