@@ -75,6 +75,8 @@ from .tools.plugins import PassesOfAll
 
 if TYPE_CHECKING:
     from .codegen.compile import CompiledProgram, DeviceStatistics
+    from .passes.sharding.cost_report import Cost
+    from .sharding.machine import Machine
 
 __all__ = [
     "BACKENDS",
@@ -257,6 +259,16 @@ class Function:
             compare(actual, wanted, through=through)
             for actual, wanted, through in zip(results, expected, self.rounding(), strict=True)
         ]
+
+    def cost(self, machine: Machine | None = None) -> Cost:
+        """What one call costs one device: bytes, operations, memory, and time on a machine.
+
+        Machines are in `mesh_opt.sharding.machine_presets`, and read from files by
+        `mesh_opt.ir.machine_files.read_machine`. Raises MachineError for one that is too small.
+        """
+        from .passes.sharding.cost_report import module_costs
+
+        return module_costs(self.program.module, machine)[self.name]
 
     def rounding(self) -> list[np.dtype[Any] | None]:
         """For each result, the least precise float type that the program before all passes

@@ -63,8 +63,8 @@ def remarks_wanted() -> bool:
 
 
 @contextmanager
-def remarks_to(sink: Callable[[Remark], None]) -> Generator[None]:
-    """Send every remark made inside the `with` block to `sink`."""
+def remarks_to(sink: Callable[[Remark], None] | None) -> Generator[None]:
+    """Send every remark made inside the `with` block to `sink`, or to nobody."""
     token = _sink.set(sink)
     try:
         yield

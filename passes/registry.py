@@ -56,6 +56,7 @@ _PASSES = {
         "ShardLowerProcessMultiIndexPass",
     ),
     "shard-partition": ("sharding.shard_partition", "ShardPartitionPass"),
+    "shard-search": ("sharding.shard_search", "ShardSearchPass"),
     "shard-simplify": ("sharding.shard_simplify", "ShardSimplifyPass"),
     "sharding-propagation": ("sharding.sharding_propagation", "ShardingPropagationPass"),
     "specialize-processes": ("hal.specialize_processes", "SpecializeProcessesPass"),
@@ -96,6 +97,7 @@ FOLLOW_CALLS = frozenset(
         "shard-lower-all-slice",
         "shard-lower-process-multi-index",
         "shard-partition",
+        "shard-search",
         "shard-simplify",
         "sharding-propagation",
     }

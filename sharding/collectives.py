@@ -12,11 +12,26 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class Algorithm:
+    """One way to do a collective among `n` processes: what each of them sends.
+
+    - `messages`: how many, one after the other;
+    - `sent`: bytes, for each byte that it brings;
+    - `to_neighbours`: only to the next in a ring.
+    """
+
+    messages: Callable[[int], float]
+    sent: Callable[[int], float]
+    to_neighbours: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CollectiveRow:
     """One collective of the `shard` dialect.
 
     - `name`: that of the operation, without the dialect;
     - `sent`: the bytes that each of `n` processes of a group sends for each byte that it brings;
+    - `algorithms`: the ways in which it can be done, of which the fastest counts;
     - `divides`: the attribute that names the dimension of which each process gets one piece;
     - `joins`: the attribute that names the dimension along which the pieces of all are joined;
     - `parameters`: other integer attributes that must be equal on all processes;
@@ -27,6 +42,7 @@ class CollectiveRow:
 
     name: str
     sent: Callable[[int], float]
+    algorithms: tuple[Algorithm, ...] = ()
     divides: str = ""
     joins: str = ""
     parameters: tuple[str, ...] = ()
@@ -67,19 +83,91 @@ def _scattered_and_gathered(n: int) -> float:
     return 2 * (n - 1) / n
 
 
-ALL_GATHER = CollectiveRow("all_gather", _to_all, joins="gather_axis")
-ALL_REDUCE = CollectiveRow("all_reduce", _scattered_and_gathered, reduces=True)
+def _rounds(n: int) -> float:
+    """How often a group is halved until it is one process."""
+    return float(max(0, n - 1).bit_length())
+
+
+def _twice(messages: Callable[[int], float]) -> Callable[[int], float]:
+    return lambda n: 2 * messages(n)
+
+
+def _half_each_round(n: int) -> float:
+    return _rounds(n) / 2
+
+
+def _rounds_and_ring(n: int) -> float:
+    return _rounds(n) + n - 1
+
+
+def _one_message(n: int) -> float:
+    return float(n > 1)
+
+
+# Names are those of Thakur, Rabenseifner and Gropp.
+_MESSAGE = (Algorithm(_one_message, _once, to_neighbours=True),)
+_TREE_OF_PIECES = (Algorithm(_rounds, _scattered),)
+
+ALL_GATHER = CollectiveRow(
+    "all_gather",
+    _to_all,
+    (
+        Algorithm(_to_all, _to_all, to_neighbours=True),  # ring
+        Algorithm(_rounds, _to_all),  # recursive doubling
+    ),
+    joins="gather_axis",
+)
+ALL_REDUCE = CollectiveRow(
+    "all_reduce",
+    _scattered_and_gathered,
+    (
+        Algorithm(_twice(_to_all), _scattered_and_gathered, to_neighbours=True),  # ring
+        Algorithm(_twice(_rounds), _scattered_and_gathered),  # Rabenseifner
+        Algorithm(_rounds, _rounds),  # recursive doubling
+    ),
+    reduces=True,
+)
 ALL_SLICE = CollectiveRow("all_slice", _nothing, divides="slice_axis")
-ALL_TO_ALL = CollectiveRow("all_to_all", _scattered, divides="split_axis", joins="concat_axis")
-BROADCAST = CollectiveRow("broadcast", _scattered_and_gathered, is_rooted=True)
-GATHER = CollectiveRow("gather", _to_all, joins="gather_axis", is_rooted=True)
+ALL_TO_ALL = CollectiveRow(
+    "all_to_all",
+    _scattered,
+    (
+        Algorithm(_to_all, _scattered),  # pairwise exchange
+        Algorithm(_rounds, _half_each_round),  # Bruck
+    ),
+    divides="split_axis",
+    joins="concat_axis",
+)
+BROADCAST = CollectiveRow(
+    "broadcast",
+    _scattered_and_gathered,
+    (
+        Algorithm(_rounds_and_ring, _scattered_and_gathered),  # scatter, then all-gather
+        Algorithm(_rounds, _rounds),  # tree
+    ),
+    is_rooted=True,
+)
+GATHER = CollectiveRow(
+    "gather", _to_all, (Algorithm(_rounds, _to_all),), joins="gather_axis", is_rooted=True
+)
 RECV = CollectiveRow("recv", _nothing, is_message=True)
-REDUCE = CollectiveRow("reduce", _scattered, reduces=True, is_rooted=True)
-REDUCE_SCATTER = CollectiveRow("reduce_scatter", _scattered, divides="scatter_axis", reduces=True)
-SCATTER = CollectiveRow("scatter", _scattered, divides="scatter_axis", is_rooted=True)
-SEND = CollectiveRow("send", _once, is_message=True)
-SHIFT = CollectiveRow("shift", _once, parameters=("shift_axis", "offset"))
-UPDATE_HALO = CollectiveRow("update_halo", _nothing)
+REDUCE = CollectiveRow("reduce", _scattered, _TREE_OF_PIECES, reduces=True, is_rooted=True)
+REDUCE_SCATTER = CollectiveRow(
+    "reduce_scatter",
+    _scattered,
+    (
+        Algorithm(_to_all, _scattered, to_neighbours=True),  # ring
+        Algorithm(_rounds, _scattered),  # recursive halving
+    ),
+    divides="scatter_axis",
+    reduces=True,
+)
+SCATTER = CollectiveRow(
+    "scatter", _scattered, _TREE_OF_PIECES, divides="scatter_axis", is_rooted=True
+)
+SEND = CollectiveRow("send", _once, _MESSAGE, is_message=True)
+SHIFT = CollectiveRow("shift", _once, _MESSAGE, parameters=("shift_axis", "offset"))
+UPDATE_HALO = CollectiveRow("update_halo", _nothing, _MESSAGE)
 """What it sends depends on its halos: see the cost report and `reshard_steps.py`."""
 
 COLLECTIVES = {

@@ -5,10 +5,10 @@ What one collective sends is in its row (`collectives.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
-from .collectives import ALL_GATHER, ALL_TO_ALL
+from .collectives import ALL_GATHER, ALL_TO_ALL, SEND, CollectiveRow
 from .grid import Grid
 from .sharding import Axes, DimensionAxes, Sharding
 
@@ -20,6 +20,10 @@ BYTES_PER_POINT = 0.2
 
 A process is taken to compute ten operations in the time in which it sends one byte, and a point
 to be two operations."""
+
+
+CollectivePrice = Callable[[CollectiveRow, float, Axes], float]
+"""What a collective along axes costs to which each process brings so many bytes."""
 
 
 def known_extents(shape: Sequence[int | None]) -> tuple[int, ...]:
@@ -42,33 +46,55 @@ def local_size(size: float, axes: DimensionAxes, extents: Sequence[int]) -> floa
     return size / max(1, prod(extents[axis] for split in axes for axis in split))
 
 
+def sent_bytes(extents: Sequence[int]) -> CollectivePrice:
+    """The bytes that a process sends in collectives on a grid of such extents."""
+
+    def price(row: CollectiveRow, brought: float, axes: Axes) -> float:
+        return brought * row.sent(prod(extents[axis] for axis in axes))
+
+    return price
+
+
 def reshard_bytes(
     source: DimensionAxes, target: DimensionAxes, size: float, extents: Sequence[int]
 ) -> float:
-    """An estimate of the bytes that each process sends to change how a tensor is split.
+    """An estimate of the bytes that each process sends to change how a tensor is split."""
+    if source == target:
+        return 0.0
+    return reshard_price(source, target, size, extents, sent_bytes(extents))
+
+
+def reshard_price(
+    source: DimensionAxes,
+    target: DimensionAxes,
+    size: float,
+    extents: Sequence[int],
+    price: CollectivePrice,
+) -> float:
+    """An estimate of what it costs to change how a tensor is split.
 
     Slices what is new, exchanges what moves from one dimension to another, and gathers the rest.
     `size` is of the whole tensor in bytes, `extents` are of the grid.
     """
-    if source == target:
-        return 0.0
     held = local_size(size, source, extents)
     place = {axis: dimension for dimension, axes in enumerate(source) for axis in axes}
     wanted = {axis: dimension for dimension, axes in enumerate(target) for axis in axes}
-    sent = 0.0
+    total, collectives = 0.0, 0
     for axis in wanted:
         if axis not in place:
             held /= extents[axis]
     moved = [axis for axis in wanted if place.get(axis, wanted[axis]) != wanted[axis]]
     for axis in moved:
-        sent += held * ALL_TO_ALL.sent(extents[axis])
+        total += price(ALL_TO_ALL, held, (axis,))
+        collectives += extents[axis] > 1
     for axis in place:
         if axis not in wanted:
-            sent += held * ALL_GATHER.sent(extents[axis])
+            total += price(ALL_GATHER, held, (axis,))
             held *= extents[axis]
-    if not sent and not _only_slices(source, target):
-        sent += held
-    return sent
+            collectives += extents[axis] > 1
+    if not collectives and not _only_slices(source, target):
+        total += price(SEND, held, tuple(place))
+    return total
 
 
 def _only_slices(source: DimensionAxes, target: DimensionAxes) -> bool:

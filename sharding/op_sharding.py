@@ -17,9 +17,12 @@ from math import prod
 from .collectives import ALL_GATHER, ALL_REDUCE, BROADCAST, REDUCE_SCATTER
 from .cost import (
     BYTES_PER_POINT,
+    CollectivePrice,
     known_extents,
     local_size,
     reshard_bytes,
+    reshard_price,
+    sent_bytes,
 )
 from .factor_splits import FactorSplits, PlannedTensor
 from .factors import FactorKind, FactorRule, TensorFactors
@@ -260,10 +263,10 @@ def _sharding(
             fetched += window_bytes(window, size, parts, share)
     sent += fetched
     reduced = _reduced_axes(rule, assignment)
-    before = sent
+    before, price = sent, sent_bytes(extents)
     for index, (tensor, known, axes) in enumerate(zip(rule.results, results, made, strict=True)):
         size = tensor_bytes(tensor, known.width, rule)
-        sent += result_bytes(rule, assignment, index, axes, known.axes, size, extents)
+        sent += result_price(rule, assignment, index, axes, known.axes, size, extents, price)
         for row, split in zip(rule.factors, assignment, strict=True):
             if row.kind is FactorKind.SELECTION:
                 parts = prod(extents[axis] for axis in split)
@@ -288,7 +291,7 @@ def tensor_bytes(tensor: Sequence[Sequence[int]], width: float, rule: FactorRule
     return width * prod(known_extents(sizes))
 
 
-def result_bytes(
+def result_price(
     rule: FactorRule,
     assignment: Sequence[Axes],
     index: int,
@@ -296,18 +299,22 @@ def result_bytes(
     wanted: DimensionAxes | None,
     size: float,
     extents: Sequence[int],
+    price: CollectivePrice,
 ) -> float:
     """What it takes to finish a result and to bring it to where it is wanted."""
     held = local_size(size, made, extents)
     if wanted is None:
-        return finishing_bytes(rule, assignment, index, held, frozenset(), extents)
+        return finishing_price(rule, assignment, index, held, frozenset(), extents, price)
     splits = {axis: dimension for dimension, axes in enumerate(wanted) for axis in axes}
-    sent = finishing_bytes(rule, assignment, index, held, frozenset(splits), extents)
+    found = finishing_price(rule, assignment, index, held, frozenset(splits), extents, price)
     reached = [list(axes) for axes in made]
     for axis in _reduced_axes(rule, assignment):
         if axis in splits:
             reached[splits[axis]].append(axis)
-    return sent + reshard_bytes(tuple(map(tuple, reached)), wanted, size, extents)
+    source = tuple(map(tuple, reached))
+    if source == wanted:
+        return found
+    return found + reshard_price(source, wanted, size, extents, price)
 
 
 def _reduced_axes(rule: FactorRule, assignment: Sequence[Axes]) -> Axes:
@@ -327,25 +334,37 @@ def finishing_bytes(
     scattered: frozenset[int],
     extents: Sequence[int],
 ) -> float:
+    """The bytes that it takes to reduce a result; see `finishing_price`."""
+    return finishing_price(rule, assignment, index, held, scattered, extents, sent_bytes(extents))
+
+
+def finishing_price(
+    rule: FactorRule,
+    assignment: Sequence[Axes],
+    index: int,
+    held: float,
+    scattered: frozenset[int],
+    extents: Sequence[int],
+    price: CollectivePrice,
+) -> float:
     """What it takes to reduce a result of which each process holds `held` bytes.
 
     Along the axes in `scattered` each process needs a part of it only.
     """
-    sent = 0.0
+    found = 0.0
     for factor, axes in zip(rule.factors, assignment, strict=True):
         if factor.kind is not FactorKind.REDUCTION:
             continue
         for axis in axes:
-            n = extents[axis]
             if factor.reductions[index] in (ReductionKind.GENERIC, None):
                 # No collective combines so: all partial results are gathered.
-                sent += held * ALL_GATHER.sent(n)
+                found += price(ALL_GATHER, held, (axis,))
             elif axis in scattered:
-                sent += held * REDUCE_SCATTER.sent(n)
-                held /= n
+                found += price(REDUCE_SCATTER, held, (axis,))
+                held /= extents[axis]
             else:
-                sent += held * ALL_REDUCE.sent(n)
-    return sent
+                found += price(ALL_REDUCE, held, (axis,))
+    return found
 
 
 def extends(longer: DimensionAxes, shorter: DimensionAxes) -> bool:

@@ -100,10 +100,8 @@ class Driver:
             from ..codegen.explain import explain_kernels
 
             explain_kernels(module)
-        if self._options.shard_cost_report:
-            from ..passes.sharding.cost_report import render_report
-
-            self._stderr.write(render_report(module))
+        if self._options.shard_cost_report is not None and not self._report_costs(module):
+            return None
         if encoded is not None:
             from ..passes.encoding.encoding_report import encoded_tensors
             from ..passes.encoding.encoding_report import render_report as render_encodings
@@ -119,6 +117,22 @@ class Driver:
             return None
         with self._stage("Output"):
             return self.print_ir(module) + "\n"
+
+    def _report_costs(self, module: ModuleOp) -> bool:
+        """Write what functions cost; returns whether the machine is large enough."""
+        from ..ir.machine_files import read_machine
+        from ..passes.sharding.cost_report import render_json, render_report
+        from ..sharding.machine import MachineError
+
+        name = self._options.machine
+        machine = None if name is None else read_machine(name)
+        render = render_json if self._options.shard_cost_report == "json" else render_report
+        try:
+            self._stderr.write(render(module, machine))
+        except MachineError as problem:
+            self.report(error(f"machine {name} {problem}"))
+            return False
+        return True
 
     def _host_code(self, module: ModuleOp) -> str | None:
         # The backend takes time to import: only for who wants it.

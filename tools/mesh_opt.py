@@ -40,6 +40,7 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
             return 0
         whole = read_source(options.input, stdin)
         steps = _steps(options, whole, passes)
+        _check_report(options)
         if options.dump_pass_pipeline:
             stderr.write(f"{describe_steps(steps)}\n")
         return _process(options, whole, steps, stdout, stderr)
@@ -107,6 +108,15 @@ def _steps(options: Options, whole: Source, passes: PassTable) -> tuple[Step, ..
         entry = PassEntry(name, parse_options(written) if written else ())
         steps += build_steps([entry], written or name, passes)
     return tuple(steps)
+
+
+def _check_report(options: Options) -> None:
+    """Raise UsageError for a report that there is not, or a machine without one."""
+    report = options.shard_cost_report
+    if report not in (None, "text", "json"):
+        raise UsageError(f"--shard-cost-report is text or json, not '{report}'")
+    if options.machine is not None and report is None:
+        raise UsageError("--machine is for the times of --shard-cost-report, which is missing")
 
 
 def _process(

@@ -42,6 +42,8 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
             stdout.write(help_text())
             return 0
         options = parse_arguments(argv)
+        if options.measure_machine:
+            return _measure_machine(stdout)
         return _run(options, stdin, stdout, stderr)
     except UsageError as problem:
         stderr.write(f"mesh-run: {problem}\n")
@@ -73,6 +75,14 @@ def _describe(problem: Exception) -> str:
     if isinstance(problem, MemoryError):
         return f"mesh-run: out of memory: {problem}\n"
     return fault_text("mesh-run", problem)
+
+
+def _measure_machine(stdout: TextIO) -> int:
+    from ..sharding.machine import machine_text
+    from .measure_machine import measured_machine
+
+    stdout.write(machine_text(measured_machine()))
+    return 0
 
 
 def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
@@ -124,6 +134,11 @@ def _check_options(options: RunOptions) -> None:
         raise UsageError("--trace needs --backend=numba")
     if options.trace_host and options.backend != "numba":
         raise UsageError("--trace-host needs --backend=numba")
+    if options.simulate:
+        if options.machine is None:
+            raise UsageError("--simulate needs a --machine, as --machine=gpu-host")
+    elif options.machine is not None or options.simulated_trace is not None:
+        raise UsageError("--machine and --simulated-trace are for --simulate, which is missing")
 
 
 def _run_source(
@@ -169,6 +184,8 @@ def _run_program(
     function = _function(options, program)
     if options.grid_shape is not None:
         program.grid = function.grid = _grid(options.grid_shape, function)
+    if options.simulate:
+        return _simulate(options, function, stdout)
     inputs = _inputs(options, function)
     reference = None
     if options.check is not None:
@@ -265,6 +282,28 @@ def _results(
         message = f"cannot write '{problem.filename}': {problem.strerror}"
         raise UsageError(message) from problem
     return list(map(np.asarray, found))
+
+
+def _simulate(options: RunOptions, function: Function, stdout: TextIO) -> int:
+    """Print what a run on a machine would take, without one. Raises UsageError."""
+    from ..ir.machine_files import read_machine
+    from ..passes.sharding.simulate import simulate
+    from ..sharding.machine import MachineError
+    from .output_files import open_output
+
+    assert options.machine is not None
+    machine = read_machine(options.machine)
+    program = function.program
+    try:
+        with program.located():
+            simulation = simulate(program.module, function.name, machine)
+    except MachineError as problem:
+        raise UsageError(f"--machine={options.machine}: the machine {problem}") from problem
+    stdout.write(simulation.text())
+    if options.simulated_trace is not None:
+        with open_output(options.simulated_trace) as file:
+            file.write(simulation.trace().encode())
+    return 0
 
 
 def _parameters(options: RunOptions) -> Parameters | None:

@@ -26,9 +26,9 @@ def _value(help_text: str, default: str | None = None, names: tuple[str, ...] = 
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def _optional(help_text: str, bare: str) -> Any:
+def _optional(help_text: str, bare: str, names: tuple[str, ...] = ()) -> Any:
     """An option that may stand alone, which then means `bare`."""
-    metadata = {"help": help_text, "kind": "optional", "bare": bare, "names": ()}
+    metadata = {"help": help_text, "kind": "optional", "bare": bare, "names": names}
     return dataclasses.field(default=None, metadata=metadata)
 
 
@@ -97,8 +97,13 @@ class Options:
     mlir_print_ir_after_all: bool = _flag("print the IR after every pass")
     mlir_print_ir_after_change: bool = _flag("after a pass, print the IR only if it changed")
     mlir_print_ir_after_failure: bool = _flag("after a pass, print the IR only if it failed")
-    shard_cost_report: bool = _flag(
-        "report on standard error what each function of the output costs one device"
+    shard_cost_report: str | None = _optional(
+        "report on standard error what each function of the output costs one device, =json as JSON",
+        "text",
+        ("cost-report",),
+    )
+    machine: str | None = _value(
+        "a machine for the times of the cost report: gpu-host, tpu-torus, cpu-cluster, or m.toml"
     )
     encoding_report: bool = _flag(
         "report on standard error what each encoded tensor takes and where, before it is bytes"

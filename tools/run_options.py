@@ -70,6 +70,10 @@ class RunOptions:
     trace_host: bool
     remarks: tuple[str, ...]
     inputs_per_rank: bool
+    measure_machine: bool
+    simulate: bool
+    machine: str | None
+    simulated_trace: str | None
     debug: bool
 
 
@@ -190,6 +194,26 @@ def _add_execution(parser: argparse.ArgumentParser) -> None:
         "--per-device",
         action="store_true",
         help="print the local results of every device in place of the whole tensors",
+    )
+    add(
+        "--measure-machine",
+        action="store_true",
+        help="print a description of this machine, as --machine reads it, and run no program",
+    )
+    add(
+        "--simulate",
+        action="store_true",
+        help="run nothing: say how long the function would take on --machine, on all devices",
+    )
+    add(
+        "--machine",
+        metavar="NAME",
+        help="what is simulated: gpu-host, tpu-torus, cpu-cluster, or a file m.toml",
+    )
+    add(
+        "--simulated-trace",
+        metavar="FILE.json",
+        help="write what is simulated as a trace for ui.perfetto.dev",
     )
     add("--remarks", metavar="A,B", action="append", default=[], help=REMARKS_HELP)
     add("--debug", action="store_true", help="show Python's traceback with an error")
@@ -317,6 +341,10 @@ def parse_arguments(argv: Sequence[str]) -> RunOptions:
         trace_host=known.trace_host,
         remarks=remarks,
         inputs_per_rank=known.inputs_per_rank,
+        measure_machine=known.measure_machine,
+        simulate=known.simulate,
+        machine=known.machine,
+        simulated_trace=known.simulated_trace,
         debug=known.debug,
     )
 

@@ -5,6 +5,8 @@ The numbers are counted from the program, not measured:
 - bytes sent are those of ring algorithms (`sharding/collectives.py`);
 - work is the number of scalar `arith` and `math` operations other than constants, comparisons and
   conversions that loop nests and elementwise operations run;
+- time is what kernels and collectives take on a machine, one after the other
+  (`sharding/time_model.py`); the least time is that of whichever of both takes longer;
 - peak memory is that of tensors that are still to be read, at the moment when they are most. An
   operation writes into its destination if nobody else reads that; `tensor.empty` holds nothing.
 
@@ -19,6 +21,7 @@ its memory is the runtime's affair.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -27,62 +30,40 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
     ModuleOp,
-    TensorType,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineExpr
 
-from ...dialects.linalg.structured_view import StructuredView, structured_view
+from ...dialects.linalg.structured_view import structured_view
 from ...dialects.shard.attributes import AxesArrayAttr
 from ...dialects.shard.boundary import enclosing_grid
 from ...ir.attribute_access import number_list
 from ...ir.host_programs import CALLS, EXECUTABLES, FUNCTIONS
 from ...ir.symbols import symbol
 from ...ir.tensor_types import element_bytes, ranked
-from ...sharding.collectives import COLLECTIVES, RECV, UPDATE_HALO
+from ...sharding.collectives import COLLECTIVES, RECV, SEND, UPDATE_HALO
+from ...sharding.cost import known_extents
+from ...sharding.grid import Grid
+from ...sharding.machine import Machine
+from ...sharding.time_model import TimePrice, kernel_seconds
 from ..imports.import_annotations import import_mesh
 from ..sizes.local_sizes import LocalSizes
 from ..stream.kernels.exports import entry_points
 from .annotations.access import axes_of, grid_name
+from .kernel_work import (
+    ANNOTATIONS,
+    is_fused,
+    is_kernel,
+    memory_values,
+    operation_work,
+    work_element,
+)
 from .partition.partitioner import constant_index
 
 Shapes = Callable[..., Sequence[int] | None]
 """The shape of a value, on the first process along some grid axes or on the last one."""
 
-_FREE = frozenset(
-    """
-    arith.bitcast arith.cmpf arith.cmpi arith.constant arith.extf arith.extsi arith.extui
-    arith.fptosi arith.fptoui arith.index_cast arith.index_castui arith.select arith.sitofp
-    arith.truncf arith.trunci arith.uitofp tosa.cast tosa.const tosa.identity tosa.select
-    """.split()
-)
-"""Elementwise operations that move, compare or convert."""
-
-_TOSA_WORK = frozenset(
-    """
-    abs add arithmetic_right_shift bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clz
-    cos erf exp floor intdiv log logical_and logical_left_shift logical_not logical_or
-    logical_right_shift logical_xor maximum minimum mul negate pow reciprocal rescale rsqrt sigmoid
-    sin sub tanh
-    """.split()
-)
-
-
-_NOT_COUNTED = frozenset(
-    """
-    linalg.softmax tosa.argmax tosa.avg_pool2d tosa.depthwise_conv2d tosa.fft2d tosa.max_pool2d
-    tosa.resize tosa.rfft2d tosa.transpose_conv2d
-    """.split()
-)
-"""Operations whose work nothing here knows."""
-
-_ANNOTATIONS = frozenset(
-    "mesh.shard sdy.propagation_barrier sdy.reshard sdy.sharding_constraint shard.shard".split()
-)
-"""Operations whose result is their operand."""
-
-_HOLDS_NOTHING = _ANNOTATIONS | {"tensor.empty"}
+_HOLDS_NOTHING = ANNOTATIONS | {"tensor.empty"}
 
 _BRANCHES = ("scf.if", "scf.index_switch")
 """Operations of which one region runs."""
@@ -100,6 +81,10 @@ class Cost:
     """Scalar operations."""
     peak: int = 0
     """Bytes."""
+    computing: float = 0.0
+    """Seconds of kernels on a machine, 0 without one."""
+    sending: float = 0.0
+    """Seconds of collectives on a machine, 0 without one."""
     uncounted: int = 0
     """Operations with sizes that are known only at run time, or whose work is not."""
     dispatches: int = 0
@@ -110,29 +95,76 @@ class Cost:
         """Bytes that a device sends."""
         return sum(sent for _, sent in self.collectives.values())
 
+    @property
+    def seconds(self) -> float:
+        """The time of one thing after the other."""
+        return self.computing + self.sending
+
+    @property
+    def overlapped_seconds(self) -> float:
+        """The least time, if all that is sent is sent while something else is computed."""
+        return max(self.computing, self.sending)
+
+    def as_json(self) -> dict[str, object]:
+        """All of it as values of JSON; times are 0 without a machine."""
+        return {
+            "collectives": [
+                {"name": name, "over": axes, "count": count, "bytes": sent}
+                for (name, axes), (count, sent) in sorted(self.collectives.items())
+            ],
+            "bytes_sent": self.sent,
+            "operations": self.work,
+            "peak_memory": self.peak,
+            "computing_seconds": self.computing,
+            "sending_seconds": self.sending,
+            "seconds": self.seconds,
+            "overlapped_seconds": self.overlapped_seconds,
+            "not_counted": self.uncounted,
+        }
+
     def add(self, other: Cost, times: int = 1) -> None:
         """Add what another stretch costs, apart from memory."""
         for key, (count, sent) in other.collectives.items():
             old_count, old_sent = self.collectives.get(key, (0, 0.0))
             self.collectives[key] = old_count + times * count, old_sent + times * sent
         self.work += times * other.work
+        self.computing += times * other.computing
+        self.sending += times * other.sending
         self.uncounted += other.uncounted
         self.dispatches += times * other.dispatches
 
 
-def render_report(module: ModuleOp) -> str:
-    """The costs of every function of a module, as text; kernels are part of who dispatches them."""
+def module_costs(module: ModuleOp, machine: Machine | None = None) -> dict[str, Cost]:
+    """What one call of each function of a module costs one device.
+
+    Times are those on a machine, if one is given. Raises MachineError if a grid is larger.
+    """
     module = module.clone()
     import_mesh(module)
-    counter = _Counter(module)
-    parts: list[str] = []
-    for name, function in counter.functions.items():
-        if function.regions[0].blocks:
-            parts.append(_render(name, counter.function(function)))
-    return "\n".join(parts)
+    counter = CostCounter(module, machine)
+    return {
+        name: counter.function(function)
+        for name, function in counter.functions.items()
+        if function.regions[0].blocks
+    }
 
 
-def _render(name: str, cost: Cost) -> str:
+def render_report(module: ModuleOp, machine: Machine | None = None) -> str:
+    """The costs of every function of a module, as text; kernels are part of who dispatches them.
+
+    Raises MachineError.
+    """
+    costs = module_costs(module, machine)
+    return "\n".join(_render(name, cost, machine) for name, cost in costs.items())
+
+
+def render_json(module: ModuleOp, machine: Machine | None = None) -> str:
+    """The same as JSON. Raises MachineError."""
+    costs = module_costs(module, machine)
+    return json.dumps({name: cost.as_json() for name, cost in costs.items()}, indent=2) + "\n"
+
+
+def _render(name: str, cost: Cost, machine: Machine | None) -> str:
     lines = [f"@{name}, for one device:"]
     for (collective, axes), (count, sent) in sorted(cost.collectives.items()):
         lines.append(f"  {count:6} x {collective} over {axes}: {sent:.0f} bytes sent")
@@ -140,6 +172,16 @@ def _render(name: str, cost: Cost) -> str:
     lines.append(f"  operations     {cost.work:.0f}")
     if not cost.dispatches:
         lines.append(f"  peak memory    {cost.peak} bytes")
+    if machine is not None:
+        lines.append(
+            f"  time           {time_text(cost.seconds)} as modelled for {machine.name}:"
+            f" computing {time_text(cost.computing)}, sending {time_text(cost.sending)}; if both"
+            f" overlap at least {time_text(cost.overlapped_seconds)}"
+        )
+        if cost.peak > machine.device.memory:
+            lines.append(
+                f"  does not fit   {machine.name} has {machine.device.memory:.0f} bytes on a device"
+            )
     if cost.uncounted:
         lines.append(
             f"  not counted    {cost.uncounted} operations of sizes or kinds not known here"
@@ -147,22 +189,31 @@ def _render(name: str, cost: Cost) -> str:
     return "\n".join(lines) + "\n"
 
 
-def function_cost(function: FuncOp) -> Cost:
-    """What one call of a function costs one device."""
+def time_text(seconds: float) -> str:
+    """A time in the unit that suits it."""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= scale:
+            return f"{seconds / scale:.4g} {unit}"
+    return f"{seconds * 1e9:.4g} ns"
+
+
+def function_cost(function: FuncOp, machine: Machine | None = None) -> Cost:
+    """What one call of a function costs one device. Raises MachineError."""
     module = function
     while (parent := module.parent_op()) is not None:
         module = parent
-    counter = _Counter(module.clone())
+    counter = CostCounter(module.clone(), machine)
     return counter.function(counter.functions[function.sym_name.data])
 
 
-class _Counter:
+class CostCounter:
     """Costs of the functions of a module, each counted once.
 
     The module gets operations that compute sizes, which cost nothing.
     """
 
-    def __init__(self, module: Operation) -> None:
+    def __init__(self, module: Operation, machine: Machine | None) -> None:
+        self._machine = machine
         self._operations = set(module.walk())
         self._sizes = LocalSizes()
         self.functions: dict[str, Operation] = {}
@@ -192,13 +243,13 @@ class _Counter:
 
     def _block(self, block: Block) -> Cost:
         total = Cost()
-        operations = [operation for operation in block.ops if operation in self._operations]
+        operations = self.operations(block)
         last_use = _last_uses(block, operations)
         # Whoever calls holds the arguments to the end.
         live: dict[SSAValue, int] = {argument: self._bytes(argument) for argument in block.args}
         total.peak = sum(live.values())
         for index, operation in enumerate(operations):
-            inner = self._operation(operation)
+            inner = self.operation(operation)
             total.add(inner)
             dying = [
                 operand
@@ -221,7 +272,12 @@ class _Counter:
                     del live[result]
         return total
 
-    def _operation(self, operation: Operation) -> Cost:
+    def operations(self, block: Block) -> list[Operation]:
+        """The operations of a block that the program has, without those that compute sizes."""
+        return [operation for operation in block.ops if operation in self._operations]
+
+    def operation(self, operation: Operation) -> Cost:
+        """What running an operation once costs, with its regions and what it calls."""
         cost = Cost()
         if operation.name in COLLECTIVES and operation.name != RECV.operation:
             self._collective(operation, cost)
@@ -241,12 +297,11 @@ class _Counter:
                 cost.add(called)
                 cost.peak = max(0, called.peak - sum(map(self._bytes, operation.operands)))
             return cost
-        view = structured_view(operation)
-        if view is not None:
-            self._count_loops(view, cost)
+        if structured_view(operation) is not None:
+            self._kernel(operation, cost)
             return cost
         if operation.regions:
-            times = _turns(operation)
+            times = turns(operation)
             parts = [self._region(region) for region in operation.regions]
             cost.peak = max(part.peak for part in parts)
             if operation.name in _BRANCHES:
@@ -254,7 +309,7 @@ class _Counter:
             for part in parts:
                 cost.add(part, times)
             return cost
-        self._count_elements(operation, cost)
+        self._kernel(operation, cost)
         return cost
 
     def _region(self, region: Region) -> Cost:
@@ -270,60 +325,42 @@ class _Counter:
         shape = self._sizes.shape(value)
         return 0 if shape is None else prod(shape) * element_bytes(value)
 
-    def _count_loops(self, view: StructuredView, cost: Cost) -> None:
-        sizes: dict[AffineExpr, int] = {}
-        for operand, affine_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
-            shape = self._sizes.shape(operand)
-            if shape is not None:
-                sizes.update(zip(affine_map.results, shape, strict=True))
-        loops = [sizes.get(AffineExpr.dimension(loop)) for loop in range(len(view.iterators))]
-        known = [size for size in loops if size is not None]
-        if len(known) != len(loops):
+    def _kernel(self, operation: Operation, cost: Cost) -> None:
+        work = operation_work(operation, self._sizes.shape)
+        if work is None:
             cost.uncounted += 1
+            work = 0.0
+        cost.work += work
+        if self._machine is None or not is_kernel(operation):
             return
-        scalar = sum(
-            1
-            for inner in view.body.walk()
-            if inner.name.startswith(("arith.", "math.")) and inner.name not in _FREE
-        )
-        cost.work += scalar * prod(known)
-
-    def _count_elements(self, operation: Operation, cost: Cost) -> None:
-        dialect, _, name = operation.name.partition(".")
-        if operation.name in _FREE or not operation.results:
-            return
-        result = operation.results[0]
-        if not isinstance(result.type, TensorType):
-            return
-        if dialect in ("arith", "math") or (dialect == "tosa" and name in _TOSA_WORK):
-            counted, factor = result, 1
-        elif dialect == "tosa" and name.startswith("reduce_"):
-            counted, factor = operation.operands[0], 1
-        elif operation.name == "tosa.matmul":
-            counted, factor = result, 2 * max(1, _extent(operation.operands[0], 2))
-        elif operation.name in ("tosa.conv2d", "tosa.conv3d"):
-            weight = operation.operands[1].type
-            inner = weight.get_shape()[1:] if isinstance(weight, TensorType) else ()
-            counted, factor = result, 2 * max(1, prod(inner))
-        else:
-            cost.uncounted += operation.name in _NOT_COUNTED
-            return
-        shape = self._sizes.shape(counted)
-        if shape is None:
-            cost.uncounted += 1
-            return
-        cost.work += factor * prod(shape)
+        traffic = sum(sum(map(self._bytes, side)) for side in memory_values(operation))
+        device = self._machine.device
+        seconds = kernel_seconds(device, work, work_element(operation), traffic)
+        # The kernel of the only reader is launched once for both.
+        cost.computing += seconds - device.launch * is_fused(operation)
 
     def _collective(self, operation: Operation, cost: Cost) -> None:
         grid = enclosing_grid(operation, grid_name(operation))
-        axes = _axes(operation)
+        axes = collective_axes(operation)
         sent = _sent(operation, self._sizes.shape)
         if sent is None:
             cost.uncounted += 1
             sent = 0.0
+        if self._machine is not None and grid is not None and grid.is_static and sent:
+            cost.sending += self._seconds(operation, grid, axes, sent)
         extents = "x".join("?" if grid is None else str(grid.shape[a] or "?") for a in axes)
         where = f"@{grid_name(operation)}{list(axes)} ({extents or 1})"
         cost.collectives[operation.name, where] = (1, sent)
+
+    def _seconds(self, operation: Operation, grid: Grid, axes: Sequence[int], sent: float) -> float:
+        """The time of a collective, from the bytes that it sends by a ring algorithm."""
+        assert self._machine is not None
+        row, shape = COLLECTIVES[operation.name], known_extents(grid.shape)
+        price = TimePrice(self._machine, shape)
+        each = row.sent(prod(shape[axis] for axis in axes))
+        if not each:  # A halo: what is brought is what is sent.
+            return price.collective(SEND, sent, axes)
+        return price.collective(row, sent / each, axes)
 
 
 def bytes_sent(operation: Operation) -> float | None:
@@ -337,7 +374,8 @@ def bytes_sent(operation: Operation) -> float | None:
     return _sent(operation, shape)
 
 
-def _axes(operation: Operation) -> Sequence[int]:
+def collective_axes(operation: Operation) -> Sequence[int]:
+    """The grid axes along which a collective works."""
     split = operation.get_attr_or_prop("split_axes")
     if isinstance(split, AxesArrayAttr):
         return tuple(axis for axes in split.lists() for axis in axes)
@@ -350,14 +388,14 @@ def _sent(operation: Operation, shape_of: Shapes) -> float | None:
     if operation.name == UPDATE_HALO.operation:
         return _halo_bytes(operation, shape_of)
     grid = enclosing_grid(operation, grid_name(operation))
-    group = None if grid is None else grid.size(_axes(operation))
+    group = None if grid is None else grid.size(collective_axes(operation))
     shape = shape_of(source)
     if group is None or shape is None:
         return None
     size = prod(shape) * element_bytes(source)
     row = COLLECTIVES[operation.name]
     if row.joins and not row.divides:
-        whole, first = shape_of(operation.results[0]), shape_of(source, _axes(operation))
+        whole, first = shape_of(operation.results[0]), shape_of(source, collective_axes(operation))
         if whole is not None and first is not None:
             # All pieces but that of the next process in the ring, which is the first.
             return float((prod(whole) - prod(first)) * element_bytes(source))
@@ -392,7 +430,7 @@ def _halo_bytes(operation: Operation, shape_of: Shapes) -> float | None:
 
 def _held(value: SSAValue) -> SSAValue:
     """The value whose memory a value is in."""
-    while isinstance(value.owner, Operation) and value.owner.name in _ANNOTATIONS:
+    while isinstance(value.owner, Operation) and value.owner.name in ANNOTATIONS:
         value = value.owner.operands[0]
     return value
 
@@ -415,7 +453,7 @@ def _last_uses(block: Block, operations: Sequence[Operation]) -> dict[SSAValue, 
     return last
 
 
-def _turns(operation: Operation) -> int:
+def turns(operation: Operation) -> int:
     """How often the body of a loop runs, 1 where that is not known."""
     if operation.name == "scf.forall":
         low, high, step = (
@@ -432,8 +470,3 @@ def _turns(operation: Operation) -> int:
     if low is None or high is None or not step:
         return 1
     return max(0, -(-(high - low) // step))
-
-
-def _extent(value: SSAValue, dimension: int) -> int:
-    value_type = value.type
-    return value_type.get_shape()[dimension] if isinstance(value_type, TensorType) else 0

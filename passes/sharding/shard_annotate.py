@@ -72,7 +72,7 @@ class ShardAnnotatePass(ModulePass):
             for option in ("args", "results", "values")
         }
         chosen = list(_chosen(op, self.functions))
-        grid = _find_grid(op, self.grid)
+        grid = find_grid(op, self.grid)
         for function in chosen:
             names = printed_names(function)
             _annotate_values(function, names, entries["values"], grid)
@@ -92,6 +92,11 @@ class _Entry:
     matched: bool = False
     seen: set[str] = field(default_factory=set[str])
     """Names that did not match."""
+
+    @property
+    def who(self) -> str:
+        """What annotates, in errors."""
+        return f"'{self.pattern}' of shard-annotate"
 
     @staticmethod
     def parse(option: str, text: str) -> _Entry:
@@ -154,7 +159,7 @@ def _chosen(module: ModuleOp, patterns: Sequence[str]) -> Iterator[FuncOp]:
             yield operation
 
 
-def _find_grid(module: ModuleOp, text: str) -> str:
+def find_grid(module: ModuleOp, text: str) -> str:
     """The name of the grid that is meant, made if there is none of these extents."""
     grids = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, GridOp)}
     if not text:
@@ -261,44 +266,63 @@ def _annotate_arguments(
         if isinstance(argument.type, TensorType):
             entry = _first(entries, argument_names(function, index, names[argument]))
             if entry is not None:
-                _annotate_producer(argument, entry, grid, block, first, function)
+                annotate_producer(argument, entry.lists, grid, entry.who, first)
 
 
 def _annotate_values(
     function: FuncOp, names: dict[SSAValue, str], entries: Sequence[_Entry], grid: str
 ) -> None:
     for value, name in names.items():
-        owner = value.owner
         if isinstance(value, BlockArgument) or not isinstance(value.type, TensorType):
             continue
-        assert isinstance(owner, Operation)
         entry = _first(entries, [name])
         if entry is not None:
-            block = owner.parent_block()
-            assert block is not None
-            _annotate_producer(value, entry, grid, block, owner.next_op, owner)
+            annotate_producer(value, entry.lists, grid, entry.who)
 
 
-def _annotate_producer(
+def annotate_producer(
     value: SSAValue,
-    entry: _Entry,
+    lists: Sequence[Sequence[int]],
     grid: str,
-    block: Block,
-    before: Operation | None,
-    origin: Operation,
+    who: str,
+    before: Operation | None = None,
 ) -> None:
-    """Say how the producer leaves a value, for all that use it."""
+    """Say how the producer leaves a value, for all that use it; `who` says so.
+
+    The annotation is right behind the producer; that of an argument is `before` an operation, or
+    first in its block. Raises OperationError where it is said already, or does not suit the tensor.
+    """
+    owner = value.owner
+    if isinstance(owner, Block):
+        block, origin = owner, owner.parent_op()
+        before = before or block.first_op
+    else:
+        block, before, origin = owner.parent_block(), owner.next_op, owner
+    assert block is not None and origin is not None
     uses = list(value.uses)
     for use in uses:
         if use.operation.name == SHARD and "annotate_for_users" not in use.operation.properties:
             raise OperationError(
                 use.operation,
-                f"annotates a value that '{entry.pattern}' of shard-annotate is to annotate, too;"
-                " remove one of them",
+                f"annotates a value that {who} is to annotate, too; remove one of them",
             )
-    annotation = _made(value, entry, grid, block, before, origin, for_users=False)
+    annotation = _made(value, lists, grid, who, (block, before, origin), for_users=False)
     for use in uses:
         use.operation.operands[use.index] = annotation.result
+
+
+def annotate_operand(
+    operation: Operation, index: int, lists: Sequence[Sequence[int]], grid: str, who: str
+) -> None:
+    """Say how an operation wants an operand; `who` says so.
+
+    Raises OperationError where it does not suit the tensor.
+    """
+    block = operation.parent_block()
+    assert block is not None
+    place = (block, operation, operation)
+    made = _made(operation.operands[index], lists, grid, who, place, for_users=True)
+    operation.operands[index] = made.result
 
 
 def _annotate_results(function: FuncOp, entries: Sequence[_Entry], grid: str) -> None:
@@ -310,22 +334,24 @@ def _annotate_results(function: FuncOp, entries: Sequence[_Entry], grid: str) ->
             if isinstance(value.type, TensorType):
                 entry = _first(entries, result_names(function, index))
                 if entry is not None:
-                    made = _made(value, entry, grid, block, last, last, for_users=True)
-                    last.operands[index] = made.result
+                    annotate_operand(last, index, entry.lists, grid, entry.who)
 
 
 def _made(
     value: SSAValue,
-    entry: _Entry,
+    lists: Sequence[Sequence[int]],
     grid: str,
-    block: Block,
-    before: Operation | None,
-    origin: Operation,
+    who: str,
+    place: tuple[Block, Operation | None, Operation],
     *,
     for_users: bool,
 ) -> ShardDefinition:
-    """Insert an annotation. Raises OperationError where it does not suit the tensor."""
-    sharding = ShardingOp(grid, entry.lists or [[]])
+    """Insert an annotation into a block, before an operation, because of another one.
+
+    Raises OperationError where it does not suit the tensor.
+    """
+    block, before, origin = place
+    sharding = ShardingOp(grid, lists or [[]])
     annotation: ShardDefinition = ShardOp(value, sharding.result, for_users)
     for operation in (sharding, annotation):
         operation.location = origin.location
@@ -339,7 +365,7 @@ def _made(
     except VerifyException as problem:
         raise OperationError(
             origin,
-            f"cannot be annotated by '{entry.pattern}' with {json.dumps(entry.lists)}, which is to"
+            f"cannot be annotated by {who} with {json.dumps(lists)}, which is to"
             f" place a {value.type}: {problem}",
         ) from problem
     return annotation

@@ -17,10 +17,10 @@ class CallGraph:
     """The functions with bodies of a module, nested modules included.
 
     `active` are those that hold an annotation, and those that call or are called by active ones,
-    in program order.
+    in program order; all of them with `everything`.
     """
 
-    def __init__(self, module: Operation) -> None:
+    def __init__(self, module: Operation, *, everything: bool = False) -> None:
         self._functions: dict[str, Operation] = {}
         self._calls: dict[Operation, list[Operation]] = {}
         callers: dict[Operation, list[Operation]] = {}
@@ -32,7 +32,7 @@ class CallGraph:
                 self._functions.setdefault(name.data, function)
         calls_in: dict[Operation, list[Operation]] = {}
         for function in bodies:
-            has_annotation = False
+            has_annotation = everything
             for operation in _operations_in(function):
                 if operation.name == SHARD:
                     has_annotation = True

@@ -95,12 +95,14 @@ class ShardingGraph:
         return value not in self.values
 
 
-def build_graph(module: Operation) -> ShardingGraph:
+def build_graph(module: Operation, *, everything: bool = False) -> ShardingGraph:
     """The graph of all functions of a module that have annotations or exchange tensors with such.
+
+    With `everything` it is that of all functions.
 
     Raises OperationError where an annotation is wrong or two contradict each other.
     """
-    return _Builder(module).build()
+    return _Builder(module, everything).build()
 
 
 def is_tensor(value: SSAValue) -> bool:
@@ -119,9 +121,9 @@ def identity_rule(shape: Shape, sources: int) -> FactorRule:
 
 
 class _Builder:
-    def __init__(self, module: Operation) -> None:
+    def __init__(self, module: Operation, everything: bool) -> None:
         self._graph = ShardingGraph()
-        self._calls = CallGraph(module)
+        self._calls = CallGraph(module, everything=everything)
         self._rules = RuleCache()
         self._pass_through: dict[int, bool] = {}
         self._grids = GridTable()

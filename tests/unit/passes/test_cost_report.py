@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import io
+import json
+from pathlib import Path
 
 import pytest
+from mesh_opt.api import compile
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.sharding.cost_report import Cost, function_cost, render_report
+from mesh_opt.sharding.machine import Device, Machine, MachineError, Network, machine_text
 from mesh_opt.tools.mesh_opt import main
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -236,3 +240,77 @@ def test_report_is_printed_on_standard_error() -> None:
     assert main(["--shard-cost-report"], io.StringIO(PROGRAM), output, errors) == 0
     assert "1 x shard.all_reduce over @g[1] (4): 192 bytes sent" in errors.getvalue()
     assert errors.getvalue() == render_report(parse(PROGRAM))
+
+
+MACHINE = Machine(
+    "slow",
+    Device((("f32", 1e6),), memory=400, memory_bandwidth=1e6, launch=1e-6),
+    (Network(1e3, 1e-3, size=8),),
+)
+
+
+def test_time_of_kernels_and_collectives() -> None:
+    cost = compile(PROGRAM, stages=False)["main"].cost(MACHINE)
+    # The product reads both operands and writes its result: 416 bytes; the fill is not stored.
+    assert cost.computing == pytest.approx(1e-6 + max(384 / 1e6, 416 / 1e6))
+    # Two rounds each of one message, with half of 256 bytes in all and then the same again; what
+    # arrives is added up.
+    assert cost.sending == pytest.approx(4e-3 + 192 / 1e3 + 3 * 96 / 1e6)
+    assert cost.overlapped_seconds == cost.sending
+    assert compile(PROGRAM, stages=False)["main"].cost().seconds == 0
+
+
+def test_elementwise_chains_are_one_kernel() -> None:
+    text = """
+    func.func @main(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+      %1 = math.exp %x : tensor<4x6xf32>
+      %2 = arith.addf %1, %x : tensor<4x6xf32>
+      %3 = arith.negf %2 : tensor<4x6xf32>
+      return %3 : tensor<4x6xf32>
+    }
+    """
+    # Three operations on 24 numbers; %x is read twice, at %1 and at %2.
+    cost = compile(text, stages=False)["main"].cost(MACHINE)
+    assert cost.computing == pytest.approx(1e-6 + 2 * 96e-6 + 96e-6)
+
+
+def test_report_with_a_machine(tmp_path: Path) -> None:
+    file = tmp_path / "m.toml"
+    file.write_text(machine_text(MACHINE))
+    output, errors = io.StringIO(), io.StringIO()
+    arguments = ["--cost-report", f"--machine={file}"]
+    assert main(arguments, io.StringIO(PROGRAM), output, errors) == 0
+    assert "time           196.7 ms as modelled for slow: computing 417 us" in errors.getvalue()
+    assert "does not fit   slow has 400 bytes on a device" in errors.getvalue()
+    output, errors = io.StringIO(), io.StringIO()
+    arguments[0] = "--cost-report=json"
+    assert main(arguments, io.StringIO(PROGRAM), output, errors) == 0
+    report = json.loads(errors.getvalue())
+    assert report["main"]["bytes_sent"] == 192
+    assert report["main"]["seconds"] == pytest.approx(0.1967, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--cost-report=xml"], "--shard-cost-report is text or json, not 'xml'"),
+        (["--machine=gpu-host"], "--machine is for the times of --shard-cost-report"),
+        (["--cost-report", "--machine=gpus"], "there is no machine 'gpus'"),
+        (["--cost-report", "--machine=none.toml"], "none.toml"),
+    ],
+)
+def test_wrong_options(arguments: list[str], message: str) -> None:
+    output, errors = io.StringIO(), io.StringIO()
+    assert main(arguments, io.StringIO(PROGRAM), output, errors) == 1
+    assert message in errors.getvalue()
+    assert "Traceback" not in errors.getvalue()
+
+
+def test_a_machine_may_be_too_small() -> None:
+    text = PROGRAM.replace("2x4", "4x4")
+    with pytest.raises(MachineError, match="has 8 devices, and a grid of 4x4 needs 16"):
+        compile(text, stages=False)["main"].cost(MACHINE)
+    output, errors = io.StringIO(), io.StringIO()
+    arguments = ["--cost-report", "--machine=gpu-host"]
+    assert main(arguments, io.StringIO(text), output, errors) == 1
+    assert "error: machine gpu-host has 8 devices, and a grid of 4x4 needs 16" in errors.getvalue()

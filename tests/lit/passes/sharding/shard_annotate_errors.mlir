@@ -12,8 +12,8 @@
 // GRID: needs the option 'grid': the program has none
 // EXTENTS: option 'grid' is '0x2', expected extents, as 2x4, or @name
 // NAME: there is no grid @g; the program has none
-// AXIS: 'func.func' op cannot be annotated by 'x' with {{\[\[7\]\]}}, which is to place a tensor<8xf32>: 0-based grid axis index 7 is out of bounds
-// RANK: cannot be annotated by 'x' with {{\[\[\], \[0\]\]}}, which is to place a tensor<8xf32>: sharding splits dimension 1 of a tensor of rank 1
+// AXIS: 'func.func' op cannot be annotated by 'x' of shard-annotate with {{\[\[7\]\]}}, which is to place a tensor<8xf32>: 0-based grid axis index 7 is out of bounds
+// RANK: cannot be annotated by 'x' of shard-annotate with {{\[\[\], \[0\]\]}}, which is to place a tensor<8xf32>: sharding splits dimension 1 of a tensor of rank 1
 // TWICE: 'shard.shard' op annotates a value that 'x' of shard-annotate is to annotate, too; remove one of them
 func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %x : tensor<8xf32>

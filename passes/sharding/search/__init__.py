@@ -1,0 +1,1 @@
+"""From programs to what `sharding/search` decides, and back to annotations."""

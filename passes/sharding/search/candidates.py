@@ -1,0 +1,155 @@
+"""What annotations make of a program: propagated, partitioned, and counted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from ....ir.diagnostics import OperationError, remarks_to
+from ....ir.host_programs import FUNCTIONS
+from ....ir.symbols import symbol
+from ....sharding.cost import BYTES_PER_POINT
+from ....sharding.machine import Machine
+from ....sharding.sharding import DimensionAxes
+from ..cost_report import Cost, module_costs
+from ..shard_annotate import annotate_operand, annotate_producer, find_grid
+from ..shard_complete import ShardCompletePass
+from ..shard_partition import ShardPartitionPass
+from ..shard_simplify import ShardSimplifyPass
+from ..sharding_propagation import ShardingPropagationPass
+
+WHO = "shard-search"
+_PASSES = (ShardingPropagationPass, ShardCompletePass, ShardPartitionPass, ShardSimplifyPass)
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerAnnotation:
+    """How the producer of a value leaves it."""
+
+    value: SSAValue
+    axes: DimensionAxes
+
+
+@dataclass(frozen=True, slots=True)
+class OperandAnnotation:
+    """How an operation wants an operand."""
+
+    operation: Operation
+    index: int
+    axes: DimensionAxes
+
+
+Annotation = ProducerAnnotation | OperandAnnotation
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """What is to be as little as possible, and what a device has."""
+
+    machine: Machine
+    by_time: bool = True
+    memory: float | None = None
+
+    def score(self, cost: Cost) -> float:
+        """What a program costs: seconds, or bytes sent with work in the same units."""
+        return cost.seconds if self.by_time else cost.sent + BYTES_PER_POINT * cost.work / 2
+
+    def fits(self, cost: Cost) -> bool:
+        """Whether the program has enough memory."""
+        return self.memory is None or cost.peak <= self.memory
+
+    def rank(self, cost: Cost) -> tuple[float, float, float]:
+        """What programs are compared by: whether they fit, then what they cost."""
+        over = 0.0 if self.fits(cost) else float(cost.peak)
+        return over, self.score(cost), float(cost.peak)
+
+
+def annotate(
+    annotations: Iterable[Annotation],
+    grid: str,
+    values: dict[SSAValue, SSAValue],
+    operations: dict[Operation, Operation],
+) -> None:
+    """Write annotations into a program whose values stand for those that they name.
+
+    Raises OperationError.
+    """
+    listed = list(annotations)
+    for each in listed:
+        if isinstance(each, OperandAnnotation):
+            operation = operations[each.operation]
+            annotate_operand(operation, each.index, _lists(each.axes), grid, WHO)
+    for each in reversed(listed):
+        if isinstance(each, ProducerAnnotation):
+            annotate_producer(values[each.value], _lists(each.axes), grid, WHO)
+
+
+def _lists(axes: DimensionAxes) -> list[list[int]]:
+    """The axes of each dimension as annotations have them: the last ones need not be said."""
+    lists = list(map(list, axes))
+    while len(lists) > 1 and not lists[-1]:
+        lists.pop()
+    return lists
+
+
+class Evaluator:
+    """Partitions copies of a program with annotations, and counts what they cost."""
+
+    def __init__(self, context: Context, module: ModuleOp, grid: str, objective: Objective) -> None:
+        self._context, self._module, self._grid = context, module, grid
+        self._objective = objective
+        self._known: dict[tuple[Annotation, ...], Cost | None] = {}
+        self._originals = list(module.walk())
+        self.seconds = 0.0
+        """What the evaluations took so far."""
+
+    @property
+    def count(self) -> int:
+        """How many programs were partitioned."""
+        return len(self._known)
+
+    def cost(self, annotations: Sequence[Annotation]) -> Cost | None:
+        """The cost of a program; `None` if it cannot be partitioned so."""
+        key = tuple(annotations)
+        if key not in self._known:
+            start = time.monotonic()
+            try:
+                with remarks_to(None):
+                    self._known[key] = self._evaluate(key)
+            except OperationError:
+                self._known[key] = None
+            self.seconds += time.monotonic() - start
+        return self._known[key]
+
+    def _evaluate(self, annotations: Sequence[Annotation]) -> Cost:
+        values: dict[SSAValue, SSAValue] = {}
+        copy = self._module.clone(values)
+        operations = dict(zip(self._originals, copy.walk(), strict=True))
+        annotate(annotations, find_grid(copy, self._grid), values, operations)
+        for each in _PASSES:
+            each().apply(self._context, copy)
+        return program_cost(copy, self._objective.machine)
+
+
+def program_cost(module: ModuleOp, machine: Machine) -> Cost:
+    """What one call of each public function costs one device. Raises MachineError."""
+    total = Cost()
+    names = {
+        symbol(operation, "sym_name")
+        for operation in module.walk()
+        if operation.name in FUNCTIONS and _is_public(operation)
+    }
+    for name, cost in module_costs(module, machine).items():
+        if name in names:
+            total.add(cost)
+            total.peak = max(total.peak, cost.peak)
+    return total
+
+
+def _is_public(operation: Operation) -> bool:
+    return symbol(operation, "sym_visibility") in ("", "public")

@@ -1,0 +1,329 @@
+"""From the table of tensors and operations (`ShardingGraph`) to what is searched."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ....ir.tensor_types import element_bytes, ranked, tensor_shape
+from ....sharding.factors import FactorRule
+from ....sharding.propagation import OperationNode
+from ....sharding.search.problem import LivePoint, Problem, SearchOperation, SearchTensor
+from ....sharding.search.repetition import repeated
+from ..cost_report import turns
+from ..kernel_work import is_fused, memory_values, operation_work, work_element
+from ..propagation.graph import EntryKind, ShardingGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One operation of the program with its rule, and the nodes at its slots."""
+
+    origin: Operation
+    node: OperationNode
+    work: float
+    read: frozenset[int]
+    written: frozenset[int]
+    times: int
+
+    @property
+    def nodes(self) -> Iterator[int]:
+        """All nodes at its slots."""
+        return (slot for slot in (*self.node.operands, *self.node.results) if slot is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedProgram:
+    """A problem, and how it belongs to a graph."""
+
+    graph: ShardingGraph
+    problem: Problem
+    values: tuple[SSAValue, ...]
+    """For each node of the graph the value that stands for it."""
+    tensors: tuple[int, ...]
+    """For each node of the graph the tensor of the problem."""
+    relations: tuple[Relation, ...]
+    operations: tuple[int, ...]
+    """For each relation the operation of the problem."""
+
+    @property
+    def repetitions(self) -> int:
+        """How many operations are decided together with an earlier one."""
+        return len(self.relations) - len(self.problem.operations)
+
+
+def searched_program(graph: ShardingGraph) -> SearchedProgram:
+    """What is searched of a graph, repeated layers once."""
+    values = _values_of(graph)
+    relations = tuple(_relations(graph))
+    is_argument = [_is_argument(value) for value in values]
+    looks = [_look(graph, relation) for relation in relations]
+    first = repeated(looks, _reads(relations))
+    tensors = _tied_tensors(relations, first, is_argument)
+    # Numbers without gaps, in program order.
+    numbers = {root: number for number, root in enumerate(sorted(set(tensors)))}
+    classes = tuple(numbers[root] for root in tensors)
+    places = {index: number for number, index in enumerate(sorted(set(first)))}
+    operations = tuple(places[index] for index in first)
+    problem = Problem(
+        tuple(_search_tensors(graph, values, relations, is_argument, classes, len(numbers))),
+        tuple(_search_operations(relations, operations, classes, len(places))),
+        tuple(_live_points(relations, operations, classes, is_argument)),
+    )
+    return SearchedProgram(graph, problem, values, classes, relations, operations)
+
+
+def _values_of(graph: ShardingGraph) -> tuple[SSAValue, ...]:
+    """For each node its first value: the result of who makes it, or an argument."""
+    found: dict[int, SSAValue] = {}
+    for value, node in graph.values.items():
+        found.setdefault(node, value)
+    return tuple(found[node] for node in range(len(graph.tensors)))
+
+
+def _is_argument(value: SSAValue) -> bool:
+    owner = value.owner
+    if not isinstance(owner, Block):
+        return False
+    parent = owner.parent_op()
+    return parent is not None and parent.name == "func.func" and owner is parent.regions[0].block
+
+
+def _relations(graph: ShardingGraph) -> Iterator[Relation]:
+    """The operations with a rule in program order, and then edges and what is not split."""
+    ruled = {
+        entry.operation: entry.rule for entry in graph.entries if entry.kind is EntryKind.RULED
+    }
+    later: list[Relation] = []
+    for node, origin in zip(graph.operations, graph.origins, strict=True):
+        if origin not in ruled:
+            later.append(_moving(origin, node))
+        elif ruled[origin] is node.rule:
+            reads, writes = memory_values(origin)
+            yield Relation(
+                origin,
+                node,
+                operation_work(origin, _static_shape) or 0.0,
+                frozenset(i for i, value in enumerate(origin.operands) if value in reads),
+                frozenset(i for i, value in enumerate(origin.results) if value in writes),
+                _times(origin),
+            )
+    yield from later
+    for entry in graph.entries:
+        captured = [inner.operands[index] for inner, index in entry.captures]
+        if entry.kind is EntryKind.WHOLE:
+            captured += entry.operation.operands
+            made = list(entry.operation.results)
+        else:
+            made = []
+        known = [value for value in dict.fromkeys(captured) if value in graph.values]
+        results = [value for value in made if value in graph.values]
+        if known or results:
+            rule = FactorRule((), tuple(map(_whole, known)), tuple(map(_whole, results)))
+            nodes = OperationNode(
+                rule,
+                tuple(graph.values[value] for value in known),
+                tuple(graph.values[value] for value in results),
+            )
+            yield _moving(entry.operation, nodes)
+
+
+def _moving(origin: Operation, node: OperationNode) -> Relation:
+    return Relation(origin, node, 0.0, frozenset(), frozenset(), _times(origin))
+
+
+def _whole(value: SSAValue) -> tuple[tuple[int, ...], ...]:
+    """A tensor none of whose dimensions takes part in anything."""
+    return ((),) * len(tensor_shape(value) or ())
+
+
+def _static_shape(value: SSAValue) -> tuple[int, ...] | None:
+    value_type = ranked(value)
+    static = value_type is not None and value_type.has_static_shape()
+    return tuple(value_type.get_shape()) if value_type is not None and static else None
+
+
+def _times(operation: Operation) -> int:
+    """How often an operation runs, as far as the loops around it tell."""
+    found, parent = 1, operation.parent_op()
+    while parent is not None and parent.name != "func.func":
+        found *= max(1, turns(parent))
+        parent = parent.parent_op()
+    return found
+
+
+# Repeated layers.
+
+
+def _look(graph: ShardingGraph, relation: Relation) -> Hashable:
+    """What is alike where operations repeat."""
+
+    def slot(node: int | None) -> Hashable:
+        if node is None:
+            return None
+        return (graph.tensors[node].axes,) if node in graph.pinned else ()
+
+    return (
+        id(relation.node.rule),
+        work_element(relation.origin),
+        relation.work,
+        relation.times,
+        relation.read,
+        relation.written,
+        tuple(map(slot, relation.node.operands)),
+        tuple(map(slot, relation.node.results)),
+    )
+
+
+def _reads(relations: tuple[Relation, ...]) -> list[list[int]]:
+    """For each relation the ones whose results it reads."""
+    makers: dict[int, int] = {}
+    for index, relation in enumerate(relations):
+        for node in relation.node.results:
+            if node is not None:
+                makers.setdefault(node, index)
+    return [
+        [makers[node] for node in relation.node.operands if node is not None and node in makers]
+        for relation in relations
+    ]
+
+
+def _tied_tensors(
+    relations: Iterable[Relation], first: list[int], is_argument: list[bool]
+) -> list[int]:
+    """For each node the first one that it is decided together with.
+
+    These are results of operations that stand for each other, and arguments that they read.
+    """
+    relations = tuple(relations)
+    tied = list(range(len(is_argument)))
+
+    def root(node: int) -> int:
+        while tied[node] != node:
+            tied[node] = tied[tied[node]]
+            node = tied[node]
+        return node
+
+    for index, relation in enumerate(relations):
+        other = relations[first[index]]
+        slots = zip(
+            (*relation.node.operands, *relation.node.results),
+            (*other.node.operands, *other.node.results),
+            strict=True,
+        )
+        count = len(relation.node.operands)
+        for position, (one, two) in enumerate(slots):
+            if one is None or two is None:
+                continue
+            # The first layer may read an argument where others read what the one before made.
+            if position < count and not (is_argument[one] and is_argument[two]):
+                continue
+            low, high = sorted((root(one), root(two)))
+            tied[high] = low
+    return [root(node) for node in range(len(tied))]
+
+
+def _search_tensors(
+    graph: ShardingGraph,
+    values: tuple[SSAValue, ...],
+    relations: tuple[Relation, ...],
+    is_argument: list[bool],
+    classes: tuple[int, ...],
+    count: int,
+) -> Iterator[SearchTensor]:
+    times: dict[int, int] = {}
+    for relation in relations:
+        for node in relation.node.results:
+            if node is not None:
+                times[node] = relation.times
+    members: list[list[int]] = [[] for _ in range(count)]
+    for node, number in enumerate(classes):
+        members[number].append(node)
+    for nodes in members:
+        node = nodes[0]
+        value = values[node]
+        yield SearchTensor(
+            _known_sizes(value),
+            element_bytes(value),
+            graph.tensors[node].axes if node in graph.pinned else None,
+            is_argument[node],
+            sum(times.get(each, 1) for each in nodes),
+        )
+
+
+def _known_sizes(value: SSAValue) -> tuple[int | None, ...]:
+    return tuple(
+        size if size is not None and size >= 0 else None for size in tensor_shape(value) or ()
+    )
+
+
+def _search_operations(
+    relations: tuple[Relation, ...],
+    operations: tuple[int, ...],
+    classes: tuple[int, ...],
+    count: int,
+) -> Iterator[SearchOperation]:
+    members: list[list[Relation]] = [[] for _ in range(count)]
+    for relation, number in zip(relations, operations, strict=True):
+        members[number].append(relation)
+    for each in members:
+        example = each[0]
+        yield SearchOperation(
+            example.node.rule,
+            tuple(_slots([relation.node.operands for relation in each], classes)),
+            tuple(_slots([relation.node.results for relation in each], classes)),
+            example.work,
+            work_element(example.origin),
+            example.read,
+            example.written,
+            not is_fused(example.origin),
+            sum(relation.times for relation in each),
+        )
+
+
+def _slots(
+    nodes: list[tuple[int | None, ...]], classes: tuple[int, ...]
+) -> Iterator[tuple[int, ...]]:
+    for position in range(len(nodes[0])):
+        found: dict[int, None] = {}
+        for slots in nodes:
+            node = slots[position]
+            if node is not None:
+                found[classes[node]] = None
+        yield tuple(found)
+
+
+def _live_points(
+    relations: tuple[Relation, ...],
+    operations: tuple[int, ...],
+    classes: tuple[int, ...],
+    is_argument: list[bool],
+) -> Iterator[LivePoint]:
+    """At each operation the tensors that are made before and read later, and all arguments."""
+    begin: dict[int, int] = {}
+    end: dict[int, int] = {}
+    for index, relation in enumerate(relations):
+        for node in relation.nodes:
+            begin.setdefault(node, index)
+            end[node] = index
+    starting: dict[int, list[int]] = {}
+    for node, index in begin.items():
+        if not is_argument[node]:
+            starting.setdefault(index, []).append(node)
+    live = Counter(classes[node] for node, told in enumerate(is_argument) if told)
+    ending: dict[int, list[int]] = {}
+    known: set[LivePoint] = set()
+    for index in range(len(relations)):
+        for node in starting.get(index, ()):
+            live[classes[node]] += 1
+            ending.setdefault(end[node], []).append(node)
+        held = tuple(sorted((number, count) for number, count in live.items() if count))
+        point = LivePoint(operations[index], held)
+        if point not in known:
+            known.add(point)
+            yield point
+        for node in ending.get(index, ()):
+            live[classes[node]] -= 1

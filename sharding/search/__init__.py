@@ -1,0 +1,1 @@
+"""The search for shardings, as arithmetic on tensors and factor rules."""

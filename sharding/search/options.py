@@ -1,0 +1,480 @@
+"""What can be decided, one by one, and what each option of it costs.
+
+Dimensions that elementwise operations relate must be split alike, so tensors that are so related
+are decided together, as one *region*: for each class of their dimensions the axes that split it
+(the analysis is that of TOAST, arXiv 2508.15010). An operation that would make two dimensions of
+one tensor one class, a contraction, a window, a reshape and a pinned tensor are each
+decided on their own: there placements may conflict, and what then has to be moved is paid for
+between the two decisions (`integer_program.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from ..collectives import SEND
+from ..cost import local_size
+from ..factor_splits import FactorSplits, PlannedTensor
+from ..factors import FactorKind, FactorRule, TensorFactors
+from ..grid import Grid
+from ..op_sharding import result_price
+from ..projection import back
+from ..sharding import Axes, DimensionAxes
+from ..slice_exchange import window_bytes
+from ..time_model import Price
+from .problem import Problem, SearchOperation, SearchTensor
+
+MOST_OPTIONS = 2048
+"""Options of one decision; beyond that, axes are not proposed for the smallest classes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A result as an operation leaves it: `axes` split it, and reductions may be left to do."""
+
+    axes: DimensionAxes
+    pending: tuple[tuple[str, Axes], ...]
+    rule: FactorRule
+    assignment: tuple[Axes, ...]
+    index: int
+
+    @property
+    def key(self) -> tuple[DimensionAxes, tuple[tuple[str, Axes], ...]]:
+        """What tells it from others."""
+        return self.axes, self.pending
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One way to decide.
+
+    - `price`: of what is computed and sent within, beyond `Decisions.ideal`;
+    - `homes`: where tensors lie that are decided here;
+    - `wants`: tensors of other decisions, as operations here read them;
+    - `makes`: tensors of other decisions, as operations here leave them.
+
+    All options of a decision name the same tensors in the same order.
+    """
+
+    price: float
+    homes: tuple[tuple[int, DimensionAxes], ...] = ()
+    wants: tuple[tuple[int, DimensionAxes], ...] = ()
+    makes: tuple[tuple[int, Made], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Options of which one is taken, for some tensors and the operations between them."""
+
+    options: tuple[Option, ...]
+    operations: tuple[int, ...] = ()
+    times: int = 1
+    """How often operations that read or make tensors of other decisions run."""
+
+
+class Decisions:
+    """All decisions of a problem on a grid, priced."""
+
+    def __init__(self, problem: Problem, grid: Grid, price: Price) -> None:
+        self.problem, self.grid, self.price = problem, grid, price
+        self.extents = tuple(extent or 1 for extent in grid.shape)
+        self.ideal = sum(each.times * self._ideal(each) for each in problem.operations)
+        """The price of all work, evenly spread, which options do not count: no plan does better."""
+        regions = Regions(problem)
+        self.all: list[Decision] = []
+        for tensors, operations in regions.merged():
+            self.all.append(self._region(regions, tensors, operations))
+        inside = regions.homes()
+        self.all += [
+            Decision(tuple(self._placements(index, tensor)))
+            for index, tensor in enumerate(problem.tensors)
+            if index not in inside
+        ]
+        self.all += [
+            self._alone(index)
+            for index in range(len(problem.operations))
+            if index not in regions.taken
+        ]
+
+    # Placements of a tensor on its own.
+
+    def _placements(self, index: int, tensor: SearchTensor) -> Iterator[Option]:
+        if tensor.pinned is not None:
+            yield Option(0.0, ((index, tensor.pinned),))
+            return
+        for split in self._splits(tensor.shape):
+            yield Option(0.0, ((index, split),))
+
+    def _splits(self, sizes: Sequence[int | None]) -> Iterator[tuple[Axes, ...]]:
+        """All ways to split extents evenly; axes that split one are in the order of the grid."""
+        choices = range(-1, len(sizes))
+        for places in product(choices, repeat=len(self.extents)):
+            split = tuple(
+                tuple(axis for axis, place in enumerate(places) if place == position)
+                for position in range(len(sizes))
+            )
+            if all(self._divides(size, axes) for size, axes in zip(sizes, split, strict=True)):
+                yield split
+
+    def _divides(self, size: int | None, axes: Axes) -> bool:
+        parts = prod(self.extents[axis] for axis in axes)
+        return not axes or (size is not None and size % parts == 0 and size >= parts)
+
+    # One operation on its own.
+
+    def _alone(self, index: int) -> Decision:
+        operation = self.problem.operations[index]
+        rule = operation.rule
+        fits = self._fitting(operation)
+        sizes = [
+            factor.size if factor.kind not in _NEVER_SPLIT else None for factor in rule.factors
+        ]
+        largest = sorted(range(len(sizes)), key=lambda f: (-(sizes[f] or 0), f))
+        while (1 + sum(size is not None for size in sizes)) ** len(self.extents) > MOST_OPTIONS:
+            sizes[next(f for f in reversed(largest) if sizes[f] is not None)] = None
+        options: list[Option] = []
+        for assignment in self._splits(sizes):
+            if all(fits.fit(factor, axes) for factor, axes in enumerate(assignment)):
+                option = self._option(operation, assignment)
+                if option is not None:
+                    options.append(option)
+        return Decision(tuple(options), (index,), operation.times)
+
+    def _fitting(self, operation: SearchOperation) -> FactorSplits:
+        unknown = PlannedTensor(None)
+        return FactorSplits(
+            operation.rule,
+            [unknown] * len(operation.operands),
+            [unknown] * len(operation.results),
+            self.grid,
+        )
+
+    def _option(self, operation: SearchOperation, assignment: tuple[Axes, ...]) -> Option | None:
+        placed = self._placed(operation.rule, assignment)
+        if placed is None:
+            return None
+        needed, made = placed
+        return Option(
+            self._kernel(operation, assignment, needed, made),
+            wants=tuple(
+                (tensor, axes)
+                for slot, axes in zip(operation.operands, needed, strict=True)
+                for tensor in slot
+            ),
+            makes=tuple(
+                (tensor, _made(operation.rule, assignment, index, axes))
+                for index, (slot, axes) in enumerate(zip(operation.results, made, strict=True))
+                for tensor in slot
+            ),
+        )
+
+    def _placed(
+        self, rule: FactorRule, assignment: tuple[Axes, ...]
+    ) -> tuple[list[DimensionAxes], list[DimensionAxes]] | None:
+        """How operands and results are split, `None` if one of them cannot be."""
+        placed: list[DimensionAxes] = []
+        for tensor in (*rule.operands, *rule.results):
+            axes = back(tensor, assignment, rule, self.extents)
+            present = {factor for dimension in tensor for factor in dimension}
+            if sum(map(len, axes)) != sum(len(assignment[factor]) for factor in present):
+                return None
+            placed.append(axes)
+        return placed[: len(rule.operands)], placed[len(rule.operands) :]
+
+    def _kernel(
+        self,
+        operation: SearchOperation,
+        assignment: tuple[Axes, ...],
+        needed: Sequence[DimensionAxes],
+        made: Sequence[DimensionAxes],
+    ) -> float:
+        """The price of computing it once, and of what its windows fetch."""
+        parts = prod(self.extents[axis] for axes in assignment for axis in axes)
+        traffic = 0.0
+        for slots, placed, kept in (
+            (operation.operands, needed, operation.read),
+            (operation.results, made, operation.written),
+        ):
+            for index, (slot, axes) in enumerate(zip(slots, placed, strict=True)):
+                if index in kept and slot:
+                    traffic += self._local(slot[0], axes)
+        found = -self._ideal(operation)
+        if operation.work or traffic:
+            found += self.price.kernel(operation.work / parts, operation.element, traffic)
+            if not operation.is_kernel:
+                found -= self.price.kernel(0.0, operation.element, 0.0)
+        for window in operation.rule.windows:
+            slot = operation.operands[window.operand]
+            (factor,) = operation.rule.operands[window.operand][window.dimension]
+            size, axes = operation.rule.factors[factor].size, assignment[factor]
+            pieces = prod(self.extents[axis] for axis in axes)
+            if slot and size is not None and pieces > 1:
+                share = pieces * self._local(slot[0], needed[window.operand])
+                fetched = window_bytes(window, size, pieces, share)
+                found += self.price.collective(SEND, fetched, axes) if fetched else 0.0
+        return found
+
+    def _ideal(self, operation: SearchOperation) -> float:
+        """The price of its work if all devices share it, and its tensors are in no memory."""
+        work = operation.work / prod(self.extents)
+        launch = 0.0 if operation.is_kernel else self.price.kernel(0.0, operation.element, 0.0)
+        return self.price.kernel(work, operation.element, 0.0) - launch if work else 0.0
+
+    def _local(self, tensor: int, axes: DimensionAxes) -> float:
+        return local_size(self.problem.tensors[tensor].size, axes, self.extents)
+
+    # Regions.
+
+    def _region(
+        self, regions: Regions, tensors: Sequence[int], operations: Sequence[int]
+    ) -> Decision:
+        classes = regions.classes_of(tensors, operations)
+        weight = regions.weights(tensors)
+        numbers = sorted(classes, key=lambda each: (-weight.get(each, 0.0), each))
+        while (1 + len(numbers)) ** len(self.extents) > MOST_OPTIONS:
+            numbers.pop()
+        all_fits = {index: self._fitting(self.problem.operations[index]) for index in operations}
+        known: dict[tuple[int, tuple[Axes, ...]], float] = {}
+        options: list[Option] = []
+        for split in self._splits([classes[number] for number in numbers]):
+            by_class = dict(zip(numbers, split, strict=True))
+            option = self._region_option(regions, by_class, tensors, all_fits, known)
+            if option is not None:
+                options.append(option)
+        times = max((self.problem.operations[index].times for index in operations), default=1)
+        return Decision(tuple(options), tuple(operations), times)
+
+    def _region_option(
+        self,
+        regions: Regions,
+        by_class: dict[int, Axes],
+        tensors: Sequence[int],
+        all_fits: dict[int, FactorSplits],
+        known: dict[tuple[int, tuple[Axes, ...]], float],
+    ) -> Option | None:
+        homes = {
+            tensor: tuple(by_class.get(each, ()) for each in regions.dimension_classes(tensor))
+            for tensor in tensors
+        }
+        total = 0.0
+        wants: list[tuple[int, DimensionAxes]] = []
+        makes: list[tuple[int, Made]] = []
+        for index, fits in all_fits.items():
+            operation = self.problem.operations[index]
+            assignment = tuple(by_class.get(each, ()) for each in regions.factor_classes[index])
+            key = index, assignment
+            placed = self._placed(operation.rule, assignment)
+            if placed is None:
+                return None
+            if key not in known:
+                if not all(fits.fit(factor, axes) for factor, axes in enumerate(assignment)):
+                    return None
+                known[key] = operation.times * (
+                    self._kernel(operation, assignment, *placed)
+                    + self._finishing(operation, assignment, placed[1], homes)
+                )
+            total += known[key]
+            for slot, axes in zip(operation.operands, placed[0], strict=True):
+                wants += [(tensor, axes) for tensor in slot if tensor not in homes]
+            for result, (slot, axes) in enumerate(zip(operation.results, placed[1], strict=True)):
+                makes += [
+                    (tensor, _made(operation.rule, assignment, result, axes))
+                    for tensor in slot
+                    if tensor not in homes
+                ]
+        return Option(total, tuple(homes.items()), tuple(wants), tuple(makes))
+
+    def _finishing(
+        self,
+        operation: SearchOperation,
+        assignment: tuple[Axes, ...],
+        made: Sequence[DimensionAxes],
+        homes: dict[int, DimensionAxes],
+    ) -> float:
+        """What it takes to finish the results whose homes are decided together with it."""
+        return sum(
+            self.made_price(tensor, _made(operation.rule, assignment, index, axes), homes[tensor])
+            for index, (slot, axes) in enumerate(zip(operation.results, made, strict=True))
+            for tensor in slot[:1]
+            if tensor in homes
+        )
+
+    def made_price(self, tensor: int, made: Made, home: DimensionAxes) -> float:
+        """What it takes to finish a result, and to bring it to its home."""
+        return result_price(
+            made.rule,
+            made.assignment,
+            made.index,
+            made.axes,
+            home,
+            self.problem.tensors[tensor].size,
+            self.extents,
+            self.price.collective,
+        )
+
+
+_NEVER_SPLIT = frozenset((FactorKind.NEED_REPLICATION, FactorKind.SELECTION))
+
+
+def _made(rule: FactorRule, assignment: tuple[Axes, ...], index: int, axes: DimensionAxes) -> Made:
+    pending = tuple(
+        (str(factor.reductions[index]), split)
+        for factor, split in zip(rule.factors, assignment, strict=True)
+        if factor.kind is FactorKind.REDUCTION and split
+    )
+    return Made(axes, pending, rule, assignment, index)
+
+
+class Regions:
+    """Which tensors and operations are decided together, and the classes of their dimensions."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._region = list(range(len(problem.tensors)))
+        """The region of each tensor, by one of its tensors."""
+        self._members = [[index] for index in range(len(problem.tensors))]
+        self._classes: list[tuple[int, ...]] = []
+        """For each tensor the classes of its dimensions."""
+        count = 0
+        for tensor in problem.tensors:
+            self._classes.append(tuple(range(count, count + len(tensor.shape))))
+            count += len(tensor.shape)
+        self._next = count
+        self.taken: dict[int, int] = {}
+        """Operations that are in a region, each with a tensor of it."""
+        self.factor_classes: dict[int, tuple[int, ...]] = {}
+        for index in range(len(problem.operations)):
+            self._merge(index)
+
+    def _merge(self, index: int) -> None:
+        """Decide the tensors of an operation together, if that leaves them free to be split."""
+        operation = self._problem.operations[index]
+        inside = sorted(tensor for tensor in operation.tensors if self._may_join(tensor))
+        if not inside or not self._is_mergeable(operation):
+            return
+        regions = sorted({self._region[tensor] for tensor in inside})
+        # Classes of factors are new; those of dimensions that lie along them become the same.
+        same: dict[int, int] = {}
+
+        def root(number: int) -> int:
+            while number in same:
+                number = same[number]
+            return number
+
+        factors = range(self._next, self._next + len(operation.rule.factors))
+        slots = (*operation.operands, *operation.results)
+        for slot, tensor in zip(
+            slots, (*operation.rule.operands, *operation.rule.results), strict=True
+        ):
+            for each in slot:
+                if each not in inside:
+                    continue
+                for dimension, along in enumerate(tensor):
+                    for factor in along:
+                        one, other = root(self._classes[each][dimension]), root(factors[factor])
+                        if one != other:
+                            same[max(one, other)] = min(one, other)
+        members = [tensor for region in regions for tensor in self._members[region]]
+        after = {
+            tensor: tuple(root(number) for number in self._classes[tensor]) for tensor in members
+        }
+        own = [root(number) for number in factors]
+        grown = [
+            [root(number) for number in self.factor_classes[other]]
+            for other, tensor in self.taken.items()
+            if self._region[tensor] in regions
+        ]
+        if any(len(set(each)) < len(each) for each in (*after.values(), own, *grown)):
+            return
+        self._next += len(factors)
+        for tensor, classes in after.items():
+            self._classes[tensor] = classes
+            self._region[tensor] = regions[0]
+        for other, tensor in self.taken.items():
+            if self._region[tensor] == regions[0]:
+                known = self.factor_classes[other]
+                self.factor_classes[other] = tuple(root(number) for number in known)
+        self._members[regions[0]] = members
+        self.taken[index] = inside[0]
+        self.factor_classes[index] = tuple(own)
+
+    def _may_join(self, tensor: int) -> bool:
+        return self._problem.tensors[tensor].pinned is None
+
+    def _is_mergeable(self, operation: SearchOperation) -> bool:
+        rule = operation.rule
+        if rule.windows or not rule.factors:
+            return False
+        kinds = {factor.kind for factor in rule.factors}
+        if not kinds <= {FactorKind.PASS_THROUGH, FactorKind.REDUCTION}:
+            return False
+        slots = zip(
+            (*operation.operands, *operation.results), (*rule.operands, *rule.results), strict=True
+        )
+        if any(not self._is_simple(slot, tensor) for slot, tensor in slots):
+            return False
+        reduced = {
+            index
+            for index, factor in enumerate(rule.factors)
+            if factor.kind is FactorKind.REDUCTION
+        }
+        reducing = [
+            tensor
+            for slot, tensor in zip(operation.operands, rule.operands, strict=True)
+            if slot and any(reduced.intersection(dimension) for dimension in tensor)
+        ]
+        return len(reducing) < 2
+
+    def _is_simple(self, slot: tuple[int, ...], tensor: TensorFactors) -> bool:
+        """Whether each dimension lies along one factor, but for those of one element."""
+        return all(
+            len(dimension) == 1
+            or (not dimension and self._problem.tensors[each].shape[position] == 1)
+            for each in slot
+            for position, dimension in enumerate(tensor)
+        )
+
+    # What came out.
+
+    def merged(self) -> Iterator[tuple[list[int], list[int]]]:
+        """The regions that hold operations: their tensors, and their operations."""
+        by_region: dict[int, list[int]] = {}
+        for operation, tensor in self.taken.items():
+            by_region.setdefault(self._region[tensor], []).append(operation)
+        for region, operations in by_region.items():
+            yield self._members[region], operations
+
+    def homes(self) -> set[int]:
+        """The tensors that are in regions which hold operations."""
+        return {tensor for tensors, _ in self.merged() for tensor in tensors}
+
+    def dimension_classes(self, tensor: int) -> tuple[int, ...]:
+        """The class of each dimension of a tensor."""
+        return self._classes[tensor]
+
+    def classes_of(self, tensors: Sequence[int], operations: Sequence[int]) -> dict[int, int]:
+        """The classes of a region that can be split, each with its extent."""
+        found: dict[int, int] = {}
+        for tensor in tensors:
+            for number, size in zip(
+                self._classes[tensor], self._problem.tensors[tensor].shape, strict=True
+            ):
+                if size is not None and size > 1:
+                    found[number] = size
+        for index in operations:
+            factors = self._problem.operations[index].rule.factors
+            for number, factor in zip(self.factor_classes[index], factors, strict=True):
+                if factor.size is not None and factor.size > 1:
+                    found.setdefault(number, factor.size)
+        return found
+
+    def weights(self, tensors: Sequence[int]) -> dict[int, float]:
+        """For each class the bytes of the tensors that have it."""
+        found: dict[int, float] = {}
+        for tensor in tensors:
+            for number in self._classes[tensor]:
+                found[number] = found.get(number, 0.0) + self._problem.tensors[tensor].size
+        return found

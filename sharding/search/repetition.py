@@ -1,0 +1,87 @@
+"""Repeated layers: operations that stand for each other, found in the order of a program.
+
+Operations are given by what they look like, and by whose results they read. Where a stretch of a
+program looks like the stretch right after it, which reads something of it, again and again, the
+first operations of all are decided together, the second ones of all, and so on. Stretches that do
+not read each other, as the projections of attention to queries, keys and values, may well be
+decided in different ways.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+
+CANDIDATES = 24
+"""How many lengths of a layer are tried."""
+SHORTEST = 2
+"""Operations of the shortest layer that counts."""
+
+
+def repeated(looks: Sequence[Hashable], reads: Sequence[Sequence[int]]) -> list[int]:
+    """For each operation the first one that it is decided together with, maybe itself.
+
+    `reads` are the operations whose results each one reads. A chain that looks like
+    `a b c a b c a b d` gives 0 1 2 0 1 2 0 1 8.
+    """
+    first = list(range(len(looks)))
+    pending = [(0, len(looks))]
+    while pending:
+        start, end = pending.pop()
+        found = _longest_run(looks, reads, start, end)
+        if found is None:
+            continue
+        low, high, period = found
+        for index in range(low + period, high):
+            first[index] = first[index - period]
+        pending += [(start, low), (high, end)]
+    return first
+
+
+def _longest_run(
+    looks: Sequence[Hashable], reads: Sequence[Sequence[int]], start: int, end: int
+) -> tuple[int, int, int] | None:
+    """The most operations in a row that repeat: from where, to where, and with which period."""
+    best: tuple[int, int, int] | None = None
+    for period in _periods(looks, start, end):
+        for low, high in _runs(looks, start, end, period):
+            length = high - low
+            is_longer = best is None or (length, -period) > (best[1] - best[0], -best[2])
+            if length >= 2 * period and is_longer and _is_chain(reads, low, period):
+                best = low, high, period
+    return best
+
+
+def _is_chain(reads: Sequence[Sequence[int]], low: int, period: int) -> bool:
+    """Whether the second stretch reads something of the first."""
+    return any(
+        low <= source < low + period
+        for index in range(low + period, low + 2 * period)
+        for source in reads[index]
+    )
+
+
+def _runs(
+    looks: Sequence[Hashable], start: int, end: int, period: int
+) -> Iterator[tuple[int, int]]:
+    """The stretches in which each operation looks like the one a period later."""
+    low = start
+    for index in range(start, end - period + 1):
+        if index == end - period or looks[index] != looks[index + period]:
+            if index > low:
+                yield low, index + period
+            low = index + 1
+
+
+def _periods(looks: Sequence[Hashable], start: int, end: int) -> list[int]:
+    """The distances between operations that look alike, those that explain most first."""
+    last: dict[Hashable, int] = {}
+    gaps: Counter[int] = Counter()
+    for index in range(start, end):
+        before = last.get(looks[index])
+        if before is not None and index - before >= SHORTEST:
+            gaps[index - before] += index - before
+        last[looks[index]] = index
+    return [gap for gap, _ in sorted(gaps.items(), key=lambda each: (-each[1], each[0]))][
+        :CANDIDATES
+    ]
