@@ -13,10 +13,9 @@ from xdsl.passes import ModulePass
 
 from ...dialects.flow.dialect import TensorEncodeOp
 from ...dialects.iree_encoding.dialect import UnsetEncodingOp
-from ...ir.host_programs import KERNEL_IN_PLACE, host_operations
+from ...ir.host_programs import DISPATCH_REGION, KERNEL_IN_PLACE, host_operations
 from ...ir.locations import replace_by
 from ..sizes.dimension_sizes import DimensionSizes
-from .hoist_encoding_ops import REGION
 from .propagate_encodings import SET, UNSET
 
 
@@ -35,7 +34,7 @@ class ConvertEncodingToFlowPass(ModulePass):
 
 def _is_dispatched(operation: Operation) -> bool:
     parent = operation.parent_op()
-    while parent is not None and parent.name not in (REGION, KERNEL_IN_PLACE):
+    while parent is not None and parent.name not in (DISPATCH_REGION, KERNEL_IN_PLACE):
         parent = parent.parent_op()
     return parent is not None
 

@@ -28,7 +28,7 @@ from ...dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
 from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding, with_encoding
 from ...dialects.iree_encoding.layouts import PaddingAttr
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import DISPATCH_REGION, host_operations
 from ...ir.locations import builder_before, located_builder, replace_by
 from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
@@ -36,7 +36,6 @@ from .analysis.contraction_matching import WIDENING
 from .propagate_encodings import SET, TRAPPING, UNSET, maker
 from .set_encoding import on_tensors
 
-REGION = "flow.dispatch.region"
 CONSTANTS = frozenset({"arith.constant", "flow.tensor.constant"})
 COPIED = CONSTANTS | {"tensor.extract_slice"}
 """What moves out of a region along with the encoding of it."""
@@ -50,7 +49,7 @@ class HoistEncodingOpsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         sizes = DimensionSizes()
-        for region in tuple(o for o in host_operations(op) if o.name == REGION):
+        for region in tuple(o for o in host_operations(op) if o.name == DISPATCH_REGION):
             for block in region.regions[0].blocks:
                 for operation in tuple(block.ops):
                     if operation.parent is block:

@@ -1,4 +1,4 @@
-"""Encodings that leave their dispatch regions: the program means the same at every stage."""
+"""Encodings in and between dispatch regions: the program means the same at every stage."""
 
 from __future__ import annotations
 
@@ -85,3 +85,59 @@ def test_a_region_means_the_same_without_its_encodings(rest: str) -> None:
             inside = [o.name for o in region.walk()]
             assert "iree_encoding.set_encoding" not in inside
             assert "linalg.matmul" in inside
+
+
+PAD = "iree-dispatch-creation-set-encoding{encoding-option=padding}"
+PADDED = """
+#id = affine_map<(m, n) -> (m, n)>
+#mk = affine_map<(m, n, k) -> (m, k)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+#target = #hal.executable.target<"llvm-cpu", "x", {
+  iree.encoding.resolver = #iree_gpu.gpu_padding_resolver<>,
+  iree_codegen.target_info = #iree_gpu.target<arch = "gfx942", features = "", wgp = <>>}>
+util.global private @d = #hal.device.target<"local", [#target]> : !hal.device
+func.func @main(%a: tensor<?x500xf16>, %b: tensor<8x500xf16>, %c: tensor<?x8xf32>, %m: index)
+    -> tensor<?x8xf32> {
+  %p = flow.dispatch.region -> (tensor<?x500xf16>{%m}) {
+    %e = tensor.empty(%m) : tensor<?x500xf16>
+    %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a : tensor<?x500xf16>) outs(%e : tensor<?x500xf16>) {
+    ^bb0(%x: f16, %o: f16):
+      %y = arith.addf %x, %x : f16
+      linalg.yield %y : f16
+    } -> tensor<?x500xf16>
+    flow.return %0 : tensor<?x500xf16>
+  }
+  %r = flow.dispatch.region -> (tensor<?x8xf32>{%m}) {
+    %0 = linalg.generic {indexing_maps = [#mk, #nk, #mn], iterator_types = ["parallel",
+      "parallel", "reduction"]} ins(%p, %b : tensor<?x500xf16>, tensor<8x500xf16>)
+      outs(%c : tensor<?x8xf32>) {
+    ^bb0(%x: f16, %y: f16, %o: f32):
+      %s = arith.extf %x : f16 to f32
+      %t = arith.extf %y : f16 to f32
+      %u = arith.mulf %s, %t : f32
+      %v = arith.addf %o, %u : f32
+      linalg.yield %v : f32
+    } -> tensor<?x8xf32>
+    flow.return %0 : tensor<?x8xf32>
+  }
+  return %r : tensor<?x8xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("rest", ["", ",data-tile"], ids=["padded", "tiled"])
+def test_what_lies_between_regions_may_be_padded(rest: str) -> None:
+    numbers = np.random.default_rng(0)
+    a = numbers.integers(-3, 4, (9, 500)).astype(np.float16)
+    b = numbers.integers(-3, 4, (8, 500)).astype(np.float16)
+    c = np.arange(72, dtype=np.float32).reshape(9, 8)
+    wanted = 2 * a.astype(np.float32) @ b.astype(np.float32).T + c
+    for backend in ("interpreter", "numba"):
+        program = compile(PADDED, f"builtin.module({PAD}{rest})", stages=False, backend=backend)
+        (result,) = program["main"].run([a, b, c, 9])
+        np.testing.assert_array_equal(result, wanted)
+        if rest:
+            # 500 elements of two bytes, and room for 76 more: nine lines of the cache.
+            assert "1152 : index" in str(program.module)
