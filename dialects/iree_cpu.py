@@ -17,7 +17,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..ir.syntax.directives import parse_struct, print_struct
+from ..ir.syntax.structs import parse_struct, print_struct
 from ..tiling.convolutions import convolution_layout
 from ..tiling.packed_layouts import IDENTITY, PackedLayout
 from ..tiling.solve import packed_layout

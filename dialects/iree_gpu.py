@@ -6,7 +6,7 @@ tensors are stored as without an encoding.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DictionaryAttr, NoneAttr, StringAttr
@@ -15,8 +15,12 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from ..ir.tensor_types import element_of, shape_of
+from ..tiling.gpu_layouts import row_padding
+from ..tiling.packed_layouts import IDENTITY, PackedLayout
 from ..tiling.targets import GpuTarget, Target
 from .iree_cpu import TileTableSolver
+from .iree_encoding.interfaces import EncodingError, Tensor
 
 TARGET_KEYS = ("iree_codegen.target_info", "iree.gpu.target")
 """Where an executable target describes its processor: today, and in 2024."""
@@ -95,11 +99,38 @@ class GpuEncodingResolverAttr(TileTableSolver):
     configuration: DictionaryAttr | NoneAttr
 
     def target(self) -> Target:
-        entries = self.entries()
-        for key in TARGET_KEYS:
-            if isinstance(target := entries.get(key), TargetAttr):
-                return GpuTarget(target.arch.data)
-        return GpuTarget("")
+        return target_in(self.entries())
 
 
-IreeGpu = Dialect("iree_gpu", [], [GpuEncodingResolverAttr, TargetAttr])
+@irdl_attr_definition
+class GpuPaddingResolverAttr(TileTableSolver):
+    """The solver of graphics processors that lays out nothing in tiles: it pads rows."""
+
+    name = "iree_gpu.gpu_padding_resolver"
+    KEY: ClassVar[str] = "configuration"
+    KEPT: ClassVar[frozenset[str]] = frozenset(TARGET_KEYS)
+    configuration: DictionaryAttr | NoneAttr
+
+    def target(self) -> GpuTarget:
+        return target_in(self.entries())
+
+    def packed_layout(self, tensor: Tensor) -> PackedLayout:
+        del tensor
+        return IDENTITY
+
+    def row_padding(self, tensor: Tensor) -> int:
+        length = shape_of(tensor)[-1]
+        if length is None:
+            raise EncodingError(f"rows of {tensor} are padded by their length, which is not known")
+        return row_padding(self.target(), length, element_of(tensor).storage_bits)
+
+
+def target_in(entries: Mapping[str, Attribute]) -> GpuTarget:
+    """The processor that a configuration describes; one that nothing is known of if it does not."""
+    for key in TARGET_KEYS:
+        if isinstance(target := entries.get(key), TargetAttr):
+            return GpuTarget(target.arch.data)
+    return GpuTarget("")
+
+
+IreeGpu = Dialect("iree_gpu", [], [GpuEncodingResolverAttr, GpuPaddingResolverAttr, TargetAttr])

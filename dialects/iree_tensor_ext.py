@@ -40,6 +40,7 @@ from ..ir.syntax.assembly_format import (
 )
 from ..ir.syntax.operations import SyntaxOperation
 from ..ir.syntax.resource_directives import dynamic_dimensions
+from ..ir.syntax.rows import Rows
 from ..ir.tensor_types import Shape, shape_of
 from .iree_encoding.interfaces import EncodingTypeInterface, Spelling, Tensor, with_encoding
 
@@ -237,7 +238,7 @@ class DispatchWorkloadOrdinalOp(WorkloadOrdinal):
     """Today's spelling."""
 
     name = "iree_tensor_ext.dispatch.workload.ordinal"
-    SYNTAX: ClassVar[Syntax] = " $operand, index($ordinal) attr-dict : type($result)"
+    SYNTAX: ClassVar[Syntax] = " attr-dict $operand, index($ordinal) : type($result)"
 
 
 @irdl_op_definition
@@ -245,7 +246,7 @@ class DispatchWorkgroupCountFromSliceOp(WorkgroupCount):
     """Today's spelling: with parentheses."""
 
     name = "iree_tensor_ext.dispatch.workgroup_count_from_slice"
-    SYNTAX: ClassVar[Syntax] = "($workload) attr-dict"
+    SYNTAX: ClassVar[Syntax] = " attr-dict($workload)"
 
 
 # Names of 2024
@@ -289,7 +290,9 @@ class ComputeBarrier(SyntaxOperation):
     result = result_def(TensorType)
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = " $value attr-dict : type($value)({$value_dims})? -> type($result)"
+    SYNTAX: ClassVar[Syntax] = (
+        " $value : type($value)({$value_dims})? -> type($result) attr-dict-with-keyword"
+    )
 
 
 @irdl_op_definition
@@ -319,8 +322,51 @@ class BitCastOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " $source attr-dict : type($source)({$source_dims})? -> type($result)({$result_dims})?"
+        " $source : type($source)({$source_dims})? -> type($result)({$result_dims})?"
+        " attr-dict-with-keyword"
     )
 
+
+@irdl_attr_definition
+class RaggedShapeAttr(ParametrizedAttribute):
+    """`<0>`: rows of different lengths along this dimension and the next."""
+
+    name = "iree_tensor_ext.ragged_shape"
+    dimension: IntegerAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            return [IntegerAttr.from_index_int_value(parser.parse_integer(allow_boolean=False))]
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.dimension.value.data}>")
+
+
+_row = Rows("iree_tensor_ext", {"tensor": TensorType})
+
+ROWS = (
+    _row(
+        "cast_to_ragged_shape",
+        "source:tensor column_lengths:any num_ragged_rows? source_dynamic_dims* -> result:tensor"
+        " | raggedDim:int",
+        " $source ragged_dim(index($raggedDim)) column_lengths($column_lengths)"
+        "( num_ragged_rows($num_ragged_rows))? attr-dict"
+        " : (type($source)({$source_dynamic_dims})?, type($column_lengths)) -> type($result)",
+        traits=(Pure(),),
+    ),
+    _row(
+        "linearize_ragged_dims",
+        "source:tensor result_dynamic_dims* -> result:tensor",
+        " $source attr-dict : type($source) -> type($result)({$result_dynamic_dims})?",
+        traits=(Pure(),),
+    ),
+    _row(
+        "dispatch.workgroup_count_split_reduction_modifier",
+        "workgroup_x workgroup_y workgroup_z workload* -> result_x result_y result_z",
+        " attr-dict workgroups($workgroup_x, $workgroup_y, $workgroup_z) workload($workload)",
+        traits=(Pure(),),
+    ),
+)
 
 IreeTensorExt = dialect_of("iree_tensor_ext", sys.modules[__name__])

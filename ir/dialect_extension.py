@@ -20,9 +20,10 @@ def dialect_of(
 ) -> Dialect:
     """The dialect of the operations and attributes that modules define under its name.
 
-    Classes whose Python names begin with an underscore are left out.
+    Those in a list `ROWS` count; classes whose Python names begin with an underscore do not.
     """
     defined = [value for module in modules for value in vars(module).values()]
+    defined += [row for module in modules for row in getattr(module, "ROWS", ())]
     classes = dict.fromkeys(value for value in defined if isinstance(value, type))
     prefix = f"{name}."
 

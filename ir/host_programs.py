@@ -17,6 +17,7 @@ FUNCTIONS_AND_INITIALIZERS = FUNCTIONS | {"util.initializer"}
 CALLS = frozenset({"func.call", "util.call"})
 EXECUTABLES = frozenset({"flow.executable", "hal.executable", "stream.executable"})
 KERNEL_IN_PLACE = "flow.dispatch.workgroups"
+DISPATCH_REGION = "flow.dispatch.region"
 
 ABI_AFFINITY = "iree.abi.affinity"
 """On arguments and results of functions that callers see: the device that they are on."""

@@ -30,6 +30,18 @@ _PASSES = {
         "codegen.materialize_device_encoding",
         "MaterializeDeviceEncodingPass",
     ),
+    "iree-dispatch-creation-annotate-data-tiling-hints": (
+        "encoding.annotate_data_tiling_hints",
+        "AnnotateDataTilingHintsPass",
+    ),
+    "iree-dispatch-creation-convert-encoding-to-flow": (
+        "encoding.convert_encoding_to_flow",
+        "ConvertEncodingToFlowPass",
+    ),
+    "iree-dispatch-creation-hoist-encoding-ops": (
+        "encoding.hoist_encoding_ops",
+        "HoistEncodingOpsPass",
+    ),
     "iree-dispatch-creation-propagate-encodings": (
         "encoding.propagate_encodings",
         "PropagateEncodingsPass",

@@ -58,3 +58,25 @@ def gpu_layout(
     large = fits(Role.M, tiles.large.m) and fits(Role.N, tiles.large.n)
     tile = tiles.large if large else tiles.small
     return tiled_layout(operand, roles, tile, swap_result=False)
+
+
+CACHE_LINE_BYTES, CACHE_SET_LINES = 128, 4
+WITH_KNOWN_CACHES = frozenset({"gfx90a", "gfx940", "gfx941", "gfx942", "gfx950"})
+
+
+def row_padding(target: GpuTarget, length: int, bits: int) -> int:
+    """How many elements to leave free behind each row of a tensor.
+
+    Rows begin with a cache line, and not all with lines of the same few sets, which would drive
+    each other out: a row that would do so gets one line more. Rows that are shorter than a set's
+    lines, elements of less than a byte and other processors need nothing.
+    """
+    if target.architecture not in WITH_KNOWN_CACHES or bits < 8 or bits % 8:
+        return 0
+    line = CACHE_LINE_BYTES * 8 // bits
+    if length < CACHE_SET_LINES * line:
+        return 0
+    padded = -(-length // line) * line
+    if padded % (CACHE_SET_LINES * line) == 0:
+        padded += line
+    return padded - length

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import IndexType, NoneAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import DictionaryAttr, IndexType, NoneAttr, StringAttr, TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -29,7 +29,7 @@ from .. import iree_tensor_ext
 from ..iree_encoding.interfaces import Tensor, plain, tensor_encoding
 from ..stream import workgroups
 from ..stream.types import NamedParameter
-from . import dispatches, tensors
+from . import collectives, dispatches, tensors
 
 
 class PlacedTensor(SyntaxOperation):
@@ -114,7 +114,16 @@ class NamedParameterAttr(NamedParameter):
     name = "flow.parameter.named"
     scope: StringAttr | NoneAttr
     key: StringAttr
+    config: DictionaryAttr | NoneAttr
     type: Attribute
 
 
-Flow = dialect_of("flow", sys.modules[__name__], dispatches, tensors, iree_tensor_ext, workgroups)
+Flow = dialect_of(
+    "flow",
+    sys.modules[__name__],
+    collectives,
+    dispatches,
+    tensors,
+    iree_tensor_ext,
+    workgroups,
+)

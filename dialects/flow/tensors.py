@@ -102,7 +102,7 @@ class NewTensor(SyntaxOperation):
     result_dims = var_operand_def(INDEX)
     result = result_def(TensorType)
 
-    SYNTAX: ClassVar[Syntax] = " : type($result)({$result_dims})? attr-dict"
+    SYNTAX: ClassVar[Syntax] = " : type($result)({$result_dims})? attr-dict-with-keyword"
 
 
 @irdl_op_definition
@@ -130,7 +130,7 @@ class TensorSplatOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " $value : type($result)({$result_dims})? attr-dict",
+        " $value : type($result)({$result_dims})? attr-dict-with-keyword",
         ElementType("value", "result"),
     )
 
@@ -145,7 +145,9 @@ class TensorCloneOp(SyntaxOperation):
     result = result_def(TensorType)
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = " $operand : type($operand, $result)({$argument_dims})? attr-dict"
+    SYNTAX: ClassVar[Syntax] = (
+        " $operand : type($operand, $result)({$argument_dims})? attr-dict-with-keyword"
+    )
 
 
 @irdl_op_definition
@@ -158,7 +160,7 @@ class TensorTieShapeOp(SyntaxOperation):
     result = result_def(TensorType)
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = " $operand : type($operand, $result)({$dynamic_dims})? attr-dict"
+    SYNTAX: ClassVar[Syntax] = " $operand attr-dict : type($operand, $result)({$dynamic_dims})?"
 
 
 @irdl_op_definition
@@ -177,7 +179,7 @@ class TensorSliceOp(SyntaxOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         " $source[$start_indices for $lengths] : type($source)({$source_dims})?"
-        " -> type($result)({$result_dims})? attr-dict"
+        " -> type($result)({$result_dims})? attr-dict-with-keyword"
     )
 
 
@@ -197,7 +199,7 @@ class TensorUpdateOp(SyntaxOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         " $update, $target[$start_indices] : type($update)({$update_dims})?"
-        " -> tied($target) type($target, $result)({$target_dims})? attr-dict"
+        " -> tied($target) type($target, $result)({$target_dims})? attr-dict-with-keyword"
     )
 
 
@@ -213,7 +215,7 @@ class TensorLoadOp(SyntaxOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        " $source([$indices])? : type($source)({$source_dims})? attr-dict",
+        " $source([$indices])? : type($source)({$source_dims})? attr-dict-with-keyword",
         ElementType("result", "source"),
     )
 
@@ -231,7 +233,8 @@ class TensorStoreOp(SyntaxOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        " $value, $target([$indices])? : type($target, $result)({$target_dims})? attr-dict",
+        " $value, $target([$indices])? : type($target, $result)({$target_dims})?"
+        " attr-dict-with-keyword",
         ElementType("value", "target"),
     )
 
@@ -249,5 +252,6 @@ class TensorBitCastOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " $source : type($source)({$source_dims})? -> type($result)({$result_dims})? attr-dict"
+        " $source : type($source)({$source_dims})? -> type($result)({$result_dims})?"
+        " attr-dict-with-keyword"
     )

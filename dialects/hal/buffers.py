@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, UnitAttr, i32
-from xdsl.ir import Attribute, Operation, ParametrizedAttribute, TypeAttribute
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -32,28 +31,7 @@ from ...ir.syntax.assembly_format import (
 from ...ir.syntax.directives import verify_type
 from ...ir.syntax.operations import SyntaxOperation
 from ..stream.affinity import AffinityOpInterface
-
-
-@irdl_attr_definition
-class BufferViewType(ParametrizedAttribute, TypeAttribute):
-    """A buffer with a shape and an element type."""
-
-    name = "hal.buffer_view"
-
-
-@irdl_attr_definition
-class BufferType(ParametrizedAttribute, TypeAttribute):
-    """Bytes that a device can reach."""
-
-    name = "hal.buffer"
-
-
-@irdl_attr_definition
-class FenceType(ParametrizedAttribute, TypeAttribute):
-    """A point of time that can be waited for."""
-
-    name = "hal.fence"
-
+from .types import FenceType
 
 _WORD = re.compile(r"[a-zA-Z_][\w$.]*", re.ASCII)
 
@@ -124,7 +102,7 @@ class BufferViewDimOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        "<$buffer_view : type($buffer_view)>[index($index)] attr-dict : type($result)"
+        "<$buffer_view : type($buffer_view)>[index($index)] : type($result) attr-dict-with-keyword"
     )
 
 
@@ -142,7 +120,7 @@ class BufferViewAssertOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = (
         "<$buffer_view : type($buffer_view)> message($message) shape([$shape]) type(",
         # A format of its own, since `type($element_type)` is the type of an operand.
-        "$element_type) encoding($encoding_type) attr-dict",
+        "$element_type) encoding($encoding_type) attr-dict-with-keyword",
     )
 
 
@@ -234,5 +212,43 @@ class TensorBarrierOp(SyntaxOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         " join($sources : type($sources, $results_)) => $signal_fence"
-        " : type($signal_fence) attr-dict"
+        " : type($signal_fence) attr-dict-with-keyword"
+    )
+
+
+@irdl_op_definition
+class TensorAliasOp(SyntaxOperation):
+    """A tensor whose contents are stored in a buffer of the caller."""
+
+    name = "hal.tensor.alias"
+    source = operand_def()
+    source_dims = var_operand_def(IndexType())
+    storage = operand_def()
+    wait_fence = opt_operand_def(FenceType())
+    affinity = opt_prop_def(Attribute)
+    result = result_def()
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(AffinityOpInterface())
+
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))?( wait($wait_fence) =>)? $source : type($source, $result)"
+        "({$source_dims})? to $storage : type($storage) attr-dict"
+    )
+
+
+@irdl_op_definition
+class TensorTransientsOp(SyntaxOperation):
+    """A tensor; what is needed to compute it is stored in a buffer of the caller."""
+
+    name = "hal.tensor.transients"
+    source = operand_def()
+    source_dims = var_operand_def(IndexType())
+    storage = operand_def()
+    affinity = opt_prop_def(Attribute)
+    result = result_def()
+    traits = traits_def(AffinityOpInterface())
+
+    SYNTAX: ClassVar[Syntax] = (
+        "( on($affinity))? $source : type($source, $result)({$source_dims})?"
+        " from $storage : type($storage) attr-dict"
     )

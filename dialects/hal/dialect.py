@@ -4,9 +4,30 @@ from __future__ import annotations
 
 from ...ir.dialect_extension import dialect_of
 from ..stream import workgroups
-from . import affinities, buffers, interface, targets
+from . import (
+    affinities,
+    attributes,
+    buffers,
+    commands,
+    executables,
+    interface,
+    objects,
+    targets,
+    types,
+)
 from .affinities import HalAffinityAnalysis
 
 Hal = dialect_of(
-    "hal", affinities, buffers, interface, targets, workgroups, interfaces=[HalAffinityAnalysis()]
+    "hal",
+    affinities,
+    attributes,
+    buffers,
+    commands,
+    executables,
+    interface,
+    objects,
+    targets,
+    types,
+    workgroups,
+    interfaces=[HalAffinityAnalysis()],
 )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, NoneAttr, StringAttr, i32
-from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, NoneAttr, StringAttr
+from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,
@@ -19,16 +18,13 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from ...ir.syntax.assembly_format import (
-    Parsed,
-    Syntax,
-)
-from ...ir.syntax.directives import parse_struct, print_struct
+from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.structs import parse_struct, print_struct
 
 
 @irdl_attr_definition
@@ -103,49 +99,12 @@ class PipelineLayoutAttr(ParametrizedAttribute):
         )
 
 
-DESCRIPTOR_FLAGS = {"ReadOnly": 1, "Indirect": 2}
-
-
-@dataclass(frozen=True, slots=True)
-class DescriptorFlags:
-    """` flags("ReadOnly|Indirect")`, or nothing: the bits that say how a buffer is given."""
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("descriptor_flags",)
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        if parser.parse_optional_keyword("flags") is None:
-            return
-        with parser.in_parens():
-            position = parser.pos
-            names = parser.parse_identifier_or_str_literal().split("|")
-        if any(name not in DESCRIPTOR_FLAGS for name in names):
-            parser.raise_error(f"expected flags out of {', '.join(DESCRIPTOR_FLAGS)}", position)
-        bits = sum(DESCRIPTOR_FLAGS[name] for name in set(names))
-        parsed.attributes["descriptor_flags"] = IntegerAttr(bits, i32)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        bits = operation.get_attr_or_prop("descriptor_flags")
-        if not isinstance(bits, IntegerAttr):
-            return
-        names = [name for name, bit in DESCRIPTOR_FLAGS.items() if bits.value.data & bit]
-        printer.print_string(" flags")
-        with printer.in_parens():
-            printer.print_identifier_or_string_literal("|".join(names))
-
-    def fits(self, operation: Operation) -> bool:
-        bits = operation.get_attr_or_prop("descriptor_flags")
-        every = sum(DESCRIPTOR_FLAGS.values())
-        return bits is None or bits in [IntegerAttr(number, i32) for number in range(1, every + 1)]
-
-
 @irdl_op_definition
 class InterfaceBindingSubspanOp(SyntaxOperation):
     """A buffer that the kernel is bound to, from a byte offset on."""
 
     name = "hal.interface.binding.subspan"
-    layout = prop_def(Attribute)
+    layout = prop_def(PipelineLayoutAttr)
     binding = prop_def(IntegerAttr)
     byte_offset = opt_operand_def(IndexType())
     dynamic_dims = var_operand_def(IndexType())
@@ -156,10 +115,9 @@ class InterfaceBindingSubspanOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " layout($layout) binding(index($binding))( alignment(index($alignment)))?("
-        " offset($byte_offset))?",
-        DescriptorFlags(),
-        " attr-dict : type($result)({$dynamic_dims})?",
+        " layout($layout) binding(index($binding))( alignment(index($alignment)))?"
+        "( offset($byte_offset))?( flags(descriptor-flags($descriptor_flags)))? attr-dict"
+        " : type($result)({$dynamic_dims})?"
     )
 
 
@@ -168,7 +126,7 @@ class InterfaceConstantLoadOp(SyntaxOperation):
     """A number that the kernel is given."""
 
     name = "hal.interface.constant.load"
-    layout = prop_def(Attribute)
+    layout = prop_def(PipelineLayoutAttr)
     ordinal = prop_def(IntegerAttr)
     alignment = opt_prop_def(IntegerAttr)
     values_ = opt_prop_def(Attribute, prop_name="values")
@@ -176,6 +134,6 @@ class InterfaceConstantLoadOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " layout($layout) ordinal(index($ordinal))( alignment(index($alignment)))? attr-dict"
-        " : type($result)"
+        " layout($layout) ordinal(index($ordinal))( alignment(index($alignment)))?"
+        "( values($values))? attr-dict : type($result)"
     )

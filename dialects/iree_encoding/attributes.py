@@ -27,7 +27,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.index_lists import known_sizes, parse_sizes, print_sizes
-from ...ir.syntax.directives import parse_struct, print_struct
+from ...ir.syntax.structs import parse_struct, print_struct
 from ...ir.tensor_types import element_named, element_of, shape_of
 from ...tiling.contractions import RESULT, ContractionOperand, DimensionMap, Role
 from ...tiling.convolutions import ConvolutionOperand, LinearMap

@@ -75,7 +75,7 @@ class SetEncodingOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " $source( encoding_dims{$encoding_dims})? attr-dict : type($source) -> type($result)"
+        " attr-dict $source( encoding_dims{$encoding_dims})? : type($source) -> type($result)"
     )
 
     def verify_(self) -> None:
@@ -95,7 +95,7 @@ class UnsetEncodingOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " $source( encoding_dims{$encoding_dims})? attr-dict : type($source)"
+        " attr-dict $source( encoding_dims{$encoding_dims})? : type($source)"
         " -> type($result)({$result_dims})?"
     )
 

@@ -130,6 +130,14 @@ class EncodingSolverInterface(LayoutAttribute, ABC):
             return formula.evaluate()
         return emit_size(formula, dynamic_sizes, builder)
 
+    def row_padding(self, tensor: Tensor) -> int:
+        """How many elements to leave free behind each row, where a tensor asks for padding.
+
+        Raises `EncodingError` if that depends on a size that is not known.
+        """
+        del tensor
+        return 0
+
     def materialize(
         self, operation: Operation, operands: Sequence[SSAValue], builder: Builder
     ) -> Sequence[SSAValue] | None:

@@ -14,7 +14,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.index_lists import known_sizes, parse_sizes, print_sizes
-from ...ir.syntax.directives import parse_struct, print_struct
+from ...ir.syntax.structs import parse_struct, print_struct
 from ...ir.tensor_types import element_of, shape_of
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
 from ...tiling.storage_sizes import (
@@ -114,8 +114,8 @@ class PackedStorageAttr(ParametrizedAttribute, LayoutAttribute, SettledEncoding)
 
 
 @irdl_attr_definition
-class PaddingAttr(ParametrizedAttribute, LayoutAttribute, SettledEncoding):
-    """`padding<[0, ?, 64]>`: elements to skip after each dimension; `?` is still to be chosen."""
+class PaddingAttr(ParametrizedAttribute, LayoutAttribute, TensorEncoding):
+    """`padding<[0, ?, 64]>`: elements to skip after each dimension; a target chooses `?`."""
 
     name = "iree_encoding.padding"
     padding: ArrayAttr[IntegerAttr]
@@ -133,8 +133,25 @@ class PaddingAttr(ParametrizedAttribute, LayoutAttribute, SettledEncoding):
         if any(size is not None and size < 0 for size in known_sizes(self.padding)):
             raise VerifyException("expected all padding values need to be non-negative or dynamic")
 
+    @property
+    def is_resolved(self) -> bool:
+        return None not in known_sizes(self.padding)
+
+    def resolve(
+        self, tensor: Tensor, solvers: Sequence[EncodingSolverInterface], spelling: Spelling
+    ) -> TensorEncoding:
+        if self.is_resolved:
+            return self
+        layouts: dict[LayoutAttribute, None] = {}
+        for solver in solvers:
+            free = solver.row_padding(tensor)
+            sizes = [free if size is None else size for size in known_sizes(self.padding)]
+            padded = PaddingAttr.new([ArrayAttr(IntegerAttr(size, i64) for size in sizes)])
+            layouts[IdentityAttr() if stores_plainly(padded, tensor) else padded] = None
+        return LayoutAttr(ArrayAttr[Attribute](layouts))
+
     def layouts(self) -> tuple[LayoutInterface, ...]:
-        return (self,)
+        return (self,) if self.is_resolved else ()
 
     def packed_layout(self, tensor: Tensor) -> PackedLayout:
         del tensor

@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from ...ir.syntax.directives import parse_struct, print_struct
+from ...ir.syntax.structs import parse_struct, print_struct
 
 # Words -------------------------------------------------------------------------------------------
 

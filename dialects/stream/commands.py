@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, SymbolRefAttr, UnitAttr, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, SymbolRefAttr, UnitAttr
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -17,23 +16,13 @@ from xdsl.irdl import (
     region_def,
     result_def,
     var_operand_def,
-    var_result_def,
 )
-from xdsl.parser import Parser, UnresolvedOperand
-from xdsl.printer import Printer
 
 from ...ir.syntax.assembly_format import (
-    Parsed,
     Syntax,
-    values,
 )
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.syntax.resource_directives import (
-    print_dimensions,
-    verify_columns,
-)
 from ...ir.syntax.symbol_directives import EntryPoints
-from ..util.types import BufferType
 from .async_ops import INDEX, TIMEPOINT, PlacedOperation
 from .dispatch_syntax import DispatchResources
 from .regions import Captures, CommandBody
@@ -190,78 +179,4 @@ class CmdConcurrentOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = (
         CommandBody(),
         " attr-dict-with-keyword",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedParameters:
-    """` {%scope::%key[%offset] : T{%size}, ...}`: contents kept outside of the program."""
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        columns: dict[str, list[UnresolvedOperand]] = {
-            name: [] for name in ("source_scope", "source_keys", "source_offsets", "result_sizes")
-        }
-        types: list[Attribute] = []
-
-        def parse_one() -> None:
-            key = parser.parse_unresolved_operand()
-            if parser.parse_optional_punctuation(":") is not None:
-                parser.parse_punctuation(":")
-                columns["source_scope"] = [key]
-                key = parser.parse_unresolved_operand()
-            columns["source_keys"].append(key)
-            with parser.in_square_brackets():
-                columns["source_offsets"].append(parser.parse_unresolved_operand())
-            parser.parse_punctuation(":")
-            types.append(parser.parse_type())
-            with parser.in_braces():
-                columns["result_sizes"].append(parser.parse_unresolved_operand())
-
-        parser.parse_comma_separated_list(parser.Delimiter.BRACES, parse_one)
-        parsed.operands.update(columns)
-        parsed.types["results_"] = types
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        scope = values(operation, "source_scope")
-
-        def print_one(item: tuple[SSAValue, SSAValue, SSAValue, SSAValue]) -> None:
-            key, offset, size, result = item
-            for value in scope:
-                printer.print_ssa_value(value)
-                printer.print_string("::")
-            printer.print_ssa_value(key)
-            printer.print_string("[")
-            printer.print_ssa_value(offset)
-            printer.print_string("] : ")
-            printer.print_attribute(result.type)
-            print_dimensions(printer, [size])
-
-        names = ("source_keys", "source_offsets", "result_sizes", "results_")
-        items = zip(*(values(operation, name) for name in names), strict=True)
-        printer.print_string(" {")
-        printer.print_list(tuple(items), print_one)
-        printer.print_string("}")
-
-    def verify(self, operation: Operation) -> None:
-        verify_columns(operation, "source_keys", "source_offsets", "result_sizes", "results_")
-
-
-@irdl_op_definition
-class CmdParameterLoadOp(PlacedOperation):
-    """Resources with contents that are kept outside of the program."""
-
-    name = "stream.cmd.parameter.load"
-    source_scope = opt_operand_def(BufferType())
-    source_keys = var_operand_def(BufferType())
-    source_offsets = var_operand_def(i64)
-    result_sizes = var_operand_def(INDEX)
-    await_timepoint = opt_operand_def(TIMEPOINT)
-    results_ = var_result_def(ResourceType)
-    result_timepoint = result_def(TimepointType)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))?( await($await_timepoint) =>)?",
-        LoadedParameters(),
-        " => type($result_timepoint) attr-dict-with-keyword",
     )

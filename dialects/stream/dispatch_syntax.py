@@ -32,46 +32,74 @@ from ...ir.syntax.resource_directives import (
 )
 from ..util.types import UnusedType
 
+ACCESS = {"ro": 1, "wo": 2, "rw": 3}
+"""How a command uses a resource, and the bits that stand for it."""
+
+ACCESS_NAMES = {bits: name for name, bits in ACCESS.items()}
+
 
 @dataclass(frozen=True, slots=True)
 class DispatchOperands:
-    """`(%r[%c0 to %end for %length], %n)`: ranges of resources, and other values."""
+    """`(%r[%c0 to %end for %length], %n)`: ranges of resources, and other values.
+
+    With `accesses` a range has no end, and a word in front of it says how it is used.
+    """
+
+    accesses: str = ""
+    """The property that keeps how resources are used, if there is one."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.accesses,) if self.accesses else ()
+
+    @property
+    def _ranges(self) -> dict[str, str]:
+        """Operands by the words that stand in front of them."""
+        words = {"": "offsets", "for": "lengths"}
+        if not self.accesses:
+            words = {"": "offsets", "to": "ends", "for": "lengths"}
+        return {word: f"resource_operand_{name}" for word, name in words.items()}
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         operands: list[UnresolvedOperand] = []
-        ranges: dict[str, list[UnresolvedOperand]] = {"offsets": [], "ends": [], "lengths": []}
+        ranges: dict[str, list[UnresolvedOperand]] = {name: [] for name in self._ranges.values()}
+        accesses: list[Attribute] = []
 
         def parse_one() -> None:
+            access = parser.parse_optional_keyword_in(tuple(ACCESS)) if self.accesses else None
             operands.append(parser.parse_unresolved_operand())
-            if parser.parse_optional_punctuation("[") is None:
+            if access is not None:
+                accesses.append(IntegerAttr(ACCESS[access], i32))
+                parser.parse_punctuation("[")
+            elif self.accesses or parser.parse_optional_punctuation("[") is None:
                 return
-            ranges["offsets"].append(parser.parse_unresolved_operand())
-            parser.parse_keyword("to")
-            ranges["ends"].append(parser.parse_unresolved_operand())
-            parser.parse_keyword("for")
-            ranges["lengths"].append(parser.parse_unresolved_operand())
+            for word, name in self._ranges.items():
+                if word:
+                    parser.parse_keyword(word)
+                ranges[name].append(parser.parse_unresolved_operand())
             parser.parse_punctuation("]")
 
         parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_one)
         parsed.operands["resource_operands"] = operands
-        for name, found in ranges.items():
-            parsed.operands[f"resource_operand_{name}"] = found
+        parsed.operands.update(ranges)
+        if self.accesses:
+            parsed.attributes[self.accesses] = ArrayAttr(accesses)
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        names = ("offsets", "ends", "lengths")
-        ranges = zip(*(values(operation, f"resource_operand_{n}") for n in names), strict=True)
+        ranges = zip(*(values(operation, name) for name in self._ranges.values()), strict=True)
+        accesses = iter(self._accesses(operation))
 
         def print_one(value: SSAValue) -> None:
+            resource = value.type.name == RESOURCE
+            if resource and self.accesses:
+                printer.print_string(f"{ACCESS_NAMES[next(accesses)]} ")
             printer.print_ssa_value(value)
-            if value.type.name != RESOURCE:
+            if not resource:
                 return
-            offset, end, length = next(ranges)
             printer.print_string("[")
-            printer.print_ssa_value(offset)
-            printer.print_string(" to ")
-            printer.print_ssa_value(end)
-            printer.print_string(" for ")
-            printer.print_ssa_value(length)
+            for word, number in zip(self._ranges, next(ranges), strict=True):
+                printer.print_string(f" {word} " if word else "")
+                printer.print_ssa_value(number)
             printer.print_string("]")
 
         with printer.in_parens():
@@ -80,16 +108,28 @@ class DispatchOperands:
     def verify(self, operation: Operation) -> None:
         operands = values(operation, "resource_operands")
         resources = sum(value.type.name == RESOURCE for value in operands)
-        for name in ("offsets", "ends", "lengths"):
-            found = len(values(operation, f"resource_operand_{name}"))
+        for name in self._ranges.values():
+            found = len(values(operation, name))
             if found != resources:
-                raise VerifyException(f"{resources} resource operands, but {found} {name}")
+                what = name.rpartition("_")[2]
+                raise VerifyException(f"{resources} resource operands, but {found} {what}")
+        if self.accesses:
+            verify_accesses(self._accesses(operation), resources)
+
+    def _accesses(self, operation: Operation) -> list[int]:
+        if not self.accesses:
+            return []
+        array = cast("ArrayAttr[IntegerAttr]", operation.get_attr_or_prop(self.accesses))
+        return [access.value.data for access in array]
 
 
-ACCESS = {"ro": 1, "wo": 2, "rw": 3}
-"""How a command uses a resource, and the bits that stand for it."""
-
-ACCESS_NAMES = {bits: name for name, bits in ACCESS.items()}
+def verify_accesses(accesses: Sequence[int], resources: int) -> None:
+    """Verify that each resource is used in a way that there is."""
+    if len(accesses) != resources:
+        raise VerifyException(f"{resources} resources, but accesses of {len(accesses)}")
+    for access in accesses:
+        if access not in ACCESS_NAMES:
+            raise VerifyException(f"no resource is accessed in the way {access}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +198,7 @@ class DispatchResources:
         )
         accesses = cast("ArrayAttr[IntegerAttr]", operation.get_attr_or_prop("resource_accesses"))
         resources = len(values(operation, "resources"))
-        if len(accesses) != resources:
-            raise VerifyException(f"{resources} resources, but accesses of {len(accesses)}")
-        for access in accesses:
-            if access.value.data not in ACCESS_NAMES:
-                raise VerifyException(f"no resource is accessed in the way {access.value.data}")
+        verify_accesses([access.value.data for access in accesses], resources)
 
     def fits(self, operation: Operation) -> bool:
         accesses = cast("ArrayAttr[IntegerAttr]", operation.get_attr_or_prop("resource_accesses"))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
-from xdsl.dialects.builtin import NoneAttr, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, NoneAttr, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
@@ -12,10 +13,11 @@ from xdsl.printer import Printer
 
 
 class NamedParameter(ParametrizedAttribute):
-    """`<"scope"::"key"> : T`: constant contents that are kept outside of the program."""
+    """`<"scope"::"key", {...}> : T`: constant contents that are kept outside of the program."""
 
     scope: StringAttr | NoneAttr
     key: StringAttr
+    config: DictionaryAttr | NoneAttr
     type: Attribute
 
     @classmethod
@@ -26,8 +28,11 @@ class NamedParameter(ParametrizedAttribute):
             if parser.parse_optional_punctuation(":") is not None:
                 parser.parse_punctuation(":")
                 scope, key = key, StringAttr(parser.parse_str_literal())
+            config: Attribute = NoneAttr()
+            if parser.parse_optional_punctuation(",") is not None:
+                config = parser.parse_attribute()
         parser.parse_punctuation(":")
-        return [scope, key, parser.parse_type()]
+        return [scope, key, config, parser.parse_type()]
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -35,8 +40,65 @@ class NamedParameter(ParametrizedAttribute):
                 printer.print_string_literal(self.scope.data)
                 printer.print_string("::")
             printer.print_string_literal(self.key.data)
+            if isinstance(self.config, DictionaryAttr):
+                printer.print_string(", ")
+                printer.print_attribute(self.config)
         printer.print_string(" : ")
         printer.print_attribute(self.type)
+
+
+class Collective(ParametrizedAttribute):
+    """`<all_reduce with sum : f32>`: what devices do with elements together."""
+
+    ELEMENTS: ClassVar[tuple[str, ...]]
+    kind: StringAttr
+    reduction: StringAttr | NoneAttr
+    element: StringAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            kind = StringAttr(parser.parse_keyword_in(COLLECTIVE_KINDS))
+            reduction: Attribute = NoneAttr()
+            if parser.parse_optional_keyword("with") is not None:
+                reduction = StringAttr(parser.parse_keyword_in(COLLECTIVE_REDUCTIONS))
+            parser.parse_punctuation(":")
+            return [kind, reduction, StringAttr(parser.parse_keyword_in(cls.ELEMENTS))]
+
+    def print_parameters(self, printer: Printer) -> None:
+        reduction = self.reduction
+        how = "" if isinstance(reduction, NoneAttr) else f" with {reduction.data}"
+        printer.print_string(f"<{self.kind.data}{how} : {self.element.data}>")
+
+
+COLLECTIVE_REDUCTIONS = ("sum", "product", "minimum", "maximum", "average")
+COLLECTIVE_KINDS = (
+    "all_gather",
+    "all_reduce",
+    "all_to_all",
+    "broadcast",
+    "reduce",
+    "reduce_scatter",
+    "send",
+    "recv",
+    "send_recv",
+)
+COLLECTIVE_ELEMENTS = (
+    *("si8", "ui8", "si16", "ui16", "si32", "ui32", "si64", "ui64"),
+    *("f16", "f32", "f64", "bf16"),
+)
+"""Element types in the order of the numbers that stand for them."""
+
+
+@irdl_attr_definition
+class CollectiveAttr(Collective):
+    """A collective of the `stream` dialect."""
+
+    name = "stream.collective"
+    ELEMENTS: ClassVar[tuple[str, ...]] = COLLECTIVE_ELEMENTS
+    kind: StringAttr
+    reduction: StringAttr | NoneAttr
+    element: StringAttr
 
 
 LIFETIMES = ("*", "external", "staging", "transient", "variable", "constant")
@@ -122,4 +184,12 @@ class NamedParameterAttr(NamedParameter):
     name = "stream.parameter.named"
     scope: StringAttr | NoneAttr
     key: StringAttr
+    config: DictionaryAttr | NoneAttr
     type: Attribute
+
+
+@irdl_attr_definition
+class TestFenceType(ParametrizedAttribute, TypeAttribute):
+    """What operations of tests wait for."""
+
+    name = "stream.test.fence"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
@@ -41,10 +40,10 @@ from ...ir.syntax.assembly_format import (
     Parsed,
     Syntax,
 )
-from ...ir.syntax.directives import Implied, print_struct, type_carried_by, verify_type
+from ...ir.syntax.directives import Implied, type_carried_by, verify_type
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.symbol_directives import Visibility
-from . import functions, types
+from . import functions, memory, types
 from .types import (
     BufferType,
     IntAssumptionAttr,
@@ -89,42 +88,6 @@ class CompositeAttr(ParametrizedAttribute):
             printer.print_string("]")
 
 
-@dataclass(frozen=True, slots=True)
-class BufferForm:
-    """` <alignment = 64, mime_type = "text/plain">` with what is known, or nothing."""
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("alignment", "mime_type")
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        if parser.parse_optional_punctuation("<") is None:
-            return
-        while True:
-            key = parser.parse_identifier()
-            parser.parse_punctuation("=")
-            if key == "alignment":
-                value: Attribute = IntegerAttr.from_index_int_value(parser.parse_integer())
-            elif key == "mime_type":
-                value = StringAttr(parser.parse_str_literal())
-            else:
-                parser.raise_error(f"expected alignment or mime_type, found '{key}'")
-            parsed.attributes[key] = value
-            if parser.parse_optional_punctuation(",") is None:
-                break
-        parser.parse_punctuation(">")
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        alignment = operation.get_attr_or_prop("alignment")
-        if isinstance(alignment, IntegerAttr):
-            number = cast(IntegerAttr, alignment).value.data
-            alignment = partial(printer.print_string, str(number))
-        fields = [("alignment", alignment), ("mime_type", operation.get_attr_or_prop("mime_type"))]
-        if any(value is not None for _, value in fields):
-            printer.print_string(" ")
-            print_struct(printer, fields)
-
-
 @irdl_op_definition
 class BufferConstantOp(SyntaxOperation):
     """Constant bytes in host memory."""
@@ -138,9 +101,7 @@ class BufferConstantOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        "( $name)?",
-        BufferForm(),
-        " attr-dict : type($result) = $value",
+        "( $name)?struct($alignment, $mime_type) attr-dict : type($result) = $value"
     )
 
 
@@ -208,10 +169,11 @@ class GlobalAddressOp(SyntaxOperation):
 
     name = "util.global.address"
     global_ = prop_def(SymbolRefAttr, prop_name="global")
+    is_immutable = opt_prop_def(UnitAttr)
     result = result_def(PointerType)
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = " @$global attr-dict : type($result)"
+    SYNTAX: ClassVar[Syntax] = "( immutable$is_immutable)? @$global attr-dict : type($result)"
 
 
 @irdl_op_definition
@@ -243,9 +205,12 @@ class GlobalLoadIndirectOp(SyntaxOperation):
 
     name = "util.global.load.indirect"
     global_ = operand_def(PointerType)
+    is_immutable = opt_prop_def(UnitAttr)
     result = result_def()
 
-    SYNTAX: ClassVar[Syntax] = " $global_ attr-dict : type($global_) -> type($result)"
+    SYNTAX: ClassVar[Syntax] = (
+        "( immutable$is_immutable)? $global_ attr-dict : type($global_) -> type($result)"
+    )
 
 
 @irdl_op_definition
@@ -282,7 +247,7 @@ class OptimizationBarrierOp(SyntaxOperation):
     sources = var_operand_def()
     results_ = var_result_def()
 
-    SYNTAX: ClassVar[Syntax] = " $sources attr-dict : type($sources, $results_)"
+    SYNTAX: ClassVar[Syntax] = " attr-dict $sources : type($sources, $results_)"
 
 
 @irdl_op_definition
@@ -355,7 +320,7 @@ class AssumeIntOp(SyntaxOperation):
     results_ = var_result_def()
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = (" ", AssumedValues(), " : type($values_, $results_)")
+    SYNTAX: ClassVar[Syntax] = (" ", AssumedValues(), " : type($values_, $results_) attr-dict")
 
     def verify_(self) -> None:
         super().verify_()
@@ -391,4 +356,4 @@ class SwitchOp(SyntaxOperation):
             )
 
 
-Util = dialect_of("util", sys.modules[__name__], functions, types)
+Util = dialect_of("util", sys.modules[__name__], functions, memory, types)

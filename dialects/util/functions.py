@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
@@ -59,15 +60,15 @@ class FunctionCallable(CallableOpInterface):
 
     @classmethod
     def get_callable_region(cls, op: Operation) -> Region:
-        return cast(FuncOp, op).body
+        return cast(Function, op).body
 
     @classmethod
     def get_argument_types(cls, op: Operation) -> tuple[Attribute, ...]:
-        return cast(FuncOp, op).function_type.inputs.data
+        return cast(Function, op).function_type.inputs.data
 
     @classmethod
     def get_result_types(cls, op: Operation) -> tuple[Attribute, ...]:
-        return cast(FuncOp, op).function_type.outputs.data
+        return cast(Function, op).function_type.outputs.data
 
 
 def dictionaries(entries: Sequence[DictionaryAttr]) -> ArrayAttr[DictionaryAttr] | None:
@@ -75,11 +76,31 @@ def dictionaries(entries: Sequence[DictionaryAttr]) -> ArrayAttr[DictionaryAttr]
     return ArrayAttr(entries) if any(entry.data for entry in entries) else None
 
 
-@irdl_op_definition
-class FuncOp(IRDLOperation):
+@dataclass(slots=True)
+class Inputs:
+    """What has been read of a function's arguments."""
+
+    arguments: list[Parser.Argument] = field(default_factory=list[Parser.Argument])
+    names: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+    types: list[Attribute] = field(default_factory=list[Attribute])
+    attributes: list[DictionaryAttr] = field(default_factory=list[DictionaryAttr])
+
+
+def parse_attributes(parser: Parser) -> DictionaryAttr:
+    """The attributes of an argument or a result."""
+    return DictionaryAttr(parser.parse_optional_dictionary_attr_dict())
+
+
+def print_attributes(printer: Printer, attributes: DictionaryAttr) -> None:
+    """The inverse of `parse_attributes`."""
+    if attributes.data:
+        printer.print_string(" ")
+        printer.print_attr_dict(attributes.data)
+
+
+class Function(IRDLOperation):
     """A function; a result `%arg0 as T` is stored in the place of an argument."""
 
-    name = "util.func"
     sym_visibility = opt_prop_def(StringAttr)
     sym_name = prop_def(StringAttr)
     function_type = prop_def(FunctionType)
@@ -92,28 +113,14 @@ class FuncOp(IRDLOperation):
 
     # By hand: arguments are the region's, each with attributes, and results may be tied to them.
     @classmethod
-    def parse(cls, parser: Parser) -> FuncOp:
+    def parse(cls, parser: Parser) -> Function:
         visibility = parser.parse_optional_keyword_in(VISIBILITY)
         name = parser.parse_symbol_name()
-        arguments: list[Parser.Argument] = []
-        names: list[tuple[str, int]] = []
-        types: list[Attribute] = []
-        argument_attributes: list[DictionaryAttr] = []
-
-        def parse_attributes() -> DictionaryAttr:
-            return DictionaryAttr(parser.parse_optional_dictionary_attr_dict())
-
-        def parse_argument() -> None:
-            argument = parser.parse_optional_argument(expect_type=True)
-            if argument is not None:
-                arguments.append(argument)
-                names.append(operand_key(UnresolvedOperand(argument.name, 0)))
-                types.append(argument.type)
-            else:
-                types.append(parser.parse_type())
-            argument_attributes.append(parse_attributes())
-
-        parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_argument)
+        inputs = Inputs()
+        parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, lambda: cls.parse_argument(parser, inputs)
+        )
+        names, types = inputs.names, inputs.types
         results: list[Attribute] = []
         result_attributes: list[DictionaryAttr] = []
         ties: list[int] = []
@@ -127,7 +134,7 @@ class FuncOp(IRDLOperation):
 
         def parse_result() -> None:
             parse_result_type()
-            result_attributes.append(parse_attributes())
+            result_attributes.append(parse_attributes(parser))
 
         if parser.parse_optional_punctuation("->") is not None:
             delimiter = parser.Delimiter.PAREN
@@ -136,13 +143,13 @@ class FuncOp(IRDLOperation):
                 parser.parse_comma_separated_list(parser.Delimiter.NONE, parse_result_type)
                 result_attributes += [EMPTY] * len(results)
         attributes = parser.parse_optional_attr_dict_with_keyword(SIGNATURE)
-        body = parser.parse_optional_region(arguments)
+        body = parser.parse_optional_region(inputs.arguments)
         properties: dict[str, Attribute | None] = {
             "sym_visibility": None if visibility is None else StringAttr(visibility),
             "sym_name": name,
             "function_type": FunctionType.from_lists(types, results),
             "tied_operands": tied_operands(ties) if ties else None,
-            "arg_attrs": dictionaries(argument_attributes),
+            "arg_attrs": dictionaries(inputs.attributes),
             "res_attrs": dictionaries(result_attributes),
         }
         others = {} if attributes is None else dict(attributes.data)
@@ -153,6 +160,16 @@ class FuncOp(IRDLOperation):
             regions=[Region() if body is None else body],
         )
 
+    @classmethod
+    def parse_argument(cls, parser: Parser, inputs: Inputs) -> None:
+        """Read `%a: T {attributes}`, or a type alone."""
+        argument = parser.parse_optional_argument(expect_type=True)
+        if argument is not None:
+            inputs.arguments.append(argument)
+            inputs.names.append(operand_key(UnresolvedOperand(argument.name, 0)))
+        inputs.types.append(parser.parse_type() if argument is None else argument.type)
+        inputs.attributes.append(parse_attributes(parser))
+
     def print(self, printer: Printer) -> None:
         if self.sym_visibility is not None:
             printer.print_string(f" {self.sym_visibility.data}")
@@ -160,20 +177,6 @@ class FuncOp(IRDLOperation):
         printer.print_symbol_name(self.sym_name.data)
         inputs, outputs = self.function_type.inputs.data, self.function_type.outputs.data
         block = self.body.blocks.first
-        input_attributes = self.arg_attrs or ArrayAttr([EMPTY] * len(inputs))
-
-        def print_attributes(attributes: DictionaryAttr) -> None:
-            if attributes.data:
-                printer.print_string(" ")
-                printer.print_attr_dict(attributes.data)
-
-        def print_argument(index: int) -> None:
-            if block is not None:
-                printer.print_block_argument(block.args[index])
-            else:
-                printer.print_string(f"%arg{index}: ")
-                printer.print_attribute(inputs[index])
-            print_attributes(input_attributes.data[index])
 
         def print_result(index: int) -> None:
             tie = ties[index]
@@ -185,10 +188,9 @@ class FuncOp(IRDLOperation):
             if tie == UNTIED or inputs[tie] != outputs[index]:
                 printer.print_string("" if tie == UNTIED else " as ")
                 printer.print_attribute(outputs[index])
-            print_attributes(output_attributes.data[index])
+            print_attributes(printer, output_attributes.data[index])
 
-        with printer.in_parens():
-            printer.print_list(range(len(inputs)), print_argument)
+        self.print_arguments(printer)
         if outputs:
             ties = ties_of(self, len(outputs))
             output_attributes = self.res_attrs or ArrayAttr([EMPTY] * len(outputs))
@@ -206,6 +208,23 @@ class FuncOp(IRDLOperation):
         if block is not None:
             printer.print_string(" ")
             printer.print_region(self.body, print_entry_block_args=False)
+
+    def print_arguments(self, printer: Printer) -> None:
+        """Write the arguments of the body, or of a declaration."""
+        inputs = self.function_type.inputs.data
+        block = self.body.blocks.first
+        attributes = self.arg_attrs or ArrayAttr([EMPTY] * len(inputs))
+
+        def print_argument(index: int) -> None:
+            if block is not None:
+                printer.print_block_argument(block.args[index])
+            else:
+                printer.print_string(f"%arg{index}: ")
+                printer.print_attribute(inputs[index])
+            print_attributes(printer, attributes.data[index])
+
+        with printer.in_parens():
+            printer.print_list(range(len(inputs)), print_argument)
 
     def prints_generically(self) -> bool:
         """Whether reading the custom form would leave out or add something."""
@@ -227,6 +246,13 @@ class FuncOp(IRDLOperation):
         block = self.body.blocks.first
         if block is not None and tuple(block.arg_types) != inputs:
             raise VerifyException("expected entry block arguments to match the function's type")
+
+
+@irdl_op_definition
+class FuncOp(Function):
+    """A function of the `util` dialect."""
+
+    name = "util.func"
 
 
 @irdl_op_definition

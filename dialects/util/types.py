@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, NoneAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, NoneAttr, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from ...ir.syntax.directives import parse_struct, print_struct
+from ...ir.syntax.structs import parse_struct, print_struct
 
 
 @irdl_attr_definition
@@ -42,6 +42,66 @@ class PointerType(ParametrizedAttribute, TypeAttribute):
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_attribute(self.target)
+
+
+@irdl_attr_definition
+class ObjectType(ParametrizedAttribute, TypeAttribute):
+    """Something that is counted by references."""
+
+    name = "util.object"
+
+
+@irdl_attr_definition
+class VariantType(ParametrizedAttribute, TypeAttribute):
+    """A value of any type; a list of them is written `!util.list<?>`."""
+
+    name = "util.variant"
+
+
+@irdl_attr_definition
+class ListType(ParametrizedAttribute, TypeAttribute):
+    """`!util.list<T>`: a list that grows."""
+
+    name = "util.list"
+    element: Attribute
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            if parser.parse_optional_punctuation("?") is not None:
+                return [VariantType()]
+            return [parser.parse_type()]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            if isinstance(self.element, VariantType):
+                printer.print_string("?")
+            else:
+                printer.print_attribute(self.element)
+
+
+@irdl_attr_definition
+class NullAttr(ParametrizedAttribute):
+    """No value."""
+
+    name = "util.null"
+
+
+@irdl_attr_definition
+class PreprocessingPipelineAttr(ParametrizedAttribute):
+    """`<"passes">`: what is run on an operation before it is compiled."""
+
+    name = "util.preprocessing_pipeline"
+    pipeline: StringAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            return [StringAttr(parser.parse_str_literal())]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string_literal(self.pipeline.data)
 
 
 @irdl_attr_definition

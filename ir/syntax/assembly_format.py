@@ -86,6 +86,8 @@ class Parsed:
     attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
     """Properties and other attributes."""
     regions: dict[str, Region] = field(default_factory=dict[str, Region])
+    region_lists: dict[str, list[Region]] = field(default_factory=dict[str, list[Region]])
+    """Regions of names that stand for several."""
 
 
 class Directive(Protocol):

@@ -5,7 +5,7 @@ Further down are objects for syntax that several dialects share, and structs of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -19,7 +19,15 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute, TypedAttribute
+from xdsl.ir import (
+    Attribute,
+    Operation,
+    ParametrizedAttribute,
+    Region,
+    SSAValue,
+    TypeAttribute,
+    TypedAttribute,
+)
 from xdsl.irdl import OpDef, OptionalDef, VariadicDef
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
@@ -44,6 +52,22 @@ def property_classes(definition: OpDef, name: str) -> set[type[Attribute]]:
     return found.constr.get_bases() or set()
 
 
+def dialect_attribute_class(classes: set[type[Attribute]]) -> type[ParametrizedAttribute] | None:
+    """The one class that a property may be, if it has parameters and belongs to a dialect."""
+    found = next(iter(classes)) if len(classes) == 1 else Attribute
+    if issubclass(found, ParametrizedAttribute) and "." in found.name:
+        return found
+    return None
+
+
+@directive("bare")
+def _bare(definition: OpDef, name: str) -> Directive:
+    """`bare($a)`: what an attribute of a dialect has behind its name, `<...>`."""
+    cls = dialect_attribute_class(property_classes(definition, name))
+    assert cls is not None
+    return DialectAttributeValue(name, cls, bare=True)
+
+
 @directive("$")
 def _variable(definition: OpDef, name: str) -> Directive:
     if name in dict(definition.operands):
@@ -55,7 +79,10 @@ def _variable(definition: OpDef, name: str) -> Directive:
     classes = property_classes(definition, name)
     if classes == {UnitAttr}:
         return Flag(name)
-    return (StringValue if classes == {StringAttr} else AttributeValue)(name)
+    if classes == {StringAttr}:
+        return StringValue(name)
+    cls = dialect_attribute_class(classes)
+    return AttributeValue(name) if cls is None else DialectAttributeValue(name, cls)
 
 
 @directive("type")
@@ -212,6 +239,31 @@ class AttributeValue:
     def print(self, printer: Printer, operation: Operation) -> None:
         if (attribute := operation.get_attr_or_prop(self.name)) is not None:
             printer.print_attribute(attribute)
+
+
+@dataclass(frozen=True, slots=True)
+class DialectAttributeValue(AttributeValue):
+    """`#dialect.name<...>`, or `<...>` alone, since the property is always of that class."""
+
+    cls: type[ParametrizedAttribute]
+    bare: bool = False
+    """Whether the name is left out when it is printed."""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        parsed.attributes[self.name] = parse_dialect_attribute(parser, self.cls)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        attribute = operation.get_attr_or_prop(self.name)
+        if self.bare and isinstance(attribute, self.cls):
+            attribute.print_parameters(printer)
+        else:
+            AttributeValue.print(self, printer, operation)
+
+
+def parse_dialect_attribute(parser: AttrParser, cls: type[ParametrizedAttribute]) -> Attribute:
+    """Read an attribute with or without its name."""
+    found = parser.parse_optional_attribute()
+    return cls.new(cls.parse_parameters(parser)) if found is None else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,46 +493,3 @@ class RegionBody:
         last = region.blocks[0].last_op if region.blocks else None
         hidden = not self.terminator and is_plain(last)
         printer.print_region(region, print_block_terminators=not hidden)
-
-
-ParseField = Callable[[AttrParser], Attribute]
-
-
-def parse_struct(
-    parser: AttrParser, fields: Mapping[str, ParseField], required: Sequence[str] = ()
-) -> dict[str, Attribute]:
-    """Read keys in any order. An unknown, repeated or missing key is an error."""
-    found: dict[str, Attribute] = {}
-    parser.parse_punctuation("<")
-    if parser.parse_optional_punctuation(">") is None:
-        while True:
-            position = parser.pos
-            key = parser.parse_identifier()
-            if key not in fields or key in found:
-                parser.raise_error(f"duplicate or unknown struct parameter name: {key}", position)
-            parser.parse_punctuation("=")
-            found[key] = fields[key](parser)
-            if parser.parse_optional_punctuation(",") is None:
-                break
-        parser.parse_punctuation(">")
-    for key in required:
-        if key not in found:
-            parser.raise_error(f"struct is missing required parameter: {key}")
-    return found
-
-
-def print_struct(
-    printer: Printer, fields: Sequence[tuple[str, Callable[[], None] | Attribute | None]]
-) -> None:
-    """Write keys in order. A value is an attribute, a function that prints it, or absent."""
-
-    def print_field(pair: tuple[str, Callable[[], None] | Attribute | None]) -> None:
-        key, value = pair
-        printer.print_string(f"{key} = ")
-        if isinstance(value, Attribute):
-            printer.print_attribute(value)
-        elif value is not None:
-            value()
-
-    with printer.in_angle_brackets():
-        printer.print_list([pair for pair in fields if pair[1] is not None], print_field)

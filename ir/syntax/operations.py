@@ -20,7 +20,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from . import symbol_directives  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from . import structs, symbol_directives  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .assembly_format import (
     ATTRIBUTES,
     DICTIONARIES,
@@ -68,7 +68,8 @@ class SyntaxOperation(IRDLOperation):
             return False
         dictionaries = [place for place, piece in enumerate(pieces) if piece in DICTIONARIES]
         if not dictionaries:
-            return True
+            nested = (getattr(piece, "pieces", ()) for piece in pieces)
+            return not any(piece in DICTIONARIES for inner in nested for piece in inner)
         # `{` behind a type would be read as its sizes.
         before = pieces[dictionaries[0] - 1]
         braces = (
@@ -101,7 +102,11 @@ def build(cls: type[OperationT], parser: Parser, parsed: Parsed) -> OperationT:
     properties, attributes = split_attributes(definition, parsed.attributes)
     if any(isinstance(option, AttrSizedOperandSegments) for option in definition.options):
         properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, segments)
-    regions = [parsed.regions.get(name) or Region() for name, _ in definition.regions]
+    regions: list[Region] = []
+    for name, region in definition.regions:
+        several = isinstance(region, VariadicDef)
+        one = parsed.regions.get(name) or Region()
+        regions += parsed.region_lists.get(name, []) if several else [one]
     return cls.create(
         operands=operands,
         result_types=results,

@@ -97,6 +97,34 @@ class SizedTypes:
         return not self.results or same_types(operation, self.name, (self.results,))
 
 
+@directive("parameter")
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`%scope::%key[%offset]`: where in a file contents are; the scope may be absent."""
+
+    scope: str
+    key: str
+    offset: str
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        key = parser.parse_unresolved_operand()
+        if parser.parse_optional_punctuation(":") is not None:
+            parser.parse_punctuation(":")
+            parsed.operands[self.scope] = [key]
+            key = parser.parse_unresolved_operand()
+        parsed.operands[self.key] = [key]
+        with parser.in_square_brackets():
+            parsed.operands[self.offset] = [parser.parse_unresolved_operand()]
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        for scope in values(operation, self.scope):
+            printer.print_ssa_value(scope)
+            printer.print_string("::")
+        printer.print_ssa_value(values(operation, self.key)[0])
+        with printer.in_square_brackets():
+            printer.print_ssa_value(values(operation, self.offset)[0])
+
+
 def verify_columns(operation: Operation, *names: str) -> None:
     """Verify that lists of values, of which each entry has one, are equally long."""
     counts = [len(values(operation, name)) for name in names]
@@ -151,15 +179,14 @@ def _sizes_of(type_: Attribute, form: ValueForm) -> int:
             return dynamic_dimensions(type_)
 
 
-def _parse_sized(
-    parser: Parser, form: ValueForm, sizes: list[UnresolvedOperand], type_: Attribute
-) -> None:
+def parse_sizes(parser: Parser, form: ValueForm, type_: Attribute) -> list[UnresolvedOperand]:
+    """Read as many sizes as a type has. Raises ParseError for another number."""
     expected = _sizes_of(type_, form)
     position = parser.pos
     found = parse_dimensions(parser)
     if len(found) != expected:
         parser.raise_error(f"expected {expected} sizes for {type_}, found {len(found)}", position)
-    sizes += found
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +215,7 @@ class TiedFunctionType:
 
         def parse_operand() -> None:
             types.append(parser.parse_type())
-            _parse_sized(parser, self.form, sizes, types[-1])
+            sizes.extend(parse_sizes(parser, self.form, types[-1]))
 
         parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_operand)
         parsed.types[self.operands] = types
@@ -211,7 +238,7 @@ class TiedFunctionType:
                 types.append(operand_types[ties[-1]])
             else:
                 types.append(parser.parse_type())
-            _parse_sized(parser, self.form, sizes, types[-1])
+            sizes.extend(parse_sizes(parser, self.form, types[-1]))
 
         parse_results(parser, parse_result)
         parsed.types[self.results] = types
@@ -278,6 +305,22 @@ class TiedResultTypes(TiedFunctionType):
 
     def print(self, printer: Printer, operation: Operation) -> None:
         self.print_results(printer, operation)
+
+
+@directive("result-types")
+@dataclass(frozen=True, slots=True)
+class ResultTypes:
+    """`T`, `(T, U)` or `()`: the types of results."""
+
+    name: str
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        types = parsed.types.setdefault(self.name, [])
+        parse_results(parser, lambda: types.append(parser.parse_type()))
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        types = [value.type for value in values(operation, self.name)]
+        print_results(printer, types, printer.print_attribute, always=False)
 
 
 def parse_tie(parser: Parser, names: Sequence[tuple[str, int]]) -> int:

@@ -18,40 +18,51 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseArrayBase,
     FloatAttr,
     IntegerAttr,
     ModuleOp,
     TensorType,
-    i64,
 )
 from xdsl.dialects.tensor import ExtractSliceOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from ...dialects.iree_encoding.dialect import UnsetEncodingOp
 from ...dialects.iree_encoding.interfaces import Tensor, plain, tensor_encoding
 from ...dialects.iree_tensor_ext import (
     DispatchTensor,
     DispatchTensorLoad,
     DispatchTensorStore,
-    static_list,
 )
 from ...dialects.linalg.dialect import NAMED_CLASSES
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS
 from ...ir.index import constant_index
-from ...ir.index_lists import mixed_list
 from ...ir.rules import Rules
-from ...ir.tensor_types import element_of, ranked, shape_of
+from ...ir.tensor_types import ranked, shape_of
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
-from ...tiling.storage_sizes import dense_formula
-from ..sizes.dimension_sizes import Size, constant_operand
+from ..sizes.dimension_sizes import constant_operand
+from .packed.accesses import (
+    dynamic_dims,
+    is_whole,
+    keeps_storage,
+    load_from,
+    memory_sizes,
+    sizes_listed,
+    whole_access,
+)
 from .packed.contractions import lower_contraction, lower_convolution
 from .packed.elementwise import lower_elementwise, sums_padding
 from .packed.layouts import KernelLayouts, KernelSolvers, summed_dimensions, target_solver
-from .packed.values import HeldTensor, PackedValues, layout_of_tiles, memory_type
+from .packed.signature import (
+    RETURNS,
+    UnknownSizes,
+    has_encoding,
+    stored_type,
+    update_signature,
+)
+from .packed.values import HeldTensor, PackedValues, layout_of_tiles
 
 COMPUTING = frozenset({"arith", "complex", "linalg", "math", "tensor", "tosa"})
 """Dialects whose operations on tensors say nothing of where elements are in memory."""
@@ -83,12 +94,14 @@ class KernelLowering:
         self._function = function
         self._layouts = layouts
         self.values = PackedValues()
+        self.unknown = UnknownSizes()
         self.bindings: dict[SSAValue, SSAValue] = {}
         """Bindings by what replaces them."""
 
     def lower(self) -> None:
         """Replace everything that has to do with encodings."""
         done: list[Operation] = []
+        taken = self._take_arguments()
         for operation in tuple(self._function.walk()):
             if not _is_encoded(operation):
                 continue
@@ -97,6 +110,39 @@ class KernelLowering:
             done.append(operation)
         for operation in reversed(done):
             Rewriter.erase_op(operation)
+        for argument in taken:
+            argument.block.erase_arg(argument)
+        self.unknown.verify_unused()
+        if taken or any(operation.name in RETURNS for operation in done):
+            update_signature(self._function)
+
+    def _take_arguments(self) -> list[BlockArgument]:
+        """Take packed tensors in front of encoded arguments; these go once nobody reads them."""
+        entry = self._function.regions[0].blocks.first
+        if entry is None:
+            return []
+        encoded = [argument for argument in entry.args if has_encoding(argument.type)]
+        self.values.move_to(cast(Operation, entry.first_op))
+        for old in encoded:
+            bound = old.type.bound_type if isinstance(old.type, DispatchTensor) else old.type
+            tensor = cast(Tensor, bound)
+            layout = self.layout(tensor)
+            stored = stored_type(tensor, layout)
+            if isinstance(old.type, DispatchTensor):
+                new_type = old.type.new([old.type.access, stored])
+                self.bindings[old] = entry.insert_arg(new_type, old.index)
+                continue
+            new = entry.insert_arg(stored, old.index)
+            new.name_hint = old.name_hint
+            sizes = tuple(
+                self.unknown.make(old) if size is None else size for size in shape_of(tensor)
+            )
+            if layout == IDENTITY:
+                sizes = self.values.dimensions.sizes(new)
+            self.values.dimensions.assume(old, sizes)
+            form = self.values.from_memory(new, self.values.dimensions.sizes(new), layout)
+            self.values.hold(old, HeldTensor(plain(tensor), sizes, {layout_of_tiles(layout): form}))
+        return encoded
 
     def layout(self, type_: Attribute) -> PackedLayout:
         """How tensors of a type are packed in memory."""
@@ -128,13 +174,7 @@ lowering = Rules[Rule]()
 
 def _is_encoded(operation: Operation) -> bool:
     """Whether an operation has to do with encoded tensors."""
-    return any(_has_encoding(value.type) for value in (*operation.operands, *operation.results))
-
-
-def _has_encoding(type_: Attribute) -> bool:
-    if isinstance(type_, DispatchTensor):
-        type_ = type_.bound_type
-    return tensor_encoding(type_) is not None
+    return any(has_encoding(value.type) for value in (*operation.operands, *operation.results))
 
 
 # Bindings
@@ -147,15 +187,12 @@ def _bind(kernel: KernelLowering, operation: Operation) -> None:
     bound = cast(DispatchTensor, old.type)
     tensor = cast(Tensor, bound.bound_type)
     layout = kernel.layout(tensor)
-    if _keeps_storage(tensor):
-        stored = tensor
-    else:
-        stored = plain(tensor) if layout == IDENTITY else memory_type(tensor, layout)
-    dims = list(_dynamic_dims(operation))
+    stored = tensor if keeps_storage(tensor) else stored_type(tensor, layout)
+    dims = list(dynamic_dims(operation))
     if layout != IDENTITY:
-        sizes = kernel.values.packed_sizes(_sizes(tensor, dims), layout)
+        sizes = kernel.values.packed_sizes(sizes_listed(tensor, dims), layout)
         dims = [size for size in sizes if isinstance(size, SSAValue)]
-    start = len(operation.operands) - len(_dynamic_dims(operation))
+    start = len(operation.operands) - len(dynamic_dims(operation))
     new = type(operation).create(
         operands=[*operation.operands[:start], *dims],
         result_types=[bound.new([bound.access, stored])],
@@ -163,28 +200,6 @@ def _bind(kernel: KernelLowering, operation: Operation) -> None:
         attributes=dict(operation.attributes),
     )
     kernel.bindings[old] = kernel.values.builder.insert(new).results[0]
-
-
-def _keeps_storage(tensor: Tensor) -> bool:
-    """Whether memory holds more than the layout tells: `padding`, `packed_storage`."""
-    encoding = tensor_encoding(tensor)
-    if encoding is None or encoding.is_open:
-        return False
-    dense = dense_formula(shape_of(tensor), element_of(tensor))
-    return any(
-        layout.packed_layout(tensor).is_identity and layout.storage_formula(tensor) != dense
-        for layout in encoding.layouts()
-    )
-
-
-def _dynamic_dims(operation: Operation) -> Sequence[SSAValue]:
-    count = cast(Tensor, cast(DispatchTensor, operation.results[0].type).bound_type).get_shape()
-    dynamic = sum(size == DYNAMIC_INDEX for size in count)
-    return operation.operands[len(operation.operands) - dynamic :] if dynamic else ()
-
-
-def _sizes(tensor: Tensor, dims: Sequence[SSAValue]) -> list[Size]:
-    return list(mixed_list(tensor.get_shape(), dims))
 
 
 @lowering("flow.dispatch.tensor.load", "iree_tensor_ext.dispatch.tensor.load")
@@ -196,19 +211,19 @@ def _load(kernel: KernelLowering, operation: Operation) -> None:
     layout = kernel.layout(bound)
     if layout == IDENTITY:
         result = plain(load.result.type)
-        new = _load_from(load, source, load.offsets, load.sizes, load.strides, load, result)
+        new = load_from(load, source, load.offsets, load.sizes, load.strides, load, result)
         kernel.replace(load.result, IDENTITY, kernel.values.builder.insert(new).results[0])
         return
-    sizes = _sizes(bound, load.source_dims)
+    sizes = sizes_listed(bound, load.source_dims)
     packed = kernel.values.packed_sizes(sizes, layout)
     stored = cast(Tensor, cast(DispatchTensor, source.type).bound_type)
-    whole = _whole_access(stored)
-    dims = [size for size in _memory_sizes(packed, stored) if isinstance(size, SSAValue)]
-    new = _load_from(load, source, (), dims, (), whole, stored, dims)
+    whole = whole_access(stored)
+    dims = [size for size in memory_sizes(packed, stored) if isinstance(size, SSAValue)]
+    new = load_from(load, source, (), dims, (), whole, stored, dims)
     form = kernel.values.builder.insert(new).results[0]
-    form = kernel.values.from_memory(form, sizes, layout)
+    form = kernel.values.from_memory(form, packed, layout)
     tiles = layout_of_tiles(layout)
-    if _is_whole(load, sizes):
+    if is_whole(load, sizes):
         kernel.replace(load.result, tiles, form)
         return
     held = HeldTensor(plain(bound), tuple(sizes), {tiles: form})
@@ -222,60 +237,6 @@ def _load(kernel: KernelLowering, operation: Operation) -> None:
         },
     )
     kernel.replace(load.result, IDENTITY, kernel.values.builder.insert(part).results[0])
-
-
-def _load_from(
-    load: DispatchTensorLoad,
-    source: SSAValue,
-    offsets: Sequence[SSAValue],
-    sizes: Sequence[SSAValue],
-    strides: Sequence[SSAValue],
-    access: Operation | dict[str, Attribute],
-    result: Attribute,
-    dims: Sequence[SSAValue] | None = None,
-) -> Operation:
-    static = access if isinstance(access, dict) else access.properties
-    return type(load).build(
-        operands=[source, load.source_dims if dims is None else dims, offsets, sizes, strides],
-        result_types=[result],
-        properties={
-            name: static[name] for name in ("static_offsets", "static_sizes", "static_strides")
-        },
-    )
-
-
-def _whole_access(tensor: Tensor) -> dict[str, Attribute]:
-    """The static offsets, sizes and strides of all of a tensor."""
-    shape = tensor.get_shape()
-    lists = {
-        "static_offsets": [0] * len(shape),
-        "static_sizes": list(shape),
-        "static_strides": [1] * len(shape),
-    }
-    return {name: DenseArrayBase.from_list(i64, numbers) for name, numbers in lists.items()}
-
-
-def _memory_sizes(packed: Sequence[Size], stored: Tensor) -> list[Size]:
-    """The sizes of a packed tensor in memory: only outer dimensions can be dynamic."""
-    return [
-        packed[index] if size == DYNAMIC_INDEX else size
-        for index, size in enumerate(stored.get_shape())
-    ]
-
-
-def _is_whole(access: DispatchTensorLoad | DispatchTensorStore, sizes: Sequence[Size]) -> bool:
-    """Whether an access is known to cover all of a tensor."""
-    if any(offset != 0 for offset in static_list(access, "offsets")):
-        return False
-    if any(stride != 1 for stride in static_list(access, "strides")):
-        return False
-    dynamic = iter(access.sizes)
-    for given, size in zip(static_list(access, "sizes"), sizes, strict=True):
-        taken = next(dynamic) if given is None else given
-        number = constant_operand(taken) if isinstance(taken, SSAValue) else taken
-        if taken != size and (number is None or number != size):
-            return False
-    return True
 
 
 @lowering("flow.dispatch.tensor.store", "iree_tensor_ext.dispatch.tensor.store")
@@ -302,17 +263,17 @@ def _store(kernel: KernelLowering, operation: Operation) -> None:
         )
         kernel.values.builder.insert(new)
         return
-    sizes = _sizes(bound, store.target_dims)
-    if not _is_whole(store, sizes):
+    sizes = sizes_listed(bound, store.target_dims)
+    if not is_whole(store, sizes):
         raise OperationError(
             store, f"stores a part of a tensor that is in tiles, {bound}: unpack it first"
         )
-    value = kernel.values.to_memory(kernel.values.form(store.value, layout), sizes, layout)
     packed = kernel.values.packed_sizes(sizes, layout)
+    value = kernel.values.to_memory(kernel.values.form(store.value, layout), packed, layout)
     stored = cast(Tensor, cast(DispatchTensor, target.type).bound_type)
-    dims = [size for size in _memory_sizes(packed, stored) if isinstance(size, SSAValue)]
+    dims = [size for size in memory_sizes(packed, stored) if isinstance(size, SSAValue)]
     new = type(store).build(
-        operands=[value, target, dims, (), dims, ()], properties=_whole_access(stored)
+        operands=[value, target, dims, (), dims, ()], properties=whole_access(stored)
     )
     kernel.values.builder.insert(new)
 
@@ -343,8 +304,16 @@ def _unset(kernel: KernelLowering, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     held = kernel.values.held(source)
     held = _as_type(kernel, source, held, cast(Tensor, result.type))
+    sizes = tuple(sizes_listed(cast(Tensor, result.type), _result_dims(operation)))
+    if sizes and any(map(kernel.unknown.is_unknown, held.sizes)):
+        held = HeldTensor(held.tensor, sizes, held.forms, held.make)
     kernel.values.hold(result, held)
     result.replace_all_uses_with(kernel.values.form(result, IDENTITY))
+
+
+def _result_dims(operation: Operation) -> Sequence[SSAValue]:
+    """The sizes that the operation lists; in October 2024 it listed none."""
+    return cast(UnsetEncodingOp, operation).result_dims
 
 
 # Tensors made of nothing
@@ -396,6 +365,22 @@ def _dimension(kernel: KernelLowering, operation: Operation) -> None:
     if not isinstance(size, SSAValue):
         size = constant_index(size, kernel.values.builder)
     operation.results[0].replace_all_uses_with(size)
+
+
+@lowering(*RETURNS)
+def _return(kernel: KernelLowering, operation: Operation) -> None:
+    """Give packed tensors to the caller."""
+
+    def given(value: SSAValue) -> SSAValue:
+        if not has_encoding(value.type):
+            return value
+        layout = kernel.layout(value.type)
+        form = kernel.values.form(value, layout)
+        packed = () if layout.swizzle is None else kernel.values.dimensions.sizes(form)
+        return kernel.values.to_memory(form, packed, layout)
+
+    returned = [given(value) for value in operation.operands]
+    kernel.values.builder.insert(type(operation).create(operands=returned))
 
 
 # Computations

@@ -65,7 +65,7 @@ class PropagateEncodingsPass(ModulePass):
                 _cancel(operation)
 
 
-def _maker(value: SSAValue, name: str) -> Operation | None:
+def maker(value: SSAValue, name: str) -> Operation | None:
     """The operation of a name that makes a value."""
     if isinstance(value, OpResult) and value.op.name == name:
         return value.op
@@ -74,7 +74,7 @@ def _maker(value: SSAValue, name: str) -> Operation | None:
 
 def _cancel(operation: Operation) -> None:
     """Remove an operation that undoes another."""
-    inverse = _maker(operation.operands[0], UNSET if operation.name == SET else SET)
+    inverse = maker(operation.operands[0], UNSET if operation.name == SET else SET)
     if inverse is None or inverse.operands[0].type != operation.results[0].type:
         return
     operation.results[0].replace_all_uses_with(inverse.operands[0])
@@ -93,7 +93,7 @@ def _pointwise(operation: Operation) -> StructuredView | None:
         return None
     if any(iterator is not IteratorType.PARALLEL for iterator in view.iterators):
         return None
-    if _maker(view.outputs[0], "tensor.empty") is None or view.body.args[-1].uses:
+    if maker(view.outputs[0], "tensor.empty") is None or view.body.args[-1].uses:
         return None
     output_map = view.output_maps[0]
     for value, map_ in zip(view.inputs, view.input_maps, strict=True):
@@ -109,7 +109,7 @@ def _sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
     view = _pointwise(operation)
     if view is None:
         return
-    decodes = [_maker(v, UNSET) for v in view.inputs if isinstance(v.type, TensorType)]
+    decodes = [maker(v, UNSET) for v in view.inputs if isinstance(v.type, TensorType)]
     found = [one for one in decodes if one is not None]
     if not found or len(found) != len(decodes):
         return

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import cast
+from typing import Literal, cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -39,6 +39,7 @@ from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before
 from ..sizes.dimension_sizes import DimensionSizes
 from .analysis.contraction_matching import TiledContraction, tiled_contraction, tiled_convolution
+from .analysis.padded_operands import pad_operands
 from .analysis.scaled_contractions import split_factors
 from .hoist_encodings import CONSTANTS, LOOPS
 
@@ -65,6 +66,9 @@ class SetEncodingPass(ModulePass):
     encode_convolutions: bool = False
     """Whether convolutions get encodings, too: their channels are tiled."""
 
+    encoding_option: Literal["default", "padding"] = "default"
+    """`padding` asks for room behind rows instead of tiles, between dispatch regions."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         operations = tuple(host_operations(op))
         is_asked = any(HINT in operation.attributes for operation in operations)
@@ -77,6 +81,10 @@ class SetEncodingPass(ModulePass):
         encoder = ContractionEncoder(spelling_of(op), sizes)
         for operation in operations:
             contraction = tiled_contraction(operation)
+            if self.encoding_option == "padding":
+                if contraction is not None:
+                    pad_operands(contraction)
+                continue
             if contraction is None and (split := split_factors(operation, sizes)) is not None:
                 contraction = tiled_contraction(split)
             elif contraction is None and self.encode_convolutions:

@@ -39,12 +39,12 @@ from xdsl.rewriter import InsertPoint
 from ...dialects.hal.buffers import (
     BufferViewAssertOp,
     BufferViewDimOp,
-    BufferViewType,
     ElementTypeOp,
     EncodingTypeOp,
     TensorExportOp,
     TensorImportOp,
 )
+from ...dialects.hal.types import BufferViewType
 from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding
 from ...dialects.util.functions import FuncOp, ReturnOp
 from ...ir.diagnostics import OperationError

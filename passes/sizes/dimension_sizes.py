@@ -64,6 +64,10 @@ class DimensionSizes:
             if size == DYNAMIC_INDEX
         )
 
+    def assume(self, value: SSAValue, sizes: Sequence[Size]) -> None:
+        """Take these sizes for a value's, which is not to be asked for them."""
+        self._sizes.update({(value, index): size for index, size in enumerate(sizes)})
+
     def resolve(self, block: Block) -> None:
         """Ask for sizes where tensors come from: no `tensor.dim` needs a tensor to be computed."""
         for operation in tuple(block.ops):

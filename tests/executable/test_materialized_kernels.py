@@ -170,3 +170,83 @@ def test_an_open_layout_needs_a_device() -> None:
     text = text[: text.index("util.func public")]
     with pytest.raises(CompilationError, match="in a kernel that no device runs"):
         compile(text, "materialize-encodings", stages=False)
+
+
+def functions(lhs_layout: str | None, target: str, dynamic: bool) -> str:
+    """Functions that pack, multiply and unpack: what lies between them is passed in tiles."""
+    m, k, n = ("?", "?", "?") if dynamic else ("17", "5", "9")
+    sizes = "?, ?, ?" if dynamic else "17, 9, 5"
+    encodings = "\n".join(
+        f"#e{index} = #iree_encoding.encoding<operand_index = {index}, op_type = matmul,"
+        " element_types = [f32, f32, f32], user_indexing_maps = [#mk, #kn, #mn],"
+        f" iteration_sizes = [{sizes}]>"
+        for index in range(3)
+    )
+    lhs, rhs, result = f"tensor<{m}x{k}xf32", f"tensor<{k}x{n}xf32", f"tensor<{m}x{n}xf32"
+    dims = "encoding_dims{%m, %n, %k}" if dynamic else ""
+    sizes_of_result = "{%m, %n}" if dynamic else ""
+    passed = f"{lhs}, {lhs_layout}>" if lhs_layout else f"{lhs}, #e0>"
+    relaid = ""
+    if lhs_layout is not None:
+        relaid = f"""%p = iree_encoding.unset_encoding %x : {passed} -> {lhs}>
+          {"{%m, %k}" if dynamic else ""}
+        %l = iree_encoding.set_encoding %p {dims} : {lhs}> -> {lhs}, #e0>"""
+    numbers = "%m: index, %n: index, %k: index"
+    on = "attributes {hal.executable.target = #target}"
+    pack = (
+        "func.func @pack_{0}(%x: {1}>, {2}) -> {3} {4} {{\n"
+        "  %0 = iree_encoding.set_encoding %x {5} : {1}> -> {3}\n  return %0 : {3}\n}}\n"
+    )
+    dims_of_passed = "" if lhs_layout else dims
+    return f"""{MAPS}{encodings}
+#target = #hal.executable.target<"llvm-cpu", "x", {{{TARGETS[target]}}}>
+{pack.format("lhs", lhs, numbers, passed, on, dims_of_passed)}
+{pack.format("rhs", rhs, numbers, f"{rhs}, #e1>", on, dims)}
+{pack.format("acc", result, numbers, f"{result}, #e2>", on, dims)}
+func.func @product(%x: {passed}, %y: {rhs}, #e1>, %z: {result}, #e2>, {numbers})
+    -> {result}, #e2> {on} {{
+  {relaid}
+  %0 = linalg.matmul ins({"%l" if relaid else "%x"}, %y : {lhs}, #e0>, {rhs}, #e1>)
+    outs(%z : {result}, #e2>) -> {result}, #e2>
+  return %0 : {result}, #e2>
+}}
+func.func @unpack(%x: {result}, #e2>, {numbers}) -> {result}> {on} {{
+  %0 = iree_encoding.unset_encoding %x {dims} : {result}, #e2> -> {result}>{sizes_of_result}
+  return %0 : {result}>
+}}
+"""
+
+
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("passed", ["open", "other", "swizzled"])
+def test_functions_pass_tensors_in_tiles(passed: str, target: str, dynamic: bool) -> None:
+    text = functions(LAYOUTS.get(passed), target, dynamic)
+    x, y = inputs()
+    z = np.arange(17 * 9, dtype=np.float32).reshape(17, 9)
+    sizes = [17, 9, 5]
+    for backend in ("interpreter", "numba"):
+        program_ = compile(text, "materialize-encodings", stages=False, backend=backend)
+        assert not [op for op in program_.module.walk() if op.name.startswith("iree_encoding.")]
+        tiles = [
+            program_[f"pack_{name}"].run([value, *sizes])[0]
+            for name, value in (("lhs", x), ("rhs", y), ("acc", z))
+        ]
+        if target != "plain" or passed != "open":
+            assert tiles[0].ndim > 2
+        (packed,) = program_["product"].run([*tiles, *sizes])
+        (result,) = program_["unpack"].run([packed, *sizes])
+        np.testing.assert_array_equal(result, x @ y + z)
+
+
+def test_a_size_of_what_is_passed_in_tiles_is_not_known() -> None:
+    text = functions(None, "avx512", dynamic=True)
+    start = text.index("func.func @product")
+    text = text[:start] + text[text.index("func.func @unpack") :]
+    text = text.replace("return %0 : tensor<?x?xf32>\n", "return %c : index\n")
+    text = text.replace("-> tensor<?x?xf32> attributes", "-> index attributes")
+    dim = "%o = arith.constant 1 : index\n  %c = tensor.dim %x, %o : tensor<?x?xf32, #e2>\n  return"
+    start = text.index("func.func @unpack")
+    text = text[:start] + text[start:].replace("return", dim)
+    with pytest.raises(CompilationError, match="needs a size of an argument"):
+        compile(text, "materialize-encodings", stages=False)

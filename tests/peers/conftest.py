@@ -38,6 +38,25 @@ def mlir_opt() -> Callable[..., str]:
     return run
 
 
+@pytest.fixture(scope="session")
+def iree_opt() -> Callable[..., str]:
+    """Runs iree-opt on a text with options, section by section, and returns what it prints."""
+    python = os.environ.get("MESH_OPT_PEERS_PYTHON", "")
+    path = shutil.which("iree-opt", path=os.path.dirname(python)) if python else None
+    if path is None:
+        _missing("iree-opt next to MESH_OPT_PEERS_PYTHON")
+    options = ("--split-input-file", "--mlir-print-local-scope", "--allow-unregistered-dialect")
+
+    def run(text: str, *more: str) -> str:
+        done = subprocess.run(
+            [str(path), *options, *more], input=text, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr[:2000]
+        return done.stdout
+
+    return run
+
+
 def _with_extra(
     run: Callable[[str], str], extra: str, packages: tuple[str, ...]
 ) -> Callable[[str], str]:

@@ -200,13 +200,18 @@ class PackedValues:
 
     # Swizzles: only in memory
 
-    def from_memory(self, value: SSAValue, sizes: Sequence[Size], layout: PackedLayout) -> SSAValue:
-        """Tiles whose elements were in a swizzled order, in their plain order."""
+    def from_memory(
+        self, value: SSAValue, packed: Sequence[Size], layout: PackedLayout
+    ) -> SSAValue:
+        """Tiles whose elements were in a swizzled order, in their plain order.
+
+        `packed` are the sizes of the packed tensor, of which those of tiles do not matter.
+        """
         swizzle = layout.swizzle
         if swizzle is None:
             return value
-        outer = self.packed_sizes(sizes, layout)[: -len(layout.inner_tiles)]
         factors = [factor.size for group in swizzle.expand_shape for factor in group]
+        outer = packed[: cast(Tensor, value.type).get_num_dims() - len(factors)]
         inverse = [swizzle.permutation.index(index) for index in range(len(factors))]
         rank = len(outer)
         order = [*range(rank), *(rank + index for index in inverse)]
@@ -215,12 +220,12 @@ class PackedValues:
         moved = self.builder.insert(TransposeOp(value, empty, order)).results[0]
         return self.collapse(moved, [*outer, *layout.inner_tiles], _factor_groups(rank, layout))
 
-    def to_memory(self, value: SSAValue, sizes: Sequence[Size], layout: PackedLayout) -> SSAValue:
-        """Tiles with their elements in the swizzled order of memory."""
+    def to_memory(self, value: SSAValue, packed: Sequence[Size], layout: PackedLayout) -> SSAValue:
+        """Tiles with their elements in the swizzled order of memory; `packed` as above."""
         swizzle = layout.swizzle
         if swizzle is None:
             return value
-        outer = self.packed_sizes(sizes, layout)[: -len(layout.inner_tiles)]
+        outer = packed[: cast(Tensor, value.type).get_num_dims() - len(layout.inner_tiles)]
         factors = [factor.size for group in swizzle.expand_shape for factor in group]
         element = cast(Tensor, value.type).element_type
         rank = len(outer)

@@ -12,3 +12,36 @@ util.global private @d = #hal.device.select<[]> : !hal.device
 
 // expected-error @+1 {{expected !hal.device}}
 util.global private @d = #hal.device.target<"local"> : i32
+
+// -----
+
+func.func @unknown_flag(%fence: !hal.device) {
+  // expected-error @+1 {{expected flags out of None, Reserved, found 'Fast'}}
+  %f = hal.fence.create device(%fence : !hal.device) flags("Fast") : !hal.fence
+  return
+}
+
+// -----
+
+// expected-error @+1 {{Expected one of 'bf16', 'f16'}}
+func.func private @element() attributes {a = #hal.collective<all_reduce with sum : i32>}
+
+// -----
+
+hal.executable private @e {
+  hal.executable.variant public @v target(<"a", "b">) {
+    // expected-error @+1 {{1 constants, but 2 keys}}
+    hal.executable.constant.block() -> i32 as ("one", "two") {
+      %c = arith.constant 0 : i32
+      hal.return %c : i32
+    }
+  }
+}
+
+// -----
+
+func.func @binding_columns(%d: !hal.device, %i: i64, %f: !hal.fence, %c: !hal.command_buffer, %b: !hal.buffer, %n: index) {
+  // expected-error @+1 {{expected ']'}}
+  hal.device.queue.execute.indirect<%d : !hal.device> affinity(%i) wait(%f) signal(%f) commands(%c) bindings([(%b : !hal.buffer)[%n, %n, %n]]) flags("None")
+  return
+}

@@ -75,3 +75,34 @@ func.func @f(%a: !iree_tensor_ext.dispatch.tensor<readonly:tensor<4xf32>>) {
   %0 = iree_tensor_ext.dispatch.tensor.load %a, offsets = [0], sizes = [4, 1], strides = [1] : !iree_tensor_ext.dispatch.tensor<readonly:tensor<4xf32>> -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @scopes(%a: !util.buffer, %b: !util.buffer, %o: i64, %n: index) {
+  // expected-error @+1 {{expected the same values in every entry}}
+  %r:2, %t = stream.cmd.parameter.load {%a::%b[%o] : !stream.resource<constant>{%n}, %b::%b[%o] : !stream.resource<constant>{%n}} => !stream.timepoint
+  return
+}
+
+// -----
+
+func.func @partner(%c: !stream.channel, %s: !stream.resource<transient>, %t: !stream.resource<transient>, %n: index) {
+  // expected-error @+1 {{Expected 'target'}}
+  %r = stream.async.collective<send : f32>[%n] channel(%c) %s[%n to %n for %n], %t[%n to %n for %n] : !stream.resource<transient>{%n} -> %t as !stream.resource<transient>{%n}
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expected a range, of a resource alone}}
+stream.cmd.func private @f(%a: !stream.resource<*>)
+
+// -----
+
+// expected-error @+1 {{expected one of debug, min-peak-memory, max-concurrency, found 'speed'}}
+func.func private @favor() attributes {a = #stream.partitioning_config<"speed">}
+
+// -----
+
+// expected-error @+1 {{expected max_buffer_range, min_buffer_range_alignment, index_bits as well}}
+func.func private @config() attributes {a = #stream.resource_config<{max_allocation_size = 1, min_buffer_offset_alignment = 16}>}

@@ -320,3 +320,13 @@ func.func @no_resources(%a: tensor<16xf32>) -> tensor<16xf32> {
   %1 = iree_encoding.unset_encoding %0 : tensor<16xf32, #e> -> tensor<16xf32>
   return %1 : tensor<16xf32>
 }
+
+// -----
+
+#gpu = #hal.executable.target<"rocm", "rocm-hsaco-fb", {iree.encoding.resolver = #iree_gpu.gpu_padding_resolver<>, iree_codegen.target_info = #iree_gpu.target<arch = "gfx942", features = "", wgp = <>>}>
+util.global private @g = #hal.device.target<"hip", [#gpu]> : !hal.device
+util.func public @f(%k: index) -> index {
+  // expected-error @+1 {{are padded by their length, which is not known}}
+  %0 = stream.tensor.sizeof on(#hal.device.affinity<@g>) tensor<4x?xf16, #iree_encoding.padding<[0, ?]>>{%k} : index
+  util.return %0 : index
+}

@@ -1,0 +1,172 @@
+"""Channels, collectives, functions and parameters of the `flow` dialect: what lies outside."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.irdl import irdl_attr_definition, irdl_op_definition
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.syntax.assembly_format import Parsed, values
+from ...ir.syntax.directives import Implied
+from ...ir.syntax.resource_directives import (
+    ValueForm,
+    dynamic_dimensions,
+    parse_sizes,
+    print_dimensions,
+    tied_operands,
+)
+from ...ir.syntax.rows import Rows
+from ...ir.syntax.words import Choice
+from ..stream.types import COLLECTIVE_ELEMENTS, COLLECTIVE_REDUCTIONS
+from ..util.functions import Function
+from ..util.types import BufferType
+from .dispatches import DISPATCH_TYPE
+
+
+@irdl_attr_definition
+class ChannelType(ParametrizedAttribute, TypeAttribute):
+    """A group of devices that talk to each other."""
+
+    name = "flow.channel"
+
+
+@irdl_op_definition
+class FuncOp(Function):
+    """A function outside of the program that takes and gives tensors."""
+
+    name = "flow.func"
+
+
+class TracedTensors:
+    """`[%a : tensor<?xf32>{%n}, ...]`: tensors with the sizes of their dynamic dimensions."""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        operands: list[UnresolvedOperand] = []
+        sizes: list[UnresolvedOperand] = []
+        types: list[Attribute] = []
+
+        def parse_one() -> None:
+            operands.append(parser.parse_unresolved_operand())
+            parser.parse_punctuation(":")
+            types.append(parser.parse_type())
+            sizes.extend(parse_sizes(parser, ValueForm.SHAPED, types[-1]))
+
+        parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_one)
+        parsed.operands.update({"values_": operands, "value_dims": sizes})
+        parsed.types["values_"] = types
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        sizes = iter(values(operation, "value_dims"))
+
+        def print_one(value: SSAValue) -> None:
+            printer.print_ssa_value(value)
+            printer.print_string(" : ")
+            printer.print_attribute(value.type)
+            count = dynamic_dimensions(value.type)
+            print_dimensions(printer, [next(sizes) for _ in range(count)])
+
+        with printer.in_square_brackets():
+            printer.print_list(values(operation, "values_"), print_one)
+
+    def verify(self, operation: Operation) -> None:
+        expected = sum(dynamic_dimensions(value.type) for value in values(operation, "values_"))
+        found = len(values(operation, "value_dims"))
+        if found != expected:
+            raise VerifyException(f"expected {expected} sizes, found {found}")
+
+
+row = Rows("flow", {"channel": ChannelType(), "host": BufferType(), "tensor": TensorType})
+
+END = " attr-dict-with-keyword"
+TARGET = f" -> tied($target) type($target, $result)({{$target_dims}})?{END}"
+TYPES = "type($target), type($source), type($channel)"
+ELEMENT = Choice("element_type", COLLECTIVE_ELEMENTS)
+REDUCTION = (" ", Choice("reduction_op", COLLECTIVE_REDUCTIONS, first=1), ",")
+"""The number 0 stands for no reduction."""
+TIED = Implied("tied_operands", tied_operands([0]))
+SOURCES = "target:tensor target_dims* source:tensor channel:channel"
+PROPERTIES = "element_type:int tied_operands:array?"
+SOURCE = "parameter($source_scope, $source_key, $source_offset)"
+WRITTEN = "parameter($target_scope, $target_key, $target_offset)"
+
+ROWS = (
+    row(
+        "channel.default",
+        "-> result:channel | group:str?",
+        f"( $group)? : type($result){END}",
+        traits=(Pure(),),
+    ),
+    row(
+        "channel.split",
+        "channel:channel color key -> result:channel",
+        f" $channel, $color, $key : type($channel) -> type($result){END}",
+        traits=(Pure(),),
+    ),
+    *(
+        row(
+            f"channel.{what}",
+            "channel:channel -> result",
+            f" $channel : type($result){END}",
+            traits=(Pure(),),
+        )
+        for what in ("rank", "count")
+    ),
+    *(
+        row(
+            f"collective.{what}",
+            f"{SOURCES} -> result:tensor | {PROPERTIES}",
+            (TIED, " ", ELEMENT, f", $target, $source, $channel : ({TYPES}){TARGET}"),
+        )
+        for what in ("all_gather", "all_to_all")
+    ),
+    *(
+        row(
+            f"collective.{what}",
+            f"{SOURCES} -> result:tensor | reduction_op:int {PROPERTIES}",
+            (TIED, *REDUCTION, " ", ELEMENT, f", $target, $source, $channel : ({TYPES}){TARGET}"),
+        )
+        for what in ("all_reduce", "reduce_scatter")
+    ),
+    row(
+        "collective.send_recv",
+        f"{SOURCES} send recv -> result:tensor | {PROPERTIES}",
+        (
+            TIED,
+            " ",
+            ELEMENT,
+            ", $target, $source, $channel, $send, $recv"
+            f" : ({TYPES}, type($send), type($recv)){TARGET}",
+        ),
+    ),
+    row(
+        "call",
+        "arguments:any* argument_dims* result_dims* -> results_:any*"
+        " | callee:symbol tied_operands:array? arg_attrs:array? res_attrs:array?",
+        (" @$callee($arguments) attr-dict : ", DISPATCH_TYPE),
+    ),
+    row(
+        "parameter.load",
+        "source_scope:host? source_key:host source_offset:i64 result_dims* -> result:tensor",
+        f" {SOURCE} : type($result)({{$result_dims}})?{END}",
+    ),
+    row(
+        "parameter.write",
+        "source:tensor source_dims* target_scope:host? target_key:host target_offset:i64"
+        " -> result:tensor",
+        f" $source -> {WRITTEN} : type($source, $result)({{$source_dims}})?{END}",
+    ),
+    row(
+        "tensor.dynamic_constant",
+        "-> result:tensor | value:attr",
+        " attr-dict $value -> type($result)",
+    ),
+    row(
+        "tensor.trace",
+        "values_:tensor* value_dims* | key:str",
+        (" $key = ", TracedTensors(), END),
+    ),
+)

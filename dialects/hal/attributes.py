@@ -1,0 +1,94 @@
+"""Attributes of the `hal` dialect that single operations have: collectives, and objects to link."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import ArrayAttr, NoneAttr, StringAttr
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from ..stream.types import COLLECTIVE_ELEMENTS, Collective
+
+
+@irdl_attr_definition
+class CollectiveAttr(Collective):
+    """A collective of the `hal` dialect."""
+
+    name = "hal.collective"
+    ELEMENTS: ClassVar[tuple[str, ...]] = (
+        *COLLECTIVE_ELEMENTS,
+        *("f8E5M2", "f8E4M3FN", "f8E5M2FNUZ", "f8E4M3FNUZ"),
+    )
+    kind: StringAttr
+    reduction: StringAttr | NoneAttr
+    element: StringAttr
+
+
+@irdl_attr_definition
+class ExecutableObjectAttr(ParametrizedAttribute):
+    """`<{path = "file.o", data = dense<...>}>`: code that is linked to an executable."""
+
+    name = "hal.executable.object"
+    path: StringAttr | NoneAttr
+    contents: Attribute
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        found: dict[str, Attribute] = {}
+
+        def parse_field() -> None:
+            position = parser.pos
+            key = parser.parse_identifier()
+            if key not in ("path", "data") or key in found:
+                parser.raise_error(f"expected path or data once, found '{key}'", position)
+            parser.parse_punctuation("=")
+            found[key] = parser.parse_attribute()
+
+        with parser.in_angle_brackets():
+            parser.parse_comma_separated_list(parser.Delimiter.BRACES, parse_field)
+        return [found.get("path", NoneAttr()), found.get("data", NoneAttr())]
+
+    def print_parameters(self, printer: Printer) -> None:
+        fields = [("path", self.path), ("data", self.contents)]
+
+        def print_field(field: tuple[str, Attribute]) -> None:
+            printer.print_string(f"{field[0]} = ")
+            printer.print_attribute(field[1])
+
+        with printer.in_angle_brackets(), printer.in_braces():
+            printer.print_list([f for f in fields if not isinstance(f[1], NoneAttr)], print_field)
+
+
+@irdl_attr_definition
+class ExecutableObjectsAttr(ParametrizedAttribute):
+    """`<{#target = [object, ...], ...}>`: objects by the target that they are for."""
+
+    name = "hal.executable.objects"
+    targets: ArrayAttr[Attribute]
+    target_objects: ArrayAttr[Attribute]
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        def parse_one() -> tuple[Attribute, Attribute]:
+            target = parser.parse_attribute()
+            parser.parse_punctuation("=")
+            return target, parser.parse_attribute()
+
+        with parser.in_angle_brackets():
+            found = parser.parse_comma_separated_list(parser.Delimiter.BRACES, parse_one)
+        return [ArrayAttr(each[0] for each in found), ArrayAttr(each[1] for each in found)]
+
+    def print_parameters(self, printer: Printer) -> None:
+        def print_one(pair: tuple[Attribute, Attribute]) -> None:
+            printer.print_attribute(pair[0])
+            printer.print_string(" = ")
+            printer.print_attribute(pair[1])
+
+        with printer.in_angle_brackets(), printer.in_braces():
+            printer.print_list(
+                tuple(zip(self.targets, self.target_objects, strict=True)), print_one
+            )

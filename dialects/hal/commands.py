@@ -1,0 +1,192 @@
+"""Commands of the `hal` dialect: what is recorded into a command buffer, and what queues run."""
+
+from __future__ import annotations
+
+from xdsl.parser import Parser
+
+from ...ir.syntax.directives import Operand, Type
+from ...ir.syntax.repeated import Repeated
+from .objects import RESULT, row
+
+BINDINGS = Repeated(
+    (
+        "(",
+        Operand("binding_buffers"),
+        " : ",
+        Type("binding_buffers"),
+        ")[",
+        Operand("binding_offsets"),
+        ", ",
+        Operand("binding_lengths"),
+        "]",
+    ),
+    ("binding_buffers", "binding_offsets", "binding_lengths"),
+    delimiter=Parser.Delimiter.SQUARE,
+)
+"""`[(%buffer : !hal.buffer)[%offset, %length], ...]`; an index is a place in a binding table."""
+
+COMMAND = "<$command_buffer : type($command_buffer)>"
+SOURCE = " source($source_buffer : type($source_buffer))[$source_offset]"
+TARGET = " target($target_buffer : type($target_buffer))[$target_offset]"
+RANGE = " target($target_buffer : type($target_buffer))[$target_offset, $length]"
+END = " attr-dict-with-keyword"
+FLAGS = f" flags(reserved-flags($flags)){END}"
+QUEUE = (
+    "<$device : type($device)> affinity($queue_affinity) wait($wait_fence) signal($signal_fence)"
+)
+ON_QUEUE = "device:device queue_affinity:i64 wait_fence:fence signal_fence:fence"
+
+ROWS = (
+    # Command buffers.
+    row(
+        "command_buffer.create",
+        "device:device queue_affinity:i64 binding_capacity? -> result:commands"
+        " | modes:int command_categories:int",
+        " device($device : type($device)) mode(command-modes($modes))"
+        " categories(command-categories($command_categories)) affinity($queue_affinity)"
+        f"( bindings($binding_capacity))?{RESULT}",
+    ),
+    row("command_buffer.finalize", "command_buffer:commands", COMMAND + END),
+    row("command_buffer.device", "command_buffer:commands -> result:device", COMMAND + RESULT),
+    row(
+        "command_buffer.begin_debug_group",
+        "command_buffer:commands | label:str",
+        f"{COMMAND} label($label){END}",
+    ),
+    row("command_buffer.end_debug_group", "command_buffer:commands", COMMAND + END),
+    row(
+        "command_buffer.execution_barrier",
+        "command_buffer:commands | source_stage_mask:int target_stage_mask:int flags:int",
+        f"{COMMAND} source(execution-stages($source_stage_mask))"
+        f" target(execution-stages($target_stage_mask)){FLAGS}",
+    ),
+    row(
+        "command_buffer.fill_buffer",
+        "command_buffer:commands target_buffer:any target_offset length pattern:any | flags:int",
+        f"{COMMAND}{RANGE} pattern($pattern : type($pattern)){FLAGS}",
+    ),
+    row(
+        "command_buffer.update_buffer",
+        "command_buffer:commands source_buffer:host source_size source_offset target_buffer:any"
+        " target_offset length | flags:int",
+        f"{COMMAND} source($source_buffer : type($source_buffer){{$source_size}})[$source_offset]"
+        f"{TARGET} length($length){FLAGS}",
+    ),
+    row(
+        "command_buffer.copy_buffer",
+        "command_buffer:commands source_buffer:any source_offset target_buffer:any target_offset"
+        " length | flags:int",
+        f"{COMMAND}{SOURCE}{TARGET} length($length){FLAGS}",
+    ),
+    row(
+        "command_buffer.flush_buffer",
+        "command_buffer:commands target_buffer:any target_offset length",
+        COMMAND + RANGE + END,
+    ),
+    row(
+        "command_buffer.invalidate_buffer",
+        "command_buffer:commands target_buffer:any target_offset length",
+        COMMAND + RANGE + END,
+    ),
+    row(
+        "command_buffer.collective",
+        "command_buffer:commands channel:channel element_count param:i32? send_buffer:any?"
+        " send_offset? send_length? recv_buffer:any? recv_offset? recv_length? | op:collective",
+        f"{COMMAND} channel($channel : type($channel)) op(bare($op))"
+        "( param($param : type($param)))?"
+        "( send($send_buffer : type($send_buffer))[$send_offset, $send_length])?"
+        "( recv($recv_buffer : type($recv_buffer))[$recv_offset, $recv_length])?"
+        f" count($element_count){END}",
+    ),
+    row(
+        "command_buffer.dispatch",
+        "command_buffer:commands executable:executable entry_point:i64 workgroup_x workgroup_y"
+        " workgroup_z constants:i32* binding_buffers:any* binding_offsets* binding_lengths*"
+        " | flags:int",
+        (
+            f"{COMMAND} target($executable : type($executable))[$entry_point]"
+            " workgroups([$workgroup_x, $workgroup_y, $workgroup_z])( constants([$constants]))?"
+            " bindings(",
+            BINDINGS,
+            f"){FLAGS}",
+        ),
+    ),
+    row(
+        "command_buffer.dispatch.indirect",
+        "command_buffer:commands executable:executable entry_point:i64 workgroups_buffer:any"
+        " workgroups_offset constants:i32* binding_buffers:any* binding_offsets* binding_lengths*"
+        " | flags:int",
+        (
+            f"{COMMAND} target($executable : type($executable))[$entry_point]"
+            " workgroups($workgroups_buffer : type($workgroups_buffer))[$workgroups_offset]"
+            "( constants([$constants]))? bindings(",
+            BINDINGS,
+            f"){FLAGS}",
+        ),
+    ),
+    # Queues.
+    row(
+        "device.queue.alloca",
+        f"{ON_QUEUE} pool:i64 memory_types:i32 buffer_usage:i32 result_size -> result:buffer"
+        " | flags:int",
+        (
+            f"{QUEUE} pool($pool) type(",
+            "$memory_types) usage($buffer_usage) flags(alloca-flags($flags))"
+            f" : type($result){{$result_size}}{END}",
+        ),
+    ),
+    row(
+        "device.queue.dealloca",
+        f"{ON_QUEUE} buffer:buffer | flags:int",
+        f"{QUEUE} buffer($buffer : type($buffer)) flags(dealloca-flags($flags)){END}",
+    ),
+    row("device.queue.barrier", f"{ON_QUEUE} | flags:int", QUEUE + FLAGS),
+    row(
+        "device.queue.fill",
+        f"{ON_QUEUE} target_buffer:buffer target_offset length pattern:any | flags:int",
+        f"{QUEUE}{TARGET} length($length) pattern($pattern : type($pattern)){FLAGS}",
+    ),
+    row(
+        "device.queue.update",
+        f"{ON_QUEUE} source_buffer:host source_offset target_buffer:buffer target_offset length"
+        " | flags:int",
+        f"{QUEUE}{SOURCE}{TARGET} length($length){FLAGS}",
+    ),
+    row(
+        "device.queue.copy",
+        f"{ON_QUEUE} source_buffer:buffer source_offset target_buffer:buffer target_offset length"
+        " | flags:int",
+        f"{QUEUE}{SOURCE}{TARGET} length($length){FLAGS}",
+    ),
+    row(
+        "device.queue.read",
+        f"{ON_QUEUE} source_file:file source_offset:i64 target_buffer:buffer target_offset length"
+        " | flags:int",
+        f"{QUEUE} source($source_file : type($source_file))[$source_offset]{TARGET}"
+        f" length($length){FLAGS}",
+    ),
+    row(
+        "device.queue.write",
+        f"{ON_QUEUE} source_buffer:buffer source_offset target_file:file target_offset:i64 length"
+        " | flags:int",
+        f"{QUEUE}{SOURCE} target($target_file : type($target_file))[$target_offset]"
+        f" length($length){FLAGS}",
+    ),
+    row(
+        "device.queue.execute",
+        f"{ON_QUEUE} command_buffer:commands | flags:int",
+        f"{QUEUE} commands($command_buffer){FLAGS}",
+    ),
+    row(
+        "device.queue.execute.indirect",
+        f"{ON_QUEUE} command_buffer:commands binding_buffers:buffer* binding_offsets*"
+        " binding_lengths* | flags:int",
+        (f"{QUEUE} commands($command_buffer) bindings(", BINDINGS, f"){FLAGS}"),
+        same_sizes=True,
+    ),
+    row(
+        "device.queue.flush",
+        "device:device queue_affinity:i64",
+        f"<$device : type($device)> affinity($queue_affinity){END}",
+    ),
+)

@@ -1,0 +1,488 @@
+"""Executables of the `hal` dialect: kernels for several targets, and how they are found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i1,
+)
+from xdsl.ir import Attribute, Operation, Region
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_region_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.syntax.assembly_format import (
+    ATTRIBUTES_WITH_KEYWORD,
+    Parsed,
+    Pieces,
+    Syntax,
+    parse_pieces,
+    print_pieces,
+)
+from ...ir.syntax.directives import WorkgroupCountRegion
+from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.resource_directives import TiedFunctionType, ValueForm
+from ...ir.syntax.symbol_directives import Visibility
+from ..stream.executables import Executable, ExecutableBody
+from .attributes import ExecutableObjectsAttr
+from .interface import PipelineLayoutAttr
+from .objects import ON_DEVICE, PURE, RESULT, row
+from .targets import ExecutableTargetAttr
+
+INDEX = IndexType()
+
+
+# Executables and what they are made of
+
+
+@irdl_op_definition
+class ExecutableEndOp(SyntaxOperation):
+    """Ends an executable; not printed."""
+
+    name = "hal.executable_end"
+    traits = traits_def(IsTerminator())
+    SYNTAX: ClassVar[Syntax] = " attr-dict"
+
+
+@irdl_op_definition
+class ExecutableVariantEndOp(SyntaxOperation):
+    """Ends a variant; not printed."""
+
+    name = "hal.executable.variant_end"
+    traits = traits_def(IsTerminator())
+    SYNTAX: ClassVar[Syntax] = " attr-dict"
+
+
+@irdl_op_definition
+class ExecutableSourceEndOp(SyntaxOperation):
+    """Ends a source; not printed."""
+
+    name = "hal.executable.source_end"
+    traits = traits_def(IsTerminator())
+    SYNTAX: ClassVar[Syntax] = " attr-dict"
+
+
+@irdl_op_definition
+class ExecutableOp(Executable):
+    """Kernels in one variant or more, of which a device takes the first that fits."""
+
+    name = "hal.executable"
+    lazy = opt_prop_def(UnitAttr)
+
+    SYNTAX: ClassVar[Syntax] = (
+        Visibility(),
+        "( lazy$lazy)? @$sym_name attr-dict-with-keyword ",
+        ExecutableBody("body", terminator=False, end=ExecutableEndOp),
+    )
+
+
+@irdl_op_definition
+class ExecutableVariantOp(Executable):
+    """The kernels of an executable for one target."""
+
+    name = "hal.executable.variant"
+    target = prop_def(ExecutableTargetAttr)
+    objects = opt_prop_def(ArrayAttr[Attribute])
+    sources = opt_prop_def(DictionaryAttr)
+
+    SYNTAX: ClassVar[Syntax] = (
+        Visibility(),
+        " @$sym_name target($target)( objects($objects))?( sources($sources))?"
+        " attr-dict-with-keyword ",
+        ExecutableBody("body", terminator=False, end=ExecutableVariantEndOp),
+    )
+
+
+@irdl_op_definition
+class ExecutableSourceOp(Executable):
+    """Kernels that are written for targets that are not chosen yet."""
+
+    name = "hal.executable.source"
+    objects = opt_prop_def(ExecutableObjectsAttr)
+
+    SYNTAX: ClassVar[Syntax] = (
+        Visibility(),
+        " @$sym_name",
+        "struct($objects) attr-dict-with-keyword ",
+        ExecutableBody("body", terminator=False, end=ExecutableSourceEndOp),
+    )
+
+
+@irdl_op_definition
+class ExecutableBinaryOp(SyntaxOperation):
+    """Compiled kernels for one target."""
+
+    name = "hal.executable.binary"
+    sym_visibility = opt_prop_def(StringAttr)
+    sym_name = prop_def(StringAttr)
+    format = prop_def(StringAttr)
+    data = prop_def(Attribute)
+    mime_type = opt_prop_def(StringAttr)
+    traits = traits_def(SymbolOpInterface())
+
+    SYNTAX: ClassVar[Syntax] = (
+        Visibility(),
+        " @$sym_name",
+        "struct($format, $data, $mime_type) attr-dict-with-keyword",
+    )
+
+
+def parse_arguments(parser: Parser) -> list[Parser.Argument]:
+    """`(%a: T, ...)`: the arguments of a region that follows."""
+    return parser.parse_comma_separated_list(
+        parser.Delimiter.PAREN, lambda: parser.parse_argument(expect_type=True)
+    )
+
+
+def print_arguments(printer: Printer, region: Region) -> None:
+    """The inverse of `parse_arguments`."""
+    with printer.in_parens():
+        printer.print_list(region.block.args, printer.print_block_argument)
+
+
+class Condition:
+    """` condition(%device: !hal.device, ...) -> i1 {...} fallback(@other)`, or nothing."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("condition_fallback",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        if parser.parse_optional_keyword("condition") is None:
+            return
+        parsed.regions["condition"] = parse_truth(parser)
+        parser.parse_keyword("fallback")
+        with parser.in_parens():
+            parsed.attributes["condition_fallback"] = SymbolRefAttr(parser.parse_symbol_name())
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        region = cast(ExecutableExportOp, operation).condition
+        fallback = operation.get_attr_or_prop("condition_fallback")
+        if region.blocks and fallback is not None:
+            printer.print_string(" condition")
+            print_truth(printer, region)
+            printer.print_string(" fallback(")
+            printer.print_attribute(fallback)
+            printer.print_string(")")
+
+    def verify(self, operation: Operation) -> None:
+        there = bool(cast(ExecutableExportOp, operation).condition.blocks)
+        if there != (operation.get_attr_or_prop("condition_fallback") is not None):
+            raise VerifyException("expects a condition and a fallback, or neither")
+
+
+def parse_truth(parser: Parser) -> Region:
+    """`(%a: T, ...) -> i1 {...}`."""
+    arguments = parse_arguments(parser)
+    parser.parse_punctuation("->")
+    position = parser.pos
+    if parser.parse_type() != i1:
+        parser.raise_error("expected i1", position)
+    return parser.parse_region(arguments)
+
+
+def print_truth(printer: Printer, region: Region) -> None:
+    """The inverse of `parse_truth`."""
+    print_arguments(printer, region)
+    printer.print_string(" -> i1 ")
+    printer.print_region(region, print_entry_block_args=False)
+
+
+@irdl_op_definition
+class ExecutableExportOp(SyntaxOperation):
+    """A kernel that can be dispatched, what it is given, and how many workgroups it needs."""
+
+    name = "hal.executable.export"
+    sym_visibility = opt_prop_def(StringAttr)
+    sym_name = prop_def(StringAttr)
+    ordinal = opt_prop_def(IntegerAttr[IndexType])
+    layout = prop_def(PipelineLayoutAttr)
+    condition_fallback = opt_prop_def(SymbolRefAttr)
+    workgroup_size = opt_prop_def(ArrayAttr[IntegerAttr])
+    subgroup_size = opt_prop_def(IntegerAttr)
+    workgroup_local_memory = opt_prop_def(IntegerAttr)
+    source_locs = opt_prop_def(DictionaryAttr)
+    workgroup_count = region_def()
+    condition = region_def()
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
+
+    SYNTAX: ClassVar[Syntax] = (
+        Visibility(),
+        " @$sym_name( ordinal(index($ordinal)))? layout($layout)",
+        Condition(),
+        WorkgroupCountRegion("workgroup_count", "count"),
+        "struct($workgroup_size, $subgroup_size, $workgroup_local_memory, $source_locs)"
+        " attr-dict-with-keyword",
+    )
+
+
+@dataclass(eq=False)
+class FunctionBody:
+    """`(%a: T) -> (R, S)`, what stands `between`, and a region: a function without a name."""
+
+    between: Pieces = ()
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("function_type",)
+
+    @property
+    def pieces(self) -> Pieces:
+        return self.between
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        arguments = parse_arguments(parser)
+        results: Sequence[Attribute] = ()
+        if parser.parse_optional_punctuation("->") is not None:
+            several = parser.parse_optional_comma_separated_list(
+                parser.Delimiter.PAREN, parser.parse_type
+            )
+            results = [parser.parse_type()] if several is None else several
+        parsed.attributes["function_type"] = FunctionType.from_lists(
+            [argument.type for argument in arguments], results
+        )
+        parse_pieces(parser, parsed, self.between)
+        parsed.regions["body"] = parser.parse_region(arguments)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        (region,) = operation.regions
+        print_arguments(printer, region)
+        results = cast(FunctionType, operation.properties["function_type"]).outputs.data
+        if results:
+            printer.print_string(" -> ")
+        if len(results) == 1:
+            printer.print_attribute(results[0])
+        elif results:
+            with printer.in_parens():
+                printer.print_list(results, printer.print_attribute)
+        print_pieces(printer, operation, self.between)
+        printer.print_string(" ")
+        printer.print_region(region, print_entry_block_args=False)
+
+    def verify(self, operation: Operation) -> None:
+        (region,) = operation.regions
+        inputs = cast(FunctionType, operation.properties["function_type"]).inputs.data
+        if len(region.blocks) != 1 or tuple(region.block.arg_types) != inputs:
+            raise VerifyException("expects a body of one block that takes what its type says")
+
+
+class Keys:
+    """` as "key"` or ` as ("key", "other")`: the names of constants."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("keys",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        parser.parse_keyword("as")
+        several = parser.parse_optional_comma_separated_list(
+            parser.Delimiter.PAREN, parser.parse_attribute
+        )
+        parsed.attributes["keys"] = ArrayAttr(
+            [parser.parse_attribute()] if several is None else several
+        )
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        keys = cast("ArrayAttr[Attribute]", operation.properties["keys"])
+        printer.print_string(" as ")
+        if len(keys) == 1:
+            printer.print_attribute(keys.data[0])
+            return
+        with printer.in_parens():
+            printer.print_list(keys, printer.print_attribute)
+
+
+class NamelessFunction(SyntaxOperation):
+    """Code of an executable that runs on the host."""
+
+    function_type = prop_def(FunctionType)
+    body = region_def()
+    traits = traits_def(IsolatedFromAbove())
+
+
+@irdl_op_definition
+class ExecutableConditionOp(NamelessFunction):
+    """Whether a variant fits a device."""
+
+    name = "hal.executable.condition"
+    SYNTAX: ClassVar[Syntax] = (FunctionBody(), " attr-dict-with-keyword")
+
+
+@irdl_op_definition
+class ExecutableConstantBlockOp(NamelessFunction):
+    """Constants that are known once the device is."""
+
+    name = "hal.executable.constant.block"
+    keys = prop_def(ArrayAttr[StringAttr])
+    SYNTAX: ClassVar[Syntax] = (FunctionBody((Keys(), ATTRIBUTES_WITH_KEYWORD)),)
+
+    def verify_(self) -> None:
+        super().verify_()
+        results = len(self.function_type.outputs)
+        if len(self.keys) != results:
+            raise VerifyException(f"{results} constants, but {len(self.keys)} keys")
+
+
+# Kernels from outside
+
+
+class ExternalTargets:
+    """` objects({#target if(...) -> i1 {...} ordinal(0) = [objects], ...})`."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("targets", "target_ordinals", "target_objects")
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        columns: dict[str, list[Attribute]] = {name: [] for name in self.printed_attributes}
+        regions = parsed.region_lists["target_regions"] = []
+
+        def parse_one() -> None:
+            columns["targets"].append(parser.parse_attribute())
+            conditional = parser.parse_optional_keyword("if") is not None
+            regions.append(parse_truth(parser) if conditional else Region())
+            parser.parse_keyword("ordinal")
+            with parser.in_parens():
+                ordinal = parser.parse_integer(allow_boolean=False, allow_negative=False)
+            columns["target_ordinals"].append(IntegerAttr.from_index_int_value(ordinal))
+            parser.parse_punctuation("=")
+            columns["target_objects"].append(parser.parse_attribute())
+
+        parser.parse_keyword("objects")
+        with parser.in_parens():
+            parser.parse_comma_separated_list(parser.Delimiter.BRACES, parse_one)
+        parsed.attributes.update({name: ArrayAttr(found) for name, found in columns.items()})
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        extern = cast(DispatchExternOp, operation)
+
+        def print_one(item: tuple[Attribute, Region, IntegerAttr, Attribute]) -> None:
+            target, region, ordinal, objects = item
+            printer.print_attribute(target)
+            if region.blocks:
+                printer.print_string(" if")
+                print_truth(printer, region)
+            printer.print_string(f" ordinal({ordinal.value.data}) = ")
+            printer.print_attribute(objects)
+
+        items = zip(
+            extern.targets,
+            extern.target_regions,
+            extern.target_ordinals,
+            extern.target_objects,
+            strict=True,
+        )
+        printer.print_string(" objects({")
+        printer.print_list(tuple(items), print_one)
+        printer.print_string("})")
+
+    def verify(self, operation: Operation) -> None:
+        extern = cast(DispatchExternOp, operation)
+        counts = {
+            len(extern.targets),
+            len(extern.target_regions),
+            len(extern.target_ordinals),
+            len(extern.target_objects),
+        }
+        if len(counts) > 1:
+            raise VerifyException("expects as many conditions, ordinals and objects as targets")
+
+
+@irdl_op_definition
+class DispatchExternOp(SyntaxOperation):
+    """Run a kernel that is linked from objects."""
+
+    name = "hal.dispatch.extern"
+    export_name = prop_def(StringAttr)
+    layout = prop_def(PipelineLayoutAttr)
+    targets = prop_def(ArrayAttr[Attribute])
+    target_ordinals = prop_def(ArrayAttr[IntegerAttr[IndexType]])
+    target_objects = prop_def(ArrayAttr[Attribute])
+    workgroup_size = opt_prop_def(ArrayAttr[IntegerAttr])
+    subgroup_size = opt_prop_def(IntegerAttr)
+    workgroup_local_memory = opt_prop_def(IntegerAttr)
+    tied_operands = opt_prop_def(ArrayAttr[IntegerAttr[IndexType]])
+    workload = var_operand_def(INDEX)
+    arguments = var_operand_def()
+    argument_dims = var_operand_def(INDEX)
+    result_dims = var_operand_def(INDEX)
+    results_ = var_result_def()
+    workgroup_count = region_def()
+    target_regions = var_region_def()
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(IsolatedFromAbove())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " $export_name",
+        "([$workload])?($arguments) : ",
+        TiedFunctionType(ValueForm.SHAPED, "arguments", "argument_dims", "results_", "result_dims"),
+        WorkgroupCountRegion("workgroup_count", "count"),
+        " layout($layout)",
+        ExternalTargets(),
+        "struct($workgroup_size, $subgroup_size, $workgroup_local_memory) attr-dict-with-keyword",
+    )
+
+
+ROWS = (
+    row(
+        "executable.calculate_workgroups",
+        "device:device workload* -> workgroup_x workgroup_y workgroup_z | entry_point:symbol",
+        f"{ON_DEVICE} target($entry_point)( workload([$workload]))?"
+        " : type($workgroup_x), type($workgroup_y), type($workgroup_z) attr-dict-with-keyword",
+        traits=PURE,
+    ),
+    row(
+        "executable.constant.load",
+        "-> result:any | key:str",
+        " $key attr-dict : type($result)",
+        traits=PURE,
+    ),
+    row(
+        "executable.create",
+        "device:device queue_affinity:i64 constants:i32* -> result:executable"
+        " | executable_target:symbol",
+        f"{ON_DEVICE} affinity($queue_affinity) target($executable_target)"
+        f"( constants([$constants]))?{RESULT}",
+    ),
+    row(
+        "executable.lookup",
+        "device:device -> result:executable | executable:symbol",
+        f"{ON_DEVICE} executable($executable){RESULT}",
+        traits=PURE,
+    ),
+    row(
+        "executable.lookup.function",
+        "executable:executable -> result:i64 | entry_point:symbol",
+        f" target($executable : type($executable)) function($entry_point){RESULT}",
+        traits=PURE,
+    ),
+    row(
+        "executable.export.ordinal",
+        "-> result | entry_point:symbol",
+        f" target($entry_point){RESULT}",
+        traits=PURE,
+    ),
+)

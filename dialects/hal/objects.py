@@ -1,0 +1,275 @@
+"""Operations on what a program holds of the machine: devices, their memory, and points of time."""
+
+from __future__ import annotations
+
+from xdsl.parser import Parser
+from xdsl.traits import IsTerminator, Pure
+
+from ...ir.syntax.directives import Operand, Type
+from ...ir.syntax.repeated import Repeated
+from ...ir.syntax.rows import Rows
+from ...ir.syntax.words import Choice
+from ..stream.affinity import AffinityOpInterface
+from ..util.types import BufferType as HostBufferType
+from . import bitfields  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from .attributes import CollectiveAttr
+from .targets import DeviceType
+from .types import (
+    AllocatorType,
+    BufferType,
+    BufferViewType,
+    ChannelType,
+    CommandBufferType,
+    ExecutableType,
+    FenceType,
+    FileType,
+)
+
+row = Rows(
+    "hal",
+    {
+        "allocator": AllocatorType(),
+        "buffer": BufferType(),
+        "channel": ChannelType(),
+        "collective": CollectiveAttr,
+        "commands": CommandBufferType(),
+        "device": DeviceType(),
+        "executable": ExecutableType(),
+        "fence": FenceType(),
+        "file": FileType(),
+        "host": HostBufferType(),
+        "view": BufferViewType(),
+    },
+)
+
+
+DEVICES = Repeated(
+    (
+        "(",
+        Operand("devices"),
+        ", ",
+        Operand("queue_affinities"),
+        " : ",
+        Type("devices"),
+        ", ",
+        Type("queue_affinities"),
+        ")",
+    ),
+    ("devices", "queue_affinities"),
+    delimiter=Parser.Delimiter.SQUARE,
+)
+"""`[(%device, %queue : !hal.device, i64), ...]`."""
+
+LIFETIMES = ("external", "staging", "transient", "variable", "constant")
+PURE = (Pure(),)
+PLACED = (AffinityOpInterface(),)
+RESULT = " : type($result) attr-dict-with-keyword"
+DEVICE = "<$device : type($device)>"
+ON_DEVICE = " device($device : type($device))"
+BUFFER = "<$buffer : type($buffer)>"
+VIEW = "<$buffer_view : type($buffer_view)>"
+CHANNEL = "<$channel : type($channel)>"
+FENCE = "<$fence : type($fence)>"
+INSTRUMENT = "[$buffer : type($buffer) for $workgroup_key]"
+
+ROWS = (
+    row(
+        "return",
+        "operands_:any*",
+        "( $operands_ : type($operands_))? attr-dict",
+        traits=(IsTerminator(),),
+    ),
+    # Allocators.
+    row(
+        "allocator.allocate",
+        "allocator:allocator queue_affinity:i64 memory_types:i32 buffer_usage:i32 result_size"
+        " -> result:buffer",
+        (
+            "<$allocator : type($allocator)> affinity($queue_affinity) type(",
+            "$memory_types) usage($buffer_usage)"
+            " : type($result){$result_size} attr-dict-with-keyword",
+        ),
+    ),
+    row(
+        "allocator.import",
+        "allocator:allocator queue_affinity:i64 memory_types:i32 buffer_usage:i32 source:host"
+        " offset length -> did_import:i1 result:buffer",
+        (
+            "<$allocator : type($allocator)> source($source : type($source))[$offset, $length]"
+            " affinity($queue_affinity) type(",
+            "$memory_types) usage($buffer_usage)"
+            " : type($did_import), type($result) attr-dict-with-keyword",
+        ),
+    ),
+    row(
+        "allocator.resolve_memory_properties",
+        "-> memory_types:i32 buffer_usage:i32 | affinity:attr? lifetime:int",
+        (
+            "( for($affinity))? lifetime(",
+            Choice("lifetime", LIFETIMES, first=1),
+            ") : type($memory_types), type($buffer_usage) attr-dict-with-keyword",
+        ),
+        traits=PLACED,
+    ),
+    row(
+        "allocator.select",
+        "devices:device* queue_affinities:i64* memory_types:i32 buffer_usage:i32"
+        " -> selected_device:device selected_queue_affinity:i64",
+        (
+            " from(",
+            DEVICES,
+            ") type(",
+            "$memory_types) usage($buffer_usage)"
+            " : type($selected_device), type($selected_queue_affinity) attr-dict-with-keyword",
+        ),
+        same_sizes=True,
+    ),
+    row(
+        "memory_type", "-> result:i32 | type:int", "<memory-types($type)> attr-dict : type($result)"
+    ),
+    row(
+        "buffer_usage",
+        "-> result:i32 | usage:int",
+        "<buffer-usage($usage)> attr-dict : type($result)",
+    ),
+    # Buffers.
+    row(
+        "buffer.assert",
+        "buffer:buffer allocator:allocator minimum_length"
+        " | message:str memory_types:int buffer_usage:int",
+        f"{BUFFER} message($message) allocator($allocator : type($allocator))"
+        " minimum_length($minimum_length) type(memory-types($memory_types))"
+        " usage(buffer-usage($buffer_usage)) attr-dict-with-keyword",
+    ),
+    row("buffer.allocation.discard", "buffer:buffer -> result:i1", BUFFER + RESULT),
+    row("buffer.allocation.is_terminal", "buffer:buffer -> result:i1", BUFFER + RESULT),
+    row("buffer.allocation.preserve", "buffer:buffer", f"{BUFFER} attr-dict-with-keyword"),
+    row("buffer.length", "buffer:buffer -> result", BUFFER + RESULT, traits=PURE),
+    row("buffer.load", "buffer:buffer offset -> result:any", f"{BUFFER}[$offset]{RESULT}"),
+    row(
+        "buffer.store",
+        "value:any buffer:buffer offset",
+        f"{BUFFER}[$offset] value($value : type($value)) attr-dict-with-keyword",
+    ),
+    row(
+        "buffer.subspan",
+        "buffer:buffer offset length -> result:buffer",
+        f"{BUFFER}[$offset, $length]{RESULT}",
+        traits=PURE,
+    ),
+    # Buffer views.
+    row("buffer_view.buffer", "buffer_view:view -> result:buffer", VIEW + RESULT, traits=PURE),
+    row("buffer_view.element_type", "buffer_view:view -> result:i32", VIEW + RESULT, traits=PURE),
+    row("buffer_view.encoding_type", "buffer_view:view -> result:i32", VIEW + RESULT, traits=PURE),
+    row("buffer_view.rank", "buffer_view:view -> result", VIEW + RESULT, traits=PURE),
+    row(
+        "buffer_view.create",
+        "buffer:buffer offset length element_type:i32 encoding_type:i32 shape* -> result:view",
+        (
+            " buffer($buffer : type($buffer))[$offset, $length] shape([$shape]) type(",
+            f"$element_type) encoding($encoding_type){RESULT}",
+        ),
+        traits=PURE,
+    ),
+    row(
+        "buffer_view.trace",
+        "views:view* | key:str",
+        " $key = $views : type($views) attr-dict-with-keyword",
+    ),
+    # Channels.
+    row(
+        "channel.create",
+        "device:device queue_affinity:i64 id:host group:host rank:i32 count:i32 -> result:channel"
+        " | flags:int",
+        f"{ON_DEVICE} affinity($queue_affinity) flags(reserved-flags($flags)) id($id)"
+        f" group($group) rank($rank) count($count){RESULT}",
+    ),
+    row(
+        "channel.split",
+        "channel:channel color:i32 key:i32 -> result:channel | flags:int",
+        f"{CHANNEL} color($color) key($key) flags(reserved-flags($flags)){RESULT}",
+    ),
+    row(
+        "channel.rank_and_count",
+        "channel:channel -> rank:i32 count:i32",
+        f"{CHANNEL} : type($rank), type($count) attr-dict-with-keyword",
+        traits=PURE,
+    ),
+    # Devices.
+    row(
+        "device.allocator",
+        "device:device -> result:allocator",
+        "<$device : type($device)>" + RESULT,
+    ),
+    row(
+        "device.query",
+        "device:device -> ok:i1 value:any | category:str key:str default_value:attr?",
+        f"{DEVICE} key($category :: $key) : type($ok), type($value)"
+        "( = $default_value)? attr-dict-with-keyword",
+        traits=PURE,
+    ),
+    row(
+        "device.resolve",
+        "-> results_:any* | affinity:attr?",
+        "( on($affinity))? attr-dict : type($results_)",
+        traits=(*PURE, *PLACED),
+    ),
+    row(
+        "device.memoize",
+        "device:device queue_affinity:i64 -> results_:any* || body",
+        f"{DEVICE} affinity($queue_affinity)( -> type($results_))? attr-dict-with-keyword $body",
+    ),
+    row("devices.count", "-> result", " attr-dict : type($result)", traits=PURE),
+    row("devices.get", "index -> result:device", " $index attr-dict : type($result)", traits=PURE),
+    row(
+        "ex.file.from_memory",
+        "device:device queue_affinity:i64 buffer:host offset length flags:i32 -> result:file"
+        " | access:int",
+        f"{ON_DEVICE} affinity($queue_affinity) access(access-flags($access))"
+        f" buffer($buffer : type($buffer))[$offset for $length] flags($flags){RESULT}",
+    ),
+    # Fences.
+    row(
+        "fence.create",
+        "device:device -> result:fence | flags:int",
+        f"{ON_DEVICE} flags(reserved-flags($flags)){RESULT}",
+    ),
+    row(
+        "fence.join",
+        "fences:fence* -> result:fence | flags:int",
+        " at([$fences]) flags(reserved-flags($flags)) -> type($result) attr-dict-with-keyword",
+    ),
+    row("fence.query", "fence:fence -> result:i32", FENCE + RESULT),
+    row("fence.signal", "fence:fence", f"{FENCE} attr-dict-with-keyword"),
+    row("fence.fail", "fence:fence status:i32", f"{FENCE} status($status) attr-dict-with-keyword"),
+    row(
+        "fence.await",
+        "timeout_millis:i32 fences:fence* -> status:i32 | flags:int",
+        " until([$fences]) timeout_millis($timeout_millis) flags(reserved-flags($flags))"
+        " : type($status) attr-dict-with-keyword",
+    ),
+    # Instrumentation of kernels.
+    row(
+        "instrument.workgroup",
+        "buffer:any dispatch_id:i32 -> workgroup_key",
+        "[$buffer : type($buffer)] dispatch($dispatch_id) attr-dict : type($workgroup_key)",
+    ),
+    row(
+        "instrument.print",
+        "buffer:any workgroup_key values_:any* | format:str",
+        f"{INSTRUMENT} $format( * ($values_ : type($values_)))? attr-dict",
+    ),
+    row(
+        "instrument.value",
+        "buffer:any workgroup_key operand:any -> result:any | ordinal:int",
+        f"{INSTRUMENT} $ordinal = $operand attr-dict : type($operand, $result)",
+    ),
+    *(
+        row(
+            f"instrument.memory.{access}",
+            "buffer:any workgroup_key value:any base:any indices* -> result:any",
+            f"{INSTRUMENT} $base[$indices], $value attr-dict : type($base), type($value, $result)",
+        )
+        for access in ("load", "store")
+    ),
+)

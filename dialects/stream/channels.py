@@ -1,0 +1,128 @@
+"""Channels of the `stream` dialect: groups of devices, and what they do with elements together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.ir import Operation
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from ...ir.syntax.assembly_format import Parsed, values
+from ...ir.syntax.rows import Rows
+from ..util.types import BufferType
+from .affinity import AffinityOpInterface
+from .dispatch_syntax import DispatchResources
+from .types import (
+    BindingType,
+    ChannelType,
+    CollectiveAttr,
+    FileType,
+    ResourceType,
+    TestFenceType,
+    TimepointType,
+)
+
+row = Rows(
+    "stream",
+    {
+        "binding": BindingType(),
+        "channel": ChannelType(),
+        "collective": CollectiveAttr,
+        "fence": TestFenceType(),
+        "file": FileType(),
+        "host": BufferType(),
+        "resource": ResourceType,
+        "timepoint": TimepointType(),
+    },
+)
+
+PLACED = (AffinityOpInterface(),)
+
+
+@dataclass(eq=False)
+class Partner:
+    """` source(%rank)`, ` target(%rank)`, `source_target_pair(%ranks)`, or nothing.
+
+    Which word it is follows from what the collective does.
+    """
+
+    operand: str
+    collective: str
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        word = _PARTNERS.get(cast(CollectiveAttr, parsed.attributes[self.collective]).kind.data)
+        if word is not None:
+            parser.parse_keyword(word)
+            with parser.in_parens():
+                parsed.operands[self.operand] = [parser.parse_unresolved_operand()]
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        for value in values(operation, self.operand):
+            printer.print_string(f" {self._word(operation)}(")
+            printer.print_ssa_value(value)
+            printer.print_string(")")
+
+    def fits(self, operation: Operation) -> bool:
+        return (self._word(operation) is not None) == bool(values(operation, self.operand))
+
+    def _word(self, operation: Operation) -> str | None:
+        return _PARTNERS.get(cast(CollectiveAttr, operation.properties[self.collective]).kind.data)
+
+
+_PARTNERS = {
+    "broadcast": "source",
+    "recv": "source",
+    "reduce": "target",
+    "send": "target",
+    "send_recv": "source_target_pair",
+}
+
+ROWS = (
+    row(
+        "channel.create",
+        "id:host? rank? count? -> result:channel | group:str? affinity:attr?",
+        "( on($affinity))?( id($id))?( group($group))?( rank($rank))?( count($count))?"
+        " : type($result) attr-dict-with-keyword",
+        traits=PLACED,
+    ),
+    row(
+        "channel.split",
+        "channel:channel color key -> result:channel",
+        " $channel, $color, $key : type($channel) -> type($result) attr-dict-with-keyword",
+    ),
+    *(
+        row(
+            f"channel.{what}",
+            "channel:channel -> result",
+            " $channel : type($result) attr-dict-with-keyword",
+        )
+        for what in ("rank", "count")
+    ),
+    row(
+        "async.collective",
+        "target:resource target_size target_offset target_end target_length source:resource"
+        " source_size source_offset source_end source_length element_count channel:channel"
+        " param:i32? -> result:resource | op:collective affinity:attr?",
+        (
+            "bare($op)[$element_count]( on($affinity))? channel($channel)",
+            Partner("param", "op"),
+            " $source[$source_offset to $source_end for $source_length],"
+            " $target[$target_offset to $target_end for $target_length]"
+            " : type($source){$source_size} -> tied($target) type($target, $result){$target_size}"
+            " attr-dict-with-keyword",
+        ),
+        traits=PLACED,
+    ),
+    row(
+        "cmd.collective",
+        "channel:channel element_count param:i32? resources:resource* resource_sizes*"
+        " resource_offsets* resource_lengths* | op:collective resource_accesses:array",
+        (
+            "bare($op)[$element_count] channel($channel)( param($param : type($param)))?",
+            DispatchResources(),
+            " attr-dict-with-keyword",
+        ),
+    ),
+)

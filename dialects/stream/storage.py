@@ -1,0 +1,92 @@
+"""What is asked of resources, devices and storage, and operations that IREE's tests are made of."""
+
+from __future__ import annotations
+
+from xdsl.parser import Parser
+from xdsl.traits import Pure
+
+from ...ir.syntax.directives import AttributeValue, Operand, Type
+from ...ir.syntax.repeated import Repeated
+from ...ir.syntax.resource_directives import TiedFunctionType, ValueForm
+from .channels import PLACED, row
+
+CONSTANTS = Repeated(
+    (
+        Type("results_"),
+        "{",
+        Operand("result_sizes"),
+        "} = ",
+        AttributeValue("values"),
+    ),
+    ("result_sizes", "results_"),
+    arrays=("values",),
+    delimiter=Parser.Delimiter.NONE,
+)
+"""`T{%size} = dense<...>, ...`."""
+
+OF_RESOURCE = " $operand attr-dict : type($operand){$operand_size}"
+OPERAND = "operand:resource operand_size"
+
+ROWS = (
+    row(
+        "context.resolve",
+        "-> results_:any* | affinity:attr?",
+        "( on($affinity))? attr-dict : type($results_)",
+        traits=(*PLACED, Pure()),
+    ),
+    row(
+        "resource.constants",
+        "result_sizes* -> results_:resource* result_timepoint:timepoint"
+        " | values:array affinity:attr?",
+        ("( on($affinity))? attr-dict : ", CONSTANTS, " => type($result_timepoint)"),
+        traits=PLACED,
+    ),
+    row("resource.retain", OPERAND, OF_RESOURCE),
+    row("resource.release", f"{OPERAND} -> was_terminal:i1", OF_RESOURCE),
+    row("resource.is_terminal", f"{OPERAND} -> is_terminal:i1", OF_RESOURCE),
+    row(
+        "resource.load",
+        "source:resource source_size source_offset -> result:any",
+        " $source[$source_offset] : type($source){$source_size} -> type($result)"
+        " attr-dict-with-keyword",
+    ),
+    row(
+        "resource.store",
+        "target:resource target_size target_offset value:any",
+        " $value, $target[$target_offset] : type($value) -> type($target){$target_size}"
+        " attr-dict-with-keyword",
+    ),
+    row(
+        "resource.transients",
+        "resource:resource resource_size storage:any storage_size await_timepoint:timepoint?"
+        " -> result:resource result_timepoint:timepoint | affinity:attr?",
+        "( on($affinity))?( await($await_timepoint) =>)? $resource"
+        " : type($resource, $result){$resource_size} from $storage"
+        " : type($storage){$storage_size} => type($result_timepoint) attr-dict-with-keyword",
+        traits=PLACED,
+    ),
+    row(
+        "test.timeline_op",
+        "resource_operands:resource* resource_operand_sizes* result_sizes*"
+        " await_operands:timepoint* -> results_:resource* result_timepoint:timepoint"
+        " | tied_operands:array? await_limit:int?",
+        (
+            "( await_limit(int($await_limit)))?( await($await_operands) =>)?"
+            " with($resource_operands) attr-dict : ",
+            TiedFunctionType(
+                ValueForm.RESOURCE,
+                "resource_operands",
+                "resource_operand_sizes",
+                "results_",
+                "result_sizes",
+            ),
+            " => type($result_timepoint)",
+        ),
+    ),
+    row(
+        "test.timeline_aware",
+        "args:any* wait_fence_likes:fence* signal_fence_like:fence -> results_:any*",
+        "($args) waits($wait_fence_likes) signals($signal_fence_like) attr-dict"
+        " : (type($args)) -> result-types($results_)",
+    ),
+)

@@ -1,0 +1,295 @@
+"""Operations of the `util` dialect on host memory, lists, ranges, texts and unknown values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import FunctionType
+from xdsl.ir import Operation
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.syntax.assembly_format import Parsed, directive, values
+from ...ir.syntax.directives import Operand, Type, type_carried_by
+from ...ir.syntax.repeated import Repeated
+from ...ir.syntax.rows import Rows
+from .types import BufferType, ListType, VariantType
+
+row = Rows("util", {"buffer": BufferType(), "list": ListType})
+
+PURE = (Pure(),)
+END = " attr-dict-with-keyword"
+OF_OPERAND = "$operand : type($operand){$operand_size}"
+OF_SOURCE = "$source[$source_offset for $length] : type($source){$source_size} -> type($result)"
+TO_TARGET = "$target[$target_offset for $length]"
+OPERANDS = " $operands_ attr-dict : type($result, $operands_)"
+
+RANGES = Repeated(
+    ("[", Operand("offsets"), " for ", Operand("lengths"), "]"),
+    ("offsets", "lengths"),
+    delimiter=Parser.Delimiter.NONE,
+)
+ITEMS = Repeated(
+    (Operand("values_"), " : ", Type("values_")), ("values_",), delimiter=Parser.Delimiter.SQUARE
+)
+
+
+@directive("list-element")
+@dataclass(eq=False)
+class ListElement:
+    """`!util.list<T>`, or `!util.list<?> -> T` where the list does not say what an element is.
+
+    An element that is put into a list comes first: `T -> !util.list<?>`.
+    """
+
+    first: str
+    second: str
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        position = parser.pos
+        type_ = parser.parse_type()
+        if parser.parse_optional_punctuation("->") is not None:
+            parsed.types[self.first] = [type_]
+            parsed.types[self.second] = [parser.parse_type()]
+            return
+        if not isinstance(type_, ListType) or isinstance(type_.element, VariantType):
+            parser.raise_error("expected a list and the type of its element", position)
+        for name in (self.first, self.second):
+            parsed.types[name] = [type_ if name == "list" else type_.element]
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        first, second = (values(operation, name)[0].type for name in (self.first, self.second))
+        types = {self.first: first, self.second: second}
+        list_ = cast(ListType, types.pop("list"))
+        if list_.element in types.values():
+            printer.print_attribute(list_)
+        else:
+            printer.print_attribute(first)
+            printer.print_string(" -> ")
+            printer.print_attribute(second)
+
+
+class UnfoldableValue:
+    """` 42 : i32`: a value with its type, which the result has."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("value",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        position = parser.pos
+        value = parser.parse_attribute()
+        type_ = type_carried_by(value)
+        if type_ is None:
+            parser.raise_error("expected a value that has a type", position)
+        parsed.attributes["value"] = value
+        parsed.types["result"] = [type_]
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        printer.print_attribute(operation.properties["value"])
+
+    def fits(self, operation: Operation) -> bool:
+        return type_carried_by(operation.properties["value"]) == operation.results[0].type
+
+
+class Conversion:
+    """`(%a = %x, ...) : (T) -> U {...}`: a region with names of its own for what it takes."""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        names: list[Parser.UnresolvedArgument] = []
+        operands: list[UnresolvedOperand] = []
+
+        def parse_one() -> None:
+            names.append(parser.parse_argument(expect_type=False))
+            parser.parse_punctuation("=")
+            operands.append(parser.parse_unresolved_operand())
+
+        parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_one)
+        parser.parse_punctuation(":")
+        function_type = parser.parse_function_type()
+        types = list(function_type.inputs.data)
+        if len(types) != len(operands):
+            parser.raise_error(f"expected the types of {len(operands)} operands")
+        parsed.operands["inputs"] = operands
+        parsed.types["inputs"] = types
+        parsed.types["results_"] = list(function_type.outputs.data)
+        arguments = [name.resolve(type_) for name, type_ in zip(names, types, strict=True)]
+        parsed.regions["body"] = parser.parse_region(arguments)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        (region,) = operation.regions
+        inputs, results = values(operation, "inputs"), values(operation, "results_")
+
+        def print_one(index: int) -> None:
+            printer.print_ssa_value(region.block.args[index])
+            printer.print_string(" = ")
+            printer.print_ssa_value(inputs[index])
+
+        with printer.in_parens():
+            printer.print_list(range(len(inputs)), print_one)
+        printer.print_string(" : ")
+        types = [[value.type for value in group] for group in (inputs, results)]
+        printer.print_attribute(FunctionType.from_lists(*types))
+        printer.print_string(" ")
+        printer.print_region(region, print_entry_block_args=False)
+
+    def verify(self, operation: Operation) -> None:
+        (region,) = operation.regions
+        types = [value.type for value in values(operation, "inputs")]
+        if len(region.blocks) != 1 or list(region.block.arg_types) != types:
+            raise VerifyException("expects a region of one block that takes what it is given")
+
+
+ROWS = (
+    # Host memory.
+    row(
+        "buffer.alloc",
+        "storage_size -> result:buffer | alignment:int?",
+        (" uninitialized", "struct($alignment) attr-dict : type($result){$storage_size}"),
+    ),
+    row("buffer.dealloc", "operand:buffer operand_size", f" {OF_OPERAND}{END}"),
+    row(
+        "buffer.slice",
+        "source:buffer source_size source_offset result_size -> result:buffer | alignment:int?",
+        " $source[$source_offset]struct($alignment) attr-dict : type($source){$source_size}"
+        " -> type($result){$result_size}",
+    ),
+    row(
+        "buffer.subspan",
+        "source:buffer source_size source_offset result_size -> result:buffer",
+        " $source[$source_offset] : type($source){$source_size} -> type($result){$result_size}"
+        f"{END}",
+        traits=PURE,
+    ),
+    row(
+        "buffer.size",
+        "operand:buffer -> result",
+        f" $operand : type($operand){END}",
+        traits=PURE,
+    ),
+    row(
+        "buffer.storage",
+        "operand:buffer operand_size -> result:any offset",
+        f" {OF_OPERAND} -> (type($result), type($offset)){END}",
+        traits=PURE,
+    ),
+    row(
+        "buffer.copy",
+        "source:buffer source_size source_offset target:buffer target_size target_offset length",
+        " $source[$source_offset], $target[$target_offset], $length"
+        f" : type($source){{$source_size}} -> type($target){{$target_size}}{END}",
+    ),
+    row(
+        "buffer.compare",
+        "lhs:buffer lhs_size lhs_offset rhs:buffer rhs_size rhs_offset length -> result:i1",
+        " $lhs[$lhs_offset], $rhs[$rhs_offset], $length"
+        f" : type($lhs){{$lhs_size}}, type($rhs){{$rhs_size}}{END}",
+    ),
+    row(
+        "buffer.fill",
+        "pattern:any target:buffer target_size target_offset length",
+        f" $pattern, {TO_TARGET} : type($pattern) -> type($target){{$target_size}}{END}",
+    ),
+    row(
+        "buffer.load",
+        "source:buffer source_size source_offset length -> result:any",
+        f" {OF_SOURCE}{END}",
+    ),
+    row(
+        "buffer.store",
+        "source:any target:buffer target_size target_offset length",
+        f" $source, {TO_TARGET} : type($source) -> type($target){{$target_size}}{END}",
+    ),
+    row(
+        "buffer.hash",
+        "source:buffer source_size source_offset length -> result:i64",
+        f" {OF_SOURCE}{END}",
+    ),
+    # Lists.
+    row(
+        "list.create",
+        "initial_capacity? -> result:list",
+        "( $initial_capacity)? attr-dict : type($result)",
+    ),
+    row(
+        "list.construct",
+        "values_:any* -> result:list",
+        (" ", ITEMS, " attr-dict : type($result)"),
+    ),
+    row("list.size", "list:list -> result", " $list attr-dict : type($list)"),
+    row("list.resize", "list:list new_size", " $list, $new_size attr-dict : type($list)"),
+    row(
+        "list.get",
+        "list:list index -> result:any",
+        " $list[$index] attr-dict : list-element($list, $result)",
+    ),
+    row(
+        "list.set",
+        "list:list index value:any",
+        " $list[$index], $value attr-dict : list-element($value, $list)",
+    ),
+    # Ranges.
+    row("range.min", "operands_* -> result", OPERANDS, traits=PURE),
+    row("range.max", "operands_* -> result", OPERANDS, traits=PURE),
+    row(
+        "range.extents",
+        "offsets* lengths* -> min max",
+        (" ", RANGES, " attr-dict : type($min, $max)"),
+        traits=PURE,
+        same_sizes=True,
+    ),
+    # Values and types.
+    row("null", "-> result:any", " attr-dict : type($result)", traits=PURE),
+    row(
+        "cast",
+        "operand:any -> result:any",
+        " $operand attr-dict : type($operand) to type($result)",
+        traits=PURE,
+    ),
+    *(
+        row(
+            f"cmp.{comparison}",
+            "lhs:any rhs:any -> result:i1",
+            " $lhs, $rhs attr-dict : type($lhs, $rhs)",
+            traits=PURE,
+        )
+        for comparison in ("eq", "ne")
+    ),
+    row(
+        "numeric.optional_narrow",
+        "operand:any -> result:any | semantic_type:type min_value:int? max_value:int?",
+        " $operand : type($operand, $result) as type($semantic_type)"
+        "struct($min_value, $max_value) attr-dict",
+        traits=PURE,
+    ),
+    row("sizeof", "-> size | sizedType:type", f" type($sizedType){END}", traits=PURE),
+    row(
+        "unfoldable_constant",
+        "-> result:any | value:attr",
+        (" attr-dict ", UnfoldableValue()),
+    ),
+    row(
+        "hoistable_conversion",
+        "inputs:any* -> results_:any* | tag:str inverseTag:str | body",
+        (" $tag inverts($inverseTag) ", Conversion(), " attr-dict"),
+    ),
+    # Texts, and what must not happen.
+    row(
+        "string.format",
+        "args:any* -> result:buffer | format:str",
+        " $format($args) attr-dict : (type($args)) -> type($result)",
+        traits=PURE,
+    ),
+    row(
+        "string.itoa",
+        "value:any -> result:buffer",
+        " $value attr-dict : type($value) -> type($result)",
+        traits=PURE,
+    ),
+    row("status.check_ok", "status:i32 | message:str?", " $status(, $message)? attr-dict"),
+    row("scf.unreachable", "| message:str?", "( $message)? attr-dict"),
+    row("unreachable", "| message:str?", "( $message)? attr-dict", traits=(IsTerminator(),)),
+)

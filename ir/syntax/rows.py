@@ -1,0 +1,194 @@
+"""Operations in one row each: a name, what goes in and comes out, and a format.
+
+    row = Rows("hal", {"buffer": BufferType()})
+    row("buffer.load", "source:buffer offset -> value:any", "<$source : type($source)>[...] ...")
+
+For operations that are read, verified and written, and that have neither a meaning nor methods of
+their own. `name:kind` is an operand or result, of type index if it names no kind; `kind?` is one
+that may be absent, `kind*` a list. Behind `|` stand properties, behind a second `|` regions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i1,
+    i8,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, TypeAttribute
+from xdsl.ir.core import OpTraits
+from xdsl.irdl import (
+    AnyAttr,
+    AttrConstraint,
+    AttrSizedOperandSegments,
+    BaseAttr,
+    EqAttrConstraint,
+    OpDef,
+    OperandDef,
+    OptOperandDef,
+    OptPropertyDef,
+    OptResultDef,
+    PropertyDef,
+    RegionDef,
+    ResultDef,
+    SameVariadicOperandSize,
+    VarOperandDef,
+    VarRegionDef,
+    VarResultDef,
+    traits_def,
+)
+from xdsl.irdl.operations import get_accessors_from_op_def
+from xdsl.traits import OpTrait
+
+from .assembly_format import Syntax
+from .operations import SyntaxOperation
+
+Kind = Attribute | type[Attribute]
+"""An attribute stands for itself, a class for all of its attributes."""
+
+COMMON: Mapping[str, Kind] = {
+    "any": Attribute,
+    "i1": i1,
+    "i8": i8,
+    "i32": i32,
+    "i64": i64,
+    "index": IndexType(),
+    # Properties.
+    "array": ArrayAttr,
+    "attr": Attribute,
+    "dict": DictionaryAttr,
+    "function": FunctionType,
+    "int": IntegerAttr,
+    "str": StringAttr,
+    "symbol": SymbolRefAttr,
+    "type": TypeAttribute,
+    "unit": UnitAttr,
+}
+
+_OPERANDS = {"": OperandDef, "?": OptOperandDef, "*": VarOperandDef}
+_RESULTS = {"": ResultDef, "?": OptResultDef, "*": VarResultDef}
+_REGIONS = {"": RegionDef, "*": VarRegionDef}
+_PROPERTIES = {"": PropertyDef, "?": OptPropertyDef}
+
+
+Entries = list[tuple[str, AttrConstraint, str]]
+"""Names, what they may be, and their marks: `?`, `*` or nothing."""
+
+
+@dataclass(eq=False)
+class Row:
+    """What is known of an operation before the first of its kind is met."""
+
+    rows: Rows
+    name: str
+    values: str
+    verify: Callable[[Operation], None] | None
+    same_sizes: bool
+
+    def define(self, traits: OpTraits) -> OpDef:
+        """Read the row."""
+        values, _, rest = self.values.partition("|")
+        properties, _, regions = rest.partition("|")
+        operands, _, results = values.partition("->")
+        entries = self.rows.entries
+        several = sum(mark != "" for _, _, mark in entries(operands)) > 1
+        definition = OpDef(
+            self.name,
+            operands=[(n, _OPERANDS[m](c)) for n, c, m in entries(operands)],
+            results=[(n, _RESULTS[m](c)) for n, c, m in entries(results)],
+            properties={n: _PROPERTIES[m](c) for n, c, m in entries(properties)},
+            regions=[(n, _REGIONS[m]()) for n, _, m in entries(regions)],
+            traits=traits,
+        )
+        if several and self.same_sizes:
+            definition.options = [SameVariadicOperandSize()]
+        elif several:
+            definition.options = [AttrSizedOperandSegments(True)]
+            definition.properties["operandSegmentSizes"] = PropertyDef(BaseAttr(DenseArrayBase))
+        return definition
+
+
+class RowOperation(SyntaxOperation):
+    """An operation of a row, whose definition is made when the first of its kind is met."""
+
+    ROW: ClassVar[Row]
+    _definition: ClassVar[OpDef | None] = None
+
+    @classmethod
+    def get_irdl_definition(cls) -> OpDef:
+        if cls._definition is None:
+            cls._definition = cls.ROW.define(cls.traits)
+            for name, accessor in get_accessors_from_op_def(cls._definition, None).items():
+                if name not in ("get_irdl_definition", "verify_"):
+                    setattr(cls, name, accessor)
+        return cls._definition
+
+    def verify_(self) -> None:
+        self.get_irdl_definition().verify(self)
+        super().verify_()
+        if self.ROW.verify is not None:
+            self.ROW.verify(self)
+
+
+class Rows:
+    """Makes operations of one dialect, whose types have short names."""
+
+    def __init__(self, dialect: str, kinds: Mapping[str, Kind]) -> None:
+        self._dialect = dialect
+        self._kinds = {**COMMON, **kinds}
+
+    def __call__(
+        self,
+        name: str,
+        values: str,
+        syntax: Syntax,
+        *,
+        traits: Sequence[OpTrait] = (),
+        verify: Callable[[Operation], None] | None = None,
+        same_sizes: bool = False,
+    ) -> type[RowOperation]:
+        """Make the operation `name`.
+
+        `verify` raises VerifyException for what the kinds of values cannot say. With `same_sizes`
+        several lists of operands are equally long, instead of having their lengths in a property.
+        """
+        full_name = f"{self._dialect}.{name}"
+        namespace = {
+            "__doc__": f"`{full_name}`.",
+            "name": full_name,
+            "traits": traits_def(*traits),
+            "SYNTAX": syntax,
+            "ROW": Row(self, full_name, values, verify, same_sizes),
+        }
+        words = name.replace(".", "_").split("_")
+        class_name = "".join(word.capitalize() for word in words) + "Op"
+        return cast("type[RowOperation]", type(class_name, (RowOperation,), namespace))
+
+    def entries(self, text: str) -> Entries:
+        """What the words of a part of a row stand for."""
+        found: Entries = []
+        for word in text.split():
+            mark = word[-1] if word[-1] in "?*" else ""
+            name, _, kind = word.removesuffix(mark).partition(":")
+            found.append((name, _constraint(self._kinds[kind or "index"]), mark))
+        return found
+
+
+def _constraint(kind: Kind) -> AttrConstraint:
+    if isinstance(kind, Attribute):
+        return EqAttrConstraint(kind)
+    return AnyAttr() if kind is Attribute else BaseAttr(kind)

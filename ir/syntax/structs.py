@@ -1,0 +1,121 @@
+"""Attributes and properties that are written as fields: `<alignment = 64, mime_type = "text">`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
+
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import OpDef
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
+
+from .assembly_format import Directive, Parsed, directive
+from .directives import INDEX, dialect_attribute_class, parse_dialect_attribute, property_classes
+
+ParseField = Callable[[AttrParser], Attribute]
+
+
+def parse_struct(
+    parser: AttrParser, fields: Mapping[str, ParseField], required: Sequence[str] = ()
+) -> dict[str, Attribute]:
+    """Read `<key = value, ...>` with keys in any order. Raises ParseError for a missing key."""
+    parser.parse_punctuation("<")
+    found = parse_fields(parser, fields)
+    for key in required:
+        if key not in found:
+            parser.raise_error(f"struct is missing required parameter: {key}")
+    return found
+
+
+def parse_fields(parser: AttrParser, fields: Mapping[str, ParseField]) -> dict[str, Attribute]:
+    """Read what follows `<`. Raises ParseError for an unknown or repeated key."""
+    found: dict[str, Attribute] = {}
+    if parser.parse_optional_punctuation(">") is None:
+        while True:
+            position = parser.pos
+            key = parser.parse_identifier()
+            if key not in fields or key in found:
+                parser.raise_error(f"duplicate or unknown struct parameter name: {key}", position)
+            parser.parse_punctuation("=")
+            found[key] = fields[key](parser)
+            if parser.parse_optional_punctuation(",") is None:
+                break
+        parser.parse_punctuation(">")
+    return found
+
+
+def print_struct(
+    printer: Printer, fields: Sequence[tuple[str, Callable[[], None] | Attribute | None]]
+) -> None:
+    """Write keys in order. A value is an attribute, a function that prints it, or absent."""
+
+    def print_field(pair: tuple[str, Callable[[], None] | Attribute | None]) -> None:
+        key, value = pair
+        printer.print_string(f"{key} = ")
+        if isinstance(value, Attribute):
+            printer.print_attribute(value)
+        elif value is not None:
+            value()
+
+    with printer.in_angle_brackets():
+        printer.print_list([pair for pair in fields if pair[1] is not None], print_field)
+
+
+@directive("struct")
+def _struct(definition: OpDef, *names: str) -> Directive:
+    """`struct($a, $b)`: ` <a = 1, b = "text">` with those that are there, or nothing."""
+    return PropertyStruct(tuple((name, _field(definition, name)) for name in names))
+
+
+def _field(definition: OpDef, name: str) -> ParseField:
+    """How a property is read behind its name."""
+    classes = property_classes(definition, name)
+    cls = dialect_attribute_class(classes)
+    if cls is not None:
+        return lambda parser: parse_dialect_attribute(parser, cls)
+    return _number if classes == {IntegerAttr} else AttrParser.parse_attribute
+
+
+def _number(parser: AttrParser) -> Attribute:
+    """`64`, of type index, or `1 : i8`."""
+    number = parser.parse_integer(allow_boolean=False)
+    if parser.parse_optional_punctuation(":") is None:
+        return IntegerAttr(number, INDEX)
+    position = parser.pos
+    type_ = parser.parse_type()
+    if not isinstance(type_, IntegerType):
+        parser.raise_error(f"expected an integer type, found {type_}", position)
+    return IntegerAttr(number, cast(IntegerType, type_))
+
+
+@dataclass(eq=False)
+class PropertyStruct:
+    """Properties that are written as fields, each if it is there."""
+
+    fields: tuple[tuple[str, ParseField], ...]
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return tuple(dict(self.fields))
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        if parser.parse_optional_punctuation("<") is not None:
+            parsed.attributes.update(parse_fields(parser, dict(self.fields)))
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        found = [(name, operation.get_attr_or_prop(name)) for name, _ in self.fields]
+        if any(attribute is not None for _, attribute in found):
+            printer.print_string(" ")
+            print_struct(printer, [(name, _shown(printer, each)) for name, each in found])
+
+
+def _shown(printer: Printer, attribute: Attribute | None) -> Callable[[], None] | Attribute | None:
+    """What `print_struct` is given for a property: numbers of type index go without it."""
+    if not isinstance(attribute, IntegerAttr):
+        return attribute
+    number = cast("IntegerAttr[IntegerType | IndexType]", attribute)
+    return partial(printer.print_int, number.value.data) if number.type == INDEX else number

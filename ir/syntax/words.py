@@ -1,0 +1,42 @@
+"""Properties that are written as one word out of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.ir import Operation
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from .assembly_format import Parsed
+
+
+@dataclass(eq=False)
+class Choice:
+    """A word that is kept as its place in a list."""
+
+    name: str
+    words: Sequence[str]
+    first: int = 0
+    """The number of the first word."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        place = self.words.index(parser.parse_keyword_in(self.words))
+        parsed.attributes[self.name] = IntegerAttr(self.first + place, i32)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        number = cast(IntegerAttr, operation.get_attr_or_prop(self.name))
+        printer.print_string(self.words[number.value.data - self.first])
+
+    def fits(self, operation: Operation) -> bool:
+        """Whether the number stands for a word."""
+        places = range(self.first, self.first + len(self.words))
+        number = operation.get_attr_or_prop(self.name)
+        return number in [IntegerAttr(place, i32) for place in places]

@@ -1,0 +1,97 @@
+"""Loads and stores of bindings: which part of a tensor they are about, and how it is in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....dialects.iree_encoding.interfaces import Tensor, tensor_encoding
+from ....dialects.iree_tensor_ext import (
+    DispatchTensor,
+    DispatchTensorLoad,
+    DispatchTensorStore,
+    static_list,
+)
+from ....ir.index_lists import mixed_list
+from ....ir.tensor_types import element_of, shape_of
+from ....tiling.storage_sizes import dense_formula
+from ...sizes.dimension_sizes import Size, constant_operand
+
+
+def keeps_storage(tensor: Tensor) -> bool:
+    """Whether memory holds more than the layout tells: `padding`, `packed_storage`."""
+    encoding = tensor_encoding(tensor)
+    if encoding is None or encoding.is_open:
+        return False
+    dense = dense_formula(shape_of(tensor), element_of(tensor))
+    return any(
+        layout.packed_layout(tensor).is_identity and layout.storage_formula(tensor) != dense
+        for layout in encoding.layouts()
+    )
+
+
+def dynamic_dims(operation: Operation) -> Sequence[SSAValue]:
+    count = cast(Tensor, cast(DispatchTensor, operation.results[0].type).bound_type).get_shape()
+    dynamic = sum(size == DYNAMIC_INDEX for size in count)
+    return operation.operands[len(operation.operands) - dynamic :] if dynamic else ()
+
+
+def sizes_listed(tensor: Tensor, dims: Sequence[SSAValue]) -> list[Size]:
+    return list(mixed_list(tensor.get_shape(), dims))
+
+
+def load_from(
+    load: DispatchTensorLoad,
+    source: SSAValue,
+    offsets: Sequence[SSAValue],
+    sizes: Sequence[SSAValue],
+    strides: Sequence[SSAValue],
+    access: Operation | dict[str, Attribute],
+    result: Attribute,
+    dims: Sequence[SSAValue] | None = None,
+) -> Operation:
+    static = access if isinstance(access, dict) else access.properties
+    return type(load).build(
+        operands=[source, load.source_dims if dims is None else dims, offsets, sizes, strides],
+        result_types=[result],
+        properties={
+            name: static[name] for name in ("static_offsets", "static_sizes", "static_strides")
+        },
+    )
+
+
+def whole_access(tensor: Tensor) -> dict[str, Attribute]:
+    """The static offsets, sizes and strides of all of a tensor."""
+    shape = tensor.get_shape()
+    lists = {
+        "static_offsets": [0] * len(shape),
+        "static_sizes": list(shape),
+        "static_strides": [1] * len(shape),
+    }
+    return {name: DenseArrayBase.from_list(i64, numbers) for name, numbers in lists.items()}
+
+
+def memory_sizes(packed: Sequence[Size], stored: Tensor) -> list[Size]:
+    """The sizes of a packed tensor in memory: only outer dimensions can be dynamic."""
+    return [
+        packed[index] if size == DYNAMIC_INDEX else size
+        for index, size in enumerate(stored.get_shape())
+    ]
+
+
+def is_whole(access: DispatchTensorLoad | DispatchTensorStore, sizes: Sequence[Size]) -> bool:
+    """Whether an access is known to cover all of a tensor."""
+    if any(offset != 0 for offset in static_list(access, "offsets")):
+        return False
+    if any(stride != 1 for stride in static_list(access, "strides")):
+        return False
+    dynamic = iter(access.sizes)
+    for given, size in zip(static_list(access, "sizes"), sizes, strict=True):
+        taken = next(dynamic) if given is None else given
+        number = constant_operand(taken) if isinstance(taken, SSAValue) else taken
+        if taken != size and (number is None or number != size):
+            return False
+    return True

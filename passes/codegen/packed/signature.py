@@ -1,0 +1,84 @@
+"""Functions that take and give encoded tensors: packed ones after their kernels are lowered."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.dialects.builtin import FunctionType, IndexType, UnrealizedConversionCastOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from ....dialects.iree_encoding.interfaces import Tensor, plain, tensor_encoding
+from ....dialects.iree_tensor_ext import DispatchTensor
+from ....ir.diagnostics import OperationError
+from ....tiling.packed_layouts import IDENTITY, PackedLayout
+from .values import memory_type
+
+RETURNS = frozenset({"func.return", "util.return"})
+
+
+def stored_type(tensor: Tensor, layout: PackedLayout) -> Tensor:
+    """The type of what memory holds of a tensor."""
+    return plain(tensor) if layout == IDENTITY else memory_type(tensor, layout)
+
+
+class UnknownSizes:
+    """Sizes that nothing tells: those of tensors that are passed in tiles.
+
+    Each is a value of an operation that is nowhere. It may be asked for by what is dropped again,
+    as counts of tiles that nobody needs are; it is an error if a program needs it in the end.
+    """
+
+    def __init__(self) -> None:
+        self._makers: list[tuple[Operation, SSAValue]] = []
+
+    def make(self, passed: SSAValue) -> SSAValue:
+        """A size of a tensor that is passed."""
+        maker = UnrealizedConversionCastOp.create(operands=[], result_types=[IndexType()])
+        self._makers.append((maker, passed))
+        return maker.results[0]
+
+    def is_unknown(self, size: SSAValue | int) -> bool:
+        """Whether a size is one of these."""
+        return any(size is maker.results[0] for maker, _ in self._makers)
+
+    def verify_unused(self) -> None:
+        """Drop what asks for sizes in vain; raises OperationError at what needs one."""
+        for maker, passed in self._makers:
+            _drop_unused_users(maker.results[0])
+            for use in maker.results[0].uses:
+                raise OperationError(
+                    use.operation,
+                    f"needs a size of an argument that is passed in tiles, {passed.type}: its "
+                    "tiles may reach beyond it; list the sizes where it is decoded",
+                )
+
+
+def _drop_unused_users(value: SSAValue) -> None:
+    for user in [use.operation for use in value.uses]:
+        for result in user.results:
+            _drop_unused_users(result)
+        unused = user.results and not any(result.first_use for result in user.results)
+        if unused and user.parent is not None and not user.regions:
+            Rewriter.erase_op(user)
+
+
+def has_encoding(type_: Attribute) -> bool:
+    """Whether a type is an encoded tensor, or a binding of one."""
+    if isinstance(type_, DispatchTensor):
+        type_ = type_.bound_type
+    return tensor_encoding(type_) is not None
+
+
+def update_signature(function: Operation) -> None:
+    """Give a function the type that its entry block and its returns have."""
+    body = function.regions[0]
+    entry = cast(Block, body.blocks.first)
+    old = cast(FunctionType, function.properties["function_type"])
+    returned = [
+        [operand.type for operand in block.last_op.operands]
+        for block in body.blocks
+        if block.last_op is not None and block.last_op.name in RETURNS
+    ]
+    results = returned[0] if returned else list(old.outputs)
+    function.properties["function_type"] = FunctionType.from_lists(list(entry.arg_types), results)

@@ -1,0 +1,100 @@
+"""Room behind the rows of what one dispatch makes and a contraction of another one reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i64
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.rewriter import Rewriter
+
+from ....dialects.flow.dispatches import DispatchRegionOp
+from ....dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
+from ....dialects.iree_encoding.interfaces import Tensor, tensor_encoding, with_encoding
+from ....dialects.iree_encoding.layouts import PaddingAttr
+from ....dialects.linalg.structured_view import IteratorType
+from ....ir.host_programs import DISPATCH_REGION
+from ....ir.index_lists import DYNAMIC_SIZE
+from ....ir.locations import builder_before
+from ....ir.syntax.resource_directives import dynamic_dimensions
+from ....ir.tensor_types import ranked
+from .contraction_matching import TiledContraction
+
+FEWEST_POINTS = 64
+"""Elements of a result that are too few to pay for padding."""
+
+
+def pad_operands(contraction: TiledContraction) -> None:
+    """Give factors that other dispatch regions make `padding<[0, ..., ?]>`, if that may pay.
+
+    The region that makes a tensor encodes it last, and each that reads it decodes it first.
+    """
+    view = contraction.view
+    if _region_of(view.operation) is None:
+        return
+    loops = tuple(zip(view.iterators, contraction.sizes, strict=True))
+    summed = [size for kind, size in loops if kind is IteratorType.REDUCTION]
+    points = [size for kind, size in loops if kind is not IteratorType.REDUCTION]
+    if None in summed or (None not in points and prod(map(int, _known(points))) < FEWEST_POINTS):
+        return
+    for value in dict.fromkeys(view.inputs):
+        if _is_passed_between_regions(value):
+            _pad(cast(OpResult, value))
+
+
+def _known(numbers: list[int | None]) -> Iterator[int]:
+    return (number for number in numbers if number is not None)
+
+
+def _region_of(operation: Operation) -> Operation | None:
+    """The dispatch region that an operation stands in."""
+    parent = operation.parent_op()
+    while parent is not None and parent.name != DISPATCH_REGION:
+        parent = parent.parent_op()
+    return parent
+
+
+def _is_passed_between_regions(value: SSAValue) -> bool:
+    """Whether a dispatch region makes a tensor, and only other ones read it."""
+    tensor = ranked(value)
+    return (
+        isinstance(value, OpResult)
+        and value.op.name == DISPATCH_REGION
+        and tensor is not None
+        and bool(tensor.get_shape())
+        and tensor_encoding(tensor) is None
+        and len(value.op.regions[0].blocks) == 1
+        and all(_region_of(use.operation) is not None for use in value.uses)
+    )
+
+
+def _listed_sizes(value: OpResult) -> tuple[SSAValue, ...]:
+    """The sizes of the dynamic dimensions of a region's result."""
+    region = cast(DispatchRegionOp, value.op)
+    counts = [dynamic_dimensions(result.type) for result in region.results_]
+    start = sum(counts[: value.index])
+    return tuple(region.result_dims)[start : start + counts[value.index]]
+
+
+def _pad(value: OpResult) -> None:
+    tensor = cast(Tensor, value.type)
+    dims = _listed_sizes(value)
+    free = [0] * (tensor.get_num_dims() - 1) + [DYNAMIC_SIZE]
+    encoding = PaddingAttr.new([ArrayAttr(IntegerAttr(size, i64) for size in free)])
+    padded = with_encoding(tensor, encoding)
+    readers = dict.fromkeys(use.operation for use in value.uses)
+    returned = cast(Operation, value.op.regions[0].block.last_op)
+    builder = builder_before(returned)
+    encode = SetEncodingOp.build(
+        operands=[returned.operands[value.index], ()], result_types=[padded]
+    )
+    returned.operands[value.index] = builder.insert(encode).result
+    made = Rewriter.replace_value_with_new_type(value, padded)
+    for reader in readers:
+        decode = UnsetEncodingOp.build(operands=[made, dims, ()], result_types=[tensor])
+        plain = builder_before(reader).insert(decode).result
+        for index, operand in enumerate(reader.operands):
+            if operand is made:
+                reader.operands[index] = plain

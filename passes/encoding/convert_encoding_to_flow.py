@@ -1,0 +1,49 @@
+"""Make `flow.tensor.encode` of the encodings outside of dispatches: the host has them done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ...dialects.flow.dialect import TensorEncodeOp
+from ...dialects.iree_encoding.dialect import UnsetEncodingOp
+from ...ir.host_programs import DISPATCH_REGION, KERNEL_IN_PLACE, host_operations
+from ...ir.locations import replace_by
+from ..sizes.dimension_sizes import DimensionSizes
+from .propagate_encodings import SET, UNSET
+
+
+@dataclass(frozen=True)
+class ConvertEncodingToFlowPass(ModulePass):
+    """Replace `set_encoding` and `unset_encoding` that are in no dispatch."""
+
+    name = "iree-dispatch-creation-convert-encoding-to-flow"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        sizes = DimensionSizes()
+        for operation in tuple(host_operations(op)):
+            if operation.name in (SET, UNSET) and not _is_dispatched(operation):
+                _convert(operation, sizes)
+
+
+def _is_dispatched(operation: Operation) -> bool:
+    parent = operation.parent_op()
+    while parent is not None and parent.name not in (DISPATCH_REGION, KERNEL_IN_PLACE):
+        parent = parent.parent_op()
+    return parent is not None
+
+
+def _convert(operation: Operation, sizes: DimensionSizes) -> None:
+    source, result = operation.operands[0], operation.results[0]
+    listed: Sequence[SSAValue] = ()
+    if operation.name == UNSET:
+        listed = tuple(cast(UnsetEncodingOp, operation).result_dims)
+    dims = tuple(listed) or sizes.dynamic_sizes(source)
+    encode = TensorEncodeOp.build(operands=[source, dims, dims], result_types=[result.type])
+    replace_by(operation, encode)

@@ -1,0 +1,251 @@
+"""Take encodings out of dispatch regions, so that they join the kernels that make the tensors.
+
+    flow.dispatch.region { %1 = set_encoding %a; %2 = linalg.matmul ins(%1, ...) }
+
+becomes a `set_encoding` in front of the region. In the region, a `set_encoding` first moves up
+through an operation that widens or broadcasts one tensor, and an `unset_encoding` moves down
+through an elementwise operation; the encodings of tensors of another shape say by which map they
+are read. What only leaves the region again stays, and so does padding, which is no layout of its
+own: a kernel that makes the tensor leaves room for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, NoneAttr, TensorType
+from xdsl.dialects.tensor import EmptyOp
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...dialects.iree_encoding.attributes import EncodingAttr
+from ...dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
+from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding, with_encoding
+from ...dialects.iree_encoding.layouts import PaddingAttr
+from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ...ir.host_programs import DISPATCH_REGION, host_operations
+from ...ir.locations import builder_before, located_builder, replace_by
+from ...ir.tensor_types import ranked
+from ..sizes.dimension_sizes import DimensionSizes
+from .analysis.contraction_matching import WIDENING
+from .propagate_encodings import SET, TRAPPING, UNSET, maker
+from .set_encoding import on_tensors
+
+CONSTANTS = frozenset({"arith.constant", "flow.tensor.constant"})
+COPIED = CONSTANTS | {"tensor.extract_slice"}
+"""What moves out of a region along with the encoding of it."""
+
+
+@dataclass(frozen=True)
+class HoistEncodingOpsPass(ModulePass):
+    """Move encodings out of `flow.dispatch.region`."""
+
+    name = "iree-dispatch-creation-hoist-encoding-ops"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        sizes = DimensionSizes()
+        for region in tuple(o for o in host_operations(op) if o.name == DISPATCH_REGION):
+            for block in region.regions[0].blocks:
+                for operation in tuple(block.ops):
+                    if operation.parent is block:
+                        _sink_decoding(operation, sizes)
+                for operation in reversed(tuple(block.ops)):
+                    if operation.name == SET:
+                        _rise(cast(SetEncodingOp, operation), sizes)
+                for operation in tuple(block.ops):
+                    if operation.name == SET:
+                        _leave(cast(SetEncodingOp, operation), region)
+
+
+def _elementwise(operation: Operation) -> StructuredView | None:
+    """The view of an operation that computes each element of one result from one of each tensor."""
+    view = structured_view(operation)
+    if view is None or len(operation.results) != 1 or operation.results[0].type.name != "tensor":
+        return None
+    if any(iterator is not IteratorType.PARALLEL for iterator in view.iterators):
+        return None
+    if maker(view.outputs[0], "tensor.empty") is None or view.body.args[-1].uses:
+        return None
+    if any(inner.name in TRAPPING or inner.name == "linalg.index" for inner in view.body.ops):
+        return None
+    if _inverse(view.output_maps[0]) is None:
+        return None
+    dimensions = (result for map_ in view.input_maps for result in map_.results)
+    return view if all(isinstance(result, AffineDimExpr) for result in dimensions) else None
+
+
+def _inverse(map_: AffineMap) -> AffineMap | None:
+    """The inverse of a permutation, `None` if a map is none."""
+    places = [r.position for r in map_.results if isinstance(r, AffineDimExpr)]
+    if sorted(places) != list(range(map_.num_dims)) or len(places) != len(map_.results):
+        return None
+    return AffineMap(
+        len(places), 0, tuple(AffineDimExpr(places.index(loop)) for loop in range(len(places)))
+    )
+
+
+def _read_by(encoding: EncodingAttr, view: StructuredView, map_: AffineMap) -> EncodingAttr | None:
+    """The encoding of a tensor that is read by `map_` where one of `encoding` is written.
+
+    The slot of the operand gets one map more: from the encoded tensor to the one that is read.
+    """
+    inverse = _inverse(view.output_maps[0])
+    maps = encoding.user_indexing_maps
+    if inverse is None or isinstance(maps, NoneAttr) or encoding.spelling == "2024":
+        return None
+    index = encoding.operand_index.value.data
+    slots = list(maps)
+    before = slots[index]
+    parts = (
+        cast("ArrayAttr[Attribute]", before).data if isinstance(before, ArrayAttr) else (before,)
+    )
+    slots[index] = ArrayAttr[Attribute]((*parts, AffineMapAttr(map_.compose(inverse))))
+    fields = list(encoding.parameters)
+    fields[encoding.parameters.index(maps)] = ArrayAttr(slots)
+    return EncodingAttr.new(fields)
+
+
+def _encode(
+    value: SSAValue, encoding: EncodingAttr, dims: Sequence[SSAValue], before: Operation
+) -> SSAValue:
+    type_ = with_encoding(cast(Tensor, value.type), encoding)
+    encode = SetEncodingOp.build(operands=[value, list(dims)], result_types=[type_])
+    return builder_before(before).insert(encode).result
+
+
+def _on_encoded(
+    operation: Operation,
+    view: StructuredView,
+    inputs: Sequence[SSAValue],
+    encoding: Attribute,
+    before: Operation,
+    sizes: DimensionSizes,
+) -> SSAValue:
+    """The result of an operation on encoded tensors, in front of another operation."""
+    type_ = with_encoding(cast(Tensor, operation.results[0].type), encoding)
+    builder = located_builder(InsertPoint.before(before), operation)
+    empty = builder.insert(EmptyOp(sizes.dynamic_sizes(view.outputs[0]), type_)).tensor
+    return builder.insert(on_tensors(operation, [*inputs, empty], [type_])).results[0]
+
+
+def _sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
+    """`f(unset(x), y)` becomes `unset(f(x, set(y)))`; `y` is encoded as `f` reads it."""
+    view = _elementwise(operation)
+    if view is None:
+        return
+    pairs = tuple(zip(view.inputs, view.input_maps, strict=True))
+    decodes = [
+        cast(UnsetEncodingOp, decode)
+        for value, map_ in pairs
+        if (decode := maker(value, UNSET)) is not None and map_ == view.output_maps[0]
+    ]
+    encodings = {tensor_encoding(decode.source.type) for decode in decodes}
+    encoding = next(iter(encodings), None)
+    if len(encodings) != 1 or not isinstance(encoding, EncodingAttr):
+        return
+    decode = decodes[0]
+    reads = [
+        _read_by(encoding, view, map_)
+        if isinstance(value.type, TensorType) and maker(value, UNSET) not in decodes
+        else encoding
+        for value, map_ in pairs
+    ]
+    if None in reads:
+        return
+    inputs: list[SSAValue] = []
+    for value, read in zip(view.inputs, reads, strict=True):
+        undone = maker(value, UNSET)
+        if undone in decodes:
+            inputs.append(cast(UnsetEncodingOp, undone).source)
+        elif isinstance(value.type, TensorType) and read is not None:
+            inputs.append(_encode(value, read, decode.encoding_dims, operation))
+        else:
+            inputs.append(value)
+    result = _on_encoded(operation, view, inputs, encoding, operation, sizes)
+    empty = view.outputs[0].owner
+    unset = UnsetEncodingOp.build(
+        operands=[result, list(decode.result_dims), list(decode.encoding_dims)],
+        result_types=operation.result_types,
+    )
+    replace_by(operation, unset)
+    for one in dict.fromkeys([*decodes, empty]):
+        if isinstance(one, Operation) and _is_unused(one):
+            Rewriter.erase_op(one)
+
+
+def _rise(operation: SetEncodingOp, sizes: DimensionSizes) -> None:
+    """`set(f(x))` becomes `f(set(x))` where `f` widens or broadcasts one tensor."""
+    encoding = tensor_encoding(operation.result.type)
+    while isinstance(operation.source, OpResult) and isinstance(encoding, EncodingAttr):
+        source = operation.source.op
+        view = _elementwise(source) if source.parent is operation.parent else None
+        if view is None or len(view.inputs) != 1 or ranked(view.inputs[0]) is None:
+            return
+        computed = [inner.name for inner in view.body.ops if inner is not view.body.last_op]
+        if len(tuple(operation.source.uses)) != 1 or not all(name in WIDENING for name in computed):
+            return
+        read = _read_by(encoding, view, view.input_maps[0])
+        if read is None:
+            return
+        encode = _encode(view.inputs[0], read, operation.encoding_dims, operation)
+        result = _on_encoded(source, view, [encode], encoding, operation, sizes)
+        operation.result.replace_all_uses_with(result)
+        empty = cast(Operation, view.outputs[0].owner)
+        for one in (
+            operation,
+            source,
+            *([empty] if len(tuple(empty.results[0].uses)) == 1 else []),
+        ):
+            Rewriter.erase_op(one)
+        operation, encoding = cast(SetEncodingOp, cast(OpResult, encode).op), read
+
+
+def _leave(operation: SetEncodingOp, region: Operation) -> None:
+    """Move an encoding in front of its region, if what it encodes is known there."""
+    tensor = ranked(operation.result)
+    if tensor is None or isinstance(tensor.encoding, PaddingAttr) or not tensor.get_shape():
+        return
+    if all(use.operation.name == "flow.return" for use in operation.result.uses):
+        return
+    source = operation.source.owner
+    copied: Operation | None = None
+    needed = list(operation.operands)
+    if isinstance(source, Operation) and source.name in COPIED and _is_inside(source, region):
+        copied, needed = source, [*source.operands, *operation.encoding_dims]
+    constants = [value.owner for value in needed if _is_constant(value)]
+    values = [value for value in needed if not _is_constant(value)]
+    if any(_is_inside(value.owner, region) for value in values):
+        return
+    builder = builder_before(region)
+    mapped: dict[SSAValue, SSAValue] = {}
+    for one in dict.fromkeys([*constants, *([copied] if copied is not None else [])]):
+        if isinstance(one, Operation) and _is_inside(one, region):
+            clone = builder.insert(one.clone(value_mapper=dict(mapped)))
+            mapped.update(zip(one.results, clone.results, strict=True))
+    encode = builder.insert(operation.clone(value_mapper=dict(mapped)))
+    operation.result.replace_all_uses_with(encode.results[0])
+    Rewriter.erase_op(operation)
+    for one in (copied, *constants):
+        if isinstance(one, Operation) and one.parent is not None and _is_unused(one):
+            Rewriter.erase_op(one)
+
+
+def _is_constant(value: SSAValue) -> bool:
+    return isinstance(value.owner, Operation) and value.owner.name in CONSTANTS
+
+
+def _is_unused(operation: Operation) -> bool:
+    return not any(result.first_use for result in operation.results)
+
+
+def _is_inside(owner: Operation | Block, region: Operation) -> bool:
+    """Whether what makes a value is in a region of an operation."""
+    parent = owner.parent_op()
+    while parent is not None and parent is not region:
+        parent = parent.parent_op()
+    return parent is region

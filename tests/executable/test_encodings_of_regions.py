@@ -1,0 +1,143 @@
+"""Encodings in and between dispatch regions: the program means the same at every stage."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from mesh_opt.api import compile
+
+HOIST = "iree-dispatch-creation-hoist-encoding-ops"
+ENCODINGS = "\n".join(
+    f"#e{index} = #iree_encoding.encoding<operand_index = {index} : index, op_type = matmul,"
+    " element_types = [f32, f32, f32], user_indexing_maps = [#mk, #kn, #mn],"
+    " iteration_sizes = [17, 9, ?]>"
+    for index in range(3)
+)
+PROGRAM = (
+    """
+#mk = affine_map<(m, n, k) -> (m, k)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(m, n) -> (m, n)>
+#row = affine_map<(m, n) -> (n)>
+#target = #hal.executable.target<"llvm-cpu", "x", {
+  target_triple = "x86_64-none-elf", cpu_features = "+avx512f",
+  iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>}>
+util.global private @d = #hal.device.target<"local", [#target]> : !hal.device
+"""
+    + ENCODINGS
+    + """
+func.func @main(%a: tensor<17x?xf16>, %b: tensor<9xf32>, %bias: tensor<9xf32>, %k: index)
+    -> tensor<17x9xf32> {
+  %r = flow.dispatch.region -> (tensor<17x9xf32>) {
+    %ea = tensor.empty(%k) : tensor<17x?xf32>
+    %wa = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a : tensor<17x?xf16>) outs(%ea : tensor<17x?xf32>) {
+    ^bb0(%x: f16, %o: f32):
+      %y = arith.extf %x : f16 to f32
+      linalg.yield %y : f32
+    } -> tensor<17x?xf32>
+    %eb = tensor.empty(%k) : tensor<?x9xf32>
+    %wb = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%b : tensor<9xf32>) outs(%eb : tensor<?x9xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      linalg.yield %x : f32
+    } -> tensor<?x9xf32>
+    %0 = iree_encoding.set_encoding %wa encoding_dims{%k}
+      : tensor<17x?xf32> -> tensor<17x?xf32, #e0>
+    %1 = iree_encoding.set_encoding %wb encoding_dims{%k}
+      : tensor<?x9xf32> -> tensor<?x9xf32, #e1>
+    %c = arith.constant dense<0.0> : tensor<17x9xf32>
+    %2 = iree_encoding.set_encoding %c encoding_dims{%k}
+      : tensor<17x9xf32> -> tensor<17x9xf32, #e2>
+    %p = linalg.matmul ins(%0, %1 : tensor<17x?xf32, #e0>, tensor<?x9xf32, #e1>)
+      outs(%2 : tensor<17x9xf32, #e2>) -> tensor<17x9xf32, #e2>
+    %u = iree_encoding.unset_encoding %p encoding_dims{%k}
+      : tensor<17x9xf32, #e2> -> tensor<17x9xf32>
+    %er = tensor.empty() : tensor<17x9xf32>
+    %s = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel",
+      "parallel"]} ins(%u, %bias : tensor<17x9xf32>, tensor<9xf32>) outs(%er : tensor<17x9xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %t = arith.addf %x, %y : f32
+      linalg.yield %t : f32
+    } -> tensor<17x9xf32>
+    flow.return %s : tensor<17x9xf32>
+  }
+  return %r : tensor<17x9xf32>
+}
+"""
+)
+
+
+@pytest.mark.parametrize("rest", ["", ",data-tile"], ids=["hoisted", "tiled"])
+def test_a_region_means_the_same_without_its_encodings(rest: str) -> None:
+    numbers = np.random.default_rng(0)
+    a = numbers.integers(-4, 5, (17, 5)).astype(np.float16)
+    b = numbers.integers(-4, 5, 9).astype(np.float32)
+    bias = np.arange(9, dtype=np.float32)
+    wanted = a.astype(np.float32) @ np.broadcast_to(b, (5, 9)) + bias
+    for backend in ("interpreter", "numba"):
+        program = compile(PROGRAM, HOIST + rest, stages=False, backend=backend)
+        (result,) = program["main"].run([a, b, bias, 5])
+        np.testing.assert_array_equal(result, wanted)
+        if not rest:
+            region = next(o for o in program.module.walk() if o.name == "flow.dispatch.region")
+            inside = [o.name for o in region.walk()]
+            assert "iree_encoding.set_encoding" not in inside
+            assert "linalg.matmul" in inside
+
+
+PAD = "iree-dispatch-creation-set-encoding{encoding-option=padding}"
+PADDED = """
+#id = affine_map<(m, n) -> (m, n)>
+#mk = affine_map<(m, n, k) -> (m, k)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+#target = #hal.executable.target<"llvm-cpu", "x", {
+  iree.encoding.resolver = #iree_gpu.gpu_padding_resolver<>,
+  iree_codegen.target_info = #iree_gpu.target<arch = "gfx942", features = "", wgp = <>>}>
+util.global private @d = #hal.device.target<"local", [#target]> : !hal.device
+func.func @main(%a: tensor<?x500xf16>, %b: tensor<8x500xf16>, %c: tensor<?x8xf32>, %m: index)
+    -> tensor<?x8xf32> {
+  %p = flow.dispatch.region -> (tensor<?x500xf16>{%m}) {
+    %e = tensor.empty(%m) : tensor<?x500xf16>
+    %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a : tensor<?x500xf16>) outs(%e : tensor<?x500xf16>) {
+    ^bb0(%x: f16, %o: f16):
+      %y = arith.addf %x, %x : f16
+      linalg.yield %y : f16
+    } -> tensor<?x500xf16>
+    flow.return %0 : tensor<?x500xf16>
+  }
+  %r = flow.dispatch.region -> (tensor<?x8xf32>{%m}) {
+    %0 = linalg.generic {indexing_maps = [#mk, #nk, #mn], iterator_types = ["parallel",
+      "parallel", "reduction"]} ins(%p, %b : tensor<?x500xf16>, tensor<8x500xf16>)
+      outs(%c : tensor<?x8xf32>) {
+    ^bb0(%x: f16, %y: f16, %o: f32):
+      %s = arith.extf %x : f16 to f32
+      %t = arith.extf %y : f16 to f32
+      %u = arith.mulf %s, %t : f32
+      %v = arith.addf %o, %u : f32
+      linalg.yield %v : f32
+    } -> tensor<?x8xf32>
+    flow.return %0 : tensor<?x8xf32>
+  }
+  return %r : tensor<?x8xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("rest", ["", ",data-tile"], ids=["padded", "tiled"])
+def test_what_lies_between_regions_may_be_padded(rest: str) -> None:
+    numbers = np.random.default_rng(0)
+    a = numbers.integers(-3, 4, (9, 500)).astype(np.float16)
+    b = numbers.integers(-3, 4, (8, 500)).astype(np.float16)
+    c = np.arange(72, dtype=np.float32).reshape(9, 8)
+    wanted = 2 * a.astype(np.float32) @ b.astype(np.float32).T + c
+    for backend in ("interpreter", "numba"):
+        program = compile(PADDED, f"builtin.module({PAD}{rest})", stages=False, backend=backend)
+        (result,) = program["main"].run([a, b, c, 9])
+        np.testing.assert_array_equal(result, wanted)
+        if rest:
+            # 500 elements of two bytes, and room for 76 more: nine lines of the cache.
+            assert "1152 : index" in str(program.module)
