@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     BytesAttr,
     DenseIntOrFPElementsAttr,
     ModuleOp,
+    NoneAttr,
     StringAttr,
     TensorType,
 )
@@ -267,7 +268,9 @@ class _Writer:
                     if len(constant.data.data) >= LARGE:
                         number = self.constant(memoryview(constant.data.data))
                         key = StringAttr(str(number))
-                        attributes[name] = NamedParameterAttr(StringAttr(SCOPE), key, constant.type)
+                        attributes[name] = NamedParameterAttr(
+                            StringAttr(SCOPE), key, NoneAttr(), constant.type
+                        )
         return print_operation(named, generic=True, locations=True)
 
 
