@@ -468,6 +468,7 @@ def compile(
     stages: bool = True,
     context: Context | None = None,
     parameters: Parameters | None = None,
+    observers: Sequence[Observer] = (),
 ) -> Program:
     """Read a program and run a pipeline of passes on it.
 
@@ -479,7 +480,8 @@ def compile(
     - `grid`: extents where the program leaves those of its grid open;
     - `stages`: whether to keep the text after each pass;
     - `context`: the dialects to read with; ours by default;
-    - `parameters`: the contents of what the program names as parameters, by scope and key.
+    - `parameters`: the contents of what the program names as parameters, by scope and key;
+    - `observers`: what else is told of each pass.
 
     Raises CompilationError for a bad program or pipeline, OSError for a file that cannot be
     read, ValueError for an unknown backend.
@@ -491,11 +493,11 @@ def compile(
     keeper = _StageKeeper()
     if stages:
         keeper.stages.append(Stage("input", print_operation(module)))
-    observers: list[Observer] = [keeper] if stages else []
+    watching: list[Observer] = [*observers, *([keeper] if stages else [])]
     try:
         if is_stablehlo(module):
             # What the program means is what its conversion computes.
-            run_steps(context, module, [ConvertStablehloToLinalgPass()], observers)
+            run_steps(context, module, [ConvertStablehloToLinalgPass()], watching)
             _verify(module, texts)
         original = module.clone()
         if any(operation.name == MANUAL_COMPUTATION for operation in original.walk()):
@@ -503,7 +505,7 @@ def compile(
             import_annotations(original)
             if not steps:
                 module = original.clone()
-        run_steps(context, module, steps, observers)
+        run_steps(context, module, steps, watching)
     except OperationError as failure:
         raise _compilation_error(from_operation_error(failure), texts) from failure
     except PassFailure as failure:

@@ -65,7 +65,7 @@ _PASSES = {
 }
 """The file of this folder that holds a pass, and the name of its class."""
 
-_ALIASES = {
+ALIASES = {
     "encode-device-tensors": "iree-stream-encode-device-tensors",
     "encode-host-tensors": "iree-stream-encode-host-tensors",
     "materialize-encodings": "iree-codegen-materialize-device-encoding",
@@ -83,7 +83,7 @@ def _loader(module: str, name: str) -> Callable[[], type[ModulePass]]:
 
 
 OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
-    name: _loader(*_PASSES[_ALIASES.get(name, name)]) for name in sorted((*_PASSES, *_ALIASES))
+    name: _loader(*_PASSES[ALIASES.get(name, name)]) for name in sorted((*_PASSES, *ALIASES))
 }
 """Our passes by each of their names."""
 

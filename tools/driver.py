@@ -41,6 +41,7 @@ from .diagnostics import (
 from .options import Options
 from .plugins import PluginContext
 from .remarks import remark_sink, wants
+from .shared_options import Printing
 
 if TYPE_CHECKING:
     from ..dialects.iree_encoding.interfaces import Spelling
@@ -127,13 +128,7 @@ class Driver:
 
     def print_ir(self, operation: Operation) -> str:
         """The text of an operation in the form that the options ask for."""
-        return print_operation(
-            operation,
-            generic=self._options.mlir_print_op_generic,
-            locations=self._options.mlir_print_debuginfo,
-            elide_larger=self._options.mlir_elide_elementsattrs_if_larger,
-            aliases=not self._options.mlir_print_local_scope,
-        )
+        return print_as(self._options, operation)
 
     def _read(self, context: Context, source: Source) -> ModuleOp | None:
         try:
@@ -215,24 +210,9 @@ class Driver:
         options = self._options
         if not options.watches_passes:
             return []
-        from .observers import IrPrinting, VerifyingEach, WhatToPrint
+        from .observers import observers_of
 
-        observers: list[Observer] = []
-        wanted = WhatToPrint(
-            before=frozenset(options.mlir_print_ir_before),
-            after=frozenset(options.mlir_print_ir_after),
-            before_all=options.mlir_print_ir_before_all,
-            after_all=options.mlir_print_ir_after_all,
-            only_changes=options.mlir_print_ir_after_change,
-            only_failures=options.mlir_print_ir_after_failure,
-        )
-        if options.verify_each:
-            observers.append(VerifyingEach())
-        if not wanted.nothing:
-            observers.append(IrPrinting(wanted, self._stderr, self.print_ir))
-        if self._timing is not None:
-            observers.append(self._timing)
-        return observers
+        return observers_of(options, self._stderr, self.print_ir, self._timing)
 
     def _report_fault(self, fault: InternalFault, source: Source) -> None:
         self.report(error(fault.describe(), place_of(fault.operation)))
@@ -272,6 +252,17 @@ class Driver:
 
         with remarks_to(remark_sink(wanted, self.report)):
             yield
+
+
+def print_as(options: Printing, operation: Operation) -> str:
+    """The text of an operation in the form that the options ask for."""
+    return print_operation(
+        operation,
+        generic=options.mlir_print_op_generic,
+        locations=options.mlir_print_debuginfo,
+        elide_larger=options.mlir_elide_elementsattrs_if_larger,
+        aliases=not options.mlir_print_local_scope,
+    )
 
 
 def _new_encoded_tensors() -> EncodedTensors:

@@ -13,14 +13,16 @@ from typing import TextIO
 
 from ..dialects.registry import all_dialects
 from ..ir.text.source import Source, read_source, split_source
+from ..ir.usage_error import UsageError
 from ..passes.manager.pass_manager import Step, build_root_steps, build_steps, describe_steps
 from ..passes.manager.pass_options import PassTable
 from ..passes.manager.pipeline_text import PassEntry, PipelineError, parse_options, parse_pipeline
 from ..passes.registry import all_passes
+from .command_line import option_names, version_text
 from .console import fault_text, is_for_console, run_console
 from .diagnostics import Place, error, render
 from .driver import Driver
-from .options import Options, UsageError, help_text, parse_command_line
+from .options import Options, help_of_options, parse_command_line
 from .output_files import open_output
 from .plugins import PassesOfAll
 
@@ -70,26 +72,29 @@ def main_console() -> None:
 
 def _information(options: Options, passes: PassTable) -> str | None:
     """What an option that only asks for information prints; None if there is work to do."""
-    if options.help:
-        return help_text()
+    if options.help or options.help_list:
+        return help_of_options(options)
     if options.version:
-        from importlib.metadata import version
+        return version_text()
+    if options.list_passes or options.list_pipelines or options.help_pass is not None:
+        from . import pass_help
 
-        return f"mesh-opt {version('mesh-opt')} on xDSL {version('xdsl')}\n"
-    if options.list_passes:
-        return "".join(f"{name}\n" for name in sorted(passes))
+        if options.help_pass is not None:
+            return pass_help.help_pass(options.help_pass, passes)
+        return pass_help.list_passes(passes) if options.list_passes else pass_help.list_pipelines()
     if options.show_dialects:
         return "".join(f"{name}\n" for name in sorted(all_dialects()))
     if options.shell_completion is not None:
         from .completion import completion_script
 
-        return completion_script(options.shell_completion, passes)
+        names = (*option_names(Options), *sorted(passes))
+        return completion_script("mesh-opt", options.shell_completion, names)
     return None
 
 
 def _steps(options: Options, whole: Source, passes: PassTable) -> tuple[Step, ...]:
     """The passes to run, however they were asked for."""
-    pipelines = [text for text in (options.pass_pipeline, options.passes) if text is not None]
+    pipelines = options.written_pipelines
     if options.run_reproducer:
         from .reproducer import stored_pipeline
 

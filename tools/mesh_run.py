@@ -9,13 +9,16 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ..ir.usage_error import UsageError
+from .command_line import option_names, version_text
 from .console import fault_text, is_for_console, run_console
 from .ranks import MPI, run_on_ranks, runs_on_ranks
 from .remarks import wants
-from .run_options import RunOptions, help_text, parse_arguments, wants_help
+from .run_options import RunOptions, help_of_options, parse_command_line
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,9 +26,12 @@ if TYPE_CHECKING:
     from ..api import Function, Program
     from ..interpreter.parameters import Parameters
     from ..ir.text.source import Source
+    from ..passes.manager.pass_manager import Observer
+    from ..passes.manager.pass_options import PassTable
     from ..runtime.abi.values import Array
     from ..sharding.grid import Grid
     from .diagnostics import Diagnostic
+    from .observers import Timing
 
 
 def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
@@ -33,10 +39,11 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
     result was not as expected.
     """
     try:
-        if wants_help(argv):
-            stdout.write(help_text())
+        options = parse_command_line(argv)
+        information = _information(options)
+        if information is not None:
+            stdout.write(information)
             return 0
-        options = parse_arguments(argv)
         return _run(options, stdin, stdout, stderr)
     except UsageError as problem:
         stderr.write(f"mesh-run: {problem}\n")
@@ -47,6 +54,19 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
     if "--debug" in argv:
         stderr.write(traceback.format_exc())
     return 1
+
+
+def _information(options: RunOptions) -> str | None:
+    """What an option that only asks for information prints; None if there is work to do."""
+    if options.help or options.help_list:
+        return help_of_options(options)
+    if options.version:
+        return version_text()
+    if options.shell_completion is not None:
+        from .completion import completion_script
+
+        return completion_script("mesh-run", options.shell_completion, option_names(RunOptions))
+    return None
 
 
 def main_console() -> None:
@@ -91,6 +111,7 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         raise UsageError("--trace-host needs --backend=numba")
     is_heard = options.backend != MPI or _check_ranks(options)
     source = read_source(options.file, stdin)
+    options.check_pass_names(_all_passes() if options.watches_passes else {})
     if not options.remarks:
         return _run_source(options, source, stdout, stderr, is_heard)
     from ..ir.diagnostics import remarks_to
@@ -108,35 +129,79 @@ def _run_source(
     options: RunOptions, source: Source, stdout: TextIO, stderr: TextIO, is_heard: bool
 ) -> int:
     """Run a program; of ranks, the one that `is_heard` writes the results."""
+    timing = _timing(options)
+    with _stage(timing, "Compilation"):
+        program, is_transformed = _compile(options, source, stderr, timing)
+    if options.device == ("list",):
+        from .run_devices import list_devices
+
+        stdout.write(list_devices(program.module))
+        return 0
+    with _stage(timing, "Execution"):
+        code = _execute(options, program, is_transformed, stdout, stderr, is_heard)
+    if timing is not None:
+        timing.report(stderr)
+    return code
+
+
+def _compile(
+    options: RunOptions, source: Source, stderr: TextIO, timing: Timing | None
+) -> tuple[Program, bool]:
+    """The program after its passes, and whether there were any."""
     from ..api import compile
 
-    parameters = _parameters(options)
-    program = compile(
-        source, options.pipeline, backend=options.backend, stages=False, parameters=parameters
-    )
-    pipeline = options.pipeline
-    if options.devices:
-        from .run_devices import check_kinds, list_devices, pipeline_to_devices
+    parameters, pipeline = _parameters(options), options.pipeline
+    observers: list[Observer] = []
+    if options.watches_passes:
+        from .driver import print_as
+        from .observers import observers_of
 
-        if options.devices == ("list",):
-            stdout.write(list_devices(program.module))
-            return 0
-        check_kinds(options.devices)
+        observers = observers_of(options, stderr, partial(print_as, options), timing)
+    backend = options.backend or ""
+    program = compile(
+        source,
+        pipeline,
+        backend=backend,
+        stages=False,
+        parameters=parameters,
+        # Without passes, the devices of the program may ask for some.
+        observers=observers if pipeline or not options.device else (),
+    )
+    if options.device and options.device != ("list",):
+        from .run_devices import check_kinds, pipeline_to_devices
+
+        check_kinds(options.device)
         if not pipeline and (pipeline := pipeline_to_devices(program.module)):
             program = compile(
-                source, pipeline, backend=options.backend, stages=False, parameters=parameters
+                source,
+                pipeline,
+                backend=backend,
+                stages=False,
+                parameters=parameters,
+                observers=observers,
             )
-        program.devices = options.devices
+        program.devices = options.device
+    return program, bool(pipeline)
+
+
+def _execute(
+    options: RunOptions,
+    program: Program,
+    is_transformed: bool,
+    stdout: TextIO,
+    stderr: TextIO,
+    is_heard: bool,
+) -> int:
     if options.backend != "interpreter" and wants(options.remarks, "backend"):
         from ..codegen.explain import explain_kernels
 
         explain_kernels(program.module)
     program.inputs_per_rank = options.inputs_per_rank
     function = _function(options, program)
-    if options.grid_shape is not None:
-        program.grid = function.grid = _grid(options.grid_shape, function)
+    if options.extents is not None:
+        program.grid = function.grid = _grid(options.extents, function)
     inputs = _inputs(options, function)
-    reference = _reference(options, function, bool(pipeline)) if options.check is not None else None
+    reference = _reference(options, function, is_transformed) if options.check is not None else None
     program.guard = options.guard or None
     program.workers, program.require_native = options.workers, options.require_native
     if options.trace_host:
@@ -150,13 +215,32 @@ def _run_source(
     if options.statistics:
         _write_statistics(program, stdout)
     agrees = True
-    if options.expected_outputs:
+    if options.expected_output:
         agrees = _compare_expected(function, results, options, stdout)
     if reference is not None:
         expected = reference.reference(inputs)
         rounding = reference.rounding()
         agrees = _check(function, results, expected, rounding, options, stdout) and agrees
     return 0 if agrees else 1
+
+
+def _all_passes() -> PassTable:
+    from ..passes.registry import all_passes
+    from .plugins import PassesOfAll
+
+    return PassesOfAll(all_passes())
+
+
+def _timing(options: RunOptions) -> Timing | None:
+    if not options.mlir_timing:
+        return None
+    from .observers import Timing
+
+    return Timing()
+
+
+def _stage(timing: Timing | None, name: str) -> AbstractContextManager[None]:
+    return timing.stage(name) if timing is not None else nullcontext()
 
 
 def _parameters(options: RunOptions) -> Parameters | None:
@@ -240,7 +324,7 @@ def _inputs(options: RunOptions, function: Function) -> list[Array]:
     from .run_files import random_inputs, read_inputs
 
     types = function.argument_types
-    inputs = read_inputs(options.inputs, types)
+    inputs = read_inputs(options.input, types)
     if options.random_inputs is not None:
         seed, extent = options.random_inputs, options.random_extent
         inputs += random_inputs(seed, types, len(inputs), extent)
@@ -253,25 +337,30 @@ def _write_results(
     from .run_files import write_archive, write_array
     from .value_text import format_result
 
-    if not options.outputs and not options.expected_outputs:
+    if not options.output and not options.expected_output:
         for index, (array, value_type) in enumerate(
             zip(results, function.result_types, strict=True)
         ):
-            stdout.write(format_result(index, array, value_type, options.maximal_elements) + "\n")
+            stdout.write(
+                format_result(index, array, value_type, options.output_max_element_count) + "\n"
+            )
         return
-    if len(options.outputs) == 1 and options.outputs[0].endswith(".npz"):
-        write_archive(options.outputs[0].lstrip("@+"), results)
+    if len(options.output) == 1 and options.output[0].endswith(".npz"):
+        write_archive(options.output[0].lstrip("@+"), results)
         return
-    if len(options.outputs) > len(results):
+    if len(options.output) > len(results):
         raise UsageError(
-            f"{len(options.outputs)} outputs are asked for, but there are {len(results)}"
+            f"{len(options.output)} outputs are asked for, but there are {len(results)}"
         )
-    for index, text in enumerate(options.outputs):
+    for index, text in enumerate(options.output):
         if text.startswith(("@", "+")):
             write_array(text[1:], results[index], append=text.startswith("+"))
         elif text == "-":
             line = format_result(
-                index, results[index], function.result_types[index], options.maximal_elements
+                index,
+                results[index],
+                function.result_types[index],
+                options.output_max_element_count,
             )
             stdout.write(line.partition(": ")[2] + "\n")
         elif text:
@@ -303,7 +392,7 @@ def _compare_expected(
     agrees = True
     rounding = function.rounding()
     for index, expected in enumerate(
-        read_values(options.expected_outputs, function.result_types, EXPECTED)
+        read_values(options.expected_output, function.result_types, EXPECTED)
     ):
         if expected is None:
             continue
@@ -318,7 +407,7 @@ def _compare_expected(
         except ValueError as problem:
             reason = str(problem)
         agrees = False
-        limit = options.maximal_elements
+        limit = options.output_max_element_count
         stdout.write(
             f"[FAILED] result[{index}]: {reason}\n"
             f"  expected:\n{format_array(expected, value_type, limit)}\n"
@@ -416,7 +505,7 @@ def _run_per_device(
         outputs = run_spmd(program.module, function.name, local, function.grid, program.devices)
     for device, results in enumerate(outputs):
         for index, (array, value_type) in enumerate(zip(results, types, strict=True)):
-            text = format_result(index, array, value_type, options.maximal_elements)
+            text = format_result(index, array, value_type, options.output_max_element_count)
             stdout.write(f"device[{device}] {text}\n")
     return 0
 

@@ -17,6 +17,8 @@ from ..ir.verification import verify
 
 if TYPE_CHECKING:
     from ..passes.encoding.encoding_report import EncodedTensor
+    from ..passes.manager.pass_manager import Observer
+    from .shared_options import Watching
 
 
 class QuietObserver:
@@ -134,6 +136,31 @@ class VerifyingEach(QuietObserver):
                 failure.message,
                 [*failure.notes, Note(f"pass '{current.name}' left this behind")],
             ) from failure
+
+
+def observers_of(
+    options: Watching,
+    stream: TextIO,
+    print_ir: Callable[[Operation], str],
+    timing: Timing | None,
+) -> list[Observer]:
+    """What watches the passes, as the options ask for."""
+    observers: list[Observer] = []
+    wanted = WhatToPrint(
+        before=frozenset(options.mlir_print_ir_before),
+        after=frozenset(options.mlir_print_ir_after),
+        before_all=options.mlir_print_ir_before_all,
+        after_all=options.mlir_print_ir_after_all,
+        only_changes=options.mlir_print_ir_after_change,
+        only_failures=options.mlir_print_ir_after_failure,
+    )
+    if options.verify_each:
+        observers.append(VerifyingEach())
+    if not wanted.nothing:
+        observers.append(IrPrinting(wanted, stream, print_ir))
+    if timing is not None:
+        observers.append(timing)
+    return observers
 
 
 @dataclass

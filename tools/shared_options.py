@@ -1,0 +1,75 @@
+"""Groups of options that `mesh-opt` and `mesh-run` share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..ir.usage_error import UsageError, did_you_mean
+from .command_line import flag, integer, listed, text
+from .remarks import REMARKS_HELP
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipelines:
+    """Passes to run."""
+
+    pass_pipeline: str | None = text("passes to run: builtin.module(func.func(a{k=v}),b)")
+    passes: str | None = text("passes to run, in xDSL's flat form: a,b{k=v}", "p")
+
+    @property
+    def written_pipelines(self) -> list[str]:
+        """The pipelines that are written out, of which there may be one."""
+        return [text for text in (self.pass_pipeline, self.passes) if text is not None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watching:
+    """What is told while passes run, on standard error."""
+
+    remarks: tuple[str, ...] = listed(REMARKS_HELP)
+    mlir_print_ir_before: tuple[str, ...] = listed("print the IR before these passes")
+    mlir_print_ir_after: tuple[str, ...] = listed("print the IR after these passes")
+    mlir_print_ir_before_all: bool = flag("print the IR before every pass")
+    mlir_print_ir_after_all: bool = flag("print the IR after every pass")
+    mlir_print_ir_after_change: bool = flag("after a pass, print the IR only if it changed")
+    mlir_print_ir_after_failure: bool = flag("after a pass, print the IR only if it failed")
+    mlir_timing: bool = flag("report where the time went")
+    verify_each: bool = flag("verify the IR after every pass")
+    debug: bool = flag("show Python's traceback with an error")
+
+    @property
+    def watches_passes(self) -> bool:
+        """Whether anything is to be done before or after single passes."""
+        return bool(
+            self.verify_each
+            or self.mlir_timing
+            or self.mlir_print_ir_before
+            or self.mlir_print_ir_after
+            or self.mlir_print_ir_before_all
+            or self.mlir_print_ir_after_all
+            or self.mlir_print_ir_after_change
+            or self.mlir_print_ir_after_failure
+        )
+
+    def check_pass_names(self, pass_names: Mapping[str, object]) -> None:
+        """Raise UsageError if the IR is to be printed around a pass that there is not."""
+        for option in ("mlir_print_ir_before", "mlir_print_ir_after"):
+            for name in getattr(self, option):
+                if name not in pass_names:
+                    hint = did_you_mean(name, pass_names)
+                    raise UsageError(
+                        f"--{option.replace('_', '-')}: there is no pass '{name}'{hint}"
+                    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Printing:
+    """How IR is printed."""
+
+    mlir_print_op_generic: bool = flag("print the generic form", "print-op-generic")
+    mlir_print_debuginfo: bool = flag("print locations", "print-debuginfo")
+    mlir_print_local_scope: bool = flag("print attributes where they are used, without aliases")
+    mlir_elide_elementsattrs_if_larger: int | None = integer(
+        "print __elided__ for constants with more elements than this"
+    )
