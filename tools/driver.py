@@ -256,13 +256,7 @@ class Driver:
 
 def print_as(options: Printing, operation: Operation) -> str:
     """The text of an operation in the form that the options ask for."""
-    return print_operation(
-        operation,
-        generic=options.mlir_print_op_generic,
-        locations=options.mlir_print_debuginfo,
-        elide_larger=options.mlir_elide_elementsattrs_if_larger,
-        aliases=not options.mlir_print_local_scope,
-    )
+    return print_operation(operation, options.style())
 
 
 def _new_encoded_tensors() -> EncodedTensors:

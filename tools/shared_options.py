@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..ir.usage_error import UsageError, did_you_mean
 from .command_line import flag, integer, listed, text
 from .remarks import REMARKS_HELP
+
+if TYPE_CHECKING:
+    from ..ir.text.print_style import PrintStyle
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +73,37 @@ class Printing:
 
     mlir_print_op_generic: bool = flag("print the generic form", "print-op-generic")
     mlir_print_debuginfo: bool = flag("print locations", "print-debuginfo")
+    mlir_pretty_debuginfo: bool = flag("print locations for people: they cannot be read again")
+    mlir_use_nameloc_as_prefix: bool = flag("call values as their locations name them")
     mlir_print_local_scope: bool = flag("print attributes where they are used, without aliases")
+    mlir_print_unique_ssa_ids: bool = flag("let no two values share a name, not in two functions")
+    mlir_print_value_users: bool = flag("print who uses each value as a comment")
+    mlir_print_skip_regions: bool = flag("print {...} for regions")
+    mlir_print_elementsattrs_with_hex_if_larger: int = integer(
+        "print constants with more elements than this as bytes; -1 for none (default 100)",
+        default=100,
+    )
     mlir_elide_elementsattrs_if_larger: int | None = integer(
         "print __elided__ for constants with more elements than this"
     )
+    mlir_elide_resource_strings_if_larger: int | None = integer(
+        "leave out resources with more characters than this"
+    )
+
+    def style(self) -> PrintStyle:
+        """How IR is printed."""
+        from ..ir.text.print_style import PrintStyle
+
+        return PrintStyle(
+            generic=self.mlir_print_op_generic,
+            locations=self.mlir_print_debuginfo,
+            pretty_locations=self.mlir_pretty_debuginfo,
+            name_locations=self.mlir_use_nameloc_as_prefix,
+            aliases=not self.mlir_print_local_scope,
+            unique_names=self.mlir_print_unique_ssa_ids,
+            value_users=self.mlir_print_value_users,
+            skip_regions=self.mlir_print_skip_regions,
+            elide_larger=self.mlir_elide_elementsattrs_if_larger,
+            elide_longer_resources=self.mlir_elide_resource_strings_if_larger,
+            hex_larger=self.mlir_print_elementsattrs_with_hex_if_larger,
+        )
