@@ -26,8 +26,8 @@ def _option(kind: str, help_text: str, default: Any, names: Sequence[str] = (), 
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def flag(help_text: str, *names: str, default: bool = False) -> Any:
-    """An option that is there or not; `names` are other names of it."""
+def flag(help_text: str, *names: str, default: bool | None = False) -> Any:
+    """An option that is there or not, or by default perhaps; `names` are other names of it."""
     return _option("flag", help_text, default, names)
 
 

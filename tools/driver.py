@@ -31,21 +31,22 @@ from ..passes.manager.pass_manager import (
 from .diagnostics import (
     Diagnostic,
     Place,
-    Severity,
     error,
-    from_operation_error,
     from_parse_error,
     place_of,
     render,
 )
 from .options import Options
-from .plugins import PluginContext
-from .remarks import remark_sink, wants
+from .output_files import open_output
+from .plugins import PluginContext, load_dialects
+from .remarks import remark_sink, wants, yaml_sink
+from .reporter import Reporter
 from .shared_options import Printing
 
 if TYPE_CHECKING:
     from ..dialects.iree_encoding.interfaces import Spelling
-    from .observers import EncodedTensors, Timing
+    from .observers import EncodedTensors, Watchers
+    from .pass_records import LastPass
 
 
 class Driver:
@@ -58,24 +59,30 @@ class Driver:
         self._steps = steps
         self._whole = whole
         self._stderr = stderr
-        self._timing = _new_timing() if options.mlir_timing else None
-        self.diagnostics: list[Diagnostic] = []
+        self._watchers = self._new_watchers() if options.watches_passes else None
+        self._last_pass = _new_last_pass() if options.mlir_pass_pipeline_local_reproducer else None
+        self._remark_texts: list[str] = []
+        self._reporter = Reporter(options, whole, stderr)
+        self._report = self._reporter.report
+        self._refuse = self._reporter.refuse
 
     @property
     def has_errors(self) -> bool:
         """Whether any error was found so far."""
-        return any(one.severity is Severity.ERROR for one in self.diagnostics)
+        return self._reporter.has_errors
 
-    def report(self, diagnostic: Diagnostic) -> None:
-        """Take note of a diagnostic, and print it at once unless it will be checked instead."""
-        self.diagnostics.append(diagnostic)
-        if not self._options.verify_diagnostics:
-            self._stderr.write(render(diagnostic, [self._whole]))
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """All that was found so far."""
+        return self._reporter.diagnostics
 
-    def report_timing(self) -> None:
-        """Print where the time went, if that is wanted."""
-        if self._timing is not None:
-            self._timing.report(self._stderr)
+    def report_measures(self) -> None:
+        """Report where the time went, and whatever else was measured."""
+        if self._watchers is not None:
+            self._watchers.report()
+        if self._options.remark_format == "yaml":
+            with open_output(self._options.remarks_output_file) as file:
+                file.write("".join(self._remark_texts).encode())
 
     def process(self, source: Source) -> str | None:
         """The text of what a piece of the input becomes; None if there was an error."""
@@ -83,16 +90,19 @@ class Driver:
             with deep_recursion(), self._remarks():
                 return self._process(source)
         except RecursionError:
-            self.report(error("the program is nested too deeply", Place(source.name, 1, 1)))
+            self._report(error("the program is nested too deeply", Place(source.name, 1, 1)))
             self._show_traceback()
             return None
 
     def _process(self, source: Source) -> str | None:
         context = new_context(self._options.allow_unregistered_dialect)
+        load_dialects(context, self._options.load_dialect_plugin)
         with self._stage("Parser"):
             module = self._read(context, source)
         encoded = _new_encoded_tensors() if self._options.encoding_report else None
-        observers = [*self._observers(), *([] if encoded is None else [encoded])]
+        watching = self._watchers.observers if self._watchers is not None else []
+        more = [each for each in (encoded, self._last_pass) if each is not None]
+        observers = [*watching, *more]
         if module is None or not self._run(context, module, source, observers):
             return None
         if wants(self._options.remarks, "backend"):
@@ -123,7 +133,7 @@ class Driver:
         try:
             return host_code_text(module)
         except OperationError as failure:
-            self.report(from_operation_error(failure))
+            self._refuse(failure)
             return None
 
     def print_ir(self, operation: Operation) -> str:
@@ -136,10 +146,11 @@ class Driver:
                 context, source, implicit_module=not self._options.no_implicit_module
             )
         except ParseError as failure:
-            self.report(from_parse_error(failure))
+            self._report(from_parse_error(failure))
             self._show_traceback()
             return None
-        if not self._verify(module):
+        is_trusted = self._options.mlir_very_unsafe_disable_verifier_on_parsing
+        if not is_trusted and not self._verify(module):
             return None
         if self._options.verify_roundtrip and not self._survives_roundtrip(context, module):
             return None
@@ -154,14 +165,14 @@ class Driver:
         try:
             respell(module, cast("Spelling", self._options.spelling))
         except OperationError as failure:
-            self.report(from_operation_error(failure))
+            self._refuse(failure)
             return False
         return True
 
     def _verify(self, module: ModuleOp) -> bool:
         failures = list(verification_errors(module))
         for failure in failures:
-            self.report(from_operation_error(failure))
+            self._refuse(failure)
         return not failures
 
     def _survives_roundtrip(self, context: Context, module: ModuleOp) -> bool:
@@ -172,11 +183,11 @@ class Driver:
                 again = parse_module(context, Source(text, f"<{form} form>"))
             except ParseError as failure:
                 diagnostic = from_parse_error(failure)
-                self.report(error(f"the {form} form does not parse: {diagnostic.message}"))
+                self._report(error(f"the {form} form does not parse: {diagnostic.message}"))
                 self._stderr.write(render(diagnostic, [Source(text, f"<{form} form>")]))
                 return False
             if not module.is_structurally_equivalent(again):
-                self.report(error(f"the {form} form reads as different IR", place_of(module)))
+                self._report(error(f"the {form} form reads as different IR", place_of(module)))
                 return False
         return True
 
@@ -193,12 +204,13 @@ class Driver:
         try:
             run_steps(context, module, self._steps, observers)
         except OperationError as failure:
-            self.report(from_operation_error(failure))
+            self._refuse(failure)
             self._after_failure(source)
             return False
         except PassFailure as failure:
             message = f"pass '{failure.failed.name}' failed: {failure.message}"
-            self.report(error(message, place_of(failure.operation)))
+            diagnostic = error(message, place_of(failure.operation))
+            self._reporter.error_at(failure.operation, diagnostic, failure)
             self._after_failure(source)
             return False
         except InternalFault as fault:
@@ -206,16 +218,13 @@ class Driver:
             return False
         return not self._steps or self._verify(module)
 
-    def _observers(self) -> list[Observer]:
-        options = self._options
-        if not options.watches_passes:
-            return []
-        from .observers import observers_of
+    def _new_watchers(self) -> Watchers:
+        from .observers import Watchers
 
-        return observers_of(options, self._stderr, self.print_ir, self._timing)
+        return Watchers(self._options, self._stderr, self.print_ir)
 
     def _report_fault(self, fault: InternalFault, source: Source) -> None:
-        self.report(error(fault.describe(), place_of(fault.operation)))
+        self._report(error(fault.describe(), place_of(fault.operation)))
         self._show_traceback()
         self._write_reproducer(source, self._options.mlir_pass_pipeline_crash_reproducer)
 
@@ -227,8 +236,11 @@ class Driver:
     def _write_reproducer(self, source: Source, path: str | None) -> None:
         from .reproducer import write_reproducer
 
+        program, pipeline = source.content, describe_steps(self._steps)
+        if self._last_pass is not None and self._last_pass.pipeline:
+            program, pipeline = self._last_pass.program, self._last_pass.pipeline
         try:
-            written = write_reproducer(source.content, describe_steps(self._steps), path)
+            written = write_reproducer(program, pipeline, path)
         except UsageError as failure:
             self._stderr.write(f"mesh-opt: no reproducer: {failure}\n")
         else:
@@ -241,7 +253,8 @@ class Driver:
             self._stderr.write(traceback.format_exc())
 
     def _stage(self, name: str) -> AbstractContextManager[None]:
-        return self._timing.stage(name) if self._timing is not None else nullcontext()
+        timing = self._watchers.timing if self._watchers is not None else None
+        return timing.stage(name) if timing is not None else nullcontext()
 
     @contextmanager
     def _remarks(self) -> Generator[None]:
@@ -250,7 +263,12 @@ class Driver:
             yield
             return
 
-        with remarks_to(remark_sink(wanted, self.report)):
+        repeats = self._options.remark_policy == "all"
+        if self._options.remark_format == "yaml":
+            sink = yaml_sink(wanted, self._remark_texts, repeats=repeats)
+        else:
+            sink = remark_sink(wanted, self._report, repeats=repeats)
+        with remarks_to(sink):
             yield
 
 
@@ -265,10 +283,10 @@ def _new_encoded_tensors() -> EncodedTensors:
     return EncodedTensors()
 
 
-def _new_timing() -> Timing:
-    from .observers import Timing
+def _new_last_pass() -> LastPass:
+    from .pass_records import LastPass
 
-    return Timing()
+    return LastPass()
 
 
 def new_context(allow_unregistered: bool = False) -> Context:

@@ -24,7 +24,7 @@ from .diagnostics import Place, error, render
 from .driver import Driver
 from .options import Options, help_of_options, parse_command_line
 from .output_files import open_output
-from .plugins import PassesOfAll
+from .plugins import PassesOfAll, loaded_passes
 
 VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
 """An environment variable that switches `--verify-each` on, for test suites."""
@@ -33,7 +33,7 @@ VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
 def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     """Run the tool with the arguments behind its name. Returns 0, or 1 if there was an error."""
     try:
-        passes = PassesOfAll(all_passes())
+        passes = PassesOfAll({**all_passes(), **loaded_passes(argv)})
         defaults = Options(verify_each=os.environ.get(VERIFY_EACH_VARIABLE, "0") == "1")
         options = parse_command_line(argv, passes, defaults)
         information = _information(options, passes)
@@ -130,13 +130,14 @@ def _process(
         if options.verify_diagnostics:
             from .expectations import check_expectations
 
-            for diagnostic in check_expectations(piece, driver.diagnostics[seen:]):
+            only = options.verify_diagnostics == "only-expected"
+            for diagnostic in check_expectations(piece, driver.diagnostics[seen:], only=only):
                 stderr.write(render(diagnostic, [whole]))
                 surprises = True
-    driver.report_timing()
+    driver.report_measures()
     failed = surprises if options.verify_diagnostics else driver.has_errors
     if any(outputs):
-        _write_output(options, "// -----\n".join(outputs), stdout)
+        _write_output(options, f"{options.output_split_marker}\n".join(outputs), stdout)
     return 1 if failed else 0
 
 

@@ -26,12 +26,11 @@ if TYPE_CHECKING:
     from ..api import Function, Program
     from ..interpreter.parameters import Parameters
     from ..ir.text.source import Source
-    from ..passes.manager.pass_manager import Observer
     from ..passes.manager.pass_options import PassTable
     from ..runtime.abi.values import Array
     from ..sharding.grid import Grid
     from .diagnostics import Diagnostic
-    from .observers import Timing
+    from .observers import Watchers
 
 
 def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
@@ -129,34 +128,29 @@ def _run_source(
     options: RunOptions, source: Source, stdout: TextIO, stderr: TextIO, is_heard: bool
 ) -> int:
     """Run a program; of ranks, the one that `is_heard` writes the results."""
-    timing = _timing(options)
-    with _stage(timing, "Compilation"):
-        program, is_transformed = _compile(options, source, stderr, timing)
+    watchers = _watchers(options, stderr)
+    with _stage(watchers, "Compilation"):
+        program, is_transformed = _compile(options, source, watchers)
     if options.device == ("list",):
         from .run_devices import list_devices
 
         stdout.write(list_devices(program.module))
         return 0
-    with _stage(timing, "Execution"):
+    with _stage(watchers, "Execution"):
         code = _execute(options, program, is_transformed, stdout, stderr, is_heard)
-    if timing is not None:
-        timing.report(stderr)
+    if watchers is not None:
+        watchers.report()
     return code
 
 
 def _compile(
-    options: RunOptions, source: Source, stderr: TextIO, timing: Timing | None
+    options: RunOptions, source: Source, watchers: Watchers | None
 ) -> tuple[Program, bool]:
     """The program after its passes, and whether there were any."""
     from ..api import compile
 
     parameters, pipeline = _parameters(options), options.pipeline
-    observers: list[Observer] = []
-    if options.watches_passes:
-        from .driver import print_as
-        from .observers import observers_of
-
-        observers = observers_of(options, stderr, partial(print_as, options), timing)
+    observers = watchers.observers if watchers is not None else ()
     backend = options.backend or ""
     program = compile(
         source,
@@ -231,15 +225,17 @@ def _all_passes() -> PassTable:
     return PassesOfAll(all_passes())
 
 
-def _timing(options: RunOptions) -> Timing | None:
-    if not options.mlir_timing:
+def _watchers(options: RunOptions, stderr: TextIO) -> Watchers | None:
+    if not options.watches_passes:
         return None
-    from .observers import Timing
+    from .driver import print_as
+    from .observers import Watchers
 
-    return Timing()
+    return Watchers(options, stderr, partial(print_as, options))
 
 
-def _stage(timing: Timing | None, name: str) -> AbstractContextManager[None]:
+def _stage(watchers: Watchers | None, name: str) -> AbstractContextManager[None]:
+    timing = watchers.timing if watchers is not None else None
     return timing.stage(name) if timing is not None else nullcontext()
 
 

@@ -15,12 +15,14 @@ from .command_line import (
     choice,
     flag,
     help_text,
+    listed,
     optional,
     parse_arguments,
     positional,
+    repeated,
     text,
 )
-from .remarks import check_categories
+from .remarks import REMARKS_HELP, wanted_categories
 from .shared_options import Pipelines, Printing, Watching
 
 INTRODUCTION = """\
@@ -39,6 +41,11 @@ class Listing:
     help_pass: str | None = text("describe a pass and its options", shown="NAME")
     list_pipelines: bool = flag("list the named pipelines and the passes that they run")
     show_dialects: bool = flag("list the dialects")
+    load_dialect_plugin: tuple[str, ...] = repeated(
+        "read programs with a dialect that is no part of an installed package",
+        shown="MODULE:NAME",
+    )
+    load_pass_plugin: tuple[str, ...] = repeated("the same for a pass", shown="MODULE:NAME")
     dump_pass_pipeline: bool = flag("print the pipeline that will run, on standard error")
 
 
@@ -50,14 +57,55 @@ class InputAndOutput:
     split_input_file: str | None = optional(
         "process the pieces between lines '// -----' one by one", "// -----", "MARKER"
     )
-    verify_diagnostics: bool = flag("check diagnostics against expected-error {{...}} comments")
     verify_roundtrip: bool = flag("check that what is printed reads as the same IR")
+    output_split_marker: str = text(
+        "the line between the outputs of such pieces", default="// -----", shown="MARKER"
+    )
     allow_unregistered_dialect: bool = flag("read operations and attributes of unknown dialects")
     no_implicit_module: bool = flag("do not put operations at the top level into a module")
+    mlir_very_unsafe_disable_verifier_on_parsing: bool = flag(
+        "do not verify what is read, only what passes make of it"
+    )
     emit: str = choice("what to print: the IR, or the host code that runs it", "mlir", "host-code")
     spelling: str = choice(
         "names of the encoding dialects in the output", "as-read", "today", "2024"
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnostics:
+    """Diagnostics, on standard error."""
+
+    color: bool | None = flag("use colours; by default on a terminal", default=None)
+    verify_diagnostics: str | None = choice(
+        "check diagnostics against expected-error {{...}} comments",
+        "all",
+        "only-expected",
+        bare="all",
+    )
+    mlir_diagnostic_verbosity_level: str = choice(
+        "the least that is shown", "remarks", "warnings", "errors"
+    )
+    mlir_disable_diagnostic_notes: bool = flag("show no notes")
+    mlir_print_op_on_diagnostic: bool = flag("show the operation with an error at it")
+    mlir_print_stacktrace_on_diagnostic: bool = flag("show where in mesh-opt an error was found")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemarkOptions:
+    """Remarks: what was decided."""
+
+    remarks: tuple[str, ...] = listed(REMARKS_HELP)
+    remarks_filter: str | None = text("print remarks whose category matches", shown="REGEX")
+    remarks_filter_passed: str | None = text("the same for what was done", shown="REGEX")
+    remarks_filter_missed: str | None = text(
+        "the same for what could not be done (category backend)", shown="REGEX"
+    )
+    remarks_filter_failed: str | None = text("the same; there are none", shown="REGEX")
+    remarks_filter_analyse: str | None = text("the same; there are none", shown="REGEX")
+    remark_policy: str = choice("each remark once, or whenever it is made", "final", "all")
+    remark_format: str = choice("as diagnostics, or in a file", "emitRemark", "yaml")
+    remarks_output_file: str = text("the file", default="mlir-remarks.yaml", shown="FILE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,12 +124,26 @@ class Faults:
     mlir_pass_pipeline_crash_reproducer: str | None = text(
         "write a reproducer here if a pass fails", shown="FILE"
     )
+    mlir_pass_pipeline_local_reproducer: bool = flag(
+        "put into a reproducer the pass that failed alone, and the program before it"
+    )
     mlir_generate_reproducer: str | None = text("write a reproducer in any case", shown="FILE")
     mlir_disable_threading: bool = flag("taken for the sake of scripts: there are no threads")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Faults, Printing, Reports, Watching, InputAndOutput, Pipelines, Listing, Information):
+class Options(
+    Faults,
+    Printing,
+    Reports,
+    RemarkOptions,
+    Watching,
+    Diagnostics,
+    InputAndOutput,
+    Pipelines,
+    Listing,
+    Information,
+):
     """What the user asked for. A field `a_b` is the option `--a-b`."""
 
     input: str = positional("-")
@@ -96,8 +158,15 @@ def parse_command_line(
     """Read the arguments behind the program's name. Raises UsageError."""
     options, passes = parse_arguments(Options, arguments, pass_names, defaults)
     options.check_pass_names(pass_names)
-    check_categories(options.remarks)
-    return dataclasses.replace(options, pass_flags=tuple(passes))
+    filters = {
+        "filter": options.remarks_filter,
+        "filter-passed": options.remarks_filter_passed,
+        "filter-missed": options.remarks_filter_missed,
+        "filter-failed": options.remarks_filter_failed,
+        "filter-analyse": options.remarks_filter_analyse,
+    }
+    remarks = wanted_categories(options.remarks, filters)
+    return dataclasses.replace(options, remarks=remarks, pass_flags=tuple(passes))
 
 
 def help_of_options(options: Options) -> str:

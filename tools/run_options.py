@@ -12,6 +12,7 @@ from .command_line import (
     flag,
     help_text,
     integer,
+    listed,
     optional,
     parse_arguments,
     positional,
@@ -20,7 +21,7 @@ from .command_line import (
     text,
 )
 from .ranks import default_backend
-from .remarks import check_categories
+from .remarks import REMARKS_HELP, check_categories
 from .shared_options import Pipelines, Printing, Watching
 
 INTRODUCTION = """\
@@ -112,6 +113,7 @@ class Execution:
     grid_shape: str | None = text(
         "the shape of the grid, where the program leaves extents open", shown="2x4"
     )
+    remarks: tuple[str, ...] = listed(REMARKS_HELP)
     per_device: bool = flag("print the local results of every device in place of the whole tensors")
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..ir.usage_error import UsageError, did_you_mean
-from .command_line import flag, integer, listed, text
-from .remarks import REMARKS_HELP
+from .command_line import choice, flag, integer, listed, text
 
 if TYPE_CHECKING:
     from ..ir.text.print_style import PrintStyle
@@ -31,14 +30,32 @@ class Pipelines:
 class Watching:
     """What is told while passes run, on standard error."""
 
-    remarks: tuple[str, ...] = listed(REMARKS_HELP)
     mlir_print_ir_before: tuple[str, ...] = listed("print the IR before these passes")
     mlir_print_ir_after: tuple[str, ...] = listed("print the IR after these passes")
     mlir_print_ir_before_all: bool = flag("print the IR before every pass")
     mlir_print_ir_after_all: bool = flag("print the IR after every pass")
     mlir_print_ir_after_change: bool = flag("after a pass, print the IR only if it changed")
     mlir_print_ir_after_failure: bool = flag("after a pass, print the IR only if it failed")
+    mlir_print_ir_module_scope: bool = flag("print the whole program around what a pass ran on")
+    mlir_print_ir_tree_dir: str | None = text(
+        "print the IR into files, in a folder below this one for each operation", shown="DIR"
+    )
     mlir_timing: bool = flag("report where the time went")
+    mlir_timing_display: str = choice("passes as they are nested, or by time", "tree", "list")
+    mlir_output_format: str = choice("the form of the report on time", "text", "json")
+    mlir_pass_statistics: bool = flag("report how many operations passes found and left")
+    mlir_pass_statistics_display: str = choice(
+        "pass by pass, or summed up by name", "pipeline", "list"
+    )
+    log_actions_to: str | None = text(
+        "write a line here when a pass begins or ends; -: to standard error", shown="FILE"
+    )
+    log_mlir_actions_filter: tuple[str, ...] = listed(
+        "log passes only on operations at these places", "file:line:col"
+    )
+    profile_actions_to: str | None = text(
+        "write passes as events of a trace, for Perfetto or chrome://tracing", shown="FILE"
+    )
     verify_each: bool = flag("verify the IR after every pass")
     debug: bool = flag("show Python's traceback with an error")
 
@@ -48,6 +65,9 @@ class Watching:
         return bool(
             self.verify_each
             or self.mlir_timing
+            or self.mlir_pass_statistics
+            or self.log_actions_to is not None
+            or self.profile_actions_to is not None
             or self.mlir_print_ir_before
             or self.mlir_print_ir_after
             or self.mlir_print_ir_before_all
