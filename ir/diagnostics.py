@@ -7,6 +7,7 @@ and cost nothing where there is none.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -70,3 +71,23 @@ def remarks_to(sink: Callable[[Remark], None]) -> Generator[None]:
         yield
     finally:
         _sink.reset(token)
+
+
+_reports: ContextVar[Callable[[str], object] | None] = ContextVar("reports", default=None)
+
+
+def report(text: str) -> None:
+    """Print what a pass was asked for beside the program: on standard error, unless it is sent
+    elsewhere."""
+    write = _reports.get()
+    (write or sys.stderr.write)(text)
+
+
+@contextmanager
+def reports_to(write: Callable[[str], object]) -> Generator[None]:
+    """Send the reports of passes inside the `with` block to a function."""
+    token = _reports.set(write)
+    try:
+        yield
+    finally:
+        _reports.reset(token)

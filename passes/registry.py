@@ -9,6 +9,7 @@ from xdsl.passes import ModulePass
 
 _PASSES = {
     "assign-devices": ("hal.assign_devices", "AssignDevicesPass"),
+    "canonicalize": ("general.canonicalize", "CanonicalizePass"),
     "compile": ("compile", "CompilePass"),
     "convert-elementwise-to-linalg": (
         "dispatch.convert_elementwise_to_linalg",
@@ -45,9 +46,14 @@ _PASSES = {
         "MaterializeEncodingsPass",
     ),
     "iree-stream-specialize-encodings": ("stream.specialize_encodings", "SpecializeEncodingsPass"),
+    "loop-invariant-code-motion": (
+        "general.loop_invariant_code_motion",
+        "LoopInvariantCodeMotion",
+    ),
     "merge-globals": ("stream.merge_globals", "MergeGlobalsPass"),
     "pack-constants": ("stream.pack_constants", "PackConstantsPass"),
     "place-relayouts": ("stream.place_relayouts", "PlaceRelayoutsPass"),
+    "print-op-stats": ("general.print_op_stats", "PrintOpStatsPass"),
     "shard-annotate": ("sharding.shard_annotate", "ShardAnnotatePass"),
     "shard-complete": ("sharding.shard_complete", "ShardCompletePass"),
     "shard-lower-all-slice": ("sharding.shard_lower_all_slice", "ShardLowerAllSlicePass"),
@@ -61,13 +67,16 @@ _PASSES = {
     "specialize-processes": ("hal.specialize_processes", "SpecializeProcessesPass"),
     "spmd": ("sharding.spmd", "SpmdPass"),
     "strip-annotations": ("sharding.strip_annotations", "StripAnnotationsPass"),
+    "symbol-dce": ("general.symbol_dce", "SymbolDcePass"),
     "verify-collectives": ("stream.verify_collectives", "VerifyCollectivesPass"),
+    "view-op-graph": ("general.view_op_graph", "ViewOpGraphPass"),
 }
 """The file of this folder that holds a pass, and the name of its class."""
 
 ALIASES = {
     "encode-device-tensors": "iree-stream-encode-device-tensors",
     "encode-host-tensors": "iree-stream-encode-host-tensors",
+    "inline": "inline-calls",
     "materialize-encodings": "iree-codegen-materialize-device-encoding",
     "mesh-spmdization": "shard-partition",
     "propagate-encodings": "iree-dispatch-creation-propagate-encodings",

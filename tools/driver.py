@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import ParseError
 
 from ..dialects.registry import register_dialects
-from ..ir.diagnostics import OperationError, remarks_to
+from ..ir.diagnostics import OperationError, remarks_to, reports_to
 from ..ir.nesting_limits import deep_recursion
 from ..ir.text.parser import parse_module
 from ..ir.text.printer import print_operation
@@ -87,7 +87,7 @@ class Driver:
     def process(self, source: Source) -> str | None:
         """The text of what a piece of the input becomes; None if there was an error."""
         try:
-            with deep_recursion(), self._remarks():
+            with deep_recursion(), self._remarks(), reports_to(self._stderr.write):
                 return self._process(source)
         except RecursionError:
             self._report(error("the program is nested too deeply", Place(source.name, 1, 1)))

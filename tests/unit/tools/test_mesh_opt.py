@@ -213,7 +213,7 @@ def test_remarks_can_be_expected() -> None:
 
 def test_information() -> None:
     code, output, _ = run("--list-passes")
-    assert code == 0 and "  canonicalize\n" in output and "  misbehave " in output
+    assert code == 0 and "  licm\n" in output and "  misbehave " in output
     code, output, _ = run("--show-dialects")
     assert code == 0 and "shard\n" in output
     code, output, _ = run("--help")
