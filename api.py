@@ -13,8 +13,9 @@ results gathered, and copies of one shard on several devices are compared.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -35,6 +36,7 @@ from .interpreter.rounding import roughest_types
 from .interpreter.run import InputError
 from .ir.diagnostics import OperationError
 from .ir.text.parser import parse_module
+from .ir.text.print_style import location_name
 from .ir.text.printer import print_operation
 from .ir.text.source import Source
 from .ir.verification import verification_errors
@@ -69,6 +71,7 @@ from .tools.plugins import PassesOfAll
 
 if TYPE_CHECKING:
     from .codegen.compile import CompiledProgram, DeviceStatistics
+    from .passes.sharding.placed_values import PlacedGroup
 
 __all__ = [
     "BACKENDS",
@@ -102,6 +105,10 @@ class Stage:
 
     name: str
     text: str
+
+    def __repr__(self) -> str:
+        """Its name and length: the text is to be printed."""
+        return f"<Stage {self.name}, {self.text.count(chr(10)) + 1} lines>"
 
 
 def _run_with_interpreter(program: Program, function: str, inputs: Sequence[Array]) -> list[Array]:
@@ -165,16 +172,62 @@ class Function:
         self._inputs = signature.inputs
         self._boundaries = signature.boundaries
 
-    def __call__(self, *inputs: npt.ArrayLike | DeviceArray) -> Any:
+    def __call__(
+        self, *inputs: npt.ArrayLike | DeviceArray, **named: npt.ArrayLike | DeviceArray
+    ) -> Any:
         """Run the function; returns an array, a tuple of arrays for several results, or None.
 
         Arrays must have the arguments' element types and shapes; Python numbers and lists are
-        converted. Raises InputError, ExecutionError.
+        converted, and arrays of other packages taken as they are (DLPack). Arguments may be given
+        by the names that they have in the program. Raises InputError, ExecutionError.
         """
-        results = self.run(inputs)
+        results = self.run(self._in_order(inputs, named) if named else inputs)
         if len(results) == 1:
             return results[0]
         return tuple(results) if results else None
+
+    @property
+    def argument_names(self) -> list[str]:
+        """What the arguments are called in the program as it was read: `%x` is `x`."""
+        function = interpreter.find_function(_Symbols(self.program.source), self.name)
+        body = function.regions[0].blocks
+        arguments = body[0].args if body else ()
+        return [
+            location_name(argument) or argument.name_hint or f"arg{index}"
+            for index, argument in enumerate(arguments)
+        ]
+
+    def _in_order(
+        self,
+        inputs: Sequence[npt.ArrayLike | DeviceArray],
+        named: Mapping[str, npt.ArrayLike | DeviceArray],
+    ) -> list[npt.ArrayLike | DeviceArray]:
+        """Inputs by position, and then those by name. Raises InputError."""
+        names = self.argument_names
+        for name in named:
+            if name not in names:
+                listing = ", ".join(names) or "none"
+                raise InputError(f"@{self.name} has no argument '{name}', but {listing}")
+            if name in names[: len(inputs)]:
+                raise InputError(f"@{self.name} is given argument '{name}' twice")
+        missing = [name for name in names[len(inputs) :] if name not in named]
+        if missing:
+            raise InputError(f"@{self.name} is not given {', '.join(missing)}")
+        return [*inputs, *(named[name] for name in names[len(inputs) :])]
+
+    def __repr__(self) -> str:
+        """Its name with types, and where it runs."""
+        arguments = ", ".join(
+            f"{name}: {kind}"
+            for name, kind in zip(self.argument_names, self.argument_types, strict=False)
+        )
+        results = ", ".join(map(str, self.result_types)) or "nothing"
+        grid = self.grid
+        where = ""
+        if grid is not None:
+            extents = "x".join("?" if n is None else str(n) for n in grid.shape)
+            where = f" on grid @{grid.name} of {extents} devices"
+        return f"<Function @{self.name}({arguments}) -> {results}{where}>"
 
     def run(
         self, inputs: Sequence[npt.ArrayLike | DeviceArray], backend: str | None = None
@@ -189,11 +242,17 @@ class Function:
         with self.program.located():
             return run(self.program, self.name, arrays)
 
-    def put(self, value: npt.ArrayLike, argument: int) -> DeviceArray:
+    def put(self, value: npt.ArrayLike, argument: int | str) -> DeviceArray:
         """Copy an array to the devices for an argument, so that calls need not scatter it.
 
-        Raises InputError for an array that the argument does not take.
+        The argument is told by its number or its name. Raises InputError for an array that the
+        argument does not take.
         """
+        if isinstance(argument, str):
+            names = self.argument_names
+            if argument not in names:
+                raise InputError(f"@{self.name} has no argument '{argument}'")
+            argument = names.index(argument)
         if not 0 <= argument < len(self.argument_types):
             count = len(self.argument_types)
             raise InputError(f"@{self.name} takes {count} inputs, and has no input {argument}")
@@ -267,7 +326,7 @@ class Function:
 def _converted(index: int, value: npt.ArrayLike, value_type: Attribute) -> Array:
     """Python numbers as an array of a type, if they are numbers of that kind. Raises InputError."""
     try:
-        array: Array = np.asarray(value)
+        array = _as_array(value)
     except (OverflowError, TypeError, ValueError) as problem:
         # Rows of different lengths, or an object that does not become the array that it promises.
         raise InputError(f"input {index} is no array: {problem}") from problem
@@ -287,6 +346,16 @@ def _converted(index: int, value: npt.ArrayLike, value_type: Attribute) -> Array
             raise InputError(f"input {index} holds {number}, which does not fit {value_type}")
     with np.errstate(over="ignore"):
         return array.astype(dtype)
+
+
+def _as_array(value: npt.ArrayLike) -> Array:
+    """An array of any package without a copy where DLPack gives one, or what NumPy makes of it."""
+    if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
+        try:
+            return np.from_dlpack(cast("Any", value))
+        except (BufferError, RuntimeError, TypeError, ValueError):
+            pass  # Elements or devices that NumPy does not know: the value may know a way itself.
+    return np.asarray(value)
 
 
 class Program:
@@ -332,6 +401,30 @@ class Program:
     def functions(self) -> list[str]:
         """The names of the public functions."""
         return interpreter.public_functions(self.module)
+
+    @property
+    def shardings(self) -> ShardingMaps:
+        """How the values of the program lie on its grid: as text, and in a notebook as pictures.
+
+        Raises ExecutionError for annotations that make no sense.
+        """
+        from .passes.sharding.placed_values import placed_groups
+
+        with self.located():
+            return ShardingMaps(placed_groups(self.module))
+
+    def __repr__(self) -> str:
+        """Its functions and stages."""
+        functions = ", ".join(f"@{name}" for name in self.functions) or "nothing"
+        count = len(self.stages)
+        stages = f", {count} stage{'' if count == 1 else 's'}" if count else ""
+        return f"<Program of {functions}{stages}, backend {self._backend}>"
+
+    def _repr_html_(self) -> str:
+        """Its functions and shardings, for notebooks."""
+        functions = (f"<li><code>{escape(repr(self[name]))}</code></li>" for name in self.functions)
+        pictures = self.shardings.html()
+        return f"<ul>{''.join(functions)}</ul>{pictures}"
 
     def __getitem__(self, name: str) -> Function:
         """A function by name.
@@ -425,6 +518,28 @@ class Program:
     def located(self) -> _Located:
         """A `with` block in which errors of operations become ExecutionErrors."""
         return _Located(self._texts)
+
+
+@dataclass(frozen=True, slots=True)
+class ShardingMaps:
+    """Pictures of the shardings of a program: `print` shows them, and notebooks draw them."""
+
+    groups: Sequence[PlacedGroup]
+
+    def __str__(self) -> str:
+        from .passes.sharding.placed_values import render_shardings
+
+        return render_shardings(self.groups)
+
+    __repr__ = __str__
+
+    def html(self) -> str:
+        """The pictures for a page."""
+        from .passes.sharding.placed_values import shardings_html
+
+        return shardings_html(self.groups)
+
+    _repr_html_ = html
 
 
 @dataclass(frozen=True, slots=True)

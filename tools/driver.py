@@ -113,6 +113,8 @@ class Driver:
             from ..passes.sharding.cost_report import render_report
 
             self._stderr.write(render_report(module))
+        if self._options.show_shardings and not self._show_shardings(module):
+            return None
         if encoded is not None:
             from ..passes.encoding.encoding_report import encoded_tensors
             from ..passes.encoding.encoding_report import render_report as render_encodings
@@ -125,6 +127,17 @@ class Driver:
             return None
         with self._stage("Output"):
             return self.print_ir(module) + "\n"
+
+    def _show_shardings(self, module: ModuleOp) -> bool:
+        from ..passes.sharding.placed_values import placed_groups, render_shardings
+
+        try:
+            groups = placed_groups(module)
+        except OperationError as failure:
+            self._refuse(failure)
+            return False
+        self._stderr.write(render_shardings(groups, color=self._reporter.color))
+        return True
 
     def _host_code(self, module: ModuleOp) -> str | None:
         # The backend takes time to import: only for who wants it.

@@ -113,6 +113,7 @@ class Reports:
     """Reports, on standard error."""
 
     shard_cost_report: bool = flag("what each function of the output costs one device")
+    show_shardings: bool = flag("maps of devices: which part of each tensor is where")
     encoding_report: bool = flag("what each encoded tensor takes and where, before it is bytes")
 
 

@@ -37,7 +37,7 @@ class Reporter:
         self._options = options
         self._whole = whole
         self._stderr = stderr
-        self._color = stderr.isatty() if options.color is None else options.color
+        self.color = stderr.isatty() if options.color is None else options.color
         self.diagnostics: list[Diagnostic] = []
 
     @property
@@ -55,7 +55,7 @@ class Reporter:
             return
         if options.mlir_disable_diagnostic_notes:
             diagnostic = with_notes(diagnostic, ())
-        self._stderr.write(render(diagnostic, [self._whole], color=self._color))
+        self._stderr.write(render(diagnostic, [self._whole], color=self.color))
 
     def refuse(self, failure: OperationError) -> None:
         """Report what a pass or the verifier refuses."""

@@ -151,6 +151,18 @@ def test_an_operation_of_your_own(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "acme.double %x : tensor<2x3xf32>" in str(scope["module"])
 
 
+@pytest.mark.parametrize("page", ["python"])
+def test_python_of_a_page(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks of a page are one program, and its assertions hold."""
+    monkeypatch.chdir(ROOT)
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    scope: dict[str, object] = {"__name__": page}
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    for code in blocks:
+        exec(code, scope)
+    assert blocks
+
+
 def test_packages_import_stable_names_alone() -> None:
     """What the pages and the examples import is `mesh_opt.api` or a name of `mesh_opt.extend`."""
     pages = [ROOT / "README.md", *PAGES, *(ROOT / "examples").rglob("*.py")]
