@@ -369,7 +369,9 @@ class Program:
         texts: Sequence[Source],
         backend: str,
         grid: Grid | None,
+        run_again: Callable[[ModuleOp, Sequence[Observer]], None] | None = None,
     ) -> None:
+        """`run_again` runs the passes once more on a copy of `source`."""
         self.source = source
         """The program before all passes."""
         self.module = module
@@ -391,6 +393,7 @@ class Program:
         """Whether it is an error if the interpreter has to carry out an operation."""
         self.trace_host: Callable[[str], object] | None = None
         """What is given a line about each instruction of host code that was carried out."""
+        self._run_again = run_again
         self._texts = tuple(texts)
         self._backend = backend
         self._signatures: dict[str, _Signature] = {}
@@ -412,6 +415,24 @@ class Program:
 
         with self.located():
             return ShardingMaps(placed_groups(self.module))
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> str:
+        """A page of HTML about all stages, as `mesh-opt --report` writes it; also into a file.
+
+        It has changes, values, shardings, collectives, costs and remarks. The passes run again for
+        it. Raises ExecutionError, OSError.
+        """
+        from .tools.report.page import recorded_pipeline, render_page
+
+        module = self.source.clone()
+        with self.located(), recorded_pipeline(module) as recorder:
+            if self._run_again is not None:
+                self._run_again(module, [recorder])
+        name = self._texts[0].name if self._texts else ", ".join(self.functions)
+        page = render_page(f"mesh-opt {name}", recorder.stages)
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
 
     def __repr__(self) -> str:
         """Its functions and stages."""
@@ -637,7 +658,11 @@ def compile(
             provide_parameters(original, parameters)
         except OperationError as failure:
             raise _compilation_error(from_operation_error(failure), texts) from failure
-    return Program(original, module, keeper.stages, texts, backend, grid)
+
+    def run_again(copy: ModuleOp, observers: Sequence[Observer]) -> None:
+        run_steps(context, copy, steps, observers)
+
+    return Program(original, module, keeper.stages, texts, backend, grid, run_again)
 
 
 def _steps(pipeline: str | Sequence[ModulePass]) -> Sequence[Step]:

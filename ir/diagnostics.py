@@ -73,6 +73,20 @@ def remarks_to(sink: Callable[[Remark], None]) -> Generator[None]:
         _sink.reset(token)
 
 
+@contextmanager
+def remarks_also_to(sink: Callable[[Remark], None]) -> Generator[None]:
+    """Send every remark made inside the `with` block to `sink`, and to where it went before."""
+    outer = _sink.get()
+
+    def both(remark: Remark) -> None:
+        sink(remark)
+        if outer is not None:
+            outer(remark)
+
+    with remarks_to(both):
+        yield
+
+
 _reports: ContextVar[Callable[[str], object] | None] = ContextVar("reports", default=None)
 
 

@@ -163,11 +163,11 @@ def draw_text(picture: DeviceMap, *, color: bool = False) -> str:
 def draw_html(picture: DeviceMap) -> str:
     """The map as a table of HTML with its own colours, which can stand in any page."""
     if len(picture.rows) * len(picture.columns) > MOST_CELLS:
-        return f"<p>{escape(picture.caption)}</p>"
+        return f"<div>{escape(picture.caption)}</div>"
     count = len(picture.columns)
     lines = [
+        f"<div>{escape(picture.caption)}</div>",
         '<table style="border-collapse:collapse;font:12px monospace;text-align:center">',
-        f'<caption style="text-align:left">{escape(picture.caption)}</caption>',
     ]
     if any(picture.columns):
         heads = "".join(f'<th style="font-weight:normal">{c}</th>' for c in picture.columns)

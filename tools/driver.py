@@ -215,7 +215,10 @@ class Driver:
         if options.mlir_generate_reproducer is not None:
             self._write_reproducer(source, options.mlir_generate_reproducer)
         try:
-            run_steps(context, module, self._steps, observers)
+            if options.report is None:
+                run_steps(context, module, self._steps, observers)
+            else:
+                self._run_reported(context, module, observers, options.report)
         except OperationError as failure:
             self._refuse(failure)
             self._after_failure(source)
@@ -230,6 +233,20 @@ class Driver:
             self._report_fault(fault, source)
             return False
         return not self._steps or self._verify(module)
+
+    def _run_reported(
+        self, context: Context, module: ModuleOp, observers: Sequence[Observer], path: str
+    ) -> None:
+        """Run the passes and write the report, of which a pass that fails is the end."""
+        from .report.page import recorded_pipeline, render_page
+
+        with recorded_pipeline(module) as recorder:
+            try:
+                run_steps(context, module, self._steps, [*observers, recorder])
+            finally:
+                page = render_page(f"mesh-opt {self._whole.name}", recorder.stages)
+                with open_output(path) as file:
+                    file.write(page.encode())
 
     def _new_watchers(self) -> Watchers:
         from .observers import Watchers

@@ -117,6 +117,8 @@ def _steps(options: Options, whole: Source, passes: PassTable) -> tuple[Step, ..
 def _process(
     options: Options, whole: Source, steps: tuple[Step, ...], stdout: TextIO, stderr: TextIO
 ) -> int:
+    if options.report is not None and options.split_input_file is not None:
+        raise UsageError("--report is about one program, not with --split-input-file")
     driver = Driver(options, steps, whole, stderr)
     if options.split_input_file is not None:
         pieces = split_source(whole.name, whole.content, options.split_input_file)

@@ -113,6 +113,10 @@ class Reports:
     """Reports, on standard error."""
 
     shard_cost_report: bool = flag("what each function of the output costs one device")
+    report: str | None = text(
+        "write a page about all stages: changes, values, shardings, collectives, costs, remarks",
+        shown="FILE.html",
+    )
     show_shardings: bool = flag("maps of devices: which part of each tensor is where")
     encoding_report: bool = flag("what each encoded tensor takes and where, before it is bytes")
 

@@ -121,15 +121,23 @@ class Cost:
 
 
 def render_report(module: ModuleOp) -> str:
-    """The costs of every function of a module, as text; kernels are part of who dispatches them."""
+    """The costs of every function of a module, as text."""
+    return "\n".join(_render(name, cost) for name, cost in function_costs(module).items())
+
+
+def function_costs(module: ModuleOp) -> dict[str, Cost]:
+    """The costs of every function of a module by its name; kernels are part of who dispatches them.
+
+    Raises OperationError for what `mesh` says and makes no sense.
+    """
     module = module.clone()
     import_mesh(module)
     counter = _Counter(module)
-    parts: list[str] = []
-    for name, function in counter.functions.items():
-        if function.regions[0].blocks:
-            parts.append(_render(name, counter.function(function)))
-    return "\n".join(parts)
+    return {
+        name: counter.function(function)
+        for name, function in counter.functions.items()
+        if function.regions[0].blocks
+    }
 
 
 def _render(name: str, cost: Cost) -> str:
