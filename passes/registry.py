@@ -54,6 +54,7 @@ _PASSES = {
     "pack-constants": ("stream.pack_constants", "PackConstantsPass"),
     "place-relayouts": ("stream.place_relayouts", "PlaceRelayoutsPass"),
     "print-op-stats": ("general.print_op_stats", "PrintOpStatsPass"),
+    "sccp": ("general.sccp", "SccpPass"),
     "shard-annotate": ("sharding.shard_annotate", "ShardAnnotatePass"),
     "shard-complete": ("sharding.shard_complete", "ShardCompletePass"),
     "shard-lower-all-slice": ("sharding.shard_lower_all_slice", "ShardLowerAllSlicePass"),
