@@ -22,35 +22,33 @@ const before = () => state.other === null ? Math.max(0, state.stage - 1) : state
 // Which lines of a stage are about a value: those that name it, and those that come from the same
 // places of the input as the lines that define it.
 function defines(line, name) {
-  const base = name.replace(/#\d+$/, "");
-  const at = line.indexOf(base);
-  if (at < 0 || /[\w$.-]/.test(line[at + base.length] || "")) return false;
-  const rest = line.slice(at + base.length);
+  const at = line.indexOf(base(name));
+  const rest = line.slice(at + base(name).length);
+  if (at < 0 || /^[\w$.-]/.test(rest)) return false;
   const left = line.slice(0, at).trim();
   return /^(:\d+)? = /.test(rest) && left === "" || /^: /.test(rest)
     || left.startsWith("%") && rest.includes(" = ");
 }
+const base = name => name.replace(/#\d+$/, "");
+const named = data.lines.map(line => new Set((line.match(VALUE) || []).map(base)));
 function placesOf(name) {
   const found = new Set();
-  if (name) stages.forEach((stage, number) => stage.lines.forEach((_, index) => {
-    const places = stage.places[index];
-    const line = text(number, index);
+  stages.forEach(stage => stage.lines.forEach((id, index) => {
+    const places = stage.places[index], line = data.lines[id];
     // The line of a function names its arguments; it stands for none of them.
-    if (places && !/^\s*func\.func/.test(line) && defines(line, name))
+    if (places && named[id].has(base(name)) && !/^\s*func\.func/.test(line) && defines(line, name))
       places.forEach(place => found.add(place));
   }));
   return found;
 }
-function names(line, name) {
-  const base = name.replace(/#\d+$/, "");
-  return (line.match(VALUE) || []).some(one => one === name || one.replace(/#\d+$/, "") === base);
+// By stage and line, whether the line is about the value that is followed.
+let followed = [];
+function followAll(name) {
+  const places = name ? placesOf(name) : new Set();
+  followed = stages.map(stage => stage.lines.map((id, index) => name !== "" &&
+    (named[id].has(base(name)) || (stage.places[index] || []).some(place => places.has(place)))));
 }
-let followedPlaces = new Set();
-function isFollowed(number, index) {
-  if (!state.follow) return false;
-  if (names(text(number, index), state.follow)) return true;
-  return (stages[number].places[index] || []).some(place => followedPlaces.has(place));
-}
+followAll("");
 
 function changes(number, against) {
   const there = new Set(stages[against].lines);
@@ -60,9 +58,8 @@ function changes(number, against) {
 function showStages() {
   $("stages").replaceChildren(...stages.map((stage, number) => {
     const count = number ? changes(number, number - 1).filter(Boolean).length : 0;
-    const followed = state.follow
-      ? stage.lines.filter((_, index) => isFollowed(number, index)).length : 0;
-    const marks = [followed ? "\u2022" + followed : "", count ? "+" + count : ""];
+    const about = followed[number].filter(Boolean).length;
+    const marks = [about ? "\u2022" + about : "", count ? "+" + count : ""];
     const button = element("button", { onclick: () => show({ stage: number, other: null }) },
       element("span", { textContent: stage.name }),
       element("span", { className: "count", textContent: marks.filter(Boolean).join(" ") }));
@@ -75,7 +72,7 @@ function showStages() {
 function row(number, index, changed) {
   const line = text(number, index), made = element("div", { className: "row" });
   if (changed) made.classList.add("changed");
-  if (isFollowed(number, index)) made.classList.add("followed");
+  if (followed[number][index]) made.classList.add("followed");
   let last = 0;
   for (const match of line.matchAll(VALUE)) {
     made.append(line.slice(last, match.index));
@@ -126,7 +123,7 @@ const PANELS = [
     if (!state.follow) return nothing("Choose a value in the text, or press / and name one.");
     const parts = [element("p", {}, element("b", { textContent: state.follow }))];
     stages.forEach((stage, at) => {
-      const lines = stage.lines.map((_, index) => index).filter(index => isFollowed(at, index));
+      const lines = followed[at].filter(Boolean);
       if (!lines.length) return;
       const found = stage.shardings.filter(one => one.values.includes(state.follow));
       parts.push(element("div", {}, element("span", { className: "where",
@@ -199,7 +196,7 @@ function show(change) {
   const follows = "follow" in change && change.follow !== state.follow;
   Object.assign(state, change);
   if (follows) {
-    followedPlaces = placesOf(state.follow);
+    followAll(state.follow);
     $("follow").value = state.follow;
     if (!("tab" in change) && state.follow) state.tab = 0;
   }
