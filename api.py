@@ -13,8 +13,9 @@ results gathered, and copies of one shard on several devices are compared.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -34,6 +35,7 @@ from .interpreter.parameters import Parameter, Parameters, provide_parameters
 from .interpreter.rounding import roughest_types
 from .ir.diagnostics import OperationError
 from .ir.text.parser import parse_module
+from .ir.text.print_style import location_name
 from .ir.text.printer import print_operation
 from .ir.text.source import Source
 from .ir.verification import verification_errors
@@ -76,6 +78,7 @@ from .tools.plugins import PassesOfAll
 if TYPE_CHECKING:
     from .codegen.compile import CompiledProgram, DeviceStatistics
     from .passes.sharding.cost_report import Cost
+    from .passes.sharding.placed_values import PlacedGroup
     from .sharding.machine import Machine
 
 __all__ = [
@@ -103,6 +106,10 @@ class Stage:
 
     name: str
     text: str
+
+    def __repr__(self) -> str:
+        """Its name and length: the text is to be printed."""
+        return f"<Stage {self.name}, {self.text.count(chr(10)) + 1} lines>"
 
 
 def _run_with_interpreter(program: Program, function: str, inputs: Sequence[Array]) -> list[Array]:
@@ -169,16 +176,62 @@ class Function:
         self._inputs = signature.inputs
         self._boundaries = signature.boundaries
 
-    def __call__(self, *inputs: npt.ArrayLike | DeviceArray) -> Any:
+    def __call__(
+        self, *inputs: npt.ArrayLike | DeviceArray, **named: npt.ArrayLike | DeviceArray
+    ) -> Any:
         """Run the function; returns an array, a tuple of arrays for several results, or None.
 
         Arrays must have the arguments' element types and shapes; Python numbers and lists are
-        converted. Raises InputError, ExecutionError.
+        converted, and arrays of other packages taken as they are (DLPack). Arguments may be given
+        by the names that they have in the program. Raises InputError, ExecutionError.
         """
-        results = self.run(inputs)
+        results = self.run(self._in_order(inputs, named) if named else inputs)
         if len(results) == 1:
             return results[0]
         return tuple(results) if results else None
+
+    @property
+    def argument_names(self) -> list[str]:
+        """What the arguments are called in the program as it was read: `%x` is `x`."""
+        function = interpreter.find_function(_Symbols(self.program.source), self.name)
+        body = function.regions[0].blocks
+        arguments = body[0].args if body else ()
+        return [
+            location_name(argument) or argument.name_hint or f"arg{index}"
+            for index, argument in enumerate(arguments)
+        ]
+
+    def _in_order(
+        self,
+        inputs: Sequence[npt.ArrayLike | DeviceArray],
+        named: Mapping[str, npt.ArrayLike | DeviceArray],
+    ) -> list[npt.ArrayLike | DeviceArray]:
+        """Inputs by position, and then those by name. Raises InputError."""
+        names = self.argument_names
+        for name in named:
+            if name not in names:
+                listing = ", ".join(names) or "none"
+                raise InputError(f"@{self.name} has no argument '{name}', but {listing}")
+            if name in names[: len(inputs)]:
+                raise InputError(f"@{self.name} is given argument '{name}' twice")
+        missing = [name for name in names[len(inputs) :] if name not in named]
+        if missing:
+            raise InputError(f"@{self.name} is not given {', '.join(missing)}")
+        return [*inputs, *(named[name] for name in names[len(inputs) :])]
+
+    def __repr__(self) -> str:
+        """Its name with types, and where it runs."""
+        arguments = ", ".join(
+            f"{name}: {kind}"
+            for name, kind in zip(self.argument_names, self.argument_types, strict=False)
+        )
+        results = ", ".join(map(str, self.result_types)) or "nothing"
+        grid = self.grid
+        where = ""
+        if grid is not None:
+            extents = "x".join("?" if n is None else str(n) for n in grid.shape)
+            where = f" on grid @{grid.name} of {extents} devices"
+        return f"<Function @{self.name}({arguments}) -> {results}{where}>"
 
     def run(
         self, inputs: Sequence[npt.ArrayLike | DeviceArray], backend: str | None = None
@@ -193,11 +246,17 @@ class Function:
         with self.program.located():
             return run(self.program, self.name, arrays)
 
-    def put(self, value: npt.ArrayLike, argument: int) -> DeviceArray:
+    def put(self, value: npt.ArrayLike, argument: int | str) -> DeviceArray:
         """Copy an array to the devices for an argument, so that calls need not scatter it.
 
-        Raises InputError for an array that the argument does not take.
+        The argument is told by its number or its name. Raises InputError for an array that the
+        argument does not take.
         """
+        if isinstance(argument, str):
+            names = self.argument_names
+            if argument not in names:
+                raise InputError(f"@{self.name} has no argument '{argument}'")
+            argument = names.index(argument)
         self._inputs.check_number(self.name, argument)
         array = self._inputs.array(argument, value)
         return self.place(argument, array)
@@ -293,7 +352,9 @@ class Program:
         texts: Sequence[Source],
         backend: str,
         grid: Grid | None,
+        run_again: Callable[[ModuleOp, Sequence[Observer]], None] | None = None,
     ) -> None:
+        """`run_again` runs the passes once more on a copy of `source`."""
         self.source = source
         """The program before all passes."""
         self.module = module
@@ -317,6 +378,7 @@ class Program:
         """What is given a line about each instruction of host code that was carried out."""
         self.timeline: Timeline | None = None
         """What is told when kernels, copies and collectives of native code began and ended."""
+        self._run_again = run_again
         self._texts = tuple(texts)
         self._backend = backend
         self._signatures: dict[str, _Signature] = {}
@@ -327,6 +389,48 @@ class Program:
     def functions(self) -> list[str]:
         """The names of the public functions."""
         return interpreter.public_functions(self.module)
+
+    @property
+    def shardings(self) -> ShardingMaps:
+        """How the values of the program lie on its grid: as text, and in a notebook as pictures.
+
+        Raises ExecutionError for annotations that make no sense.
+        """
+        from .passes.sharding.placed_values import placed_groups
+
+        with self.located():
+            return ShardingMaps(placed_groups(self.module))
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> str:
+        """A page of HTML about all stages, as `mesh-opt --report` writes it; also into a file.
+
+        It has changes, values, shardings, collectives, costs and remarks. The passes run again for
+        it. Raises ExecutionError, OSError.
+        """
+        from .tools.report.page import recorded_pipeline, render_page
+
+        module = self.source.clone()
+        with self.located(), recorded_pipeline(module) as recorder:
+            if self._run_again is not None:
+                self._run_again(module, [recorder])
+        name = self._texts[0].name if self._texts else ", ".join(self.functions)
+        page = render_page(f"mesh-opt {name}", recorder.stages)
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
+    def __repr__(self) -> str:
+        """Its functions and stages."""
+        functions = ", ".join(f"@{name}" for name in self.functions) or "nothing"
+        count = len(self.stages)
+        stages = f", {count} stage{'' if count == 1 else 's'}" if count else ""
+        return f"<Program of {functions}{stages}, backend {self._backend}>"
+
+    def _repr_html_(self) -> str:
+        """Its functions and shardings, for notebooks."""
+        functions = (f"<li><code>{escape(repr(self[name]))}</code></li>" for name in self.functions)
+        pictures = self.shardings.html()
+        return f"<ul>{''.join(functions)}</ul>{pictures}"
 
     def __getitem__(self, name: str) -> Function:
         """A function by name.
@@ -457,6 +561,28 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
+class ShardingMaps:
+    """Pictures of the shardings of a program: `print` shows them, and notebooks draw them."""
+
+    groups: Sequence[PlacedGroup]
+
+    def __str__(self) -> str:
+        from .passes.sharding.placed_values import render_shardings
+
+        return render_shardings(self.groups)
+
+    __repr__ = __str__
+
+    def html(self) -> str:
+        """The pictures for a page."""
+        from .passes.sharding.placed_values import shardings_html
+
+        return shardings_html(self.groups)
+
+    _repr_html_ = html
+
+
+@dataclass(frozen=True, slots=True)
 class _Located:
     """Turns OperationErrors into ExecutionErrors with a place and an excerpt of the source."""
 
@@ -497,6 +623,7 @@ def compile(
     stages: bool = True,
     context: Context | None = None,
     parameters: Parameters | None = None,
+    observers: Sequence[Observer] = (),
 ) -> Program:
     """Read a program and run a pipeline of passes on it.
 
@@ -508,7 +635,8 @@ def compile(
     - `grid`: extents where the program leaves those of its grid open;
     - `stages`: whether to keep the text after each pass;
     - `context`: the dialects to read with; ours by default;
-    - `parameters`: the contents of what the program names as parameters, by scope and key.
+    - `parameters`: the contents of what the program names as parameters, by scope and key;
+    - `observers`: what else is told of each pass.
 
     Raises CompilationError for a bad program or pipeline, OSError for a file that cannot be
     read, ValueError for an unknown backend.
@@ -520,11 +648,11 @@ def compile(
     keeper = _StageKeeper()
     if stages:
         keeper.stages.append(Stage("input", print_operation(module)))
-    observers: list[Observer] = [keeper] if stages else []
+    watching: list[Observer] = [*observers, *([keeper] if stages else [])]
     try:
         if is_stablehlo(module):
             # What the program means is what its conversion computes.
-            run_steps(context, module, [ConvertStablehloToLinalgPass()], observers)
+            run_steps(context, module, [ConvertStablehloToLinalgPass()], watching)
             _verify(module, texts)
         original = module.clone()
         if any(operation.name == MANUAL_COMPUTATION for operation in original.walk()):
@@ -532,7 +660,7 @@ def compile(
             import_annotations(original)
             if not steps:
                 module = original.clone()
-        run_steps(context, module, steps, observers)
+        run_steps(context, module, steps, watching)
     except OperationError as failure:
         raise _compilation_error(from_operation_error(failure), texts) from failure
     except PassFailure as failure:
@@ -549,7 +677,11 @@ def compile(
             provide_parameters(original, parameters)
         except OperationError as failure:
             raise _compilation_error(from_operation_error(failure), texts) from failure
-    return Program(original, module, keeper.stages, texts, backend, grid)
+
+    def run_again(copy: ModuleOp, observers: Sequence[Observer]) -> None:
+        run_steps(context, copy, steps, observers)
+
+    return Program(original, module, keeper.stages, texts, backend, grid, run_again)
 
 
 def _steps(pipeline: str | Sequence[ModulePass]) -> Sequence[Step]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from .dialects.iree_encoding.packed_layout_dict import encoding_info, packed_layout_of
     from .dialects.registry import register_dialects
+    from .dialects.shard.dialect import GridOp, ShardingOp, ShardOp
     from .interpreter.machine import Frame
     from .interpreter.registry import impl, impl_branch, impl_with_regions
     from .interpreter.run import run, run_partitioned, run_spmd
@@ -52,6 +53,7 @@ _HOMES = {
     ),
     "dialects.iree_encoding.packed_layout_dict": ("encoding_info", "packed_layout_of"),
     "dialects.registry": ("register_dialects",),
+    "dialects.shard.dialect": ("GridOp", "ShardOp", "ShardingOp"),
     "interpreter.machine": ("Frame",),
     "interpreter.registry": ("impl", "impl_branch", "impl_with_regions"),
     "interpreter.run": ("run", "run_partitioned", "run_spmd"),
@@ -88,6 +90,7 @@ __all__ = [
     "FactorKind",
     "FactorRule",
     "Frame",
+    "GridOp",
     "LayoutAttribute",
     "Note",
     "OpSharding",
@@ -96,6 +99,8 @@ __all__ = [
     "Partitioner",
     "ReductionKind",
     "RuleBuilder",
+    "ShardOp",
+    "ShardingOp",
     "Shards",
     "SpmdPass",
     "Tensor",

@@ -33,6 +33,7 @@ from ..interpreter.machine import Program
 from ..interpreter.rounding import roughest_types
 from ..interpreter.run import boundaries, find_function, global_types, placement, plain_types
 from ..ir.diagnostics import OperationError, remark
+from ..ir.text.print_style import PrintStyle
 from ..ir.text.printer import print_operation
 from ..runtime.abi.native_code import Native
 from ..runtime.abi.values import FLOAT_TYPES
@@ -271,7 +272,7 @@ class _Writer:
                         attributes[name] = NamedParameterAttr(
                             StringAttr(SCOPE), key, NoneAttr(), constant.type
                         )
-        return print_operation(named, generic=True, locations=True)
+        return print_operation(named, PrintStyle(generic=True, locations=True))
 
 
 def restore_constants(module: ModuleOp, constant: Callable[[int], memoryview]) -> None:

@@ -7,6 +7,7 @@ and cost nothing where there is none.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -70,3 +71,37 @@ def remarks_to(sink: Callable[[Remark], None] | None) -> Generator[None]:
         yield
     finally:
         _sink.reset(token)
+
+
+@contextmanager
+def remarks_also_to(sink: Callable[[Remark], None]) -> Generator[None]:
+    """Send every remark made inside the `with` block to `sink`, and to where it went before."""
+    outer = _sink.get()
+
+    def both(remark: Remark) -> None:
+        sink(remark)
+        if outer is not None:
+            outer(remark)
+
+    with remarks_to(both):
+        yield
+
+
+_reports: ContextVar[Callable[[str], object] | None] = ContextVar("reports", default=None)
+
+
+def report(text: str) -> None:
+    """Print what a pass was asked for beside the program: on standard error, unless it is sent
+    elsewhere."""
+    write = _reports.get()
+    (write or sys.stderr.write)(text)
+
+
+@contextmanager
+def reports_to(write: Callable[[str], object]) -> Generator[None]:
+    """Send the reports of passes inside the `with` block to a function."""
+    token = _reports.set(write)
+    try:
+        yield
+    finally:
+        _reports.reset(token)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Generator
+from collections.abc import Container, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from itertools import count
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+)
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
@@ -99,3 +106,29 @@ def verify_visibility(operation: Operation) -> None:
         raise VerifyException(
             f"visibility expected to be one of {', '.join(VISIBILITY)}, found '{attribute.data}'"
         )
+
+
+def references_of(operation: Operation) -> Iterator[SymbolRefAttr]:
+    """The symbol references in the attributes of an operation and in the types of its results."""
+    for attributes in (operation.properties, operation.attributes):
+        for attribute in attributes.values():
+            yield from _references_in(attribute)
+    for result in operation.results:
+        yield from _references_in(result.type)
+
+
+@lru_cache(maxsize=4096)
+def _references_in(attribute: Attribute) -> tuple[SymbolRefAttr, ...]:
+    """All symbol references in an attribute, however deep."""
+    match attribute:
+        case SymbolRefAttr():
+            return (attribute,)
+        case ArrayAttr():
+            parts: tuple[Attribute, ...] = attribute.data  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        case DictionaryAttr():
+            parts = tuple(attribute.data.values())
+        case ParametrizedAttribute():
+            parts = attribute.parameters
+        case _:
+            return ()
+    return tuple(dict.fromkeys(found for part in parts for found in _references_in(part)))

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class UsageError(Exception):
     """The command line asks for something that does not exist or makes no sense."""
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """`; did you mean 'x'?` for the nearest of some names; empty if none is near."""
+    from difflib import get_close_matches
+
+    matches = get_close_matches(name, list(candidates), 1)
+    return f"; did you mean '{matches[0]}'?" if matches else ""

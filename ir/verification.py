@@ -108,7 +108,7 @@ class _TreeVerifier:
             if isinstance(operand, ErasedSSAValue):
                 raise OperationError(operation, f"operand #{index} was erased")
             if not self._is_computed_before(operand, operation):
-                notes = [Note("defined here", owner)] if isinstance(owner, Operation) else []
+                notes = [_defined(owner, operation)] if isinstance(owner, Operation) else []
                 raise OperationError(
                     operation, f"operand #{index} does not dominate this use", notes
                 )
@@ -144,6 +144,22 @@ class _TreeVerifier:
 def _in_graph_region(block: Block) -> bool:
     parent = block.parent_op()
     return parent is not None and parent.name in GRAPH_REGION_OPERATIONS
+
+
+def _defined(owner: Operation, user: Operation) -> Note:
+    """Where an operand is computed, seen from its user, in the words of MLIR."""
+    home, region = owner.parent_region(), user.parent_region()
+    if owner.parent is user.parent:
+        where = "op in the same block"
+    elif home is region:
+        where = "op in the same region"
+    elif home is not None and home.is_ancestor(user):
+        where = "op in a parent region"
+    elif region is not None and region.is_ancestor(owner):
+        where = "op in a child region"
+    else:
+        where = "op is neither in a parent nor in a child region"
+    return Note(f"operand defined here ({where})", owner)
 
 
 def _verify_names(table: Operation) -> None:

@@ -9,6 +9,7 @@ from xdsl.passes import ModulePass
 
 _PASSES = {
     "assign-devices": ("hal.assign_devices", "AssignDevicesPass"),
+    "canonicalize": ("general.canonicalize", "CanonicalizePass"),
     "compile": ("compile", "CompilePass"),
     "convert-elementwise-to-linalg": (
         "dispatch.convert_elementwise_to_linalg",
@@ -57,9 +58,15 @@ _PASSES = {
         "MaterializeEncodingsPass",
     ),
     "iree-stream-specialize-encodings": ("stream.specialize_encodings", "SpecializeEncodingsPass"),
+    "loop-invariant-code-motion": (
+        "general.loop_invariant_code_motion",
+        "LoopInvariantCodeMotion",
+    ),
     "merge-globals": ("stream.merge_globals", "MergeGlobalsPass"),
     "pack-constants": ("stream.pack_constants", "PackConstantsPass"),
     "place-relayouts": ("stream.place_relayouts", "PlaceRelayoutsPass"),
+    "print-op-stats": ("general.print_op_stats", "PrintOpStatsPass"),
+    "sccp": ("general.sccp", "SccpPass"),
     "shard-annotate": ("sharding.shard_annotate", "ShardAnnotatePass"),
     "shard-complete": ("sharding.shard_complete", "ShardCompletePass"),
     "shard-lower-all-slice": ("sharding.shard_lower_all_slice", "ShardLowerAllSlicePass"),
@@ -74,13 +81,16 @@ _PASSES = {
     "specialize-processes": ("hal.specialize_processes", "SpecializeProcessesPass"),
     "spmd": ("sharding.spmd", "SpmdPass"),
     "strip-annotations": ("sharding.strip_annotations", "StripAnnotationsPass"),
+    "symbol-dce": ("general.symbol_dce", "SymbolDcePass"),
     "verify-collectives": ("stream.verify_collectives", "VerifyCollectivesPass"),
+    "view-op-graph": ("general.view_op_graph", "ViewOpGraphPass"),
 }
 """The file of this folder that holds a pass, and the name of its class."""
 
-_ALIASES = {
+ALIASES = {
     "encode-device-tensors": "iree-stream-encode-device-tensors",
     "encode-host-tensors": "iree-stream-encode-host-tensors",
+    "inline": "inline-calls",
     "materialize-encodings": "iree-codegen-materialize-device-encoding",
     "mesh-spmdization": "shard-partition",
     "propagate-encodings": "iree-dispatch-creation-propagate-encodings",
@@ -96,7 +106,7 @@ def _loader(module: str, name: str) -> Callable[[], type[ModulePass]]:
 
 
 OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
-    name: _loader(*_PASSES[_ALIASES.get(name, name)]) for name in sorted((*_PASSES, *_ALIASES))
+    name: _loader(*_PASSES[ALIASES.get(name, name)]) for name in sorted((*_PASSES, *ALIASES))
 }
 """Our passes by each of their names."""
 

@@ -1,13 +1,13 @@
-"""Scripts that let a shell complete the options and passes of `mesh-opt`."""
+"""Scripts that let a shell complete the options and passes of the tools."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .options import UsageError, option_names
+from ..ir.usage_error import UsageError
 
 _BASH = """\
-_mesh_opt() {{
+{function}() {{
   local word="${{COMP_WORDS[COMP_CWORD]}}"
   if [[ "$word" == -* ]]; then
     COMPREPLY=($(compgen -W "{words}" -- "$word"))
@@ -15,7 +15,7 @@ _mesh_opt() {{
     COMPREPLY=($(compgen -f -- "$word"))
   fi
 }}
-complete -o filenames -F _mesh_opt mesh-opt
+complete -o filenames -F {function} {tool}
 """
 
 _ZSH = """\
@@ -23,10 +23,14 @@ autoload -U +X bashcompinit && bashcompinit
 """
 
 
-def completion_script(shell: str, pass_names: Iterable[str]) -> str:
-    """What to `source` in a shell, which is `bash` or `zsh`. Raises UsageError for another."""
+def completion_script(tool: str, shell: str, names: Iterable[str]) -> str:
+    """What to `source` in a shell, which is `bash` or `zsh`. Raises UsageError for another.
+
+    `names` are what may stand behind two dashes.
+    """
     if shell not in ("bash", "zsh"):
         raise UsageError(f"completion is for bash or zsh, not '{shell}'")
-    words = " ".join(f"--{name}" for name in (*option_names(), *sorted(pass_names)))
-    script = _BASH.format(words=words)
+    words = " ".join(f"--{name}" for name in names)
+    function = f"_{tool.replace('-', '_')}"
+    script = _BASH.format(function=function, tool=tool, words=words)
     return _ZSH + script if shell == "zsh" else script

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, LocationAttr, NameLoc
@@ -47,6 +47,11 @@ class Diagnostic:
     message: str
     place: Place | None = None
     notes: tuple[Diagnostic, ...] = ()
+
+
+def with_notes(diagnostic: Diagnostic, notes: Iterable[Diagnostic]) -> Diagnostic:
+    """A diagnostic with other notes."""
+    return replace(diagnostic, notes=tuple(notes))
 
 
 def error(message: str, place: Place | None = None) -> Diagnostic:
@@ -154,22 +159,40 @@ def _name(operation: Operation) -> str:
     return operation.op_name.data if isinstance(operation, UnregisteredOp) else operation.name
 
 
-def render(diagnostic: Diagnostic, sources: Iterable[Source]) -> str:
+def render(diagnostic: Diagnostic, sources: Iterable[Source], *, color: bool = False) -> str:
     """The text of a diagnostic and its notes, with source lines and carets where known."""
     sources = list(sources)
-    return "".join(_render_one(part, sources) for part in (diagnostic, *diagnostic.notes))
+    return "".join(_render_one(part, sources, color) for part in (diagnostic, *diagnostic.notes))
 
 
-def _render_one(diagnostic: Diagnostic, sources: list[Source]) -> str:
-    place = diagnostic.place
+_BOLD, _GREEN, _PLAIN = "\x1b[1m", "\x1b[1;32m", "\x1b[0m"
+_COLORS = {
+    Severity.ERROR: "\x1b[1;31m",
+    Severity.WARNING: "\x1b[1;35m",
+    Severity.REMARK: "\x1b[1;34m",
+    Severity.NOTE: "\x1b[1;36m",
+}
+"""What a terminal takes for colours; those of clang."""
+
+
+def _render_one(diagnostic: Diagnostic, sources: list[Source], color: bool) -> str:
+    place, severity = diagnostic.place, diagnostic.severity
     where = f"{place}: " if place is not None else ""
-    text = f"{where}{diagnostic.severity.value}: {diagnostic.message}\n"
+    if color:
+        kind = f"{_COLORS[severity]}{severity.value}: {_PLAIN}"
+        message = diagnostic.message
+        if severity is not Severity.NOTE:
+            message = f"{_BOLD}{message}{_PLAIN}"
+        text = f"{_BOLD}{where}{_PLAIN}{kind}{message}\n"
+    else:
+        text = f"{where}{severity.value}: {diagnostic.message}\n"
     if place is None:
         return text
     for source in sources:
         line = source.line_text(place.line) if source.name == place.file else None
         if line is not None and line.strip():
-            return text + _excerpt(line, place.column)
+            above, _, _ = (excerpt := _excerpt(line, place.column)).rpartition("^")
+            return text + (f"{above}{_GREEN}^{_PLAIN}\n" if color else excerpt)
     return text
 
 

@@ -1,9 +1,10 @@
-"""IR in the documentation: what `mesh-opt` prints today, put where a page asks for it.
+"""Output in the documentation: what the tools print today, put where a page asks for it.
 
     python -m mesh_opt.tools.documented_output docs/*.md
 
-A page asks with a comment that names the arguments, right above a block of code; the block is
-replaced. Files are named from the page's folder.
+A page asks with a comment that names the command, right above a block of code; the block is
+replaced by what the command prints, on standard error if there is nothing else. Files are named
+from the page's folder.
 
     <!-- mesh-opt examples/product.mlir --spmd -->
     ```mlir
@@ -21,9 +22,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .mesh_opt import main as mesh_opt
+from .mesh_run import main as mesh_run
+
+_TOOLS = {"mesh-opt": mesh_opt, "mesh-run": mesh_run}
 
 _BLOCK = re.compile(
-    r"(?P<head><!-- mesh-opt (?P<arguments>[^\n]*) -->\n```mlir\n).*?(?P<end>^```$)",
+    r"(?P<head><!-- (?P<tool>mesh-opt|mesh-run) (?P<arguments>[^\n]*) -->\n```(?:mlir|text)\n)"
+    r".*?(?P<end>^```$)",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -40,9 +45,17 @@ def with_current_output(text: str, folder: Path) -> str:
             for word in shlex.split(match["arguments"])
         ]
         stdout, stderr = io.StringIO(), io.StringIO()
-        if mesh_opt(arguments, io.StringIO(), stdout, stderr) != 0:
+        if _TOOLS[match["tool"]](arguments, io.StringIO(), stdout, stderr) != 0:
             raise ValueError(stderr.getvalue())
-        return match["head"] + stdout.getvalue() + match["end"]
+        output = stdout.getvalue() or stderr.getvalue()
+        # Places are named as a reader sees them.
+        output = output.replace(f"{folder}/", "")
+        return (
+            match["head"]
+            + "\n".join(map(str.rstrip, output.rstrip().split("\n")))
+            + "\n"
+            + match["end"]
+        )
 
     return _BLOCK.sub(block, text)
 

@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import ParseError
 
 from ..dialects.registry import register_dialects
-from ..ir.diagnostics import OperationError, remarks_to
+from ..ir.diagnostics import OperationError, remarks_to, reports_to
 from ..ir.nesting_limits import deep_recursion
 from ..ir.text.parser import parse_module
 from ..ir.text.printer import print_operation
@@ -31,21 +31,23 @@ from ..passes.manager.pass_manager import (
 from .diagnostics import (
     Diagnostic,
     Place,
-    Severity,
     describe_place,
     error,
-    from_operation_error,
     from_parse_error,
     place_of,
     render,
 )
 from .options import Options
-from .plugins import PluginContext
-from .remarks import remark_sink, wants
+from .output_files import open_output
+from .plugins import PluginContext, load_dialects
+from .remarks import remark_sink, wants, yaml_sink
+from .reporter import Reporter
+from .shared_options import Printing
 
 if TYPE_CHECKING:
     from ..dialects.iree_encoding.interfaces import Spelling
-    from .observers import EncodedTensors, Timing
+    from .observers import EncodedTensors, Watchers
+    from .pass_records import LastPass
 
 
 class Driver:
@@ -58,41 +60,50 @@ class Driver:
         self._steps = steps
         self._whole = whole
         self._stderr = stderr
-        self._timing = _new_timing() if options.mlir_timing else None
-        self.diagnostics: list[Diagnostic] = []
+        self._watchers = self._new_watchers() if options.watches_passes else None
+        self._last_pass = _new_last_pass() if options.mlir_pass_pipeline_local_reproducer else None
+        self._remark_texts: list[str] = []
+        self._reporter = Reporter(options, whole, stderr)
+        self._report = self._reporter.report
+        self._refuse = self._reporter.refuse
 
     @property
     def has_errors(self) -> bool:
         """Whether any error was found so far."""
-        return any(one.severity is Severity.ERROR for one in self.diagnostics)
+        return self._reporter.has_errors
 
-    def report(self, diagnostic: Diagnostic) -> None:
-        """Take note of a diagnostic, and print it at once unless it will be checked instead."""
-        self.diagnostics.append(diagnostic)
-        if not self._options.verify_diagnostics:
-            self._stderr.write(render(diagnostic, [self._whole]))
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """All that was found so far."""
+        return self._reporter.diagnostics
 
-    def report_timing(self) -> None:
-        """Print where the time went, if that is wanted."""
-        if self._timing is not None:
-            self._timing.report(self._stderr)
+    def report_measures(self) -> None:
+        """Report where the time went, and whatever else was measured."""
+        if self._watchers is not None:
+            self._watchers.report()
+        if self._options.remark_format == "yaml":
+            with open_output(self._options.remarks_output_file) as file:
+                file.write("".join(self._remark_texts).encode())
 
     def process(self, source: Source) -> str | None:
         """The text of what a piece of the input becomes; None if there was an error."""
         try:
-            with deep_recursion(), self._remarks():
+            with deep_recursion(), self._remarks(), reports_to(self._stderr.write):
                 return self._process(source)
         except RecursionError:
-            self.report(error("the program is nested too deeply", Place(source.name, 1, 1)))
+            self._report(error("the program is nested too deeply", Place(source.name, 1, 1)))
             self._show_traceback()
             return None
 
     def _process(self, source: Source) -> str | None:
         context = new_context(self._options.allow_unregistered_dialect)
+        load_dialects(context, self._options.load_dialect_plugin)
         with self._stage("Parser"):
             module = self._read(context, source)
         encoded = _new_encoded_tensors() if self._options.encoding_report else None
-        observers = [*self._observers(), *([] if encoded is None else [encoded])]
+        watching = self._watchers.observers if self._watchers is not None else []
+        more = [each for each in (encoded, self._last_pass) if each is not None]
+        observers = [*watching, *more]
         before = module.clone() if module is not None and self._options.emit == "program" else None
         if module is None or not self._run(context, module, source, observers):
             return None
@@ -101,6 +112,8 @@ class Driver:
 
             explain_kernels(module)
         if self._options.shard_cost_report is not None and not self._report_costs(module):
+            return None
+        if self._options.show_shardings and not self._show_shardings(module):
             return None
         if encoded is not None:
             from ..passes.encoding.encoding_report import encoded_tensors
@@ -130,8 +143,19 @@ class Driver:
         try:
             self._stderr.write(render(module, machine))
         except MachineError as problem:
-            self.report(error(f"machine {name} {problem}"))
+            self._report(error(f"machine {name} {problem}"))
             return False
+        return True
+
+    def _show_shardings(self, module: ModuleOp) -> bool:
+        from ..passes.sharding.placed_values import placed_groups, render_shardings
+
+        try:
+            groups = placed_groups(module)
+        except OperationError as failure:
+            self._refuse(failure)
+            return False
+        self._stderr.write(render_shardings(groups, color=self._reporter.color))
         return True
 
     def _host_code(self, module: ModuleOp) -> str | None:
@@ -141,7 +165,7 @@ class Driver:
         try:
             return host_code_text(module)
         except OperationError as failure:
-            self.report(from_operation_error(failure))
+            self._refuse(failure)
             return None
 
     def _save(self, before: ModuleOp, module: ModuleOp, source: Source) -> None:
@@ -156,19 +180,13 @@ class Driver:
         try:
             save_program(path, program, before, texts, names, None, describe_place)
         except OperationError as failure:
-            self.report(from_operation_error(failure))
+            self._refuse(failure)
         except OSError as problem:
             raise UsageError(f"cannot write '{path}': {problem.strerror}") from problem
 
     def print_ir(self, operation: Operation) -> str:
         """The text of an operation in the form that the options ask for."""
-        return print_operation(
-            operation,
-            generic=self._options.mlir_print_op_generic,
-            locations=self._options.mlir_print_debuginfo,
-            elide_larger=self._options.mlir_elide_elementsattrs_if_larger,
-            aliases=not self._options.mlir_print_local_scope,
-        )
+        return print_as(self._options, operation)
 
     def _read(self, context: Context, source: Source) -> ModuleOp | None:
         try:
@@ -176,10 +194,11 @@ class Driver:
                 context, source, implicit_module=not self._options.no_implicit_module
             )
         except ParseError as failure:
-            self.report(from_parse_error(failure))
+            self._report(from_parse_error(failure))
             self._show_traceback()
             return None
-        if not self._verify(module):
+        is_trusted = self._options.mlir_very_unsafe_disable_verifier_on_parsing
+        if not is_trusted and not self._verify(module):
             return None
         if self._options.verify_roundtrip and not self._survives_roundtrip(context, module):
             return None
@@ -194,14 +213,14 @@ class Driver:
         try:
             respell(module, cast("Spelling", self._options.spelling))
         except OperationError as failure:
-            self.report(from_operation_error(failure))
+            self._refuse(failure)
             return False
         return True
 
     def _verify(self, module: ModuleOp) -> bool:
         failures = list(verification_errors(module))
         for failure in failures:
-            self.report(from_operation_error(failure))
+            self._refuse(failure)
         return not failures
 
     def _survives_roundtrip(self, context: Context, module: ModuleOp) -> bool:
@@ -212,11 +231,11 @@ class Driver:
                 again = parse_module(context, Source(text, f"<{form} form>"))
             except ParseError as failure:
                 diagnostic = from_parse_error(failure)
-                self.report(error(f"the {form} form does not parse: {diagnostic.message}"))
+                self._report(error(f"the {form} form does not parse: {diagnostic.message}"))
                 self._stderr.write(render(diagnostic, [Source(text, f"<{form} form>")]))
                 return False
             if not module.is_structurally_equivalent(again):
-                self.report(error(f"the {form} form reads as different IR", place_of(module)))
+                self._report(error(f"the {form} form reads as different IR", place_of(module)))
                 return False
         return True
 
@@ -231,14 +250,18 @@ class Driver:
         if options.mlir_generate_reproducer is not None:
             self._write_reproducer(source, options.mlir_generate_reproducer)
         try:
-            run_steps(context, module, self._steps, observers)
+            if options.report is None:
+                run_steps(context, module, self._steps, observers)
+            else:
+                self._run_reported(context, module, observers, options.report)
         except OperationError as failure:
-            self.report(from_operation_error(failure))
+            self._refuse(failure)
             self._after_failure(source)
             return False
         except PassFailure as failure:
             message = f"pass '{failure.failed.name}' failed: {failure.message}"
-            self.report(error(message, place_of(failure.operation)))
+            diagnostic = error(message, place_of(failure.operation))
+            self._reporter.error_at(failure.operation, diagnostic, failure)
             self._after_failure(source)
             return False
         except InternalFault as fault:
@@ -246,31 +269,27 @@ class Driver:
             return False
         return not self._steps or self._verify(module)
 
-    def _observers(self) -> list[Observer]:
-        options = self._options
-        if not options.watches_passes:
-            return []
-        from .observers import IrPrinting, VerifyingEach, WhatToPrint
+    def _run_reported(
+        self, context: Context, module: ModuleOp, observers: Sequence[Observer], path: str
+    ) -> None:
+        """Run the passes and write the report, of which a pass that fails is the end."""
+        from .report.page import recorded_pipeline, render_page
 
-        observers: list[Observer] = []
-        wanted = WhatToPrint(
-            before=frozenset(options.mlir_print_ir_before),
-            after=frozenset(options.mlir_print_ir_after),
-            before_all=options.mlir_print_ir_before_all,
-            after_all=options.mlir_print_ir_after_all,
-            only_changes=options.mlir_print_ir_after_change,
-            only_failures=options.mlir_print_ir_after_failure,
-        )
-        if options.verify_each:
-            observers.append(VerifyingEach())
-        if not wanted.nothing:
-            observers.append(IrPrinting(wanted, self._stderr, self.print_ir))
-        if self._timing is not None:
-            observers.append(self._timing)
-        return observers
+        with recorded_pipeline(module) as recorder:
+            try:
+                run_steps(context, module, self._steps, [*observers, recorder])
+            finally:
+                page = render_page(f"mesh-opt {self._whole.name}", recorder.stages)
+                with open_output(path) as file:
+                    file.write(page.encode())
+
+    def _new_watchers(self) -> Watchers:
+        from .observers import Watchers
+
+        return Watchers(self._options, self._stderr, self.print_ir)
 
     def _report_fault(self, fault: InternalFault, source: Source) -> None:
-        self.report(error(fault.describe(), place_of(fault.operation)))
+        self._report(error(fault.describe(), place_of(fault.operation)))
         self._show_traceback()
         self._write_reproducer(source, self._options.mlir_pass_pipeline_crash_reproducer)
 
@@ -282,8 +301,11 @@ class Driver:
     def _write_reproducer(self, source: Source, path: str | None) -> None:
         from .reproducer import write_reproducer
 
+        program, pipeline = source.content, describe_steps(self._steps)
+        if self._last_pass is not None and self._last_pass.pipeline:
+            program, pipeline = self._last_pass.program, self._last_pass.pipeline
         try:
-            written = write_reproducer(source.content, describe_steps(self._steps), path)
+            written = write_reproducer(program, pipeline, path)
         except UsageError as failure:
             self._stderr.write(f"mesh-opt: no reproducer: {failure}\n")
         else:
@@ -296,7 +318,8 @@ class Driver:
             self._stderr.write(traceback.format_exc())
 
     def _stage(self, name: str) -> AbstractContextManager[None]:
-        return self._timing.stage(name) if self._timing is not None else nullcontext()
+        timing = self._watchers.timing if self._watchers is not None else None
+        return timing.stage(name) if timing is not None else nullcontext()
 
     @contextmanager
     def _remarks(self) -> Generator[None]:
@@ -305,8 +328,18 @@ class Driver:
             yield
             return
 
-        with remarks_to(remark_sink(wanted, self.report)):
+        repeats = self._options.remark_policy == "all"
+        if self._options.remark_format == "yaml":
+            sink = yaml_sink(wanted, self._remark_texts, repeats=repeats)
+        else:
+            sink = remark_sink(wanted, self._report, repeats=repeats)
+        with remarks_to(sink):
             yield
+
+
+def print_as(options: Printing, operation: Operation) -> str:
+    """The text of an operation in the form that the options ask for."""
+    return print_operation(operation, options.style())
 
 
 def _new_encoded_tensors() -> EncodedTensors:
@@ -315,10 +348,10 @@ def _new_encoded_tensors() -> EncodedTensors:
     return EncodedTensors()
 
 
-def _new_timing() -> Timing:
-    from .observers import Timing
+def _new_last_pass() -> LastPass:
+    from .pass_records import LastPass
 
-    return Timing()
+    return LastPass()
 
 
 def new_context(allow_unregistered: bool = False) -> Context:

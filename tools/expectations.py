@@ -42,14 +42,19 @@ class _Expectation:
         return self.text in diagnostic.message
 
 
-def check_expectations(source: Source, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
-    """What is wrong: expected and not seen, or seen and not expected. Empty if all is right."""
+def check_expectations(
+    source: Source, diagnostics: list[Diagnostic], *, only: bool = False
+) -> list[Diagnostic]:
+    """What is wrong: expected and not seen, or seen and not expected. Empty if all is right.
+
+    With `only` nothing is wrong with what is not expected.
+    """
     expectations, wrong = _read_expectations(source)
     for diagnostic in _flat(diagnostics):
         expectation = next((e for e in expectations if not e.found and e.matches(diagnostic)), None)
         if expectation is not None:
             expectation.found = True
-        elif diagnostic.severity is not Severity.NOTE:
+        elif diagnostic.severity is not Severity.NOTE and not only:
             severity = diagnostic.severity.value
             wrong.append(error(f"unexpected {severity}: {diagnostic.message}", diagnostic.place))
     wrong += [

@@ -13,16 +13,18 @@ from typing import TextIO
 
 from ..dialects.registry import all_dialects
 from ..ir.text.source import Source, read_source, split_source
+from ..ir.usage_error import UsageError
 from ..passes.manager.pass_manager import Step, build_root_steps, build_steps, describe_steps
 from ..passes.manager.pass_options import PassTable
 from ..passes.manager.pipeline_text import PassEntry, PipelineError, parse_options, parse_pipeline
 from ..passes.registry import all_passes
+from .command_line import option_names, version_text
 from .console import fault_text, is_for_console, run_console
 from .diagnostics import Place, error, render
 from .driver import Driver
-from .options import Options, UsageError, help_text, parse_command_line
+from .options import Options, help_of_options, parse_command_line
 from .output_files import open_output
-from .plugins import PassesOfAll
+from .plugins import PassesOfAll, loaded_passes
 
 VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
 """An environment variable that switches `--verify-each` on, for test suites."""
@@ -31,7 +33,7 @@ VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
 def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     """Run the tool with the arguments behind its name. Returns 0, or 1 if there was an error."""
     try:
-        passes = PassesOfAll(all_passes())
+        passes = PassesOfAll({**all_passes(), **loaded_passes(argv)})
         defaults = Options(verify_each=os.environ.get(VERIFY_EACH_VARIABLE, "0") == "1")
         options = parse_command_line(argv, passes, defaults)
         information = _information(options, passes)
@@ -40,7 +42,6 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
             return 0
         whole = read_source(options.input, stdin)
         steps = _steps(options, whole, passes)
-        _check_report(options)
         if options.dump_pass_pipeline:
             stderr.write(f"{describe_steps(steps)}\n")
         return _process(options, whole, steps, stdout, stderr)
@@ -71,26 +72,29 @@ def main_console() -> None:
 
 def _information(options: Options, passes: PassTable) -> str | None:
     """What an option that only asks for information prints; None if there is work to do."""
-    if options.help:
-        return help_text()
+    if options.help or options.help_list:
+        return help_of_options(options)
     if options.version:
-        from importlib.metadata import version
+        return version_text()
+    if options.list_passes or options.list_pipelines or options.help_pass is not None:
+        from . import pass_help
 
-        return f"mesh-opt {version('mesh-opt')} on xDSL {version('xdsl')}\n"
-    if options.list_passes:
-        return "".join(f"{name}\n" for name in sorted(passes))
+        if options.help_pass is not None:
+            return pass_help.help_pass(options.help_pass, passes)
+        return pass_help.list_passes(passes) if options.list_passes else pass_help.list_pipelines()
     if options.show_dialects:
         return "".join(f"{name}\n" for name in sorted(all_dialects()))
     if options.shell_completion is not None:
         from .completion import completion_script
 
-        return completion_script(options.shell_completion, passes)
+        names = (*option_names(Options), *sorted(passes))
+        return completion_script("mesh-opt", options.shell_completion, names)
     return None
 
 
 def _steps(options: Options, whole: Source, passes: PassTable) -> tuple[Step, ...]:
     """The passes to run, however they were asked for."""
-    pipelines = [text for text in (options.pass_pipeline, options.passes) if text is not None]
+    pipelines = options.written_pipelines
     if options.run_reproducer:
         from .reproducer import stored_pipeline
 
@@ -110,20 +114,15 @@ def _steps(options: Options, whole: Source, passes: PassTable) -> tuple[Step, ..
     return tuple(steps)
 
 
-def _check_report(options: Options) -> None:
-    """Raise UsageError for a report that there is not, or a machine without one."""
-    report = options.shard_cost_report
-    if report not in (None, "text", "json"):
-        raise UsageError(f"--shard-cost-report is text or json, not '{report}'")
-    if options.machine is not None and report is None:
-        raise UsageError("--machine is for the times of --shard-cost-report, which is missing")
-
-
 def _process(
     options: Options, whole: Source, steps: tuple[Step, ...], stdout: TextIO, stderr: TextIO
 ) -> int:
+    if options.machine is not None and options.shard_cost_report is None:
+        raise UsageError("--machine is for the times of --shard-cost-report, which is missing")
     if options.emit == "program" and (options.output == "-" or options.split_input_file):
         raise UsageError("--emit=program writes one file, whose name -o must tell")
+    if options.report is not None and options.split_input_file is not None:
+        raise UsageError("--report is about one program, not with --split-input-file")
     driver = Driver(options, steps, whole, stderr)
     if options.split_input_file is not None:
         pieces = split_source(whole.name, whole.content, options.split_input_file)
@@ -137,13 +136,14 @@ def _process(
         if options.verify_diagnostics:
             from .expectations import check_expectations
 
-            for diagnostic in check_expectations(piece, driver.diagnostics[seen:]):
+            only = options.verify_diagnostics == "only-expected"
+            for diagnostic in check_expectations(piece, driver.diagnostics[seen:], only=only):
                 stderr.write(render(diagnostic, [whole]))
                 surprises = True
-    driver.report_timing()
+    driver.report_measures()
     failed = surprises if options.verify_diagnostics else driver.has_errors
     if any(outputs):
-        _write_output(options, "// -----\n".join(outputs), stdout)
+        _write_output(options, f"{options.output_split_marker}\n".join(outputs), stdout)
     return 1 if failed else 0
 
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO, overload
 
 from ..ir.usage_error import UsageError
+from .command_line import option_names, version_text
 from .console import fault_text, is_for_console, run_console
 from .ranks import MPI, run_on_ranks, runs_on_ranks
 from .remarks import wants
-from .run_options import BACKENDS, RunOptions, help_text, parse_arguments, wants_help
+from .run_options import BACKENDS, RunOptions, help_of_options, parse_command_line
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,12 +26,14 @@ if TYPE_CHECKING:
     from ..api import Function, Program
     from ..interpreter.parameters import Parameters
     from ..ir.text.source import Source
+    from ..passes.manager.pass_options import PassTable
     from ..runtime.abi.arrays import Array
     from ..runtime.host.entry import DeviceStatistics
     from ..runtime.host.timeline import Timeline
     from ..saved_programs import LoadedFunction, LoadedProgram
     from ..sharding.grid import Grid
     from .diagnostics import Diagnostic
+    from .observers import Watchers
 
     AnyFunction = Function | LoadedFunction
 
@@ -38,10 +43,11 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
     result was not as expected.
     """
     try:
-        if wants_help(argv):
-            stdout.write(help_text())
+        options = parse_command_line(argv)
+        information = _information(options)
+        if information is not None:
+            stdout.write(information)
             return 0
-        options = parse_arguments(argv)
         if options.measure_machine:
             return _measure_machine(stdout)
         return _run(options, stdin, stdout, stderr)
@@ -54,6 +60,19 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
     if "--debug" in argv:
         stderr.write(traceback.format_exc())
     return 1
+
+
+def _information(options: RunOptions) -> str | None:
+    """What an option that only asks for information prints; None if there is work to do."""
+    if options.help or options.help_list:
+        return help_of_options(options)
+    if options.version:
+        return version_text()
+    if options.shell_completion is not None:
+        from .completion import completion_script
+
+        return completion_script("mesh-run", options.shell_completion, option_names(RunOptions))
+    return None
 
 
 def main_console() -> None:
@@ -95,6 +114,7 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
     from ..ir.text.source import read_source
 
     source = read_source(options.file, stdin)
+    options.check_pass_names(_all_passes() if options.watches_passes else {})
     if not options.remarks:
         return _run_source(options, source, stdout, stderr, is_heard)
     from ..ir.diagnostics import remarks_to
@@ -145,30 +165,69 @@ def _run_source(
     options: RunOptions, source: Source, stdout: TextIO, stderr: TextIO, is_heard: bool
 ) -> int:
     """Run a program; of ranks, the one that `is_heard` writes the results."""
+    watchers = _watchers(options, stderr)
+    with _stage(watchers, "Compilation"):
+        program, is_transformed = _compile(options, source, watchers)
+    if options.device == ("list",):
+        from .run_devices import list_devices
+
+        stdout.write(list_devices(program.module))
+        return 0
+    with _stage(watchers, "Execution"):
+        code = _execute(options, program, is_transformed, stdout, stderr, is_heard)
+    if watchers is not None:
+        watchers.report()
+    return code
+
+
+def _compile(
+    options: RunOptions, source: Source, watchers: Watchers | None
+) -> tuple[Program, bool]:
+    """The program after its passes, and whether there were any."""
     from ..api import compile
 
-    parameters = _parameters(options)
+    parameters, pipeline = _parameters(options), options.pipeline
+    observers = watchers.observers if watchers is not None else ()
+    backend = options.backend or ""
     program = compile(
-        source, options.pipeline, backend=options.backend, stages=False, parameters=parameters
+        source,
+        pipeline,
+        backend=backend,
+        stages=False,
+        parameters=parameters,
+        # Without passes, the devices of the program may ask for some.
+        observers=observers if pipeline or not options.device else (),
     )
-    pipeline = options.pipeline
-    if options.devices:
-        from .run_devices import check_kinds, list_devices, pipeline_to_devices
+    if options.device and options.device != ("list",):
+        from .run_devices import check_kinds, pipeline_to_devices
 
-        if options.devices == ("list",):
-            stdout.write(list_devices(program.module))
-            return 0
-        check_kinds(options.devices)
+        check_kinds(options.device)
         if not pipeline and (pipeline := pipeline_to_devices(program.module)):
             program = compile(
-                source, pipeline, backend=options.backend, stages=False, parameters=parameters
+                source,
+                pipeline,
+                backend=backend,
+                stages=False,
+                parameters=parameters,
+                observers=observers,
             )
-        program.devices = options.devices
+        program.devices = options.device
+    return program, bool(pipeline)
+
+
+def _execute(
+    options: RunOptions,
+    program: Program,
+    is_transformed: bool,
+    stdout: TextIO,
+    stderr: TextIO,
+    is_heard: bool,
+) -> int:
     if options.backend != "interpreter" and wants(options.remarks, "backend"):
         from ..codegen.explain import explain_kernels
 
         explain_kernels(program.module)
-    return _run_program(options, program, bool(pipeline), stdout, stderr, is_heard)
+    return _run_program(options, program, is_transformed, stdout, stderr, is_heard)
 
 
 def _run_program(
@@ -182,8 +241,8 @@ def _run_program(
     """Run a program; passes have made it what it is if it `is_transformed`."""
     program.inputs_per_rank = options.inputs_per_rank
     function = _function(options, program)
-    if options.grid_shape is not None:
-        program.grid = function.grid = _grid(options.grid_shape, function)
+    if options.extents is not None:
+        program.grid = function.grid = _grid(options.extents, function)
     if options.simulate:
         return _simulate(options, function, stdout)
     inputs = _inputs(options, function)
@@ -213,7 +272,7 @@ def _run_saved(options: RunOptions, stdout: TextIO, stderr: TextIO, is_heard: bo
     loaded = load_program(options, stderr)
     if needs_compiler(options):
         program = loaded.compiled()
-        program.choose_backend(options.backend)
+        program.choose_backend(options.backend or "")
         return _run_program(options, program, True, stdout, stderr, is_heard)
     function = _function(options, loaded)
     return _run_function(options, function, _inputs(options, function), stdout, is_heard)[1]
@@ -240,7 +299,7 @@ def _run_function(
     if options.statistics:
         _write_statistics(function.program.statistics(), stdout)
     agrees = True
-    if options.expected_outputs:
+    if options.expected_output:
         agrees = _compare_expected(function, results, options, stdout)
     return results, 0 if agrees else 1
 
@@ -304,6 +363,27 @@ def _simulate(options: RunOptions, function: Function, stdout: TextIO) -> int:
         with open_output(options.simulated_trace) as file:
             file.write(simulation.trace().encode())
     return 0
+
+
+def _all_passes() -> PassTable:
+    from ..passes.registry import all_passes
+    from .plugins import PassesOfAll
+
+    return PassesOfAll(all_passes())
+
+
+def _watchers(options: RunOptions, stderr: TextIO) -> Watchers | None:
+    if not options.watches_passes:
+        return None
+    from .driver import print_as
+    from .observers import Watchers
+
+    return Watchers(options, stderr, partial(print_as, options))
+
+
+def _stage(watchers: Watchers | None, name: str) -> AbstractContextManager[None]:
+    timing = watchers.timing if watchers is not None else None
+    return timing.stage(name) if timing is not None else nullcontext()
 
 
 def _parameters(options: RunOptions) -> Parameters | None:
@@ -391,7 +471,7 @@ def _inputs(options: RunOptions, function: AnyFunction) -> list[Array]:
     from .run_files import random_inputs, read_inputs
 
     types = function.types.arguments
-    inputs = read_inputs(options.inputs, types)
+    inputs = read_inputs(options.input, types)
     if options.random_inputs is not None:
         seed, extent = options.random_inputs, options.random_extent
         inputs += random_inputs(seed, types, len(inputs), extent)
@@ -407,25 +487,30 @@ def _write_results(
     from .run_files import write_archive, write_array
     from .value_text import format_result
 
-    if not options.outputs and not options.expected_outputs:
+    if not options.output and not options.expected_output:
         for index, (array, value_type) in enumerate(
             zip(results, function.types.results, strict=False)
         ):
-            stdout.write(format_result(index, array, value_type, options.maximal_elements) + "\n")
+            stdout.write(
+                format_result(index, array, value_type, options.output_max_element_count) + "\n"
+            )
         return
-    if len(options.outputs) == 1 and options.outputs[0].endswith(".npz"):
-        write_archive(options.outputs[0].lstrip("@+"), results)
+    if len(options.output) == 1 and options.output[0].endswith(".npz"):
+        write_archive(options.output[0].lstrip("@+"), results)
         return
-    if len(options.outputs) > len(results):
+    if len(options.output) > len(results):
         raise UsageError(
-            f"{len(options.outputs)} outputs are asked for, but there are {len(results)}"
+            f"{len(options.output)} outputs are asked for, but there are {len(results)}"
         )
-    for index, text in enumerate(options.outputs):
+    for index, text in enumerate(options.output):
         if text.startswith(("@", "+")):
             write_array(text[1:], results[index], append=text.startswith("+"))
         elif text == "-":
             line = format_result(
-                index, results[index], function.types.results[index], options.maximal_elements
+                index,
+                results[index],
+                function.types.results[index],
+                options.output_max_element_count,
             )
             stdout.write(line.partition(": ")[2] + "\n")
         elif text:
@@ -460,7 +545,7 @@ def _compare_expected(
     agrees = True
     rounding = function.rounding()
     for index, expected in enumerate(
-        read_values(options.expected_outputs, function.types.results, EXPECTED)
+        read_values(options.expected_output, function.types.results, EXPECTED)
     ):
         if expected is None:
             continue
@@ -475,7 +560,7 @@ def _compare_expected(
         except ValueError as problem:
             reason = str(problem)
         agrees = False
-        limit = options.maximal_elements
+        limit = options.output_max_element_count
         stdout.write(
             f"[FAILED] result[{index}]: {reason}\n"
             f"  expected:\n{format_array(expected, value_type, limit)}\n"
@@ -573,7 +658,7 @@ def _run_per_device(
         outputs = run_spmd(program.module, function.name, local, function.grid, program.devices)
     for device, results in enumerate(outputs):
         for index, (array, value_type) in enumerate(zip(results, types, strict=True)):
-            text = format_result(index, array, value_type, options.maximal_elements)
+            text = format_result(index, array, value_type, options.output_max_element_count)
             stdout.write(f"device[{device}] {text}\n")
     return 0
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
@@ -12,30 +13,24 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from ..ir.attribute_access import operation_name, symbol_name
 from ..ir.diagnostics import Note, OperationError
 from ..ir.verification import verify
+from .pass_records import (
+    ActionLog,
+    ActionProfile,
+    IrTree,
+    PassStatistics,
+    heading,
+    root_of,
+    write_text,
+)
+from .quiet_observer import QuietObserver
 
 if TYPE_CHECKING:
     from ..passes.encoding.encoding_report import EncodedTensor
-
-
-class QuietObserver:
-    """An observer that does nothing; the base of those that do something."""
-
-    def before(self, current: ModulePass, operation: Operation) -> None:
-        """Nothing to do."""
-
-    def after(self, current: ModulePass, operation: Operation) -> None:
-        """Nothing to do."""
-
-    def failed(self, current: ModulePass, operation: Operation) -> None:
-        """Nothing to do."""
-
-    def enter(self, anchor: str) -> None:
-        """Nothing to do."""
-
-    def leave(self, anchor: str) -> None:
-        """Nothing to do."""
+    from ..passes.manager.pass_manager import Observer
+    from .shared_options import Watching
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,38 +65,73 @@ class WhatToPrint:
 
 
 class IrPrinting(QuietObserver):
-    """Prints the IR before and after passes, under headings as `mlir-opt` prints them."""
+    """Prints the IR before and after passes, under headings as `mlir-opt` prints them.
+
+    With `module_scope` the whole program is printed, and with a `tree` into its files.
+    """
 
     def __init__(
-        self, wanted: WhatToPrint, stream: TextIO, print_ir: Callable[[Operation], str]
+        self,
+        wanted: WhatToPrint,
+        stream: TextIO,
+        print_ir: Callable[[Operation], str],
+        *,
+        module_scope: bool = False,
+        tree: IrTree | None = None,
     ) -> None:
         self._wanted = wanted
         self._stream = stream
         self._print_ir = print_ir
+        self._module_scope = module_scope
+        self._tree = tree
         self._text_before = ""
 
     def before(self, current: ModulePass, operation: Operation) -> None:
         """Print the IR if it is wanted; keep it if only changes are."""
         if self._wanted.shown_before(current.name):
-            self._print("Before", current, self._print_ir(operation))
+            self._print("Before", current, operation, self._text(operation))
         if self._wanted.only_changes and self._wanted.shown_after(current.name):
-            self._text_before = self._print_ir(operation)
+            self._text_before = self._text(operation)
 
     def after(self, current: ModulePass, operation: Operation) -> None:
         """Print the IR if it is wanted."""
-        if self._wanted.only_failures or not self._wanted.shown_after(current.name):
-            return
-        text = self._print_ir(operation)
-        if not self._wanted.only_changes or text != self._text_before:
-            self._print("After", current, text)
+        if not self._wanted.only_failures and self._wanted.shown_after(current.name):
+            text = self._text(operation)
+            if not self._wanted.only_changes or text != self._text_before:
+                self._print("After", current, operation, text)
+        if self._tree is not None:
+            self._tree.count(operation)
 
     def failed(self, current: ModulePass, operation: Operation) -> None:
         """Print what a failing pass left behind."""
         if self._wanted.shown_after(current.name):
-            self._print("After", current, self._print_ir(operation), " Failed")
+            self._print("After", current, operation, self._text(operation), " Failed")
 
-    def _print(self, when: str, current: ModulePass, text: str, verdict: str = "") -> None:
-        title = f"IR Dump {when} {type(current).__name__}{verdict} ({current.name})"
+    def enter(self, anchor: str) -> None:
+        """Files of a nested pipeline are numbered on their own."""
+        if self._tree is not None:
+            self._tree.enter()
+
+    def leave(self, anchor: str) -> None:
+        """The nested pipeline is over."""
+        if self._tree is not None:
+            self._tree.leave()
+
+    def _text(self, operation: Operation) -> str:
+        return self._print_ir(root_of(operation) if self._module_scope else operation)
+
+    def _print(
+        self, when: str, current: ModulePass, operation: Operation, text: str, verdict: str = ""
+    ) -> None:
+        if self._tree is not None:
+            suffix = "" if when == "After" else "_before"
+            self._tree.write(f"{current.name}{suffix}", operation, text)
+            return
+        where = ""
+        if self._module_scope:
+            symbol = symbol_name(operation)
+            where = f" ('{operation_name(operation)}' operation{f': @{symbol}' if symbol else ''})"
+        title = f"IR Dump {when} {type(current).__name__}{verdict} ({current.name}){where}"
         self._stream.write(f"// -----// {title} //----- //\n{text}\n\n")
 
 
@@ -134,6 +164,70 @@ class VerifyingEach(QuietObserver):
                 failure.message,
                 [*failure.notes, Note(f"pass '{current.name}' left this behind")],
             ) from failure
+
+
+class Watchers:
+    """All that watches the passes, as the options ask for, and what it reports in the end."""
+
+    def __init__(
+        self, options: Watching, stream: TextIO, print_ir: Callable[[Operation], str]
+    ) -> None:
+        self._options = options
+        self._stream = stream
+        self.timing = Timing() if options.mlir_timing else None
+        self._profile = ActionProfile() if options.profile_actions_to is not None else None
+        self._statistics = (
+            PassStatistics(options.mlir_pass_statistics_display)
+            if options.mlir_pass_statistics
+            else None
+        )
+        self._log: list[str] = []
+        self.observers = [*self._checks(print_ir), *self._records()]
+
+    def _checks(self, print_ir: Callable[[Operation], str]) -> list[Observer]:
+        options = self._options
+        observers: list[Observer] = []
+        wanted = WhatToPrint(
+            before=frozenset(options.mlir_print_ir_before),
+            after=frozenset(options.mlir_print_ir_after),
+            before_all=options.mlir_print_ir_before_all,
+            after_all=options.mlir_print_ir_after_all,
+            only_changes=options.mlir_print_ir_after_change,
+            only_failures=options.mlir_print_ir_after_failure,
+        )
+        if options.verify_each:
+            observers.append(VerifyingEach())
+        if not wanted.nothing:
+            folder = options.mlir_print_ir_tree_dir
+            tree = IrTree(folder) if folder is not None else None
+            scope = options.mlir_print_ir_module_scope
+            observers.append(
+                IrPrinting(wanted, self._stream, print_ir, module_scope=scope, tree=tree)
+            )
+        return observers
+
+    def _records(self) -> list[Observer]:
+        path = self._options.log_actions_to
+        observers: list[Observer] = []
+        if path is not None:
+            write = self._stream.write if path == "-" else self._log.append
+            observers.append(ActionLog(write, self._options.log_mlir_actions_filter))
+        measured = (self._statistics, self._profile, self.timing)
+        return [*observers, *(each for each in measured if each is not None)]
+
+    def report(self) -> None:
+        """Write what was measured. Raises UsageError for a file that cannot be written."""
+        options = self._options
+        if self._statistics is not None:
+            self._statistics.report(self._stream)
+        if self._profile is not None and options.profile_actions_to is not None:
+            write_text(options.profile_actions_to, self._profile.text(), self._stream)
+        if self._log and options.log_actions_to is not None:
+            write_text(options.log_actions_to, "".join(self._log), self._stream)
+        if self.timing is not None:
+            self.timing.report(
+                self._stream, options.mlir_timing_display, options.mlir_output_format
+            )
 
 
 @dataclass
@@ -192,23 +286,45 @@ class Timing(QuietObserver):
         timer, begin = self._open.pop()
         timer.seconds += time.perf_counter() - begin
 
-    def report(self, stream: TextIO) -> None:
-        """Write the table of all that was measured."""
+    def report(self, stream: TextIO, display: str = "tree", form: str = "text") -> None:
+        """Write the table of all that was measured: as a tree or a list, in text or JSON."""
         total = time.perf_counter() - self._begin
-        line = "===" + "-" * 73 + "===\n"
-        stream.write(f"{line}{'... Execution time report ...':^79}".rstrip() + f"\n{line}")
+        rows = list(_rows(self._root)) if display == "tree" else _listed(self._root)
+        rest = total - sum(timer.seconds for timer in self._root.children.values())
+        rows += [(0, "Rest", rest), (0, "Total", total)]
+        if form == "json":
+            entries = [
+                json.dumps({"wall": _wall(seconds, total), "name": name, "depth": depth})
+                for depth, name, seconds in rows
+            ]
+            stream.write("[\n" + ",\n".join(entries) + "\n]\n")
+            return
+        stream.write(heading("Execution time report"))
         stream.write(f"  Total Execution Time: {total:.4f} seconds\n\n")
         stream.write("  ----Wall Time----  ----Name----\n")
-
-        def row(name: str, seconds: float, depth: int) -> None:
-            share = 100 * seconds / total if total else 0.0
+        for depth, name, seconds in rows:
+            share = _share(seconds, total)
             stream.write(f"  {seconds:8.4f} ({share:5.1f}%)  {'  ' * depth}{name}\n")
 
-        def rows(timer: Timer, depth: int) -> None:
-            for name, child in timer.children.items():
-                row(name, child.seconds, depth)
-                rows(child, depth + 1)
 
-        rows(self._root, 0)
-        row("Rest", total - sum(t.seconds for t in self._root.children.values()), 0)
-        row("Total", total, 0)
+def _share(seconds: float, total: float) -> float:
+    return 100 * seconds / total if total else 0.0
+
+
+def _wall(seconds: float, total: float) -> dict[str, float]:
+    share = round(_share(seconds, total), 1)
+    return {"duration": round(seconds, 6), "percentage": share}
+
+
+def _rows(timer: Timer, depth: int = 0) -> Iterator[tuple[int, str, float]]:
+    for name, child in timer.children.items():
+        yield depth, name, child.seconds
+        yield from _rows(child, depth + 1)
+
+
+def _listed(timer: Timer) -> list[tuple[int, str, float]]:
+    """Each name once, the longest time first; what is around passes is not counted twice."""
+    sums: dict[str, float] = {}
+    for _, name, seconds in _rows(timer):
+        sums[name] = sums.get(name, 0.0) + seconds
+    return sorted(((0, name, each) for name, each in sums.items()), key=lambda row: -row[2])

@@ -8,7 +8,7 @@ before an unknown name is met: looking costs as much as a small program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
@@ -65,6 +65,49 @@ class PluginContext(Context):
             return False
         self.register_dialect(dialect, factory)
         return True
+
+
+def load_dialects(context: Context, names: Sequence[str]) -> None:
+    """Load the dialects that are named `module:NAME`. Raises UsageError for one that is none."""
+    for name in names:
+        dialect = _named(name, "--load-dialect-plugin")
+        if not isinstance(dialect, Dialect):
+            raise UsageError(f"--load-dialect-plugin: '{name}' is no Dialect")
+        if dialect.name in context.registered_dialect_names:
+            raise UsageError(f"--load-dialect-plugin: there is a dialect '{dialect.name}' already")
+        context.load_dialect(dialect)
+
+
+def loaded_passes(arguments: Sequence[str]) -> dict[str, Factory]:
+    """The passes that arguments load; names of passes must be known before all else is read.
+
+    Raises UsageError for one that is none.
+    """
+    option = "--load-pass-plugin"
+    given = [word for word in arguments if word.startswith(f"{option}=")]
+    found: dict[str, Factory] = {}
+    for name in (word.partition("=")[2] for word in given):
+        pass_type = _named(name, option)
+        if not isinstance(pass_type, type) or not issubclass(pass_type, ModulePass):
+            raise UsageError(f"{option}: '{name}' is no class of a ModulePass")
+        found[pass_type.name] = lambda pass_type=pass_type: pass_type
+    return found
+
+
+def _named(name: str, option: str) -> Any:
+    """What `module:NAME` stands for; modules are looked up in the current folder, too."""
+    import sys
+    from importlib import import_module
+
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        raise UsageError(f"{option}={name} is not of the form module:NAME")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        return getattr(import_module(module), attribute)
+    except Exception as error:
+        raise UsageError(f"{option}: cannot load '{name}': {told(error)}") from error
 
 
 without_plugin: set[str] = set()

@@ -34,10 +34,9 @@ def runs_on_ranks(argv: Sequence[str]) -> bool:
     """Whether arguments, right or wrong ones, ask for the ranks of MPI."""
     backend = default_backend()
     for word, after in zip(argv, [*argv[1:], ""], strict=True):
-        if word == "--backend":
-            backend = after
-        elif word.startswith("--backend="):
-            backend = word.partition("=")[2]
+        name, equals, value = word.partition("=")
+        if name in ("--backend", "-backend"):
+            backend = value if equals else after
     return backend == MPI
 
 

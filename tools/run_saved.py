@@ -31,7 +31,7 @@ def load_program(options: RunOptions, stderr: TextIO) -> LoadedProgram:
 
     if options.pipeline:
         raise UsageError(f"'{options.file}' is compiled: passes cannot be run on it")
-    if options.devices:
+    if options.device:
         raise UsageError(f"'{options.file}' was saved for its devices: --device cannot be given")
     if options.parameters:
         raise UsageError(f"'{options.file}' has its parameters: --parameters cannot be given")

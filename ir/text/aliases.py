@@ -92,6 +92,9 @@ def _parts(attribute: Attribute) -> Iterable[Attribute]:
     return attribute.parameters if isinstance(attribute, ParametrizedAttribute) else ()
 
 
+LOCATION = "loc"
+"""The name of aliases of locations, which are defined below the text: others would hide it."""
+
 _MARK = "\ud800"
 """Encloses the index of an alias in unfinished text: text that was read as UTF-8 cannot hold it."""
 
@@ -143,8 +146,14 @@ class AliasDefinitions:
         def named(match: re.Match[str]) -> str:
             return names[int(match[1])]
 
-        definitions = [f"{names[index]} = {self._aliases[index].definition}\n" for index in order]
-        return _MARKED.sub(named, "".join((*definitions, text)))
+        above: list[str] = []
+        below: list[str] = []
+        for index in order:
+            alias = self._aliases[index]
+            place = below if alias.name == LOCATION else above
+            place.append(f"{names[index]} = {alias.definition}\n")
+        end = ["\n", *below] if below else []
+        return _MARKED.sub(named, "".join((*above, text, *end)))
 
     def _numbered(self, order: list[int]) -> dict[int, str]:
         counts: dict[str, int] = {}

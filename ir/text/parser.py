@@ -13,10 +13,7 @@ What it adds to xDSL's `Parser`:
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
-from itertools import chain
+from collections.abc import Iterable
 from string import digits
 from typing import Any, NoReturn
 
@@ -30,11 +27,10 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnregisteredOp,
 )
-from xdsl.ir import Attribute, AttributeInvT, Block, Operation, Region, SSAValue, TypeAttribute
-from xdsl.parser import Parser, ParserState, UnresolvedOperand
-from xdsl.parser.core import ForwardDeclaredValue
+from xdsl.ir import Attribute, Block, Operation, Region, TypeAttribute
+from xdsl.parser import Parser, ParserState
 from xdsl.traits import IsolatedFromAbove
-from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, PyRDLError
+from xdsl.utils.exceptions import ParseError, PyRDLError
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
@@ -47,7 +43,7 @@ from ..nesting_limits import (
 )
 from .aliases import AliasSizes
 from .lexer import SourceLexer
-from .literal_parser import LiteralParser
+from .scope_parser import ScopeParser
 from .source import Source
 from .xdsl_compat.func_syntax import PARSERS, UNKNOWN_PROPERTIES
 
@@ -104,7 +100,7 @@ class _Aliases(dict[str, Attribute]):
         return super().__contains__(name)
 
 
-class SourceParser(LiteralParser):
+class SourceParser(ScopeParser):
     """The parser described above. One parser reads one source once."""
 
     source: Source
@@ -116,9 +112,6 @@ class SourceParser(LiteralParser):
         self._aliases = _Aliases(self)
         self.attribute_aliases: dict[str, Attribute] = self._aliases
         self._types: dict[str, TypeAttribute] = {}
-        self._defined_names: list[str] = []
-        self._first_uses: dict[str, Span] = {}
-        self._isolated = False
         self._depth = 0
         self._operation_start: int | None = None
         self._file_name = StringAttr(source.name)
@@ -304,27 +297,7 @@ class SourceParser(LiteralParser):
             number = self._numbers[value] = IntAttr(value)
         return number
 
-    # Values and regions
-
-    def resolve_operand(
-        self, operand: UnresolvedOperand, type: AttributeInvT
-    ) -> SSAValue[AttributeInvT]:
-        """The value of that name; a value still to come is remembered with its first use."""
-        if operand.operand_name not in self.ssa_values:
-            self._first_uses.setdefault(operand.operand_name, operand.span)
-        return super().resolve_operand(operand, type)
-
-    def _reject_undefined_values(self) -> None:
-        for name in self.forward_ssa_references:
-            span = self._first_uses.get(name)
-            raise ParseError(
-                span if span is not None else self._current_token.span,
-                f"use of undefined value '%{name}'",
-            )
-
-    def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
-        super()._register_ssa_definition(name, values, span)
-        self._defined_names.append(name)
+    # Regions
 
     def parse_optional_region(
         self, arguments: Iterable[Parser.Argument] | None = None
@@ -365,58 +338,6 @@ class SourceParser(LiteralParser):
             value.location = argument.location or self._location(argument.name.start)
         self._parse_block_body(block)
         return block
-
-    @contextmanager
-    def _scope(self) -> Generator[None]:
-        """Names defined inside are forgotten at the end; isolated regions see none from outside."""
-        outer_blocks, self.blocks = self.blocks, {}
-        outer_references = self.forward_block_references
-        self.forward_block_references = defaultdict(list)
-        isolated = self._isolated
-        outer_values = self.ssa_values
-        outer_uses = self._first_uses
-        outer_forward, self.forward_ssa_references = self.forward_ssa_references, {}
-        mark = len(self._defined_names)
-        if isolated:
-            self.ssa_values, self._first_uses = {}, {}
-        yield
-        if isolated:
-            self._reject_undefined_values()
-            self.ssa_values = outer_values
-            self._first_uses = outer_uses
-        else:
-            for name in self._defined_names[mark:]:
-                del self.ssa_values[name]
-            self._hand_outwards(outer_forward)
-        self.forward_ssa_references = outer_forward
-        del self._defined_names[mark:]
-        self.blocks = outer_blocks
-        self.forward_block_references = outer_references
-
-    def _hand_outwards(self, outer: dict[str, dict[int, ForwardDeclaredValue]]) -> None:
-        """Values that a region uses and does not define are to come after it, outside."""
-        for name, references in self.forward_ssa_references.items():
-            known = outer.setdefault(name, {})
-            for index, value in references.items():
-                other = known.setdefault(index, value)
-                if other.type != value.type:
-                    self.raise_error(
-                        f"'%{name}' is used with type {value.type} and with type {other.type}",
-                        self._first_uses.get(name),
-                    )
-                if other is not value:
-                    value.replace_all_uses_with(other)
-
-    def _reject_undefined_blocks(self) -> None:
-        if not self.forward_block_references:
-            return
-        first, *others = chain.from_iterable(self.forward_block_references.values())
-        raise MultipleSpansParseError(
-            first,
-            f"reference to undefined block '{first.text}'",
-            None,
-            [(span, f"reference to undefined block '{span.text}'") for span in others],
-        )
 
     def _parse_block(self) -> Block:
         token = self._current_token

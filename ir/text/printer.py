@@ -8,37 +8,31 @@ from io import StringIO
 from math import prod
 from typing import Any, cast
 
+from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    AffineSetAttr,
     Builtin,
     ComplexType,
     DenseIntOrFPElementsAttr,
     IndexType,
     IntegerType,
+    LocationAttr,
     ModuleOp,
+    UnknownLoc,
     UnregisteredOp,
 )
-from xdsl.ir import Attribute, Operation, TypeAttribute
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-    AffineSymExpr,
-)
+from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, TypeAttribute
 from xdsl.irdl import IRDLOperation
 from xdsl.printer import Printer
+from xdsl.traits import IsolatedFromAbove
 
 from ..attribute_access import is_splat
 from ..nesting_limits import deep_recursion
-from .aliases import AliasDefinitions, alias_name
+from .affine_text import affine_text
+from .aliases import LOCATION, AliasDefinitions, alias_name
 from .dense_literals import to_stored
+from .print_style import PrintStyle, location_name, pretty_location
+from .value_users import UserComments
 from .xdsl_compat.func_syntax import PRINTERS, WITHOUT_ATTRIBUTES
-
-_LISTED = 100
-"""Constants of at most so many elements are printed as lists of them, as MLIR does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +51,21 @@ class ModulePrinter(Printer):
     would lose something of this one.
     """
 
-    def __init__(
-        self,
-        *,
-        generic: bool = False,
-        locations: bool = False,
-        elide_larger: int | None = None,
-        aliases: bool = True,
-    ) -> None:
-        super().__init__(print_generic_format=generic, print_debuginfo=locations)
-        self._elide_larger = elide_larger
-        self._abbreviates = aliases
+    def __init__(self, style: PrintStyle) -> None:
+        super().__init__(print_generic_format=style.generic, print_debuginfo=style.locations)
+        self._style = style
         self._text = StringIO()
         self.stream = self._text
         self._aliases = AliasDefinitions()
         self._printed: dict[int, _Printed] = {}
         self._depth = 0
         self._met_in_generic_order = False
+        self._places: dict[int, tuple[str, int]] = {}
+        self._comments = (
+            UserComments(self.value_text, self._get_new_valid_name_id)
+            if style.value_users
+            else None
+        )
 
     def finish(self) -> str:
         """All that was printed, after the definitions of the aliases in it."""
@@ -87,7 +79,81 @@ class ModulePrinter(Printer):
             self._current_column += len(text)
             self._text.write(text)
 
+    # Values
+
+    def print_ssa_value(self, value: SSAValue) -> str:
+        """Print the name of a value, which gets one if it has none yet. Returns the name."""
+        text = self.value_text(value)
+        self.print_string(text)
+        return text[1:]
+
+    def value_text(self, value: SSAValue) -> str:
+        """The name of a value with its `%`; results of one kind of name are `%x#0`, `%x#1`."""
+        name = self._ssa_values.get(value)
+        if name is None:
+            if isinstance(value, OpResult) and self._is_packed(value.op):
+                pack = self._new_name(value)
+                for index, result in enumerate(value.op.results):
+                    self._ssa_values[result] = f"{pack}#{index}"
+            else:
+                self._ssa_values[value] = self._new_name(value)
+            name = self._ssa_values[value]
+        return f"%{name}"
+
+    def _new_name(self, value: SSAValue) -> str:
+        hint = self._hint(value)
+        if not hint:
+            return self._get_new_valid_name_id()
+        count = self.ssa_names.get(hint, 0)
+        self.ssa_names[hint] = count + 1
+        return f"{hint}_{count}" if count else hint
+
+    def _hint(self, value: SSAValue) -> str | None:
+        named = location_name(value) if self._style.name_locations else None
+        return named or value.name_hint
+
+    def _is_packed(self, op: Operation) -> bool:
+        """Whether the results of an operation share one name, `%x:2`: they were not told apart."""
+        results = op.results
+        return len(results) > 1 and len({self._hint(result) for result in results}) == 1
+
+    def _print_results(self, op: Operation) -> None:
+        if self._is_packed(op):
+            name = self.value_text(op.results[0]).removesuffix("#0")
+            self.print_string(f"{name}:{len(op.results)} = ")
+        else:
+            super()._print_results(op)
+
+    def exit_scope(self) -> None:
+        """Forget the names of an isolated operation, unless names are never used twice."""
+        names, numbers = self._ssa_names[-1], self._next_valid_name_id[-1]
+        super().exit_scope()
+        if self._style.unique_names:
+            self._ssa_names[-1] |= names
+            self._next_valid_name_id[-1] = numbers
+
+    # Operations
+
+    def print_region(self, region: Region, *arguments: bool, **named: bool) -> None:
+        """Print a region, or dots if regions are left out."""
+        if self._style.skip_regions:
+            self.print_string("{...}")
+        else:
+            super().print_region(region, *arguments, **named)
+
     def print_op(self, op: Operation) -> None:
+        """Print one operation, with comments if they are wanted."""
+        comments = self._comments
+        if comments is None:
+            self._print_op(op)
+            return
+        for line in comments.above(op):
+            self.print_string(line)
+            self._print_new_line()
+        self._print_op(op)
+        self.print_string(comments.behind(op))
+
+    def _print_op(self, op: Operation) -> None:
         """Print one operation, with the mended form where there is one."""
         if self.print_generic_format:
             self._print_generically(op)
@@ -103,8 +169,21 @@ class ModulePrinter(Printer):
             self.print_string(op.name)
             mended.print(self, op)
             self._print_location(op)
-        else:
+        elif type(op).print is Operation.print:
             super().print_op(op)
+        else:
+            self._print_custom(op)
+
+    def _print_custom(self, op: Operation) -> None:
+        is_scope = bool(op.get_traits_of_type(IsolatedFromAbove))
+        self._print_results(op)
+        if is_scope:
+            self.enter_scope()
+        self.print_string(op.name)
+        op.print(self)
+        self._print_location(op)
+        if is_scope:
+            self.exit_scope()
 
     def print_operation_type(self, op: Operation) -> None:
         """Write `(T) -> U`. xDSL adds the location, which custom forms have behind all else."""
@@ -118,7 +197,49 @@ class ModulePrinter(Printer):
     def _print_location(self, op: Operation) -> None:
         if self.print_debuginfo:
             self.print_string(" ")
-            self.print_attribute(op.location)
+            self._print_place(op.location)
+
+    def _print_place(self, location: LocationAttr) -> None:
+        """Print the location of an operation: of these, and no others, there are aliases."""
+        style = self._style
+        if style.aliases and not style.pretty_locations and not isinstance(location, UnknownLoc):
+            self.print_string(f"loc({self._place(location)})")
+        else:
+            self.print_attribute(location)
+
+    def print_resources(self) -> None:
+        """Print the resources that the text names, but for those that are too long."""
+        longest = self._style.elide_longer_resources
+        interface = Builtin.get_interface(OpAsmDialectInterface)
+        if longest is not None and interface is not None:
+            for keys in self._dialect_resources.values():
+                found = interface.build_resources(keys)
+                keys -= {key for key, text in found.items() if len(text) > longest}
+        self.print_metadata((Builtin,))
+
+    def number_places(self, operation: Operation) -> None:
+        """Number the aliases of locations as MLIR does: those of operations around others first."""
+        if self.print_debuginfo and self._style.aliases and not self._style.pretty_locations:
+            for op in operation.walk():
+                if not isinstance(op.location, UnknownLoc):
+                    self._place(op.location)
+
+    def _place(self, location: LocationAttr) -> str:
+        """The alias of a location, defined below the text."""
+        known = self._places.get(id(location))
+        if known is None:
+            is_inside, self.printing_location = self.printing_location, False
+            outer_text, outer_depth = self._text, self._depth
+            self._text = self.stream = StringIO()
+            self._depth = 0
+            super().print_attribute(location)
+            text, depth = self._text.getvalue(), self._depth + 1
+            self._text = self.stream = outer_text
+            self._depth, self.printing_location = outer_depth, is_inside
+            mark = self._aliases.mark(LOCATION, text, depth=depth, is_type=False)
+            known = self._places[id(location)] = mark, depth
+        self._depth = max(self._depth, known[1])
+        return known[0]
 
     def _print_generically(self, op: Operation) -> None:
         if self._met_in_generic_order:
@@ -165,6 +286,9 @@ class ModulePrinter(Printer):
 
         Big constants are left out if the user wants that.
         """
+        if self.printing_location and self._style.aliases and isinstance(attribute, LocationAttr):
+            self.print_string(self._place(attribute))
+            return
         printed = self._printed.get(id(attribute))
         if printed is None:
             printed = self._print_first_time(attribute)
@@ -179,7 +303,7 @@ class ModulePrinter(Printer):
         text, depth = self._text.getvalue(), self._depth
         self._text = self.stream = outer_text
         self._depth = outer_depth
-        name = alias_name(attribute) if self._abbreviates else None
+        name = alias_name(attribute) if self._style.aliases else None
         if name is not None or depth:
             depth += 1
         if name is not None:
@@ -192,6 +316,9 @@ class ModulePrinter(Printer):
         return printed
 
     def _print_in_full(self, attribute: Attribute) -> None:
+        if self._style.pretty_locations and isinstance(attribute, LocationAttr):
+            self.print_string(pretty_location(attribute))
+            return
         if self._is_elided(attribute):
             constant = cast(DenseIntOrFPElementsAttr, attribute)
             self.print_string("dense_resource<__elided__> : ")
@@ -219,7 +346,10 @@ class ModulePrinter(Printer):
         if is_splat(constant):
             first = constant.data.data[: element.compile_time_size]
             self._print_number(element.unpack(first, 1)[0], element)
-        elif len(constant) > _LISTED and (data := to_stored(constant)) is not None:
+        elif (
+            0 <= self._style.hex_larger < len(constant)
+            and (data := to_stored(constant)) is not None
+        ):
             self.print_string(f'"0x{data.hex().upper()}"')
         elif len(constant):
             whole = shape if prod(shape) == len(constant) else (len(constant),)
@@ -247,109 +377,29 @@ class ModulePrinter(Printer):
             self.print_float(number, element)
 
     def _is_elided(self, attribute: Attribute) -> bool:
-        if self._elide_larger is None or not isinstance(attribute, DenseIntOrFPElementsAttr):
+        largest = self._style.elide_larger
+        if largest is None or not isinstance(attribute, DenseIntOrFPElementsAttr):
             return False
         constant = cast(DenseIntOrFPElementsAttr[Any], attribute)
-        return len(constant) > self._elide_larger and not is_splat(constant)
+        return len(constant) > largest and not is_splat(constant)
 
 
 def print_operation(
     operation: Operation,
+    style: PrintStyle | None = None,
     *,
     generic: bool = False,
-    locations: bool = False,
-    elide_larger: int | None = None,
-    aliases: bool = True,
 ) -> str:
     """The text of an operation, without a newline at its end, after the aliases in it.
 
     After a whole module comes the data of the resources that its constants refer to.
+    `generic` is short for the style of that name.
     """
-    printer = ModulePrinter(
-        generic=generic, locations=locations, elide_larger=elide_larger, aliases=aliases
-    )
+    style = style or PrintStyle(generic=generic)
+    printer = ModulePrinter(style)
     with deep_recursion():
+        printer.number_places(operation)
         printer.print_op(operation)
     if isinstance(operation, ModuleOp) and operation.parent is None:
-        printer.print_metadata((Builtin,))
+        printer.print_resources()
     return printer.finish().rstrip("\n")
-
-
-def affine_text(attribute: Attribute) -> str | None:
-    """The text of an affine map or set; None for any other attribute."""
-    if isinstance(attribute, AffineMapAttr):
-        affine_map = attribute.data
-        results = ", ".join(map(_expression, affine_map.results))
-        space = _space(affine_map.num_dims, affine_map.num_symbols)
-        return f"affine_map<{space} -> ({results})>"
-    if isinstance(attribute, AffineSetAttr):
-        affine_set = attribute.data
-        constraints = ", ".join(
-            f"{_expression(one.lhs)} {one.kind.value} {_expression(one.rhs)}"
-            for one in affine_set.constraints
-        )
-        space = _space(affine_set.num_dims, affine_set.num_symbols)
-        return f"affine_set<{space} : ({constraints})>"
-    return None
-
-
-def _space(dimensions: int, symbols: int) -> str:
-    text = f"({', '.join(f'd{index}' for index in range(dimensions))})"
-    if symbols:
-        text += f"[{', '.join(f's{index}' for index in range(symbols))}]"
-    return text
-
-
-def _expression(expression: AffineExpr) -> str:
-    match expression:
-        case AffineConstantExpr(value):
-            return str(value)
-        case AffineDimExpr(position):
-            return f"d{position}"
-        case AffineSymExpr(position):
-            return f"s{position}"
-        case AffineBinaryOpExpr(AffineBinaryOpKind.Add):
-            return _sum(expression)
-        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, left, AffineConstantExpr(-1)):
-            return f"-{_factor(left)}"
-        case AffineBinaryOpExpr(kind, left, right):
-            return f"{_factor(left)} {_OPERATORS[kind]} {_factor(right)}"
-        case _:
-            return str(expression)
-
-
-_OPERATORS = {
-    AffineBinaryOpKind.Mul: "*",
-    AffineBinaryOpKind.Mod: "mod",
-    AffineBinaryOpKind.FloorDiv: "floordiv",
-    AffineBinaryOpKind.CeilDiv: "ceildiv",
-}
-
-
-def _sum(expression: AffineExpr) -> str:
-    """All terms of a sum; of long ones, which grow to the left, without recursion."""
-    terms: list[str] = []
-    while isinstance(expression, AffineBinaryOpExpr) and expression.kind is AffineBinaryOpKind.Add:
-        terms.append(_signed_term(expression.rhs))
-        expression = expression.lhs
-    return _expression(expression) + "".join(reversed(terms))
-
-
-def _signed_term(term: AffineExpr) -> str:
-    match term:
-        case AffineConstantExpr(value) if value < 0:
-            return f" - {-value}"
-        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, inner, AffineConstantExpr(-1)):
-            is_sum = isinstance(inner, AffineBinaryOpExpr) and inner.kind is AffineBinaryOpKind.Add
-            return f" - {_factor(inner) if is_sum else _expression(inner)}"
-        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, inner, AffineConstantExpr(value)) if (
-            value < -1
-        ):
-            return f" - {_factor(inner)} * {-value}"
-        case _:
-            return f" + {_expression(term)}"
-
-
-def _factor(expression: AffineExpr) -> str:
-    text = _expression(expression)
-    return f"({text})" if isinstance(expression, AffineBinaryOpExpr) else text

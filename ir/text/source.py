@@ -59,6 +59,8 @@ def read_source(path: str, stdin: TextIO | None = None) -> Source:
             data = file.read(-1 if is_regular else MAXIMUM_STREAM + 1)
         if not is_regular and len(data) > MAXIMUM_STREAM:
             raise UsageError(f"cannot read '{path}': more than {MAXIMUM_STREAM} bytes come from it")
+        if data.startswith(_BYTECODE):
+            raise UsageError(_about_bytecode(path, data))
         return Source(data.decode("utf-8"), path)
     except OSError as problem:
         raise UsageError(f"cannot read '{path}': {problem.strerror}") from problem
@@ -70,6 +72,18 @@ def read_source(path: str, stdin: TextIO | None = None) -> Source:
             f"'{path}' is not UTF-8: byte 0x{problem.object[problem.start]:02x}"
             f" at line {line}, column {column}"
         ) from problem
+
+
+_BYTECODE = b"ML\xefR"
+
+
+def _about_bytecode(path: str, data: bytes) -> str:
+    """What to say of a file of MLIR's bytecode, which LLVM's tools can turn into text."""
+    if b"StableHLO" in data[:64]:
+        tool = f"stablehlo-translate --deserialize {path} -o program.mlir"
+    else:
+        tool = f"mlir-opt {path} -o program.mlir"
+    return f"'{path}' is MLIR bytecode, expected text: `{tool}` writes it as text"
 
 
 def split_source(name: str, text: str, marker: str = "// -----") -> list[Source]:

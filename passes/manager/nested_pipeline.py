@@ -9,16 +9,16 @@ are dropped at the end: like in MLIR, a pass on a function cannot change its nei
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
-from functools import lru_cache
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Block, Operation
 from xdsl.traits import IsolatedFromAbove
 
 from ...ir.attribute_access import symbol_name
 from ...ir.diagnostics import OperationError
+from ...ir.symbols import references_of
 from .pipeline_text import ANY_ANCHOR
 
 
@@ -120,7 +120,7 @@ def _copies_for(operation: Operation, around: SymbolsAround) -> list[Operation]:
     copies: dict[str, Operation] = {}
     pending = [operation]
     while pending:
-        for name in _references_of(pending.pop()):
+        for name in _root_symbols_in(pending.pop()):
             if name in copies or name == own_name:
                 continue
             found = around.find(name)
@@ -149,33 +149,7 @@ def _symbols_in(operation: Operation) -> dict[str, Operation]:
     }
 
 
-def _references_of(operation: Operation) -> Iterator[str]:
-    seen: set[Attribute] = set()
-    for inner in operation.walk():
-        groups: tuple[Mapping[str, Attribute], ...] = (inner.properties, inner.attributes)
-        for attributes in groups:
-            for attribute in attributes.values():
-                if attribute not in seen:
-                    seen.add(attribute)
-                    yield from _references_in(attribute)
-        for result in inner.results:
-            if result.type not in seen:
-                seen.add(result.type)
-                yield from _references_in(result.type)
-
-
-@lru_cache(maxsize=4096)
-def _references_in(attribute: Attribute) -> tuple[str, ...]:
-    """The root names of all symbol references in an attribute, however deep."""
-    match attribute:
-        case SymbolRefAttr():
-            return (attribute.root_reference.data,)
-        case ArrayAttr():
-            parts: tuple[Attribute, ...] = attribute.data  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        case DictionaryAttr():
-            parts = tuple(attribute.data.values())
-        case ParametrizedAttribute():
-            parts = attribute.parameters
-        case _:
-            return ()
-    return tuple(dict.fromkeys(name for part in parts for name in _references_in(part)))
+def _root_symbols_in(operation: Operation) -> list[str]:
+    """The root names of all symbol references inside of an operation."""
+    references = (each for inner in operation.walk() for each in references_of(inner))
+    return list(dict.fromkeys(each.root_reference.data for each in references))

@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, ParameterListType
 from xdsl.utils.exceptions import ArgSpecParseError
 
+from ...ir.usage_error import did_you_mean
 from .pipeline_text import PassEntry, PipelineError, unquote
 
 PassTable = Mapping[str, Callable[[], type[ModulePass]]]
@@ -38,14 +39,6 @@ def build_pass(entry: PassEntry, text: str, table: PassTable) -> ModulePass:
 def unknown_pass_message(name: str, table: PassTable) -> str:
     """What to say about a pass that does not exist, with the nearest one that does."""
     return f"there is no pass '{name}'{did_you_mean(name, table)}"
-
-
-def did_you_mean(name: str, candidates: Mapping[str, object]) -> str:
-    """`; did you mean 'x'?` for the nearest of some names; empty if none is near."""
-    from difflib import get_close_matches
-
-    matches = get_close_matches(name, candidates, 1)
-    return f"; did you mean '{matches[0]}'?" if matches else ""
 
 
 def _parameters(pass_type: type[ModulePass], entry: PassEntry) -> dict[str, ParameterListType]:
@@ -84,7 +77,7 @@ def _convert(key: str, value: str | None, expected: Any) -> ParameterListType:
             return _convert_to(value, alternative)
         except ValueError:
             continue
-    raise ValueError(f"option '{key}' cannot be '{value}'; expected {_type_name(expected)}")
+    raise ValueError(f"option '{key}' cannot be '{value}'; expected {type_name(expected)}")
 
 
 def _convert_to(value: str, expected: Any) -> ParameterListType:
@@ -138,14 +131,14 @@ def _split(value: str) -> list[str]:
     return [*parts, current.strip()]
 
 
-def _type_name(expected: Any) -> str:
+def type_name(expected: Any) -> str:
     if get_origin(expected) is Literal:
         return " or ".join(f"'{choice}'" for choice in get_args(expected))
     if get_origin(expected) in (Union, UnionType):
-        names = [_type_name(part) for part in get_args(expected) if part is not NoneType]
+        names = [type_name(part) for part in get_args(expected) if part is not NoneType]
         return " or ".join(names)
     if get_origin(expected) is tuple:
-        return f"a list of {_type_name(get_args(expected)[0])}"
+        return f"a list of {type_name(get_args(expected)[0])}"
     return {bool: "true or false", int: "an integer", float: "a number", str: "text"}.get(
         expected, str(expected)
     )
@@ -155,12 +148,12 @@ def describe_pass(instance: ModulePass) -> str:
     """A pass and those of its options that are not the defaults, as a pipeline writes them."""
     options: list[str] = []
     for name, values in instance.spec().parameters.items():
-        text = ",".join(_written(value) for value in values)
+        text = ",".join(written(value) for value in values)
         options.append(f"{name.replace('_', '-')}={text}" if values else name.replace("_", "-"))
     return f"{instance.name}{{{' '.join(options)}}}" if options else instance.name
 
 
-def _written(value: object) -> str:
+def written(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     text = str(value)

@@ -36,16 +36,14 @@ ABIS = ("local", "global")
 
 @dataclass(frozen=True)
 class ShardPartitionPass(ModulePass):
-    """Emit one device's part of an annotated program.
-
-    `abi` is `local` (functions take and return shards, as their annotations say) or `global`
-    (public functions keep their types: each process is given the whole arguments, and gives the
-    whole results).
-    """
+    """Emit one device's part of an annotated program."""
 
     name = "shard-partition"
 
     abi: str = "local"
+    """`local` (functions take and return shards, as their annotations say) or `global` (public
+    functions keep their types: each process is given the whole arguments, and gives the whole
+    results)."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.abi not in ABIS:

@@ -52,14 +52,12 @@ MAXIMAL_ROUNDS = 32
 
 @dataclass(frozen=True)
 class ShardSimplifyPass(ModulePass):
-    """Simplify the collectives of a program.
-
-    All-reduces of at most `merge_bytes` bytes that are ready together are merged; 0 merges none.
-    """
+    """Simplify the collectives of a program."""
 
     name = "shard-simplify"
 
     merge_bytes: int = SMALL_BYTES
+    """All-reduces of at most so many bytes that are ready together are merged; 0 merges none."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         import_mesh(op)

@@ -108,15 +108,13 @@ def _on_grid(graph: ShardingGraph, slot: int | None, grid: object) -> int | None
 
 @dataclass(frozen=True)
 class ShardingPropagationPass(ModulePass):
-    """Spread sharding annotations over the program, to a fixpoint.
-
-    `traversal` restricts the directions: `forward` tells users only, `backward` producers only,
-    and the other two do the one and then the other. Without it all tell all.
-    """
+    """Spread sharding annotations over the program, to a fixpoint."""
 
     name = "sharding-propagation"
 
     traversal: Traversal | None = None
+    """Restricts the directions: `forward` tells users only, `backward` producers only, and the
+    other two do the one and then the other. Without it all tell all."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         import_annotations(op)

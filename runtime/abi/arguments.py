@@ -154,10 +154,20 @@ def checked_whole(
     return checked
 
 
+def _as_array(value: npt.ArrayLike) -> Array:
+    """An array of any package without a copy where DLPack gives one, or what NumPy makes of it."""
+    if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
+        try:
+            return np.from_dlpack(cast("Any", value))
+        except (BufferError, RuntimeError, TypeError, ValueError):
+            pass  # Elements or devices that NumPy does not know: the value may know a way itself.
+    return np.asarray(value)
+
+
 def converted(index: int, value: npt.ArrayLike, value_type: ValueType) -> Array:
     """Python numbers as an array of a type, if they are numbers of that kind. Raises InputError."""
     try:
-        array: Array = np.asarray(value)
+        array: Array = _as_array(value)
     except (OverflowError, TypeError, ValueError) as problem:
         # Rows of different lengths, or an object that does not become the array that it promises.
         raise InputError(f"input {index} is no array: {problem}") from problem

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from typing import Any, Self
 
 import numpy as np
 
+from ...sharding.device_map import device_map, draw_html
 from ...sharding.sharding import Sharding
 from .arrays import Array, shape_text
 from .shards import cut, joined
@@ -92,6 +94,12 @@ class DeviceArray:
     def __dlpack_device__(self) -> tuple[int, int]:
         """The memory of the host."""
         return (1, 0)
+
+    def _repr_html_(self) -> str:
+        """A map of the devices, for notebooks."""
+        picture = None if self.sharding is None else device_map(self.shape, self.sharding)
+        text = f"<code>{escape(repr(self))}</code>"
+        return text if picture is None else f"{text}{draw_html(picture)}"
 
     def __repr__(self) -> str:
         where = "on one device" if self.sharding is None else f"by {self.sharding}"

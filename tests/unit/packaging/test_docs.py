@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from mesh_opt import extend
-from mesh_opt.passes.registry import OWN_PASSES
+from mesh_opt.passes.registry import ALIASES, OWN_PASSES
 from mesh_opt.passes.sharding.partition import registry as partition_handlers
 from mesh_opt.tools.remarks import REMARKS
 from mesh_opt.tools.run_lines import TOOLS
@@ -48,7 +48,9 @@ FILES = [
     for path in ((ROOT / name).rglob("*") if (ROOT / name).is_dir() else (ROOT / name,))
     if path.is_file() and path.suffix != ".pyc"
 ]
-GENERATED = re.compile(r"(<!-- mesh-opt [^\n]*-->\n)```mlir\n.*?^```$", re.MULTILINE | re.DOTALL)
+GENERATED = re.compile(
+    r"(<!-- mesh-(?:opt|run) [^\n]*-->\n)```\w+\n.*?^```$", re.MULTILINE | re.DOTALL
+)
 
 
 def _prose(page: Path) -> str:
@@ -113,6 +115,12 @@ def test_every_page_is_listed() -> None:
     assert listed == {page.name for page in PAGES} - {"README.md"}
 
 
+def test_every_pass_has_its_reference() -> None:
+    page = (DOCS / "passes.md").read_text(encoding="utf-8")
+    described = re.findall(r"<!-- mesh-opt --help-pass=([\w-]+) -->", page)
+    assert described == sorted(OWN_PASSES.keys() - ALIASES.keys())
+
+
 def test_environment_variables_are_read() -> None:
     code = "".join(
         (ROOT / name).read_text(encoding="utf-8") for name in FILES if name[-3:] == ".py"
@@ -134,6 +142,10 @@ def test_every_pass_is_named() -> None:
     assert OWN_PASSES.keys() - named == set()
 
 
+WRITES = re.compile(r"^--(?:report|profile-actions-to|mlir-\S*(?:tree-dir|reproducer))=")
+"""Options that name what a tool writes."""
+
+
 def _commands() -> list[str]:
     """The commands of all pages that name a program of the repository."""
     text = "".join(_prose(page) for page in PAGES).replace("\\\n", " ")
@@ -142,9 +154,10 @@ def _commands() -> list[str]:
 
 
 @pytest.mark.parametrize("command", _commands())
-def test_command(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command(command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(ROOT)
-    program, *arguments = shlex.split(command, comments=True)
+    program, *words = shlex.split(command, comments=True)
+    arguments = [WRITES.sub(rf"\g<0>{tmp_path}/", word) for word in words]
     stdout, stderr = io.StringIO(), io.StringIO()
     code = TOOLS[program](arguments, io.StringIO(), stdout, stderr)
     assert code == 0, stderr.getvalue()
@@ -159,6 +172,18 @@ def test_an_operation_of_your_own(monkeypatch: pytest.MonkeyPatch) -> None:
     for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
         exec(code, scope)
     assert "acme.double %x : tensor<2x3xf32>" in str(scope["module"])
+
+
+@pytest.mark.parametrize("page", ["python", "tutorial", "cookbook"])
+def test_python_of_a_page(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks of a page are one program, and its assertions hold."""
+    monkeypatch.chdir(ROOT)
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    scope: dict[str, object] = {"__name__": page}
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    for code in blocks:
+        exec(code, scope)
+    assert blocks
 
 
 def test_packages_import_stable_names_alone() -> None:

@@ -40,7 +40,7 @@ def test_command(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_python_face(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(ROOT)
-    (code,) = (block for block in _blocks("python") if "mesh_opt.api" in block)
+    (code,) = (block for block in _blocks("python") if "mesh_opt.compile" in block)
     exec(code, {})
     assert "shard.all_reduce" in capsys.readouterr().out
 

@@ -92,10 +92,10 @@ def failures(tmp_path: Path) -> dict[str, tuple[tuple[str, ...], str]]:
             mesh_run(2, str(failing), "--backend=mpi", "--input=1xf32=1"),
             "failing.mlir:5:8: error: 'tensor.extract' op",
         ),
-        "an option": (mesh_run(2, *run, "--wrong"), "mesh-run: unrecognized arguments: --wrong"),
+        "an option": (mesh_run(2, *run, "--wrong"), "mesh-run: there is no option '--wrong'"),
         "an option of one rank": (
             (*mesh_run(1, *inputs[0]), ":", *mesh_run(1, *inputs[1], "--wrong")),
-            "mesh-run: unrecognized arguments: --wrong",
+            "mesh-run: there is no option '--wrong'",
         ),
         "a missing file": (
             mesh_run(2, str(tmp_path / "none.mlir"), "--backend=mpi"),

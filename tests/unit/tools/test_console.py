@@ -36,6 +36,8 @@ def test_a_broken_pipe_is_for_the_console(main: Callable[..., int]) -> None:
         ("a.mlir", "", False),
         ("a.mlir --backend=numba", "4", False),
         ("--backend=mpi --backend=interpreter", "", False),
+        ("-backend=mpi", "", True),
+        ("-backend mpi --backend=numba", "", False),
     ],
 )
 def test_who_runs_on_ranks(

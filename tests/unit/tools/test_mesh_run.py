@@ -259,8 +259,9 @@ def test_open_grids_of_kernels(run: Run, tmp_path: Path, pipeline: str) -> None:
         (("--function=double", "--input=1xf32", "--output=", "--output="), "2 outputs are asked"),
         (("--function=double", "--input=1xf32", "--output=@/nope/x.npy"), "cannot write '/nope/x"),
         (("--backend=gpu",), "there is no backend 'gpu'; there are interpreter"),
-        (("--strange",), "unrecognized arguments: --strange"),
-        (("--random-inputs=x",), "invalid int value: 'x'"),
+        (("--strange",), "there is no option '--strange'"),
+        (("--random-input=1",), "did you mean 'random-inputs'?"),
+        (("--random-inputs=x",), "option '--random-inputs' takes an integer, not 'x'"),
         (("--random-inputs=-1",), "--random-inputs must not be negative"),
         (("--function=double", f"--input={10**11}xf32=1"), "more than can be held"),
         (("--function=double", "--input=-2xf32=1"), "is of type '-2xf32'"),
@@ -270,6 +271,8 @@ def test_open_grids_of_kernels(run: Run, tmp_path: Path, pipeline: str) -> None:
         ),
         (("--grid-shape=2y2",), "--grid-shape=2y2 is no shape"),
         (("-p", "spmd", "--pass-pipeline=spmd"), "more than one way"),
+        (("--mlir-print-ir-after=spdm",), "there is no pass 'spdm'; did you mean 'spmd'?"),
+        (("--tolerance=x",), "option '--tolerance' takes a number"),
         (("--function=double", "--input=1xf32", "--check=nope.mlir"), "cannot read 'nope.mlir'"),
         (("--function=double", "--input=1xf32", f"--check={EXAMPLE}"), "no function @double"),
         (("--function=double", "--input=1xf32", "--per-device"), "runs on one device alone"),
@@ -320,6 +323,38 @@ def test_partitioned_without_reference(run: Run) -> None:
     code, _, err = run("--random-inputs=0", "--check", file="-", stdin=_partitioned())
     assert code == 1
     assert "@mlp is partitioned already: --check=FILE must name the program" in err
+
+
+def test_passes_are_watched(run: Run) -> None:
+    code, out, err = run(
+        "-p=spmd",
+        "--random-inputs=0",
+        "--mlir-print-ir-after=shard-partition",
+        "--mlir-print-op-generic",
+        "--mlir-timing",
+        file=EXAMPLE,
+    )
+    assert code == 0 and out.startswith("EXEC @mlp\n")
+    assert err.count("IR Dump") == 1 and "After ShardPartitionPass (shard-partition)" in err
+    assert '"shard.all_reduce"' in err
+    names = [line.split()[-1] for line in err[err.index("Total Execution Time") :].splitlines()[3:]]
+    assert [name for name in names if not name.endswith("Pass")] == [
+        *("Compilation", "Execution", "Rest", "Total")
+    ]
+    assert "ShardPartitionPass" in names
+
+
+def test_passes_that_the_devices_ask_for_are_watched(run: Run) -> None:
+    devices = ("--device=local-task", "--device=local-task", "--function=foo")
+    arguments = (*devices, "--random-inputs=0", "--mlir-print-ir-after=form-dispatches")
+    code, _, err = run(*arguments, file=ROOT / "examples" / "two_devices.mlir")
+    assert code == 0 and err.count("IR Dump After FormDispatchesPass") == 1
+
+
+def test_information(run: Run) -> None:
+    assert run("--version")[1].startswith("mesh-opt ")
+    assert "  --random-inputs" in run("--help")[1]
+    assert "--trace-host" in run("--shell-completion")[1]
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -234,7 +234,7 @@ PLAIN = "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {\n  return %x : tenso
 
 @pytest.mark.usefixtures("installed")
 def test_passes_are_found() -> None:
-    assert "zeta-crash\nzeta-rename\n" in opt("", "--list-passes")[1]
+    assert "  zeta-crash\n  zeta-rename\n" in opt("", "--list-passes")[1]
     assert "@renamed" in opt(PLAIN, "--zeta-rename")[1]
     assert "@g(" in opt(PLAIN, "--zeta-rename=to=g")[1]
     assert "@g(" in opt(PLAIN, "--pass-pipeline=builtin.module(cse,zeta-rename{to=g},spmd)")[1]

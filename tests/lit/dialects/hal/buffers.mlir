@@ -11,7 +11,7 @@
 // CHECK: %m = hal.buffer_view.dim<%view : !hal.buffer_view>[1] : index
 // CHECK: %t = hal.tensor.import on(#hal.device.affinity<@d>) wait(%fence) => %view "input0" : !hal.buffer_view -> tensor<?x4xf32>{%m}
 // CHECK: %u = hal.tensor.import consume %view : !hal.buffer_view -> tensor<4xf32> as tensor<4xi32>
-// CHECK: %b, %b_1 = hal.tensor.barrier join(%t, %u : tensor<?x4xf32>, tensor<4xi32>) => %fence : !hal.fence
+// CHECK: %b:2 = hal.tensor.barrier join(%t, %u : tensor<?x4xf32>, tensor<4xi32>) => %fence : !hal.fence
 // CHECK: %v = hal.tensor.export on(#hal.device.affinity<@d>) %t "output0" : tensor<?x4xf32>{%m} -> !hal.buffer_view
 // CHECK: %w = hal.tensor.export %u : tensor<4xf32> as tensor<4xi32> -> !hal.buffer_view
 // CHECK: func.func @kernel(%n: index) {

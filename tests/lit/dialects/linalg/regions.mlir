@@ -13,11 +13,11 @@
 // CHECK-NEXT: %a = arith.addf %out, %in : f32
 // CHECK-NEXT: linalg.yield %a : f32
 // CHECK-NEXT: } -> tensor<4xf32>
-// CHECK-NEXT: %1, %2 = linalg.generic {doc = "two results", indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"], library_call = "twice"} outs(%x, %i : tensor<4x6xf32>, tensor<4x6xi32>) attrs = {note = "kept"} {
+// CHECK-NEXT: %1:2 = linalg.generic {doc = "two results", indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"], library_call = "twice"} outs(%x, %i : tensor<4x6xf32>, tensor<4x6xi32>) attrs = {note = "kept"} {
 // CHECK-NEXT: ^bb0(%p: f32, %q: i32):
 // CHECK-NEXT: linalg.yield %p, %q : f32, i32
 // CHECK-NEXT: } -> (tensor<4x6xf32>, tensor<4x6xi32>)
-// CHECK-NEXT: %3 = linalg.generic {indexing_maps = [#map2, #map3], iterator_types = ["parallel"]} ins(%z : f32) outs(%v : tensor<4xf32>) {
+// CHECK-NEXT: %2 = linalg.generic {indexing_maps = [#map2, #map3], iterator_types = ["parallel"]} ins(%z : f32) outs(%v : tensor<4xf32>) {
 // CHECK-NEXT: ^bb0(%in_1: f32, %out_1: f32):
 // CHECK-NEXT: %n = linalg.index 0 : index
 // CHECK-NEXT: %m = tensor.extract %table[%n] : tensor<16xf32>
@@ -81,7 +81,7 @@ func.func @map(%x: tensor<4x6xf32>, %i: tensor<4x6xi32>) {
 // CHECK-NEXT: %s = arith.addf %in, %init : f32
 // CHECK-NEXT: linalg.yield %s : f32
 // CHECK-NEXT: }
-// CHECK-NEXT: %2, %3 = linalg.reduce ins(%x, %i : tensor<4x6xf32>, tensor<4x6xi32>) outs(%v, %vi : tensor<4xf32>, tensor<4xi32>) dimensions = [1] {note = "kept"} (%a: f32, %b: i32, %c: f32, %d: i32) {
+// CHECK-NEXT: %2:2 = linalg.reduce ins(%x, %i : tensor<4x6xf32>, tensor<4x6xi32>) outs(%v, %vi : tensor<4xf32>, tensor<4xi32>) dimensions = [1] {note = "kept"} (%a: f32, %b: i32, %c: f32, %d: i32) {
 // CHECK-NEXT: %s_1 = arith.addf %a, %c : f32
 // CHECK-NEXT: %t = arith.addi %b, %d : i32
 // CHECK-NEXT: linalg.yield %s_1, %t : f32, i32

@@ -105,11 +105,11 @@ func.func @processes(%c1: index, %c2: index, %c3: index, %t: tensor<8xf32>, %h: 
   // MESH: %number = mesh.process_linear_index on @mesh0 : index
   // SHARD: %number = shard.process_linear_index on @mesh0 : index
   %number = mesh.process_linear_index on @mesh0 : index
-  // MESH: %place, %place_1 = mesh.process_multi_index on @mesh0 axes = [0, 2] : index, index
-  // SHARD: %place, %place_1 = shard.process_multi_index on @mesh0 axes = [0, 2] : index, index
+  // MESH: %place:2 = mesh.process_multi_index on @mesh0 axes = [0, 2] : index, index
+  // SHARD: %place:2 = shard.process_multi_index on @mesh0 axes = [0, 2] : index, index
   %place:2 = mesh.process_multi_index on @mesh0 axes = [0, 2] : index, index
-  // MESH: %extents, %extents_1, %extents_2 = mesh.mesh_shape @mesh0 : index, index, index
-  // SHARD: %extents, %extents_1, %extents_2 = shard.grid_shape @mesh0 : index, index, index
+  // MESH: %extents:3 = mesh.mesh_shape @mesh0 : index, index, index
+  // SHARD: %extents:3 = shard.grid_shape @mesh0 : index, index, index
   %extents:3 = mesh.mesh_shape @mesh0 : index, index, index
   // MESH: %extent = mesh.mesh_shape @mesh0 axes = [1] : index
   // SHARD: %extent = shard.grid_shape @mesh0 axes = [1] : index

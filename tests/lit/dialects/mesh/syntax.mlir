@@ -9,7 +9,7 @@ mesh.mesh @m(shape = 2x4)
 
 // CHECK: func.func @forms(%s: !mesh.sharding, %i: index, %t: tensor<8x16xf32>) -> !mesh.sharding attributes {axes = #mesh<axisarray{{\[\[}}0, 1], []]>, kind = #mesh.partial<max>, spot = #mesh.shard<@m, {{\[\[}}0]], partial = min[1]>} {
 func.func @forms(%s: !mesh.sharding, %i: index, %t: tensor<8x16xf32>) -> !mesh.sharding attributes {axes = #mesh.axisarray<[[0, 1], []]>, kind = #mesh.partial<max>, spot = #mesh.shard<@m, [[0]], partial = min[1]>} {
-  // CHECK: %shape, %shape_1 = mesh.shard_shape 8x? %s %i : index, index
+  // CHECK: %shape:2 = mesh.shard_shape 8x? %s %i : index, index
   // GENERIC: "mesh.shard_shape"(%s, %i) <{shape = array<i64: 8, -9223372036854775808>}> : (!mesh.sharding, index) -> (index, index)
   %shape:2 = mesh.shard_shape 8x? %s %i : index, index
   // GENERIC: "mesh.all_reduce"(%t) <{mesh = @m, mesh_axes = array<i16: 0>, reduction = #mesh.partial<max>}> : (tensor<8x16xf32>) -> tensor<8x16xf32>

@@ -3,7 +3,7 @@
 // RUN: mesh-opt %s --mlir-print-op-generic | mesh-opt | filecheck %s
 
 // CHECK-LABEL: func.func @f
-// CHECK: %0, %1 = scf.index_switch %i -> f32, i32
+// CHECK: %0:2 = scf.index_switch %i -> f32, i32
 // CHECK: scf.index_switch %i
 // CHECK-NEXT: case 1 {
 // CHECK: default {

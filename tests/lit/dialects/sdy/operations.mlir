@@ -23,7 +23,7 @@ sdy.mesh @m4 = <[], device_ids=[0]>
 // CHECK-NEXT: %5 = sdy.named_computation<"foo">(%0) in_shardings=[<@m, [{"a"}, {}]>] out_shardings=[<@m, [{"a"}, {}]>] (%arg0_1: tensor<8x8xf32>) {
 // CHECK-NEXT: sdy.return %arg0_1 : tensor<8x8xf32>
 // CHECK-NEXT: } : (tensor<8x8xf32>) -> tensor<8x8xf32>
-// CHECK-NEXT: %6, %7 = sdy.manual_computation(%0, %0) in_shardings=[<@m, [{"a"}, {}]>, <@m, [{"a"}, {}]>] out_shardings=[<@m, [{"a"}, {}]>, <@m, [{"a"}, {}]>] manual_axes={"a", "b"} (%arg0_2: tensor<4x8xf32>, %arg1: tensor<4x8xf32>) {
+// CHECK-NEXT: %6:2 = sdy.manual_computation(%0, %0) in_shardings=[<@m, [{"a"}, {}]>, <@m, [{"a"}, {}]>] out_shardings=[<@m, [{"a"}, {}]>, <@m, [{"a"}, {}]>] manual_axes={"a", "b"} (%arg0_2: tensor<4x8xf32>, %arg1: tensor<4x8xf32>) {
 // CHECK-NEXT: sdy.return %arg0_2, %arg1 : tensor<4x8xf32>, tensor<4x8xf32>
 // CHECK-NEXT: } : (tensor<8x8xf32>, tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
 // CHECK-NEXT: sdy.manual_computation() in_shardings=[] out_shardings=[] manual_axes={} () {

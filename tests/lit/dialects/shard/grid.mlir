@@ -14,13 +14,13 @@ shard.grid "private" @d(shape = 1)
 
 // CHECK: func.func @questions(%i: index, %j: index, %k: index) {
 func.func @questions(%i: index, %j: index, %k: index) {
-  // CHECK: %all, %all_1, %all_2 = shard.grid_shape @b : index, index, index
+  // CHECK: %all:3 = shard.grid_shape @b : index, index, index
   %all:3 = shard.grid_shape @b : index, index, index
-  // CHECK: %some, %some_1 = shard.grid_shape @b axes = [2, 0] : index, index
+  // CHECK: %some:2 = shard.grid_shape @b axes = [2, 0] : index, index
   %some:2 = shard.grid_shape @b axes = [2, 0] : index, index
   // CHECK: %noted = shard.grid_shape @a axes = [1] {note = "x"} : index
   %noted = shard.grid_shape @a axes = [1] {note = "x"} : index
-  // CHECK: %place, %place_1, %place_2 = shard.process_multi_index on @a : index, index, index
+  // CHECK: %place:3 = shard.process_multi_index on @a : index, index, index
   %place:3 = shard.process_multi_index on @a : index, index, index
   // CHECK: %column = shard.process_multi_index on @a axes = [1] : index
   %column = shard.process_multi_index on @a axes = [1] : index
@@ -40,7 +40,7 @@ module @inner {
   shard.grid @c(shape = 5x5)
   // CHECK: func.func @nested() {
   func.func @nested() {
-    // CHECK: %extent, %extent_1 = shard.grid_shape @c : index, index
+    // CHECK: %extent:2 = shard.grid_shape @c : index, index
     %extent:2 = shard.grid_shape @c : index, index
     // CHECK: %outer = shard.grid_shape @a axes = [0] : index
     %outer = shard.grid_shape @a axes = [0] : index

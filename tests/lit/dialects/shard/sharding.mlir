@@ -66,9 +66,9 @@ func.func @annotations(%t: tensor<8x16xf32>, %s: !shard.sharding, %r: tensor<f32
 
 // CHECK: func.func @local_shapes(%s: !shard.sharding, %n: index, %i: index) {
 func.func @local_shapes(%s: !shard.sharding, %n: index, %i: index) {
-  // CHECK: %static, %static_1 = shard.shard_shape dims = [8, 16] sharding = %s device = [0, 1, 0] : index, index
+  // CHECK: %static:2 = shard.shard_shape dims = [8, 16] sharding = %s device = [0, 1, 0] : index, index
   %static:2 = shard.shard_shape dims = [8, 16] sharding = %s device = [0, 1, 0] : index, index
-  // CHECK: %dynamic, %dynamic_1 = shard.shard_shape dims = [%n, 16] sharding = %s device = [%i, 1, %i] : index, index
+  // CHECK: %dynamic:2 = shard.shard_shape dims = [%n, 16] sharding = %s device = [%i, 1, %i] : index, index
   %dynamic:2 = shard.shard_shape dims = [%n, 16] sharding = %s device = [%i, 1, %i] : index, index
   // CHECK: func.return
   return

@@ -16,8 +16,8 @@
 // CHECK: %9 = stream.async.transfer %r : !stream.resource<*>{%s} from(#hal.device.affinity<@d>) -> to(#hal.device.affinity<@d>) !stream.resource<*>{%s}
 // CHECK: %10 = stream.async.load %st[%c0] : !stream.resource<staging>{%s} -> f32
 // CHECK: %11 = stream.async.store %10, %st[%c0] : f32 -> %st as !stream.resource<staging>{%s}
-// CHECK: %12, %13 = stream.async.dispatch on(#hal.device.affinity<@d>) @ex::@f[%n](%r[%c0 to %s for %s], %n, %v) {a = 1 : i32} : (!stream.resource<*>{%s}, index, i32) -> (%r{%s}, !stream.resource<*>{%s})
-// CHECK: %14 = stream.async.cast on(#hal.device.affinity<@d>) %r : !stream.resource<*>{%s} -> !stream.resource<external>{%s}
+// CHECK: %12:2 = stream.async.dispatch on(#hal.device.affinity<@d>) @ex::@f[%n](%r[%c0 to %s for %s], %n, %v) {a = 1 : i32} : (!stream.resource<*>{%s}, index, i32) -> (%r{%s}, !stream.resource<*>{%s})
+// CHECK: %13 = stream.async.cast on(#hal.device.affinity<@d>) %r : !stream.resource<*>{%s} -> !stream.resource<external>{%s}
 // CHECK: util.func private @nested(%r: !stream.resource<*>, %s: index, %tp: !stream.timepoint) {
 // CHECK: %q, %t = stream.async.execute on(#hal.device.affinity<@d>) await(%tp) => with(%r as %a: !stream.resource<*>{%s}) -> !stream.resource<*>{%s} {
 // CHECK: %c = stream.async.clone %a : !stream.resource<*>{%s} -> !stream.resource<*>{%s}

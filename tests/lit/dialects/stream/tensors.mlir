@@ -14,9 +14,9 @@
 // CHECK: %7 = stream.tensor.load %st[%c0] : tensor<?xf32>{%n} in !stream.resource<staging>{%s} -> f32
 // CHECK: %8 = stream.tensor.store %7, %st[%c0] : f32 -> tensor<?xf32>{%n} in %st as !stream.resource<staging>{%s}
 // CHECK: %9 = stream.tensor.encode on(#hal.device.affinity<@d>) %r : tensor<?xf32>{%n} in !stream.resource<*>{%s} -> tensor<?xf32>{%n} in !stream.resource<*>{%s}
-// CHECK: %10, %11 = stream.tensor.dispatch on(#hal.device.affinity<@d>) @ex::@f[%n](%r, %n, %v) : (tensor<?xf32>{%n} in !stream.resource<*>{%s}, index, i32) -> (tensor<?xf32>{%n} in %r{%s}, tensor<4xf32> in !stream.resource<*>{%s})
-// CHECK: %12 = stream.tensor.import on(#hal.device.affinity<@d>) consume %bv : !hal.buffer_view -> tensor<?xf32>{%n} in !stream.resource<external>{%s}
-// CHECK: %13 = stream.tensor.export on(#hal.device.affinity<@d>) %12 : tensor<?xf32>{%n} in !stream.resource<external>{%s} -> !hal.buffer_view
+// CHECK: %10:2 = stream.tensor.dispatch on(#hal.device.affinity<@d>) @ex::@f[%n](%r, %n, %v) : (tensor<?xf32>{%n} in !stream.resource<*>{%s}, index, i32) -> (tensor<?xf32>{%n} in %r{%s}, tensor<4xf32> in !stream.resource<*>{%s})
+// CHECK: %11 = stream.tensor.import on(#hal.device.affinity<@d>) consume %bv : !hal.buffer_view -> tensor<?xf32>{%n} in !stream.resource<external>{%s}
+// CHECK: %12 = stream.tensor.export on(#hal.device.affinity<@d>) %11 : tensor<?xf32>{%n} in !stream.resource<external>{%s} -> !hal.buffer_view
 // CHECK: stream.tensor.trace "k" = [%st : tensor<?xf32>{%n} in !stream.resource<staging>{%s}]
 
 util.func private @f(%r: !stream.resource<*>, %s: index, %st: !stream.resource<staging>, %n: index, %fence: !hal.fence, %v: i32, %f: f32, %bv: !hal.buffer_view, %c0: index, %tp: !stream.timepoint) {

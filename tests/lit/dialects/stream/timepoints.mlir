@@ -8,7 +8,7 @@
 // CHECK: %tpi = stream.timepoint.immediate => !stream.timepoint
 // CHECK: %tpj = stream.timepoint.join max(%tp, %tpi) => !stream.timepoint
 // CHECK: %aw = stream.timepoint.await %tpj => %r : !stream.resource<*>{%s}
-// CHECK: %aws, %aws_1 = stream.timepoint.await sync %tpj => %r, %0 : !stream.resource<*>{%s}, !stream.resource<*>{%s}
+// CHECK: %aws:2 = stream.timepoint.await sync %tpj => %r, %0 : !stream.resource<*>{%s}, !stream.resource<*>{%s}
 // CHECK: %ba, %bt = stream.timepoint.barrier on(#hal.device.affinity<@d>) %r : !stream.resource<*>{%s} => !stream.timepoint
 // CHECK: stream.timepoint.chain_external on(#hal.device.affinity<@d>) %tp => (%fence : !hal.fence)
 // CHECK: %xf = stream.timepoint.export on(#hal.device.affinity<@d>) %tp => (!hal.fence)

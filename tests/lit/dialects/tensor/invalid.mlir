@@ -175,7 +175,7 @@ func.func @f(%x: tensor<4x8xf32>, %i: index, %v: f32) {
 // -----
 
 func.func @f(%x: tensor<4x8xf32>, %i: index) {
-  // expected-error @+1 {{operand is used with type f32, but has been previously used or defined with type index}}
+  // expected-error @+1 {{expects different type than prior uses: 'f32' vs 'index'}}
   %r = tensor.insert %i into %x[%i, %i] : tensor<4x8xf32>
   return
 }
@@ -191,7 +191,7 @@ func.func @f(%v: f32) {
 // -----
 
 func.func @f(%v: f32) {
-  // expected-error @+1 {{operand is used with type i32, but has been previously used or defined with type f32}}
+  // expected-error @+1 {{expects different type than prior uses: 'i32' vs 'f32'}}
   %r = tensor.from_elements %v, %v : tensor<2xi32>
   return
 }
@@ -199,7 +199,7 @@ func.func @f(%v: f32) {
 // -----
 
 func.func @f(%v: f32) {
-  // expected-error @+1 {{operand is used with type i32, but has been previously used or defined with type f32}}
+  // expected-error @+1 {{expects different type than prior uses: 'i32' vs 'f32'}}
   %r = tensor.splat %v : tensor<4x8xi32>
   return
 }
@@ -264,7 +264,7 @@ func.func @f() {
 // -----
 
 func.func @f(%e1: tensor<3x8xf32>) {
-  // expected-error @+1 {{operand is used with type tensor<4x8xf32>, but has been previously used or defined with type tensor<3x8xf32>}}
+  // expected-error @+1 {{expects different type than prior uses: 'tensor<4x8xf32>' vs 'tensor<3x8xf32>'}}
   %r = bufferization.alloc_tensor() copy(%e1) : tensor<4x8xf32>
   return
 }

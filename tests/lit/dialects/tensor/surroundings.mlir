@@ -5,11 +5,11 @@
 
 // CHECK: #map = affine_map<(d0)[s0] -> (d0, s0 + 1)>
 // CHECK-LABEL: func.func @indices
-// CHECK-NEXT: %0, %1 = affine.delinearize_index %i into (4, 8) : index, index
-// CHECK-NEXT: %2, %3, %4 = affine.delinearize_index %i into (%i, 8) : index, index, index
-// CHECK-NEXT: %5 = affine.linearize_index [%i, %i] by (4, 8) : index
-// CHECK-NEXT: %6 = affine.linearize_index disjoint [%i, %i] by (%i, 8) : index
-// CHECK-NEXT: %7 = affine.max #map(%i)[%i]
+// CHECK-NEXT: %0:2 = affine.delinearize_index %i into (4, 8) : index, index
+// CHECK-NEXT: %1:3 = affine.delinearize_index %i into (%i, 8) : index, index, index
+// CHECK-NEXT: %2 = affine.linearize_index [%i, %i] by (4, 8) : index
+// CHECK-NEXT: %3 = affine.linearize_index disjoint [%i, %i] by (%i, 8) : index
+// CHECK-NEXT: %4 = affine.max #map(%i)[%i]
 // CHECK-NEXT: {{(func\.)?}}return
 // CHECK-NEXT: }
 func.func @indices(%i: index) {

@@ -33,7 +33,7 @@ func.func @branch(%c: tensor<i1>, %a: tensor<4xf32>, %b: tensor<4xf32>) -> tenso
 // CHECK-NEXT: tosa.yield %b : tensor<4xf32>
 // CHECK-NEXT: }
 // CHECK-NEXT: %one = "tosa.const"() <{values = dense<1> : tensor<i32>}> : () -> tensor<i32>
-// CHECK-NEXT: %w, %w_1 = tosa.while_loop (%p = %i, %q = %a) : (tensor<i32>, tensor<4xf32>) -> (tensor<i32>, tensor<4xf32>) {
+// CHECK-NEXT: %w:2 = tosa.while_loop (%p = %i, %q = %a) : (tensor<i32>, tensor<4xf32>) -> (tensor<i32>, tensor<4xf32>) {
 // CHECK-NEXT: %g = tosa.greater_equal %one, %p : (tensor<i32>, tensor<i32>) -> tensor<i1>
 // CHECK-NEXT: tosa.yield %g : tensor<i1>
 // CHECK-NEXT: } do {
@@ -41,12 +41,12 @@ func.func @branch(%c: tensor<i1>, %a: tensor<4xf32>, %b: tensor<4xf32>) -> tenso
 // CHECK-NEXT: %r = tosa.add %p_1, %one : (tensor<i32>, tensor<i32>) -> tensor<i32>
 // CHECK-NEXT: tosa.yield %r, %q_1 : tensor<i32>, tensor<4xf32>
 // CHECK-NEXT: }
-// CHECK-NEXT: %cu, %cu_1 = tosa.custom %a {domain_name = "d", implementation_attrs = "", operator_name = "o"} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+// CHECK-NEXT: %cu:2 = tosa.custom %a {domain_name = "d", implementation_attrs = "", operator_name = "o"} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
 // CHECK-NEXT: %sc = tosa.const_shape {values = dense<[4, 2, 4, 2]> : tensor<4xindex>} : () -> !tosa.shape<4>
 // CHECK-NEXT: %of = tosa.const_shape {values = dense<0> : tensor<2xindex>} : () -> !tosa.shape<2>
 // CHECK-NEXT: %bo = tosa.const_shape {values = dense<2> : tensor<2xindex>} : () -> !tosa.shape<2>
 // CHECK-NEXT: %rs = tosa.resize %im, %sc, %of, %bo {mode = BILINEAR} : (tensor<1x4x4x3xf32>, !tosa.shape<4>, !tosa.shape<2>, !tosa.shape<2>) -> tensor<1x8x8x3xf32>
-// CHECK-NEXT: %ft, %ft_1 = tosa.fft2d %x8, %x8 {inverse = true} : (tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>)
+// CHECK-NEXT: %ft:2 = tosa.fft2d %x8, %x8 {inverse = true} : (tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>)
 // CHECK-NEXT: {{(func\.)?}}return %0 : tensor<4xf32>
 // CHECK-NEXT: }
 func.func @loop(%c: tensor<i1>, %a: tensor<4xf32>, %b: tensor<4xf32>, %i: tensor<i32>, %im: tensor<1x4x4x3xf32>, %x8: tensor<1x4x8xf32>) -> tensor<4xf32> {

@@ -23,9 +23,9 @@
 // CHECK: %p = util.global.address @counter : !util.ptr<index>
 // CHECK: %indirect = util.global.load.indirect %p : !util.ptr<index> -> index
 // CHECK: util.global.store.indirect %n, %p : index -> !util.ptr<index>
-// CHECK: %call, %call_1, %call_2 = util.call @callee(%t, %n) : (tensor<?xf32>, index) -> (%t as tensor<4xf32>, index, %t)
-// CHECK: %b, %b_1 = util.optimization_barrier %n, %t : index, tensor<?xf32>
-// CHECK: %g, %g_1 = util.assume.int %n<umin = 0, umax = 9, udiv = 4>, %n<udiv = 64> : index, index
+// CHECK: %call:3 = util.call @callee(%t, %n) : (tensor<?xf32>, index) -> (%t as tensor<4xf32>, index, %t)
+// CHECK: %b:2 = util.optimization_barrier %n, %t : index, tensor<?xf32>
+// CHECK: %g:2 = util.assume.int %n<umin = 0, umax = 9, udiv = 4>, %n<udiv = 64> : index, index
 // CHECK: %h = util.assume.int %n[<umin = 0>, <udiv = 64>] : index
 // CHECK: %al = util.align %n, %n : index
 // CHECK: %sw = util.switch index from [%n, %h] at %n else %al {note} : index

@@ -23,7 +23,7 @@ func.func @sharding_values(%s: !mesh.sharding) -> !mesh.sharding attributes {axe
 // CHECK-NEXT:    %[[MIDDLE:.*]] = arith.remui %[[REST]], %[[FOUR]] : index
 // CHECK-NEXT:    %[[TWELVE:.*]] = arith.constant 12 : index
 // CHECK-NEXT:    %[[FIRST:.*]] = arith.divui %n, %[[TWELVE]] : index
-// CHECK-NEXT:    %shape, %shape_1 = shard.shard_shape dims = [8, 16] sharding = %s device = [%[[FIRST]], %[[MIDDLE]], %[[LAST]]] : index, index
+// CHECK-NEXT:    %shape:2 = shard.shard_shape dims = [8, 16] sharding = %s device = [%[[FIRST]], %[[MIDDLE]], %[[LAST]]] : index, index
 func.func @shard_shape(%n: index) -> index {
   %s = mesh.sharding @m split_axes = [[0], [1]] : !mesh.sharding
   %shape:2 = mesh.shard_shape 8x16 %s %n : index, index

@@ -25,10 +25,10 @@ func.func @static(%t: tensor<24x8xf32>) -> tensor<6x8xf32> {
 // CHECK-NEXT:    %[[EVEN:.*]] = arith.cmpi eq, %[[REST]], %[[ZERO]] : index
 // CHECK-NEXT:    cf.assert %[[EVEN]], "Slicing a tensor with axis size that is not exactly divisible by the grid process group size is not supported."
 // CHECK-NEXT:    %[[PIECE:.*]] = arith.divui %[[SIZE]], %[[EIGHT]] : index
-// CHECK-NEXT:    %[[SLOW:.*]], %[[FAST:.*]] = shard.process_multi_index on @g axes = [2, 0] : index, index
+// CHECK-NEXT:    %[[INDEX:.*]]:2 = shard.process_multi_index on @g axes = [2, 0] : index, index
 // CHECK-NEXT:    %[[TWO:.*]] = arith.constant 2 : index
-// CHECK-NEXT:    %[[ROW:.*]] = arith.muli %[[SLOW]], %[[TWO]] : index
-// CHECK-NEXT:    %[[AT:.*]] = arith.addi %[[ROW]], %[[FAST]] : index
+// CHECK-NEXT:    %[[ROW:.*]] = arith.muli %[[INDEX]]#0, %[[TWO]] : index
+// CHECK-NEXT:    %[[AT:.*]] = arith.addi %[[ROW]], %[[INDEX]]#1 : index
 // CHECK-NEXT:    %[[OFFSET:.*]] = arith.muli %[[AT]], %[[PIECE]] : index
 // CHECK-NEXT:    %r = tensor.extract_slice %t[0, %[[OFFSET]]] [8, %[[PIECE]]] [1, 1] : tensor<8x?xf32> to tensor<8x?xf32>
 func.func @dynamic_size(%t: tensor<8x?xf32>) -> tensor<8x?xf32> {

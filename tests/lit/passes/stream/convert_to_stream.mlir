@@ -71,8 +71,8 @@ util.func private @called(%a: tensor<4xf32>) -> tensor<4xf32> {
 }
 
 // CHECK-LABEL: util.func public @calls
-// CHECK: %[[C:.*]], %[[CS:.*]] = util.call @called(%{{.*}}, %{{.*}}) : (!stream.resource<*>, index) -> (!stream.resource<*>, index)
-// CHECK: stream.async.cast on(#hal.device.affinity<@x>) %[[C]] : !stream.resource<*>{%[[CS]]}
+// CHECK: %[[CALL:.*]]:2 = util.call @called(%{{.*}}, %{{.*}}) : (!stream.resource<*>, index) -> (!stream.resource<*>, index)
+// CHECK: stream.async.cast on(#hal.device.affinity<@x>) %[[CALL]]#0 : !stream.resource<*>{%[[CALL]]#1}
 util.func public @calls(%a: !hal.buffer_view) -> !hal.buffer_view {
   %0 = hal.tensor.import on(#hal.device.affinity<@x>) %a : !hal.buffer_view -> tensor<4xf32>
   %1 = util.call @called(%0) : (tensor<4xf32>) -> tensor<4xf32>

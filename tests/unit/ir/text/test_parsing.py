@@ -120,7 +120,7 @@ class TestErrors:
         assert inner is not None
         assert inner.operands[0] is outer.operands[0] is last.results[0]
         wrong = '"a.b"(%v) ({\n  "a.c"(%v) : (i64) -> ()\n}) : (i32) -> ()'
-        assert "is used with type" in refuse(wrong)[2]
+        assert "prior uses: 'i32' vs 'i64'" in refuse(wrong)[2]
 
     def test_unknown_operation(self) -> None:
         line, column, message = refuse("func.func @f() {\n  arith.addii\n}", unregistered=False)

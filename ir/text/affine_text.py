@@ -1,0 +1,94 @@
+"""Affine maps and sets as MLIR writes them: signs, parentheses and blanks."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr
+from xdsl.ir import Attribute
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineSymExpr,
+)
+
+
+def affine_text(attribute: Attribute) -> str | None:
+    """The text of an affine map or set; None for any other attribute."""
+    if isinstance(attribute, AffineMapAttr):
+        affine_map = attribute.data
+        results = ", ".join(map(_expression, affine_map.results))
+        space = _space(affine_map.num_dims, affine_map.num_symbols)
+        return f"affine_map<{space} -> ({results})>"
+    if isinstance(attribute, AffineSetAttr):
+        affine_set = attribute.data
+        constraints = ", ".join(
+            f"{_expression(one.lhs)} {one.kind.value} {_expression(one.rhs)}"
+            for one in affine_set.constraints
+        )
+        space = _space(affine_set.num_dims, affine_set.num_symbols)
+        return f"affine_set<{space} : ({constraints})>"
+    return None
+
+
+def _space(dimensions: int, symbols: int) -> str:
+    text = f"({', '.join(f'd{index}' for index in range(dimensions))})"
+    if symbols:
+        text += f"[{', '.join(f's{index}' for index in range(symbols))}]"
+    return text
+
+
+def _expression(expression: AffineExpr) -> str:
+    match expression:
+        case AffineConstantExpr(value):
+            return str(value)
+        case AffineDimExpr(position):
+            return f"d{position}"
+        case AffineSymExpr(position):
+            return f"s{position}"
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Add):
+            return _sum(expression)
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, left, AffineConstantExpr(-1)):
+            return f"-{_factor(left)}"
+        case AffineBinaryOpExpr(kind, left, right):
+            return f"{_factor(left)} {_OPERATORS[kind]} {_factor(right)}"
+        case _:
+            return str(expression)
+
+
+_OPERATORS = {
+    AffineBinaryOpKind.Mul: "*",
+    AffineBinaryOpKind.Mod: "mod",
+    AffineBinaryOpKind.FloorDiv: "floordiv",
+    AffineBinaryOpKind.CeilDiv: "ceildiv",
+}
+
+
+def _sum(expression: AffineExpr) -> str:
+    """All terms of a sum; of long ones, which grow to the left, without recursion."""
+    terms: list[str] = []
+    while isinstance(expression, AffineBinaryOpExpr) and expression.kind is AffineBinaryOpKind.Add:
+        terms.append(_signed_term(expression.rhs))
+        expression = expression.lhs
+    return _expression(expression) + "".join(reversed(terms))
+
+
+def _signed_term(term: AffineExpr) -> str:
+    match term:
+        case AffineConstantExpr(value) if value < 0:
+            return f" - {-value}"
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, inner, AffineConstantExpr(-1)):
+            is_sum = isinstance(inner, AffineBinaryOpExpr) and inner.kind is AffineBinaryOpKind.Add
+            return f" - {_factor(inner) if is_sum else _expression(inner)}"
+        case AffineBinaryOpExpr(AffineBinaryOpKind.Mul, inner, AffineConstantExpr(value)) if (
+            value < -1
+        ):
+            return f" - {_factor(inner)} * {-value}"
+        case _:
+            return f" + {_expression(term)}"
+
+
+def _factor(expression: AffineExpr) -> str:
+    text = _expression(expression)
+    return f"({text})" if isinstance(expression, AffineBinaryOpExpr) else text

@@ -1,0 +1,1 @@
+"""Passes that MLIR has for programs of any dialect, under its names."""

@@ -1,0 +1,14 @@
+"""Loop-invariant code motion under MLIR's name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.transforms.loop_invariant_code_motion import LoopInvariantCodeMotionPass
+
+
+@dataclass(frozen=True)
+class LoopInvariantCodeMotion(LoopInvariantCodeMotionPass):
+    """Move operations out of `scf.for` that compute the same in every iteration."""
+
+    name = "loop-invariant-code-motion"

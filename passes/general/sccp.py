@@ -1,0 +1,179 @@
+"""Sparse conditional constant propagation: constants through branches that are taken alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    ModuleOp,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import HasFolder
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
+
+_CONSTANT = "arith.constant"
+_BRANCH, _CONDITIONAL = "cf.br", "cf.cond_br"
+_IF, _YIELD = "scf.if", "scf.yield"
+
+
+@dataclass(frozen=True)
+class SccpPass(ModulePass):
+    """Replace values that are always the same constant. Only branches that may be taken count.
+
+    Branches are those of `cf` and `scf.if`; what other operations do with their regions, and calls,
+    may give any value. An operation is constant if its folder says so.
+    """
+
+    name = "sccp"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        solver = _Solver()
+        solver.enter(op.body)
+        solver.solve()
+        solver.replace()
+
+
+@dataclass
+class _Solver:
+    """What is known of each value: nothing yet, one constant, or (`None`) that it varies."""
+
+    values: dict[SSAValue, Attribute | None] = field(
+        default_factory=dict[SSAValue, Attribute | None]
+    )
+    executable: set[Block] = field(default_factory=set[Block])
+    waiting: list[Operation] = field(default_factory=list[Operation])
+
+    def enter(self, region: Region) -> None:
+        """A region may be entered, with any arguments."""
+        if region.blocks:
+            for argument in region.blocks[0].args:
+                self.learn(argument, None)
+            self.reach(region.blocks[0])
+
+    def reach(self, block: Block) -> None:
+        """A block may be executed."""
+        if block not in self.executable:
+            self.executable.add(block)
+            self.waiting += block.ops
+
+    def learn(self, value: SSAValue, constant: Attribute | None) -> None:
+        """A value may be a constant, or anything; what it was before may be true as well."""
+        known = value in self.values
+        if known and self.values[value] in (None, constant):
+            return
+        self.values[value] = None if known else constant
+        self.waiting += (
+            use.operation for use in value.uses if use.operation.parent in self.executable
+        )
+
+    def solve(self) -> None:
+        """Look at operations until nothing new is learned of any value."""
+        while self.waiting:
+            self._visit(self.waiting.pop())
+
+    def _visit(self, op: Operation) -> None:
+        if any(operand not in self.values for operand in op.operands):
+            return  # It is looked at again when something is known.
+        known = [self.values[operand] for operand in op.operands]
+        if op.successors:
+            self._branch(op, known)
+        elif op.name == _YIELD and (parent := op.parent_op()) is not None and parent.name == _IF:
+            for result, constant in zip(parent.results, known, strict=True):
+                self.learn(result, constant)
+        elif op.name == _IF:
+            self._if(op, known[0])
+        elif op.regions:
+            for region in op.regions:
+                self.enter(region)
+            self._varies(op)
+        else:
+            self._fold(op, known)
+
+    def _branch(self, op: Operation, known: list[Attribute | None]) -> None:
+        if op.name == _BRANCH:
+            edges = [(op.successors[0], known)]
+        elif op.name == _CONDITIONAL:
+            count = len(op.successors[0].args)
+            edges = [
+                (op.successors[0], known[1 : 1 + count]),
+                (op.successors[1], known[1 + count :]),
+            ]
+            if (taken := _truth(known[0])) is not None:
+                edges = edges[:1] if taken else edges[1:]
+        else:
+            edges = [(successor, [None] * len(successor.args)) for successor in op.successors]
+        for block, constants in edges:
+            for argument, constant in zip(block.args, constants, strict=True):
+                self.learn(argument, constant)
+            self.reach(block)
+
+    def _if(self, op: Operation, condition: Attribute | None) -> None:
+        taken = _truth(condition)
+        for region, runs in zip(op.regions, (taken is not False, taken is not True), strict=True):
+            if runs:
+                self.enter(region)
+
+    def _varies(self, op: Operation) -> None:
+        for result in op.results:
+            self.learn(result, None)
+
+    def _fold(self, op: Operation, known: list[Attribute | None]) -> None:
+        """Ask the folder of an operation, with constants in the place of operands."""
+        if op.name == _CONSTANT:
+            self.learn(op.results[0], op.properties["value"])
+            return
+        trait = op.get_trait(HasFolder)
+        if trait is None:
+            self._varies(op)
+            return
+        made = {
+            operand: constant
+            for operand, value in zip(op.operands, known, strict=True)
+            if (constant := _constant(value)) is not None
+        }
+        copy = op.clone({operand: constant.result for operand, constant in made.items()})
+        folded = trait.fold(copy)
+        self.values.update({each.result: each.value for each in made.values()})
+        for index, result in enumerate(op.results):
+            found = None if folded is None else folded[index]
+            self.learn(result, self.values.get(found) if isinstance(found, SSAValue) else found)
+        copy.operands = ()
+        for each in made.values():
+            del self.values[each.result]
+
+    def replace(self) -> None:
+        """Let uses of constant values be of constants, and remove what nothing uses then."""
+        for value, known in self.values.items():
+            owner = value.owner
+            constant = _constant(known)
+            if constant is None or not value.uses or getattr(owner, "name", "") == _CONSTANT:
+                continue
+            if isinstance(owner, Block):
+                Rewriter.insert_op(constant, InsertPoint.at_start(owner))
+                if isinstance(value, BlockArgument):
+                    constant.location = value.location
+            else:
+                Rewriter.insert_op(constant, InsertPoint.before(owner))
+                constant.location = owner.location
+            constant.result.name_hint = value.name_hint
+            value.replace_all_uses_with(constant.result)
+            if isinstance(owner, Operation) and is_trivially_dead(owner):
+                Rewriter.erase_op(owner)
+
+
+def _truth(constant: Attribute | None) -> bool | None:
+    return bool(constant.value.data) if isinstance(constant, IntegerAttr) else None
+
+
+def _constant(value: Attribute | None) -> ConstantOp | None:
+    """An operation of a constant; `None` for attributes that `arith.constant` does not have."""
+    if isinstance(value, IntegerAttr | FloatAttr | DenseIntOrFPElementsAttr):
+        return ConstantOp(value)  # pyright: ignore
+    return None

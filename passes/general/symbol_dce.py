@@ -1,0 +1,75 @@
+"""Remove private symbols that nothing refers to."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from ...ir.attribute_access import attribute, symbol_name
+from ...ir.symbols import references_of
+
+
+@dataclass(frozen=True)
+class SymbolDcePass(ModulePass):
+    """Remove private symbols that no operation refers to, directly or through other symbols.
+
+    A reference is looked up by its name alone, in whatever symbol table: a symbol that has the name
+    of one in use is kept.
+    """
+
+    name = "symbol-dce"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        private: dict[str, list[Operation]] = defaultdict(list)
+        for operation in op.walk():
+            name = symbol_name(operation)
+            if name is not None and operation is not op and _is_private(operation):
+                private[name].append(operation)
+        hidden = {symbol for symbols in private.values() for symbol in symbols}
+        waiting: list[Operation] = [op]
+        while waiting:
+            for name in _named_in(waiting.pop(), hidden):
+                for symbol in private.pop(name, ()):
+                    hidden.discard(symbol)
+                    waiting.append(symbol)
+        for symbol in hidden:
+            if not any(around in hidden for around in _around(symbol)):
+                Rewriter.erase_op(symbol, safe_erase=False)
+
+
+def _is_private(operation: Operation) -> bool:
+    visibility = attribute(operation, "sym_visibility")
+    return isinstance(visibility, StringAttr) and visibility.data == "private"
+
+
+def _named_in(root: Operation, hidden: set[Operation]) -> set[str]:
+    """The symbols that an operation and what is in it name, but for those that are hidden."""
+    names: set[str] = set()
+    waiting = [root]
+    while waiting:
+        operation = waiting.pop()
+        for reference in references_of(operation):
+            names.add(reference.root_reference.data)
+            names.update(nested.data for nested in reference.nested_references.data)
+        waiting += [
+            inner
+            for region in operation.regions
+            for block in region.blocks
+            for inner in block.ops
+            if inner not in hidden
+        ]
+    return names
+
+
+def _around(operation: Operation) -> list[Operation]:
+    found: list[Operation] = []
+    while (parent := operation.parent_op()) is not None:
+        found.append(parent)
+        operation = parent
+    return found

@@ -1,0 +1,130 @@
+"""Which values of a program are placed on a grid, and how: what pictures of shardings show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+from ...dialects.shard.boundary import Boundary, argument_boundary, result_boundary
+from ...ir.text.print_style import PrintStyle
+from ...ir.text.printer import ModulePrinter
+from ...sharding.device_map import device_map, draw_html, draw_text
+from ...sharding.sharding import Sharding
+from ..imports.import_annotations import import_annotations
+from .annotations.access import SHARD, GridTable, annotation_of
+
+Shape = tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedValue:
+    """A tensor of a function and its sharding; `shape` is that of the whole tensor."""
+
+    function: str
+    value: str
+    shape: Shape
+    sharding: Sharding
+
+
+def placed_values(module: ModuleOp) -> list[PlacedValue]:
+    """All values that have a sharding, each sharding of a value once, in the program's order.
+
+    Raises OperationError for annotations that make no sense.
+    """
+    module = module.clone()
+    import_annotations(module)
+    found: dict[PlacedValue, None] = {}
+    for operation in module.walk():
+        if isinstance(operation, FuncOp) and operation.body.blocks:
+            found.update(dict.fromkeys(_of_function(operation)))
+    return list(found)
+
+
+def _of_function(function: FuncOp) -> Iterator[PlacedValue]:
+    name = function.sym_name.data
+    printer = ModulePrinter(PrintStyle())
+    for index, argument in enumerate(function.body.blocks[0].args):
+        text = printer.value_text(argument)
+        yield from _of_boundary(name, text, argument_boundary(function, index))
+    grids = GridTable()
+    for operation in function.body.walk():
+        if operation.name == SHARD:
+            yield _of_annotation(name, operation, printer, grids)
+    for index in range(len(function.function_type.outputs)):
+        yield from _of_boundary(name, f"result #{index}", result_boundary(function, index))
+
+
+def _of_boundary(function: str, value: str, boundary: Boundary | None) -> Iterator[PlacedValue]:
+    if boundary is not None:
+        shape = _extents(boundary.global_type.get_shape())
+        yield PlacedValue(function, value, shape, boundary.sharding)
+
+
+def _of_annotation(
+    function: str, operation: Operation, printer: ModulePrinter, grids: GridTable
+) -> PlacedValue:
+    annotation = annotation_of(operation, grids)
+    source = annotation.source
+    # Annotations stand one behind another: the tensor is what the first of them annotates.
+    while isinstance(owner := source.owner, Operation) and owner.name == SHARD:
+        source = owner.operands[0]
+    shape = _extents(annotation.source.type.get_shape())  # pyright: ignore
+    return PlacedValue(function, printer.value_text(source), shape, annotation.sharding)
+
+
+def _extents(shape: tuple[int, ...]) -> Shape:
+    return tuple(None if extent == DYNAMIC_INDEX else extent for extent in shape)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedGroup:
+    """Values of a function that lie alike."""
+
+    function: str
+    values: tuple[str, ...]
+    shape: Shape
+    sharding: Sharding
+
+
+def placed_groups(module: ModuleOp) -> list[PlacedGroup]:
+    """The values that have a sharding, those of one shape and sharding together.
+
+    Raises OperationError for annotations that make no sense.
+    """
+    groups: dict[tuple[str, Shape, Sharding], list[str]] = {}
+    for each in placed_values(module):
+        groups.setdefault((each.function, each.shape, each.sharding), []).append(each.value)
+    return [
+        PlacedGroup(function, tuple(dict.fromkeys(values)), shape, sharding)
+        for (function, shape, sharding), values in groups.items()
+    ]
+
+
+def render_shardings(groups: Sequence[PlacedGroup], *, color: bool = False) -> str:
+    """Maps of shardings for a terminal, each with the values that have it."""
+    lines: list[str] = []
+    last = ""
+    for group in groups:
+        if group.function != last:
+            lines.append(f"@{group.function}\n\n")
+            last = group.function
+        picture = device_map(group.shape, group.sharding)
+        text = f"{group.sharding}\n" if picture is None else draw_text(picture, color=color)
+        lines.append(f"{', '.join(group.values)}: {text}\n")
+    return "".join(lines) or "no value has a sharding\n"
+
+
+def shardings_html(groups: Sequence[PlacedGroup]) -> str:
+    """The same for a notebook."""
+    parts: list[str] = []
+    for group in groups:
+        values = escape(f"@{group.function}: {', '.join(group.values)}")
+        picture = device_map(group.shape, group.sharding)
+        drawn = escape(str(group.sharding)) if picture is None else draw_html(picture)
+        parts.append(f"<div><code>{values}</code>{drawn}</div>")
+    return "".join(parts) or "<p>no value has a sharding</p>"

@@ -1,0 +1,187 @@
+"""Pictures of shardings: which devices hold which part of a tensor, as text and as HTML.
+
+dimension 0 by rows, dimension 1 by columns
+┌─────┬─────┐
+│  0  │  1  │
+├─────┼─────┤
+│  2  │  3  │
+└─────┴─────┘
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise, product
+from math import prod
+
+from .local_shape import borders, explicit_borders
+from .sharding import Sharding
+
+MOST_CELLS = 256
+"""Maps with more cells say how many there are, and draw none."""
+
+MOST_DEVICES = 4096
+"""Grids with more devices have no maps."""
+
+_PALETTE = (75, 214, 114, 176, 221, 80, 210, 147)
+"""Colours of a terminal with 256 of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMap:
+    """A tensor's parts as a table: the last split dimension by columns, all others by rows."""
+
+    sharding: Sharding
+    shape: tuple[int | None, ...]
+    rows: tuple[str, ...]
+    """Which part of the tensor a row is, such as `0:4`, empty if it is all."""
+    columns: tuple[str, ...]
+    cells: tuple[tuple[tuple[int, ...], ...], ...]
+    """The devices that hold each part."""
+
+    @property
+    def caption(self) -> str:
+        """The shape and the sharding in words."""
+        shape = "x".join("?" if extent is None else str(extent) for extent in self.shape)
+        count = self.sharding.grid.device_count()
+        text = f"{shape or 'scalar'} by {self.sharding} on {count} device{'s' if count > 1 else ''}"
+        parts = prod(len(row) for row in (self.rows, self.columns))
+        copies = count // parts if parts else 0
+        if self.sharding.partials:
+            kinds = ", ".join(partial.kind for partial in self.sharding.partials)
+            return f"{text}: parts still to be combined ({kinds})"
+        if parts <= 1:
+            return f"{text}: whole on each"
+        if copies > 1:
+            return f"{text}: {parts} parts, {copies} copies of each"
+        return f"{text}: {parts} parts"
+
+
+def device_map(shape: Sequence[int | None], sharding: Sharding) -> DeviceMap | None:
+    """The map of a tensor; `None` if the grid has open extents, no devices or too many."""
+    grid = sharding.grid
+    if not grid.is_static or not 0 < grid.device_count() <= MOST_DEVICES:
+        return None
+    split = [d for d, axes in enumerate(sharding.dimension_axes) if axes]
+    row_dimensions, column_dimensions = split[:-1], split[-1:]
+    if len(split) == 1 and sharding.rank > 1 and split[0] != sharding.rank - 1:
+        row_dimensions, column_dimensions = split, []
+    rows = _parts(shape, sharding, row_dimensions)
+    columns = _parts(shape, sharding, column_dimensions)
+    cells: list[list[list[int]]] = [[[] for _ in columns] for _ in rows]
+    for device in range(grid.device_count()):
+        at = grid.coordinates(device)
+        row = _position(sharding, row_dimensions, at)
+        cells[row][_position(sharding, column_dimensions, at)].append(device)
+    frozen = tuple(tuple(tuple(cell) for cell in row) for row in cells)
+    return DeviceMap(sharding, tuple(shape), tuple(rows), tuple(columns), frozen)
+
+
+def _parts(shape: Sequence[int | None], sharding: Sharding, dimensions: Sequence[int]) -> list[str]:
+    """What each combination of parts along some dimensions is called."""
+    names = [_intervals(shape[d], sharding, d) for d in dimensions]
+    return [", ".join(each) for each in product(*names)]
+
+
+def _intervals(size: int | None, sharding: Sharding, dimension: int) -> list[str]:
+    count = sharding.parts(dimension) or 1
+    explicit = explicit_borders(sharding, dimension)
+    if size is None and explicit is None:
+        return [f"part {index}" for index in range(count)]
+    edges = explicit if explicit is not None else borders(size or 0, sharding, dimension)
+    # Of two dimensions it is plain which one is meant.
+    which = f"d{dimension} " if sharding.rank > 2 else ""
+    return [f"{which}{low}:{high}" for low, high in pairwise(edges)]
+
+
+def _position(sharding: Sharding, dimensions: Sequence[int], at: Sequence[int]) -> int:
+    position = 0
+    for dimension in dimensions:
+        axes = sharding.dimension_axes[dimension]
+        position = position * (sharding.parts(dimension) or 1)
+        position += sharding.grid.linear_index(at, axes)
+    return position
+
+
+def listed_devices(devices: Sequence[int]) -> str:
+    """Numbers with runs of three and more shortened: `0-3,8`."""
+    parts: list[str] = []
+    start = 0
+    while start < len(devices):
+        end = start
+        while end + 1 < len(devices) and devices[end + 1] == devices[end] + 1:
+            end += 1
+        if end - start >= 2:
+            parts.append(f"{devices[start]}-{devices[end]}")
+        else:
+            parts += map(str, devices[start : end + 1])
+        start = end + 1
+    return ",".join(parts)
+
+
+# Text ------------------------------------------------------------------------------------------
+
+
+def draw_text(picture: DeviceMap, *, color: bool = False) -> str:
+    """The map as a table of lines, in colours if a terminal shows it."""
+    if len(picture.rows) * len(picture.columns) > MOST_CELLS:
+        return f"{picture.caption}\n"
+    texts = [[listed_devices(cell) for cell in row] for row in picture.cells]
+    width = max(len(text) for text in (*picture.columns, *(t for row in texts for t in row))) + 4
+    margin = max((len(label) for label in picture.rows), default=0)
+    margin += 1 if margin else 0
+    count = len(picture.columns)
+    blank = " " * margin
+
+    def line(left: str, middle: str, right: str) -> str:
+        return f"{blank}{left}{middle.join(['─' * width] * count)}{right}\n"
+
+    lines = [f"{picture.caption}\n"]
+    if any(picture.columns):
+        heads = "".join(f" {label:^{width}}" for label in picture.columns)
+        lines.append(f"{blank}{heads.rstrip()}\n")
+    lines.append(line("┌", "┬", "┐"))
+    for index, (label, row) in enumerate(zip(picture.rows, texts, strict=True)):
+        if index:
+            lines.append(line("├", "┼", "┤"))
+        cells = [f"{text:^{width}}" for text in row]
+        if color:
+            cells = [
+                f"\x1b[30;48;5;{_PALETTE[(index * count + column) % len(_PALETTE)]}m{cell}\x1b[0m"
+                for column, cell in enumerate(cells)
+            ]
+        lines.append(f"{label:<{margin}}│{'│'.join(cells)}│\n")
+    lines.append(line("└", "┴", "┘"))
+    return "".join(lines)
+
+
+# HTML ------------------------------------------------------------------------------------------
+
+
+def draw_html(picture: DeviceMap) -> str:
+    """The map as a table of HTML with its own colours, which can stand in any page."""
+    if len(picture.rows) * len(picture.columns) > MOST_CELLS:
+        return f"<div>{escape(picture.caption)}</div>"
+    count = len(picture.columns)
+    lines = [
+        f"<div>{escape(picture.caption)}</div>",
+        '<table style="border-collapse:collapse;font:12px monospace;text-align:center">',
+    ]
+    if any(picture.columns):
+        heads = "".join(f'<th style="font-weight:normal">{c}</th>' for c in picture.columns)
+        lines.append(f"<tr><td></td>{heads}</tr>")
+    for index, (label, row) in enumerate(zip(picture.rows, picture.cells, strict=True)):
+        cells = "".join(
+            f'<td style="border:1px solid #888;padding:6px 12px;color:#111;'
+            f'background:{cell_color(index * count + column)}">{listed_devices(cell)}</td>'
+            for column, cell in enumerate(row)
+        )
+        lines.append(f'<tr><th style="font-weight:normal;padding:0 6px">{label}</th>{cells}</tr>')
+    return "\n".join([*lines, "</table>"])
+
+
+def cell_color(index: int) -> str:
+    """A colour for the part of a number; those of neighbours are far from each other."""
+    return f"hsl({index * 137 % 360} 70% {72 + index // 8 % 3 * 6}%)"

@@ -1,0 +1,243 @@
+"""Options of mlir-opt: what they do here, apart from how IR is printed (`tests/lit/tools`)."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from mesh_opt.tools.mesh_opt import main
+
+ROOT = Path(__file__).parents[3]
+EXAMPLE = str(ROOT / "examples" / "mlp_dp_tp.mlir")
+WRONG = (
+    'func.func @f(%a: i32) -> i32 {\n  %b = "arith.addi"(%a) : (i32) -> i32\n  return %b : i32\n}'
+)
+FINE = "func.func @f(%a: i32) -> i32 {\n  %b = arith.addi %a, %a : i32\n  return %a : i32\n}\n"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def run(*arguments: str, text: str = FINE) -> tuple[int, str, str]:
+    stdout, stderr = io.StringIO(), io.StringIO()
+    code = main(arguments, io.StringIO(text), stdout, stderr)
+    return code, stdout.getvalue(), stderr.getvalue()
+
+
+def test_the_operation_with_a_diagnostic() -> None:
+    assert "see current operation" not in run(text=WRONG)[2]
+    code, _, errors = run("--mlir-print-op-on-diagnostic", text=WRONG)
+    assert code == 1
+    assert re.search(r'^<stdin>:2:8: note: see current operation: .*"arith.addi"\(%', errors, re.M)
+
+
+def test_the_stack_with_a_diagnostic() -> None:
+    errors = run("--mlir-print-stacktrace-on-diagnostic", text=WRONG)[2]
+    assert re.search(r"note: diagnostic emitted with trace:\n  File .*verification.py", errors)
+
+
+def test_notes_can_be_switched_off() -> None:
+    options = ("--mlir-print-op-on-diagnostic", "--mlir-disable-diagnostic-notes")
+    assert "note:" not in run(*options, text=WRONG)[2]
+
+
+def test_the_least_diagnostic_that_is_shown() -> None:
+    remarks = (EXAMPLE, "--spmd", "--remarks=all")
+    assert "remark:" in run(*remarks)[2]
+    assert not run(*remarks, "--mlir-diagnostic-verbosity-level=warnings")[2]
+    code, _, errors = run("--mlir-diagnostic-verbosity-level=errors", text=WRONG)
+    assert code == 1 and "error:" in errors
+
+
+def test_colours_on_a_terminal() -> None:
+    plain = run(text=WRONG)[2]
+    colored = run("--color", text=WRONG)[2]
+    assert "\x1b[1;31merror: \x1b[0m" in colored and "\x1b[1;32m^\x1b[0m\n" in colored
+    assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == plain
+    for option, is_colored in (("--debug=false", True), ("--color=false", False)):
+        stderr = Terminal()
+        main([option], io.StringIO(WRONG), io.StringIO(), stderr)
+        assert ("\x1b" in stderr.getvalue()) == is_colored
+
+
+def test_only_expected_diagnostics_are_checked() -> None:
+    expected = WRONG.replace("  %b =", "  // expected-error @+1 {{'arith.addi' op}}\n  %b =")
+    assert run("--verify-diagnostics", text=expected)[0] == 0
+    assert run("--verify-diagnostics=all", text=WRONG)[0] == 1
+    assert run("--verify-diagnostics=only-expected", text=WRONG)[0] == 0
+    missing = f"// expected-error @below {{{{no such thing}}}}\n{FINE}"
+    assert run("--verify-diagnostics=only-expected", text=missing)[0] == 1
+
+
+def test_what_is_read_can_be_trusted() -> None:
+    twice = "func.func private @f()\nfunc.func private @f()"
+    assert run(text=twice)[0] == 1
+    option = "--mlir-very-unsafe-disable-verifier-on-parsing"
+    code, output, _ = run(option, text=twice)
+    assert code == 0 and output.count("@f") == 2
+    assert run(option, "--cse", text=twice)[0] == 1
+
+
+def test_the_line_between_outputs() -> None:
+    both = f"{FINE}// -----\n{FINE}"
+    output = run("--split-input-file", "--output-split-marker=// ===", text=both)[1]
+    assert output.count("// ===\n") == 1 and "// -----" not in output
+
+
+def test_a_reproducer_of_the_pass_that_failed(tmp_path: Path) -> None:
+    path = tmp_path / "again.mlir"
+    text = (
+        "func.func @f(%a: i32) -> i32 {\n  %t = arith.constant true\n"
+        "  %d = arith.addi %a, %a : i32\n  %u = arith.addi %a, %a : i32\n"
+        "  %s = arith.select %t, %u, %d : i32\n  return %s : i32\n}"
+    )
+    code, _, _ = run(
+        "--pass-pipeline=cse,canonicalize{max-iterations=0 test-convergence},cse",
+        f"--mlir-pass-pipeline-crash-reproducer={path}",
+        "--mlir-pass-pipeline-local-reproducer",
+        text=text,
+    )
+    assert code == 1
+    stored = path.read_text()
+    assert 'pipeline: "builtin.module(canonicalize{' in stored and ",cse" not in stored
+    # What `cse` removed is not in the program any more.
+    assert text.count("addi") == 2 and stored.count("addi") == 1
+    assert run("--run-reproducer", str(path))[0] == 1
+
+
+def test_time_as_a_list_and_as_json() -> None:
+    pipeline = "--pass-pipeline=builtin.module(func.func(cse),cse)"
+    errors = run(pipeline, "--mlir-timing", "--mlir-timing-display=list")[2]
+    names = [line.split(")", 1)[1].strip() for line in errors.splitlines()[6:]]
+    assert names.count("CommonSubexpressionElimination") == 1 and names[-2:] == ["Rest", "Total"]
+    rows = json.loads(run(pipeline, "--mlir-timing", "--mlir-output-format=json")[2])
+    depths = {row["name"]: row["depth"] for row in rows}
+    assert depths["'func.func' Pipeline"] == 0 and depths["Total"] == 0
+    assert [row["depth"] for row in rows if row["name"] == "CommonSubexpressionElimination"] == [
+        1,
+        0,
+    ]
+    assert rows[-1]["wall"]["percentage"] == 100.0
+
+
+def test_statistics_of_passes() -> None:
+    pipeline = "--pass-pipeline=builtin.module(func.func(cse),canonicalize)"
+    errors = run(pipeline, "--mlir-pass-statistics")[2]
+    assert "... Pass statistics report ...\n" in errors
+    assert errors.partition("'func.func' Pipeline\n")[2] == (
+        "  CommonSubexpressionElimination\n"
+        "    (S) 3 num-ops-before - Operations before it\n"
+        "    (S) 2 num-ops-after - Operations after it\n"
+        "CanonicalizePass\n"
+        "  (S) 3 num-ops-before - Operations before it\n"
+        "  (S) 3 num-ops-after - Operations after it\n"
+    )
+    twice = run("--cse", "--cse", "--mlir-pass-statistics", "--mlir-pass-statistics-display=list")[
+        2
+    ]
+    assert "CommonSubexpressionElimination\n  (S) 7 num-ops-before" in twice
+
+
+def test_actions_are_logged_and_profiled(tmp_path: Path) -> None:
+    errors = run("--cse", "--log-actions-to=-")[2]
+    assert re.fullmatch(
+        r"\[thread \w+\] begins Action `pass-execution` running `CommonSubexpressionElimination`"
+        r" on Operation `builtin.module`\n\[thread \w+\] completed `pass-execution`\n",
+        errors,
+    )
+    functions = "--pass-pipeline=builtin.module(func.func(cse))"
+    for place, lines in (("<stdin>:1", 2), ("<stdin>:9", 0)):
+        options = (functions, "--log-actions-to=-", f"--log-mlir-actions-filter={place}")
+        assert run(*options)[2].count("\n") == lines
+    path = tmp_path / "trace.json"
+    assert run("--cse", "--canonicalize", f"--profile-actions-to={path}")[0] == 0
+    events = json.loads(path.read_text())
+    assert [event["ph"] for event in events] == ["B", "E"] * 2
+    assert [event["args"]["pass"] for event in events[::2]] == ["cse", "canonicalize"]
+    assert events[0]["ts"] <= events[1]["ts"]
+
+
+def test_remarks_by_regular_expressions(tmp_path: Path) -> None:
+    everything = run(EXAMPLE, "--compile", "--remarks=all")[2]
+    assert run(EXAMPLE, "--compile", "--remarks-filter=.*")[2] == everything
+    some = run(EXAMPLE, "--compile", "--remarks-filter-passed=^shard|disp")[2]
+    assert set(re.findall(r" op \[(\w+)\]", some)) == {"sharding", "dispatch"}
+    assert not run(EXAMPLE, "--compile", "--remarks-filter-missed=sharding")[2]
+    assert not run(EXAMPLE, "--compile", "--remarks-filter-failed=.")[2]
+    assert "is no regular expression" in run("--remarks-filter=(")[2]
+
+
+def test_remarks_in_yaml(tmp_path: Path) -> None:
+    path = tmp_path / "remarks.yaml"
+    options = (EXAMPLE, "--spmd", "--remarks=sharding")
+    code, _, errors = run(*options, "--remark-format=yaml", f"--remarks-output-file={path}")
+    assert code == 0 and not errors
+    documents = path.read_text().split("--- ")[1:]
+    assert len(documents) == run(*options)[2].count(" remark: ")
+    assert documents[0].startswith("!Passed\nPass:            sharding\nName:            ")
+    assert f'DebugLoc:        {{ File: "{EXAMPLE}", Line: ' in documents[0]
+    assert documents[0].endswith("\n...\n") and "\n  - Remark:        " in documents[0]
+
+
+def test_remarks_whenever_they_are_made() -> None:
+    twice = ("--sharding-propagation", "--sharding-propagation", "--remarks=sharding", EXAMPLE)
+    every = run(*twice, "--remark-policy=all")[2].count(" remark: ")
+    assert every >= run(*twice)[2].count(" remark: ") > 0
+
+
+def test_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "acme_plugin.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from xdsl.dialects.builtin import StringAttr\n"
+        "from xdsl.ir import Dialect\n"
+        "from xdsl.irdl import IRDLOperation, irdl_op_definition\n"
+        "from xdsl.passes import ModulePass\n"
+        "@irdl_op_definition\n"
+        "class Hello(IRDLOperation):\n"
+        "    name = 'acme.hello'\n"
+        "    assembly_format = 'attr-dict'\n"
+        "ACME = Dialect('acme', [Hello])\n"
+        "@dataclass(frozen=True)\n"
+        "class Mark(ModulePass):\n"
+        "    name = 'acme-mark'\n"
+        "    word: str = 'x'\n"
+        "    def apply(self, ctx, op):\n"
+        "        op.attributes['mark'] = StringAttr(self.word)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    dialect = "--load-dialect-plugin=acme_plugin:ACME"
+    assert "acme.hello" in run(dialect, text="acme.hello")[1]
+    assert "unknown operation 'acme.hello'" in run(text="acme.hello")[2]
+    marking = ("--load-pass-plugin=acme_plugin:Mark", "--acme-mark=word=y")
+    assert 'attributes {mark = "y"}' in run(*marking)[1]
+    assert "no option or pass '--acme-mark" in run("--acme-mark")[2]
+    for option, message in (
+        ("--load-pass-plugin=acme_plugin:ACME", "is no class of a ModulePass"),
+        ("--load-dialect-plugin=acme_plugin:Mark", "is no Dialect"),
+        ("--load-dialect-plugin=acme_plugin", "is not of the form module:NAME"),
+        ("--load-dialect-plugin=no_such_module_at_all:X", "cannot load"),
+    ):
+        assert message in run(option)[2]
+
+
+@pytest.mark.parametrize(
+    ("content", "advice"),
+    [
+        (b"ML\xefR\x0dMLIR22.1.8\x00", "mlir-opt program.mlirbc -o program.mlir"),
+        (b"ML\xefR\x0dStableHLO_v1.8.0\x00", "stablehlo-translate --deserialize program.mlirbc"),
+    ],
+)
+def test_bytecode_is_refused_with_advice(
+    content: bytes, advice: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("program.mlirbc").write_bytes(content)
+    code, _, errors = run("program.mlirbc")
+    assert code == 1
+    assert errors.startswith("mesh-opt: 'program.mlirbc' is MLIR bytecode, expected text: `")
+    assert advice in errors and errors.count("\n") == 1

@@ -1,0 +1,236 @@
+"""Command lines as tables: a field of a dataclass is an option, read as LLVM's tools read theirs.
+
+`--name=value`, `--name value` and a single dash are all the same. Options stand in groups: a group
+is a dataclass, the first line of its docstring is the heading in `--help`, and a tool's table
+inherits the groups that it has.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass
+from inspect import get_annotations
+from typing import Any, TypeVar
+
+from ..ir.usage_error import UsageError, did_you_mean
+
+_WIDTH = 100
+_COLUMN = 34
+_NO_OPTIONS = ("positional", "passes")
+
+
+def _option(kind: str, help_text: str, default: Any, names: Sequence[str] = (), **more: Any) -> Any:
+    metadata = {"kind": kind, "help": help_text, "names": tuple(names), **more}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def flag(help_text: str, *names: str, default: bool | None = False) -> Any:
+    """An option that is there or not, or by default perhaps; `names` are other names of it."""
+    return _option("flag", help_text, default, names)
+
+
+def text(help_text: str, *names: str, default: str | None = None, shown: str = "...") -> Any:
+    """An option with a value; `shown` stands for the value in the help."""
+    return _option("text", help_text, default, names, shown=shown)
+
+
+def optional(help_text: str, bare: str, shown: str = "...") -> Any:
+    """An option that may stand alone, which then means `bare`."""
+    return _option("optional", help_text, None, bare=bare, shown=shown)
+
+
+def choice(
+    help_text: str, *choices: str, bare: str | None = None, names: Sequence[str] = ()
+) -> Any:
+    """One of some words, by default the first; `bare` is what the option alone means, if it may,
+    and `names` are other names of it."""
+    first = None if bare else choices[0]
+    return _option("choice", help_text, first, names, choices=choices, bare=bare)
+
+
+def listed(help_text: str, shown: str = "a,b") -> Any:
+    """Words between commas; several such options add up."""
+    return _option("listed", help_text, (), shown=shown)
+
+
+def repeated(help_text: str, *names: str, shown: str = "...") -> Any:
+    """Texts, one an option."""
+    return _option("repeated", help_text, (), names, shown=shown)
+
+
+def integer(help_text: str, *names: str, default: int | None = None, shown: str = "N") -> Any:
+    """A whole number."""
+    return _option("integer", help_text, default, names, shown=shown)
+
+
+def real(help_text: str, shown: str = "X") -> Any:
+    """A number."""
+    return _option("real", help_text, None, shown=shown)
+
+
+def positional(default: str) -> Any:
+    """The argument that is no option."""
+    return dataclasses.field(default=default, metadata={"kind": "positional"})
+
+
+Table = TypeVar("Table", bound="Information")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Information:
+    """Information."""
+
+    help: bool = flag("print this text", "h")
+    help_list: bool = flag("print the options without groups, sorted")
+    version: bool = flag("print the versions of mesh-opt and xDSL")
+    shell_completion: str | None = optional(
+        "print a completion script to source, for bash or zsh", "bash", "SHELL"
+    )
+
+
+def _fields(table: type[Any]) -> dict[str, Field[Any]]:
+    found: dict[str, Field[Any]] = {}
+    for field in dataclasses.fields(table):
+        if field.metadata["kind"] not in _NO_OPTIONS:
+            for name in (field.name.replace("_", "-"), *field.metadata["names"]):
+                found[name] = field
+    return found
+
+
+def version_text() -> str:
+    """What `--version` prints."""
+    from importlib.metadata import version
+
+    return f"mesh-opt {version('mesh-opt')} on xDSL {version('xdsl')}\n"
+
+
+def option_names(table: type[Any]) -> list[str]:
+    """Every option of a table by the name that stands after the dashes, sorted."""
+    return sorted(_fields(table))
+
+
+def parse_arguments(
+    table: type[Table],
+    arguments: Sequence[str],
+    pass_names: Mapping[str, object],
+    defaults: Table | None = None,
+) -> tuple[Table, list[tuple[str, str | None]]]:
+    """Read the arguments behind a program's name; what names a pass is returned with its value.
+
+    Raises UsageError.
+    """
+    fields = _fields(table)
+    place = next(f.name for f in dataclasses.fields(table) if f.metadata["kind"] == "positional")
+    values: dict[str, Any] = {}
+    passes: list[tuple[str, str | None]] = []
+    rest = iter(arguments)
+    positional_only = False
+    for argument in rest:
+        if positional_only or not argument.startswith("-") or argument == "-":
+            if place in values:
+                raise UsageError(f"more than one input: '{values[place]}' and '{argument}'")
+            values[place] = argument
+        elif argument == "--":
+            positional_only = True
+        else:
+            name, equals, written = argument.lstrip("-").partition("=")
+            value = written if equals else None
+            field = fields.get(name)
+            if field is not None:
+                _set(values, field, name, value, rest)
+            elif name in pass_names:
+                passes.append((name, value))
+            else:
+                hint = did_you_mean(name, {**fields, **pass_names})
+                what = "option or pass" if pass_names else "option"
+                raise UsageError(f"there is no {what} '{argument.partition('=')[0]}'{hint}")
+    return dataclasses.replace(defaults or table(), **values), passes
+
+
+def _set(
+    values: dict[str, Any], field: Field[Any], name: str, value: str | None, rest: Iterator[str]
+) -> None:
+    kind = field.metadata["kind"]
+    bare: str | None = field.metadata.get("bare")
+    if kind == "flag":
+        if value is not None and value.lower() not in ("true", "false", "1", "0"):
+            raise UsageError(f"option '--{name}' is true or false, not '{value}'")
+        values[field.name] = value is None or value.lower() in ("true", "1")
+        return
+    if value is None and bare is not None:
+        values[field.name] = bare
+        return
+    if value is None:
+        value = next(rest, None)
+        if value is None:
+            raise UsageError(f"option '{'-' if len(name) == 1 else '--'}{name}' needs a value")
+    if kind == "listed":
+        values[field.name] = (*values.get(field.name, ()), *value.split(","))
+    elif kind == "repeated":
+        values[field.name] = (*values.get(field.name, ()), value)
+    else:
+        values[field.name] = _read(field, name, value)
+
+
+def _read(field: Field[Any], name: str, value: str) -> Any:
+    """The value of an option that has one, from its text."""
+    match field.metadata["kind"]:
+        case "integer":
+            try:
+                return int(value)
+            except ValueError:
+                raise UsageError(f"option '--{name}' takes an integer, not '{value}'") from None
+        case "real":
+            try:
+                return float(value)
+            except ValueError:
+                raise UsageError(f"option '--{name}' takes a number, not '{value}'") from None
+        case "choice":
+            choices: tuple[str, ...] = field.metadata["choices"]
+            if value not in choices:
+                listing = f"{', '.join(choices[:-1])} or {choices[-1]}"
+                raise UsageError(f"option '--{name}' is {listing}, not '{value}'")
+            return value
+        case _:
+            return value
+
+
+# Help -----------------------------------------------------------------------------------------
+
+
+def help_text(table: type[Information], introduction: str, *, grouped: bool = True) -> str:
+    """What `--help` prints: an introduction, then the options by group, or sorted."""
+    lines = [introduction.rstrip()]
+    if not grouped:
+        fields = sorted(dataclasses.fields(table), key=lambda field: field.name)
+        return "\n".join([*lines, "", *_entries(fields)]) + "\n"
+    by_name = {field.name: field for field in dataclasses.fields(table)}
+    for group in reversed(table.__mro__):
+        own = [by_name[name] for name in get_annotations(group)]
+        if entries := _entries(own):
+            heading = (group.__doc__ or "").partition("\n")[0].rstrip(".")
+            lines += ["", f"{heading}:", *entries]
+    return "\n".join(lines) + "\n"
+
+
+def _entries(fields: Sequence[Field[Any]]) -> list[str]:
+    return [line for field in fields for line in _entry(field)]
+
+
+def _entry(field: Field[Any]) -> list[str]:
+    kind = field.metadata["kind"]
+    if kind in _NO_OPTIONS:
+        return []
+    names = [f"--{field.name.replace('_', '-')}"]
+    names += [f"{'-' if len(name) == 1 else '--'}{name}" for name in field.metadata["names"]]
+    head = ", ".join(names)
+    if kind != "flag":
+        shown = "|".join(field.metadata.get("choices", ())) or field.metadata["shown"]
+        head += f"[={shown}]" if field.metadata.get("bare") is not None else f"={shown}"
+    lines = textwrap.wrap(field.metadata["help"], _WIDTH - _COLUMN)
+    if len(head) + 2 < _COLUMN - 1:
+        lines[0] = f"  {head}".ljust(_COLUMN) + lines[0]
+        return [lines[0], *(" " * _COLUMN + line for line in lines[1:])]
+    return [f"  {head}", *(" " * _COLUMN + line for line in lines)]

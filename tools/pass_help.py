@@ -1,0 +1,179 @@
+"""What the passes say of themselves: `--list-passes`, `--help-pass`, `--list-pipelines`."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import textwrap
+from collections.abc import Iterable
+from dataclasses import MISSING, dataclass
+from itertools import pairwise
+from typing import Any, cast, get_type_hints
+
+from xdsl.passes import ModulePass
+
+from ..ir.usage_error import UsageError
+from ..passes.manager.named_pipeline import NamedPipeline
+from ..passes.manager.pass_options import PassTable, type_name, unknown_pass_message, written
+from ..passes.registry import ALIASES, OWN_PASSES
+
+_WIDTH = 100
+_COLUMN = 42
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    name: str
+    type: str
+    default: str | None
+    """As it is written in a pipeline; `None` if a value must be given."""
+    help: str
+
+
+def list_passes(table: PassTable) -> str:
+    """Our passes with a line each, and the names of those of xDSL and of other packages."""
+    lines = ["Passes of mesh-opt (--help-pass NAME tells more):", ""]
+    for name, factory in OWN_PASSES.items():
+        if name not in ALIASES:
+            lines.append(_row(name, factory()))
+    others = [name for name in sorted(table) if name not in OWN_PASSES]
+    lines += ["", "Passes of xDSL and of other packages:", "", *(f"  {name}" for name in others)]
+    return "\n".join(lines) + "\n"
+
+
+def list_pipelines() -> str:
+    """The named pipelines, each with the passes that it runs by default."""
+    parts = ["Pipelines with a name; each is a pass, too.\n"]
+    for name, factory in OWN_PASSES.items():
+        pass_type = factory()
+        if issubclass(pass_type, NamedPipeline):
+            parts.append(f"\n{name}: {_summary(pass_type)}\n{_stages(pass_type())}")
+    return "".join(parts)
+
+
+def help_pass(name: str, table: PassTable) -> str:
+    """All that is known of a pass. Raises UsageError if there is none of that name."""
+    factory = table.get(name)
+    if factory is None:
+        raise UsageError(unknown_pass_message(name, table))
+    pass_type = factory()
+    lines = [f"{pass_type.name}: {_summary(pass_type) or 'a pass without description'}"]
+    if names := _other_names(pass_type.name):
+        lines.append(f"\nOther names: {', '.join(names)}")
+    if details := _details(pass_type):
+        lines.append(f"\n{details}")
+    if options := _options(pass_type):
+        lines.append("\nOptions:")
+        lines += [line for option in options for line in _option_lines(option)]
+    if issubclass(pass_type, NamedPipeline):
+        lines.append(f"\nRuns:\n{_stages(pass_type()).rstrip()}")
+    return "\n".join(lines) + "\n"
+
+
+def _row(name: str, pass_type: type[ModulePass]) -> str:
+    """One line: the name, what the pass does, its options with their defaults, other names."""
+    more: list[str] = []
+    if options := _options(pass_type):
+        more.append("{" + " ".join(_written_option(option) for option in options) + "}")
+    if names := _other_names(name):
+        more.append(f"(also {', '.join(names)})")
+    return f"  {name:<{_COLUMN - 2}} {' '.join((_summary(pass_type), *more))}"
+
+
+def _written_option(option: _Option) -> str:
+    return option.name if option.default is None else f"{option.name}={option.default}"
+
+
+def _other_names(name: str) -> list[str]:
+    return [alias for alias, meant in ALIASES.items() if meant == name]
+
+
+def _stages(pipeline: NamedPipeline) -> str:
+    return "".join(
+        f"  {stage.name:<{_COLUMN - 2}} {_summary(type(stage))}\n" for stage in pipeline.passes()
+    )
+
+
+def _paragraphs(pass_type: type[ModulePass]) -> list[str]:
+    text = inspect.cleandoc(pass_type.__doc__ or "")
+    # What `dataclass` makes up for a class without docstring.
+    if text.startswith(f"{pass_type.__name__}("):
+        return []
+    return text.split("\n\n") if text else []
+
+
+def _summary(pass_type: type[ModulePass]) -> str:
+    """The first sentence of the docstring."""
+    first = " ".join(next(iter(_paragraphs(pass_type)), "").split())
+    sentence, stop, _ = first.partition(". ")
+    return sentence + stop.rstrip()
+
+
+def _details(pass_type: type[ModulePass]) -> str:
+    """The docstring behind its first sentence."""
+    paragraphs = _paragraphs(pass_type)
+    if not paragraphs:
+        return ""
+    summary = _summary(pass_type)
+    rest = " ".join(paragraphs[0].split())[len(summary) :].strip()
+    first = [textwrap.fill(rest, _WIDTH)] if rest else []
+    return "\n\n".join([*first, *paragraphs[1:]])
+
+
+def _options(pass_type: type[ModulePass]) -> list[_Option]:
+    types = get_type_hints(pass_type)
+    helps = _option_helps(pass_type)
+    return [
+        _Option(
+            field.name.replace("_", "-"),
+            type_name(types[field.name]),
+            _default(field),
+            helps.get(field.name, ""),
+        )
+        for field in dataclasses.fields(pass_type)
+        if field.init and field.name != "name"
+    ]
+
+
+def _default(field: dataclasses.Field[Any]) -> str | None:
+    value = field.default
+    if value is MISSING:
+        if field.default_factory is MISSING:
+            return None
+        value = field.default_factory()
+    if isinstance(value, tuple):
+        return ",".join(map(written, cast("tuple[object, ...]", value))) or "[]"
+    return "none" if value is None else written(value)
+
+
+def _option_helps(pass_type: type[ModulePass]) -> dict[str, str]:
+    """The docstrings below the fields of a pass, which only its source has."""
+    helps: dict[str, str] = {}
+    for owner in reversed(pass_type.__mro__):
+        try:
+            source = textwrap.dedent(inspect.getsource(owner))
+        except (OSError, TypeError):
+            continue
+        (definition,) = ast.parse(source).body
+        if isinstance(definition, ast.ClassDef):
+            helps |= dict(_helps_in(definition.body))
+    return helps
+
+
+def _helps_in(body: list[ast.stmt]) -> Iterable[tuple[str, str]]:
+    for statement, below in pairwise(body):
+        match statement, below:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                yield name, inspect.cleandoc(text)
+            case _:
+                pass
+
+
+def _option_lines(option: _Option) -> list[str]:
+    default = "" if option.default is None else f", by default {option.default}"
+    text = textwrap.wrap(option.help, _WIDTH - 6)
+    return [f"  {option.name}: {option.type}{default}", *(" " * 6 + line for line in text)]

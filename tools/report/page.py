@@ -1,0 +1,128 @@
+"""The page: a template in HTML, and what was recorded as JSON in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from html import escape
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...ir.diagnostics import remarks_also_to
+from ...passes.sharding.cost_report import Cost
+from ...passes.sharding.placed_values import PlacedGroup
+from ...sharding.device_map import device_map, draw_html
+from .record import RecordedStage, StageRecorder
+from .script import SCRIPT
+from .style import STYLE
+
+_PAGE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<header>
+<h1>{title}</h1>
+<label>follow <input id="follow" list="values" placeholder="%value" spellcheck="false"></label>
+<datalist id="values"></datalist>
+<span id="keys"><kbd>&larr;</kbd> <kbd>&rarr;</kbd> stage <kbd>n</kbd> <kbd>p</kbd> change
+<kbd>/</kbd> follow <kbd>Esc</kbd> stop <kbd>1</kbd>-<kbd>5</kbd> tables <kbd>c</kbd> one or two
+<kbd>t</kbd> dark or light</span>
+</header>
+<main>
+<nav aria-label="stages"><ol id="stages"></ol></nav>
+<section id="before" class="pane" aria-label="before"></section>
+<section id="after" class="pane" aria-label="after"></section>
+<aside><div id="tabs" role="tablist"></div><div id="panel" role="tabpanel"></div></aside>
+</main>
+<script type="application/json" id="data">{data}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def render_page(title: str, stages: Sequence[RecordedStage]) -> str:
+    """The page about some stages, whole: it needs no network and no other file."""
+    data = json.dumps(_data(stages), separators=(",", ":"), ensure_ascii=False)
+    # Nothing in a program may end the element that holds it.
+    data = data.replace("<", "\\u003c")
+    return _PAGE.format(title=escape(title), style=STYLE, script=SCRIPT, data=data)
+
+
+class _Numbers:
+    """Texts that occur often, by number."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+
+    def __getitem__(self, text: str) -> int:
+        return self._known.setdefault(text, len(self._known))
+
+    def texts(self) -> list[str]:
+        """All texts in the order of their numbers."""
+        return list(self._known)
+
+
+def _data(stages: Sequence[RecordedStage]) -> dict[str, Any]:
+    lines, places, maps = _Numbers(), _Numbers(), _Numbers()
+    shown = [
+        {
+            "name": stage.name,
+            "lines": [lines[line] for line in stage.lines],
+            "places": {at: [places[one] for one in found] for at, found in stage.places.items()},
+            "sends": stage.sends,
+            "shardings": [_sharding(group, maps) for group in stage.shardings],
+            "costs": [_cost(name, cost) for name, cost in stage.costs.items()],
+            "remarks": [
+                [one.category, one.message, places[one.place] if one.place else -1]
+                for one in stage.remarks
+            ],
+        }
+        for stage in stages
+    ]
+    return {
+        "stages": shown,
+        "lines": lines.texts(),
+        "places": places.texts(),
+        "maps": maps.texts(),
+    }
+
+
+def _sharding(group: PlacedGroup, maps: _Numbers) -> dict[str, Any]:
+    picture = device_map(group.shape, group.sharding)
+    drawn = f"<p>{escape(str(group.sharding))}</p>" if picture is None else draw_html(picture)
+    return {"function": group.function, "values": group.values, "map": maps[drawn]}
+
+
+def _cost(name: str, cost: Cost) -> dict[str, Any]:
+    collectives = [
+        [collective, axes, count, sent]
+        for (collective, axes), (count, sent) in sorted(cost.collectives.items())
+    ]
+    return {
+        "function": name,
+        "sent": cost.sent,
+        "work": cost.work,
+        "peak": None if cost.dispatches else cost.peak,
+        "uncounted": cost.uncounted,
+        "collectives": collectives,
+    }
+
+
+@contextmanager
+def recorded_pipeline(module: ModuleOp) -> Generator[StageRecorder]:
+    """Record a pipeline, of which the recorder is to be an observer.
+
+    Remarks go on to where they went before.
+    """
+    recorder = StageRecorder(module)
+    with remarks_also_to(recorder.remark):
+        yield recorder

@@ -1,0 +1,167 @@
+"""What a report shows, taken down while passes run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    ModuleOp,
+    NameLoc,
+)
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.attribute_access import symbol_name
+from ...ir.diagnostics import OperationError, Remark
+from ...ir.nesting_limits import deep_recursion
+from ...ir.text.print_style import PrintStyle
+from ...ir.text.printer import ModulePrinter
+from ...passes.sharding.cost_report import Cost, bytes_sent, module_costs
+from ...passes.sharding.placed_values import PlacedGroup, placed_groups
+from ...sharding.collectives import COLLECTIVES, RECV
+from ..diagnostics import place_of
+from ..pass_records import root_of
+from ..quiet_observer import QuietObserver
+
+MOST_OPERATIONS = 20_000
+"""The costs of larger programs are not counted at every stage."""
+
+LONGEST_LINE = 2_000
+"""Characters of a line that are shown: constants may have millions."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRemark:
+    """A decision of a pass."""
+
+    category: str
+    message: str
+    place: str
+
+
+@dataclass(slots=True)
+class RecordedStage:
+    """The program after a pass."""
+
+    name: str
+    lines: list[str]
+    places: dict[int, list[str]]
+    """By the number of a line, where in the input its operation comes from."""
+    sends: dict[int, tuple[str, float | None]]
+    """By the number of a line, the collective in it and the bytes that a device sends."""
+    shardings: list[PlacedGroup]
+    costs: dict[str, Cost]
+    remarks: list[RecordedRemark] = field(default_factory=list[RecordedRemark])
+
+
+class StageRecorder(QuietObserver):
+    """Takes down the program before all passes and after each, and the remarks that are made."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self.stages = [_recorded("input", module)]
+        self._remarks: list[RecordedRemark] = []
+
+    def remark(self, remark: Remark) -> None:
+        """Take a remark down: it belongs to the pass that runs now."""
+        notes = [f" ({note.message})" for note in remark.notes]
+        message = f"{remark.message}{''.join(notes)}"
+        found = RecordedRemark(remark.category, message, str(place_of(remark.operation) or ""))
+        if found not in self._remarks:
+            self._remarks.append(found)
+
+    def after(self, current: ModulePass, operation: Operation) -> None:
+        """Take the program down."""
+        root = root_of(operation)
+        if isinstance(root, ModuleOp):
+            symbol = symbol_name(operation) if operation is not root else None
+            name = f"{current.name} on @{symbol}" if symbol else current.name
+            self.stages.append(_recorded(name, root))
+            self.stages[-1].remarks, self._remarks = self._remarks, []
+
+
+class _LinePrinter(ModulePrinter):
+    """Prints, and remembers in which line each operation begins."""
+
+    def __init__(self) -> None:
+        super().__init__(PrintStyle(hex_larger=16))
+        self._main = self._text
+        self.line = 0
+        """How many lines are complete."""
+        self.operations: list[tuple[int, Operation]] = []
+
+    def print_string(self, text: str, *, indent: int | None = None) -> None:
+        before = self.line
+        super().print_string(text, indent=indent)
+        if "\n" in text and self._text is self._main and self.line == before:
+            self.line += text.count("\n")
+
+    def _print_new_line(self, indent: int | None = None, print_message: bool = True) -> None:
+        super()._print_new_line(indent, print_message)
+        self.line += self._text is self._main
+
+    def print_op(self, op: Operation) -> None:
+        self.operations.append((self.line, op))
+        super().print_op(op)
+
+
+def _recorded(name: str, module: ModuleOp) -> RecordedStage:
+    printer = _LinePrinter()
+    with deep_recursion():
+        printer.print_op(module)
+    text = printer.finish()
+    lines = [line[:LONGEST_LINE] for line in text.rstrip("\n").split("\n")]
+    # Aliases stand above the program.
+    above = text.count("\n") - printer.line
+    places: dict[int, list[str]] = {}
+    sends: dict[int, tuple[str, float | None]] = {}
+    for line, operation in printer.operations:
+        found = list(dict.fromkeys(_places_in(operation.location)))
+        if found:
+            places[line + above] = found
+        if operation.name in COLLECTIVES and operation.name != RECV.operation:
+            sends[line + above] = operation.name, _sent(operation)
+    return RecordedStage(name, lines, places, sends, *_measured(module, len(printer.operations)))
+
+
+def _measured(module: ModuleOp, size: int) -> tuple[list[PlacedGroup], dict[str, Cost]]:
+    """Shardings and costs, as far as the program lets them be known."""
+    shardings: list[PlacedGroup] = []
+    costs: dict[str, Cost] = {}
+    try:
+        shardings = placed_groups(module)
+        if size <= MOST_OPERATIONS:
+            costs = module_costs(module)
+    except (OperationError, VerifyException):
+        pass  # Between two passes a program may say what only the next one makes sense of.
+    return shardings, costs
+
+
+def _sent(operation: Operation) -> float | None:
+    try:
+        return bytes_sent(operation)
+    except (OperationError, VerifyException):
+        return None
+
+
+def _places_in(location: Attribute) -> Iterator[str]:
+    """All positions in files that a location names."""
+    match location:
+        case FileLineColLoc():
+            yield f"{location.filename.data}:{location.line.data}:{location.column.data}"
+        case NameLoc():
+            yield from _places_in(location.location)
+        case CallSiteLoc():
+            yield from _places_in(location.callee)
+            yield from _places_in(location.caller)
+        case FusedLoc():
+            for part in cast("ArrayAttr[Attribute]", location.locations).data:
+                yield from _places_in(part)
+        case _:
+            pass

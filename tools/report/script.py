@@ -1,0 +1,264 @@
+"""The script of a report: two stages side by side, a value followed through all, and tables."""
+
+from __future__ import annotations
+
+SCRIPT = r"""
+"use strict";
+const data = JSON.parse(document.getElementById("data").textContent);
+const stages = data.stages, $ = id => document.getElementById(id);
+const state = { stage: stages.length - 1, other: null, follow: "", tab: 0, single: false };
+const TABS = ["Value", "Shardings", "Collectives", "Cost", "Remarks"];
+const VALUE = /%[\w$.-]+(?:#\d+)?/g;
+
+function element(tag, properties, ...children) {
+  const made = Object.assign(document.createElement(tag), properties || {});
+  made.append(...children);
+  return made;
+}
+
+const text = (stage, index) => data.lines[stages[stage].lines[index]];
+const before = () => state.other === null ? Math.max(0, state.stage - 1) : state.other;
+
+// Which lines of a stage are about a value: those that name it, and those that come from the same
+// places of the input as the lines that define it.
+function defines(line, name) {
+  const at = line.indexOf(base(name));
+  const rest = line.slice(at + base(name).length);
+  if (at < 0 || /^[\w$.-]/.test(rest)) return false;
+  const left = line.slice(0, at).trim();
+  return /^(:\d+)? = /.test(rest) && left === "" || /^: /.test(rest)
+    || left.startsWith("%") && rest.includes(" = ");
+}
+const base = name => name.replace(/#\d+$/, "");
+const named = data.lines.map(line => new Set((line.match(VALUE) || []).map(base)));
+function placesOf(name) {
+  const found = new Set();
+  stages.forEach(stage => stage.lines.forEach((id, index) => {
+    const places = stage.places[index], line = data.lines[id];
+    // The line of a function names its arguments; it stands for none of them.
+    if (places && named[id].has(base(name)) && !/^\s*func\.func/.test(line) && defines(line, name))
+      places.forEach(place => found.add(place));
+  }));
+  return found;
+}
+// By stage and line, whether the line is about the value that is followed.
+let followed = [];
+function followAll(name) {
+  const places = name ? placesOf(name) : new Set();
+  followed = stages.map(stage => stage.lines.map((id, index) => name !== "" &&
+    (named[id].has(base(name)) || (stage.places[index] || []).some(place => places.has(place)))));
+}
+followAll("");
+
+function changes(number, against) {
+  const there = new Set(stages[against].lines);
+  return stages[number].lines.map(line => !there.has(line));
+}
+
+function showStages() {
+  $("stages").replaceChildren(...stages.map((stage, number) => {
+    const count = number ? changes(number, number - 1).filter(Boolean).length : 0;
+    const about = followed[number].filter(Boolean).length;
+    const marks = [about ? "\u2022" + about : "", count ? "+" + count : ""];
+    const button = element("button", { onclick: () => show({ stage: number, other: null }) },
+      element("span", { textContent: stage.name }),
+      element("span", { className: "count", textContent: marks.filter(Boolean).join(" ") }));
+    button.setAttribute("aria-current", number === state.stage);
+    if (number && !count) button.classList.add("same");
+    return element("li", {}, button);
+  }));
+}
+
+function row(number, index, changed) {
+  const line = text(number, index), made = element("div", { className: "row" });
+  if (changed) made.classList.add("changed");
+  if (followed[number][index]) made.classList.add("followed");
+  let last = 0;
+  for (const match of line.matchAll(VALUE)) {
+    made.append(line.slice(last, match.index));
+    const value = element("span", { className: "value", textContent: match[0] });
+    if (match[0] === state.follow) value.classList.add("followed");
+    made.append(value);
+    last = match.index + match[0].length;
+  }
+  made.append(line.slice(last));
+  const sends = stages[number].sends[index];
+  if (sends) made.append(element("span", { className: "chip",
+    textContent: sends[1] === null ? "sends ?" : "sends " + bytes(sends[1]) }));
+  return made;
+}
+
+function showPane(pane, number, against) {
+  const changed = number === against ? [] : changes(number, against);
+  const code = element("div", { className: "code" },
+    ...stages[number].lines.map((_, index) => row(number, index, changed[index])));
+  code.onclick = event => {
+    if (event.target.classList.contains("value")) show({ follow: event.target.textContent });
+  };
+  pane.replaceChildren(element("h2", { textContent: stages[number].name }), code);
+}
+
+const bytes = count => count < 10000 ? Math.round(count) + " B"
+  : count < 1e7 ? (count / 1e3).toFixed(1) + " kB" : (count / 1e6).toFixed(1) + " MB";
+const number = count => element("td", { className: "number",
+  textContent: count === null ? "" : Math.round(count).toLocaleString("en") });
+function table(head, rows) {
+  const cells = (tag, list) => list.map(cell => cell instanceof Node ? cell
+    : element(tag, { textContent: cell }));
+  return element("table", { className: "data" }, element("tr", {}, ...cells("th", head)),
+    ...rows.map(list => element("tr", {}, ...cells("td", list))));
+}
+function picture(sharding) {
+  const values = element("div", {}, "@" + sharding.function + ": ");
+  for (const value of sharding.values) values.append(element("span", { className: "value",
+    textContent: value, onclick: () => value[0] === "%" && show({ follow: value }) }), " ");
+  const map = element("div", { className: "map" });
+  map.innerHTML = data.maps[sharding.map];  // made by mesh-opt, with nothing of a program unescaped
+  return [values, map];
+}
+const nothing = what => [element("p", { textContent: what })];
+
+const PANELS = [
+  () => {
+    if (!state.follow) return nothing("Choose a value in the text, or press / and name one.");
+    const parts = [element("p", {}, element("b", { textContent: state.follow }))];
+    stages.forEach((stage, at) => {
+      const lines = followed[at].filter(Boolean);
+      if (!lines.length) return;
+      const found = stage.shardings.filter(one => one.values.includes(state.follow));
+      parts.push(element("div", {}, element("span", { className: "where",
+        textContent: stage.name, onclick: () => show({ stage: at }) }),
+        ": " + lines.length + (lines.length === 1 ? " line" : " lines")));
+      if (at === state.stage || at === before())
+        found.forEach(one => parts.push(...picture(one)));
+    });
+    return parts;
+  },
+  () => {
+    const found = stages[state.stage].shardings;
+    return found.length ? found.flatMap(picture) : nothing("No value has a sharding here.");
+  },
+  () => {
+    const found = Object.entries(stages[state.stage].sends);
+    if (!found.length) return nothing("There are no collectives here.");
+    return [table(["line", "collective", "bytes sent by a device"], found.map(([line, sends]) => [
+      element("td", { className: "where", textContent: +line + 1,
+        onclick: () => scrollTo($("after"), +line) }),
+      sends[0], sends[1] === null ? "unknown" : number(sends[1])]))];
+  },
+  () => {
+    const rows = stages.flatMap((stage, at) => stage.costs.map(cost => {
+      const name = element("td", { className: "where", textContent: stage.name,
+        onclick: () => show({ stage: at }) });
+      return [name, "@" + cost.function, number(cost.sent), number(cost.work), number(cost.peak)];
+    }));
+    if (!rows.length) return nothing("Nothing was counted.");
+    return [element("p", { textContent: "What one device sends, computes and holds." }),
+      table(["stage", "function", "bytes sent", "operations", "peak bytes"], rows)];
+  },
+  () => {
+    const rows = stages.flatMap((stage, at) => stage.remarks.map(remark => [
+      element("td", { className: "where", textContent: stage.name,
+        onclick: () => showPlace(at, remark[2]) }),
+      remark[0], remark[1], remark[2] < 0 ? "" : data.places[remark[2]]]));
+    return rows.length ? [table(["pass", "about", "remark", "at"], rows)]
+      : nothing("No pass made a remark.");
+  },
+];
+
+function showPanel() {
+  $("tabs").replaceChildren(...TABS.map((name, index) => {
+    const button = element("button", { textContent: name, onclick: () => show({ tab: index }) });
+    button.setAttribute("role", "tab");
+    button.setAttribute("aria-selected", index === state.tab);
+    return button;
+  }));
+  $("panel").replaceChildren(...PANELS[state.tab]());
+}
+
+function scrollTo(pane, index) {
+  const rows = pane.querySelectorAll(".row");
+  pane.querySelectorAll(".here").forEach(one => one.classList.remove("here"));
+  if (!rows[index]) return;
+  rows[index].classList.add("here");
+  rows[index].scrollIntoView({ block: "center" });
+}
+// The operation that a remark is about, as it was before the pass.
+function showPlace(stage, place) {
+  show({ stage, other: null });
+  const against = Math.max(0, stage - 1);
+  const index = stages[against].lines.findIndex((_, at) =>
+    (stages[against].places[at] || []).includes(place));
+  scrollTo($("before"), index);
+}
+
+function show(change) {
+  const follows = "follow" in change && change.follow !== state.follow;
+  Object.assign(state, change);
+  if (follows) {
+    followAll(state.follow);
+    $("follow").value = state.follow;
+    if (!("tab" in change) && state.follow) state.tab = 0;
+  }
+  document.querySelector("main").classList.toggle("single", state.single);
+  const panes = [$("before"), $("after")].map(pane => pane.scrollTop);
+  showStages();
+  showPane($("before"), before(), state.stage);
+  showPane($("after"), state.stage, before());
+  if (!("stage" in change)) [$("before"), $("after")].forEach((pane, at) => {
+    pane.scrollTop = panes[at];
+  });
+  showPanel();
+  const current = document.querySelector("nav [aria-current=true]");
+  if (current) current.scrollIntoView({ block: "nearest" });
+  const hash = new URLSearchParams({ stage: state.stage, follow: state.follow, tab: state.tab });
+  history.replaceState(null, "", "#" + hash);
+}
+
+let change = -1;
+function nextChange(step) {
+  const rows = [...$("after").querySelectorAll(".row")];
+  const found = rows.map((one, index) => one.classList.contains("changed") ? index : -1)
+    .filter(index => index >= 0);
+  if (!found.length) return;
+  const after = found.find(index => index > change), upto = found.filter(index => index < change);
+  change = step > 0 ? (after === undefined ? found[0] : after)
+    : (upto.length ? upto[upto.length - 1] : found[found.length - 1]);
+  scrollTo($("after"), change);
+}
+
+document.addEventListener("keydown", event => {
+  if (event.target.tagName === "INPUT") {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const stage = state.stage;
+  const go = to => { change = -1; show({ stage: to, other: null }); };
+  if ((event.key === "ArrowRight" || event.key === "j") && stage + 1 < stages.length) go(stage + 1);
+  else if ((event.key === "ArrowLeft" || event.key === "k") && stage) go(stage - 1);
+  else if (event.key === "n") nextChange(1);
+  else if (event.key === "p") nextChange(-1);
+  else if (event.key === "/") { $("follow").focus(); $("follow").select(); }
+  else if (event.key === "Escape") show({ follow: "" });
+  else if (event.key === "c") show({ single: !state.single });
+  else if (event.key === "t") document.documentElement.classList.toggle("dark");
+  else if (event.key >= "1" && event.key <= String(TABS.length)) show({ tab: +event.key - 1 });
+  else return;
+  event.preventDefault();
+});
+$("follow").addEventListener("change", event => {
+  const name = event.target.value.trim();
+  show({ follow: name && name[0] !== "%" ? "%" + name : name });
+});
+
+const all = new Set();
+data.lines.forEach(line => (line.match(VALUE) || []).forEach(name => all.add(name)));
+const listed = [...all].sort().slice(0, 2000);
+$("values").append(...listed.map(name => element("option", { value: name })));
+if (matchMedia("(prefers-color-scheme: dark)").matches)
+  document.documentElement.classList.add("dark");
+const asked = new URLSearchParams(location.hash.slice(1));
+const first = Math.min(stages.length - 1, Number(asked.get("stage") ?? stages.length - 1) || 0);
+show({ stage: first, follow: asked.get("follow") || "", tab: Number(asked.get("tab") || 1) });
+"""

@@ -1,0 +1,58 @@
+"""The style sheet of a report: dark or light as the reader's system is, or as the reader says."""
+
+from __future__ import annotations
+
+STYLE = """
+:root { color-scheme: light; --back: #fff; --fore: #1b1f24; --dim: #667; --line: #d8dce2;
+  --changed: #e2f4e5; --gone: #fbe4e4; --follow: #ffe08a; --accent: #0a58ca; --chip: #eef1f5; }
+:root.dark { color-scheme: dark; --back: #14171c; --fore: #dde3ea; --dim: #8b94a0; --line: #2c323b;
+  --changed: #16331f; --gone: #3a1c1f; --follow: #6b5500; --accent: #7fb0ff; --chip: #222831; }
+* { box-sizing: border-box; }
+body { margin: 0; height: 100vh; display: flex; flex-direction: column; background: var(--back);
+  color: var(--fore); font: 14px/1.45 system-ui, sans-serif; }
+header { display: flex; gap: 1.5em; align-items: baseline; padding: .4em 1em; flex-wrap: wrap;
+  border-bottom: 1px solid var(--line); }
+h1 { font-size: 1.05em; margin: 0; }
+#keys { color: var(--dim); font-size: .85em; }
+kbd { border: 1px solid var(--line); border-radius: 3px; padding: 0 .3em; font-size: .9em; }
+main { flex: 1; min-height: 0; display: grid; grid-template-columns: 15em 1fr 1fr 24em; }
+main.single { grid-template-columns: 15em 0 1fr 24em; }
+nav, .pane, aside { overflow: auto; min-width: 0; border-right: 1px solid var(--line); }
+nav ol { list-style: none; margin: 0; padding: .3em; }
+nav button { width: 100%; text-align: left; border: 0; background: none; color: inherit;
+  font: inherit; padding: .15em .5em; border-radius: 4px; display: flex; gap: .5em;
+  justify-content: space-between; cursor: pointer; overflow-wrap: anywhere; }
+nav button.same { color: var(--dim); }
+nav button[aria-current=true] { background: var(--accent); color: var(--back); }
+nav .count { font-size: .8em; opacity: .75; white-space: nowrap; }
+.pane h2 { position: sticky; top: 0; left: 0; margin: 0; padding: .2em .6em; font-size: .9em;
+  background: var(--back); border-bottom: 1px solid var(--line); }
+.code { font: 12px/1.5 ui-monospace, monospace; white-space: pre; padding-bottom: 4em;
+  min-width: max-content; }
+.row { content-visibility: auto; contain-intrinsic-height: 18px; padding: 0 .6em;
+  border-left: 3px solid transparent; min-height: 18px; }
+#after .row.changed { background: var(--changed); }
+#before .row.changed { background: var(--gone); }
+.row.followed { border-left-color: var(--accent); }
+.row.here { outline: 1px dashed var(--accent); }
+.value { cursor: pointer; border-radius: 2px; }
+.value:hover { text-decoration: underline; }
+.value.followed { background: var(--follow); }
+.chip { display: inline-block; position: sticky; right: .5em; margin-left: 1em; padding: 0 .5em;
+  border-radius: 8px; background: var(--chip);
+  color: var(--dim); font-family: system-ui, sans-serif; }
+#tabs { display: flex; border-bottom: 1px solid var(--line); position: sticky; top: 0;
+  background: var(--back); }
+#tabs button { border: 0; background: none; color: inherit; font: inherit; padding: .3em .4em;
+  cursor: pointer; }
+#tabs button[aria-selected=true] { border-bottom: 2px solid var(--accent); }
+#panel { padding: .6em; }
+#panel table.data { border-collapse: collapse; font-size: .9em; }
+#panel table.data td, #panel table.data th { padding: .15em .6em .15em 0; text-align: left;
+  vertical-align: top; }
+#panel td.number { text-align: right; font-variant-numeric: tabular-nums; }
+#panel .map { margin: .4em 0 1em; overflow-x: auto; }
+#panel .where { color: var(--accent); cursor: pointer; }
+#panel caption { color: inherit; }
+button:focus-visible, input:focus-visible { outline: 2px solid var(--accent); }
+"""

@@ -1,0 +1,129 @@
+"""Groups of options that `mesh-opt` and `mesh-run` share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..ir.usage_error import UsageError, did_you_mean
+from .command_line import choice, flag, integer, listed, text
+
+if TYPE_CHECKING:
+    from ..ir.text.print_style import PrintStyle
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipelines:
+    """Passes to run."""
+
+    pass_pipeline: str | None = text("passes to run: builtin.module(func.func(a{k=v}),b)")
+    passes: str | None = text("passes to run, in xDSL's flat form: a,b{k=v}", "p")
+
+    @property
+    def written_pipelines(self) -> list[str]:
+        """The pipelines that are written out, of which there may be one."""
+        return [text for text in (self.pass_pipeline, self.passes) if text is not None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watching:
+    """What is told while passes run, on standard error."""
+
+    mlir_print_ir_before: tuple[str, ...] = listed("print the IR before these passes")
+    mlir_print_ir_after: tuple[str, ...] = listed("print the IR after these passes")
+    mlir_print_ir_before_all: bool = flag("print the IR before every pass")
+    mlir_print_ir_after_all: bool = flag("print the IR after every pass")
+    mlir_print_ir_after_change: bool = flag("after a pass, print the IR only if it changed")
+    mlir_print_ir_after_failure: bool = flag("after a pass, print the IR only if it failed")
+    mlir_print_ir_module_scope: bool = flag("print the whole program around what a pass ran on")
+    mlir_print_ir_tree_dir: str | None = text(
+        "print the IR into files, in a folder below this one for each operation", shown="DIR"
+    )
+    mlir_timing: bool = flag("report where the time went")
+    mlir_timing_display: str = choice("passes as they are nested, or by time", "tree", "list")
+    mlir_output_format: str = choice("the form of the report on time", "text", "json")
+    mlir_pass_statistics: bool = flag("report how many operations passes found and left")
+    mlir_pass_statistics_display: str = choice(
+        "pass by pass, or summed up by name", "pipeline", "list"
+    )
+    log_actions_to: str | None = text(
+        "write a line here when a pass begins or ends; -: to standard error", shown="FILE"
+    )
+    log_mlir_actions_filter: tuple[str, ...] = listed(
+        "log passes only on operations at these places", "file:line:col"
+    )
+    profile_actions_to: str | None = text(
+        "write passes as events of a trace, for Perfetto or chrome://tracing", shown="FILE"
+    )
+    verify_each: bool = flag("verify the IR after every pass")
+    debug: bool = flag("show Python's traceback with an error")
+
+    @property
+    def watches_passes(self) -> bool:
+        """Whether anything is to be done before or after single passes."""
+        return bool(
+            self.verify_each
+            or self.mlir_timing
+            or self.mlir_pass_statistics
+            or self.log_actions_to is not None
+            or self.profile_actions_to is not None
+            or self.mlir_print_ir_before
+            or self.mlir_print_ir_after
+            or self.mlir_print_ir_before_all
+            or self.mlir_print_ir_after_all
+            or self.mlir_print_ir_after_change
+            or self.mlir_print_ir_after_failure
+        )
+
+    def check_pass_names(self, pass_names: Mapping[str, object]) -> None:
+        """Raise UsageError if the IR is to be printed around a pass that there is not."""
+        for option in ("mlir_print_ir_before", "mlir_print_ir_after"):
+            for name in getattr(self, option):
+                if name not in pass_names:
+                    hint = did_you_mean(name, pass_names)
+                    raise UsageError(
+                        f"--{option.replace('_', '-')}: there is no pass '{name}'{hint}"
+                    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Printing:
+    """How IR is printed."""
+
+    mlir_print_op_generic: bool = flag("print the generic form", "print-op-generic")
+    mlir_print_debuginfo: bool = flag("print locations", "print-debuginfo")
+    mlir_pretty_debuginfo: bool = flag("print locations for people: they cannot be read again")
+    mlir_use_nameloc_as_prefix: bool = flag("call values as their locations name them")
+    mlir_print_local_scope: bool = flag("print attributes where they are used, without aliases")
+    mlir_print_unique_ssa_ids: bool = flag("let no two values share a name, not in two functions")
+    mlir_print_value_users: bool = flag("print who uses each value as a comment")
+    mlir_print_skip_regions: bool = flag("print {...} for regions")
+    mlir_print_elementsattrs_with_hex_if_larger: int = integer(
+        "print constants with more elements than this as bytes; -1 for none (default 100)",
+        default=100,
+    )
+    mlir_elide_elementsattrs_if_larger: int | None = integer(
+        "print __elided__ for constants with more elements than this"
+    )
+    mlir_elide_resource_strings_if_larger: int | None = integer(
+        "leave out resources with more characters than this"
+    )
+
+    def style(self) -> PrintStyle:
+        """How IR is printed."""
+        from ..ir.text.print_style import PrintStyle
+
+        return PrintStyle(
+            generic=self.mlir_print_op_generic,
+            locations=self.mlir_print_debuginfo,
+            pretty_locations=self.mlir_pretty_debuginfo,
+            name_locations=self.mlir_use_nameloc_as_prefix,
+            aliases=not self.mlir_print_local_scope,
+            unique_names=self.mlir_print_unique_ssa_ids,
+            value_users=self.mlir_print_value_users,
+            skip_regions=self.mlir_print_skip_regions,
+            elide_larger=self.mlir_elide_elementsattrs_if_larger,
+            elide_longer_resources=self.mlir_elide_resource_strings_if_larger,
+            hex_larger=self.mlir_print_elementsattrs_with_hex_if_larger,
+        )
