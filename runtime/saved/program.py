@@ -43,6 +43,7 @@ from ..host.program import (
     PythonCall,
     Words,
 )
+from ..host.size_rules import SizeRules
 from ..host.timeline import Timeline
 from ..native_functions import give_functions
 from .container import Container, piece
@@ -53,6 +54,7 @@ from .tables import (
     read_exchange,
     read_function,
     read_grid,
+    read_rules,
     read_shape,
     read_sharding,
     read_type,
@@ -260,8 +262,8 @@ class SavedProgram:
             # No more than there are instructions.
             failures=[_fail] * data["failures"].count(len(words)),
             checks=[
-                partial(self._check, name, process, number)
-                for number in range(data["checks"].count(len(words)))
+                partial(self._check, name, process, number, read_rules(each))
+                for number, each in enumerate(data["checks"].items())
             ],
             python=[_read_exchanges(each) for each in data["exchanges"].items()],
             arrays=list(self._arrays),
@@ -380,7 +382,11 @@ class SavedProgram:
         assert self._natives is not None
         return self._natives[symbol]
 
-    def _check(self, function: str, process: int, number: int, numbers: Numbers) -> None:
+    def _check(
+        self, function: str, process: int, number: int, rules: SizeRules | None, numbers: Numbers
+    ) -> None:
+        if rules is not None and rules.accept(numbers):
+            return
         if self.check_sizes is None:
             raise NeedsCompiler("sizes are new")
         self.check_sizes(function, process, number, numbers)
