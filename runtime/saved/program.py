@@ -174,6 +174,7 @@ class SavedProgram:
         self._objects = self._read_objects(header["objects"])
         self._runtime = _names(header["runtime"], self._objects)
         self._arrays = self._read_arrays(header["arrays"])
+        self._kernels: set[str] = set()
         self._natives: dict[str, Native] | None = None
         self.functions = {
             each.name: each for each in map(self._read_function, header["functions"].items())
@@ -250,6 +251,7 @@ class SavedProgram:
         for symbol, _ in kernels:
             if symbol not in self._objects:
                 raise DamagedFile(f"has no object code of {symbol!r}, which {data.path} runs")
+            self._kernels.add(symbol)
         for kind in (*types.arguments, *types.results):
             if not kind.holds_numbers:
                 raise DamagedFile(f"has host code for values of {kind}, which are no numbers")
@@ -337,11 +339,10 @@ class SavedProgram:
         if function.why is not None:
             raise NeedsCompiler(function.why)
         if self._natives is None:
-            symbols = [*self._runtime.values(), *self._objects]
-            images = {symbol: self._objects[symbol] for symbol in symbols}
-            natives = load_objects(images)
-            give_functions({key: natives[symbol] for key, symbol in self._runtime.items()})
-            self._natives = natives
+            runtime = {key: (name, self._objects[name]) for key, name in self._runtime.items()}
+            give_functions(runtime)
+            kernels = {name: self._objects[name] for name in sorted(self._kernels)}
+            self._natives = load_objects(kernels)
 
     def _attempt(self, run: Callable[[], Any]) -> Any:
         """Run something on the devices. What fails needs the compiler for its message."""
