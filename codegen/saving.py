@@ -51,6 +51,7 @@ from ..runtime.saved.tables import (
     exchange_data,
     function_data,
     grid_data,
+    rules_data,
     sharding_data,
     type_data,
 )
@@ -216,7 +217,7 @@ class _Writer:
                 for native, kernel in zip(natives, program.kernels, strict=True)
             ],
             "failures": len(program.failures),
-            "checks": len(program.checks),
+            "checks": [rules_data(each) for each in program.size_rules],
             "exchanges": exchanges,
             "globals": constants_data(settled(program.globals)),
             "global_blocks": list(program.global_blocks),

@@ -6,12 +6,14 @@ A saved program brings those that it needs, so that running it compiles nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from threading import Lock
 from types import FunctionType
 
-from .abi.native_code import Native
+from .abi.native_code import Native, load_objects
 
 _given: dict[str, Native] = {}
 _used: dict[str, Native] = {}
+_lock = Lock()
 
 
 def runtime_function(function: FunctionType, *sources: str) -> Native:
@@ -32,10 +34,13 @@ def native_function_named(key: str, compile: Callable[[], Native]) -> Native:
     return found
 
 
-def give_functions(functions: Mapping[str, Native]) -> None:
-    """Let native functions be those that have been compiled before for this machine."""
-    for key, native in functions.items():
-        _given.setdefault(key, native)
+def give_functions(functions: Mapping[str, tuple[str, memoryview]]) -> None:
+    """Let native functions be those in object code that was made for this machine, each a symbol
+    and its image, unless there are some already. They stay as long as the process."""
+    with _lock:
+        new = {key: each for key, each in functions.items() if key not in {**_given, **_used}}
+        loaded = load_objects(dict(new.values()))
+        _given.update((key, loaded[symbol]) for key, (symbol, _) in new.items())
 
 
 def used_functions() -> dict[str, Native]:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ..passes.manager.pass_options import PassTable
     from ..runtime.abi.arrays import Array
     from ..runtime.host.entry import DeviceStatistics
-    from ..runtime.host.timeline import Timeline
     from ..saved_programs import LoadedFunction, LoadedProgram
     from ..sharding.grid import Grid
     from .diagnostics import Diagnostic
@@ -286,14 +285,10 @@ def _run_function(
     is_heard: bool,
 ) -> tuple[list[Array], int]:
     """Run a function, and write and compare what it gives; returns that and the exit code."""
-    stdout.write(f"EXEC @{_printable(function.name)}\n")
-    timeline = _timeline(options, function.program)
-    results = _results(options, function, inputs, is_heard)
-    if timeline is not None and options.trace is not None:
-        from .output_files import open_output
+    from .run_steps import run_as_asked
 
-        with open_output(options.trace) as file:
-            timeline.write(file)
+    stdout.write(f"EXEC @{_printable(function.name)}\n")
+    results = run_as_asked(options, function, inputs, is_heard)
     if is_heard:
         _write_results(function, results, options, stdout)
     if options.statistics:
@@ -302,45 +297,6 @@ def _run_function(
     if options.expected_output:
         agrees = _compare_expected(function, results, options, stdout)
     return results, 0 if agrees else 1
-
-
-def _timeline(options: RunOptions, program: Program | LoadedProgram) -> Timeline | None:
-    """What a run tells when kernels began and ended, if that is asked for."""
-    if options.trace is None:
-        return None
-    from ..runtime.host.timeline import Timeline
-
-    program.timeline = timeline = Timeline()
-    return timeline
-
-
-def _results(
-    options: RunOptions, function: AnyFunction, inputs: Sequence[Array], is_heard: bool
-) -> list[Array]:
-    """What a function gives, after so many steps as are asked for; one of several ranks, the one
-    that `is_heard`, writes checkpoints."""
-    if options.steps is None:
-        return function.run(inputs)
-    import numpy as np
-
-    from ..runtime.checkpoints import Checkpoints
-    from ..runtime.stepping import run_repeatedly
-
-    def call(own: Sequence[Any]) -> Sequence[Any]:
-        stays = options.backend == "numba"
-        return function.run_on_devices(*own) if stays else function.run(own)
-
-    try:
-        checkpoints = None
-        if options.checkpoint is not None:
-            checkpoints = Checkpoints(options.checkpoint, writes=is_heard)
-        found = run_repeatedly(function, call, inputs, options.steps, checkpoints, options.every)
-    except OSError as problem:
-        if options.checkpoint is None or problem.filename is None:
-            raise
-        message = f"cannot write '{problem.filename}': {problem.strerror}"
-        raise UsageError(message) from problem
-    return list(map(np.asarray, found))
 
 
 def _simulate(options: RunOptions, function: Function, stdout: TextIO) -> int:

@@ -23,6 +23,7 @@ from ...runtime.abi.values import Array
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.entry import word_of
 from ...runtime.host.program import HostFunction, Label, Numbers, Register
+from ...runtime.host.size_rules import SizeRules
 from ..kernels.fusion import captured
 from ..kernels.schedule import Step
 from ..kernels.static_values import constant_attribute
@@ -32,6 +33,7 @@ from .program_lowering import ProgramLowering
 from .rules import ExitRule, lowers, lowers_branch
 from .shape_queries import LISTS, ShapeQuery, list_length, reads_number
 from .shapes import HostShapes
+from .size_rules import fixed_sizes, given_sizes
 from .values import (
     AlwaysRefused,
     Counted,
@@ -195,14 +197,14 @@ class FunctionLowering:
         def check(numbers: Numbers) -> None:
             check_result(op, index, expected, tuple(numbers), dtype)
 
-        self.check(op, content.shape, check)
+        self.check(op, content.shape, check, fixed_sizes(expected.shape))
         shape = tuple(size if want < 0 else want for size, want in pairs)
         return HostTensor(content.address, content.block, shape, dtype)
 
     def settle(self, op: Operation) -> None:
         """Have the shapes of an operation checked, and note those of its results."""
         query = self.query(op)
-        self.check(op, query.words, query.check)
+        self.check(op, query.words, query.check, query.rules())
         for result in op.results:
             if isinstance(result.type, TensorType):
                 self._noted[result] = self.shapes.result_shape(op, result)
@@ -292,10 +294,16 @@ class FunctionLowering:
         """Where to go on to let the run end with an error."""
         return self.builder.later(lambda: self.fail(op, message, values))
 
-    def check(self, op: Operation, values: Sequence[IndexOrInt], check: Callable[[Numbers], None]):
+    def check(
+        self,
+        op: Operation,
+        values: Sequence[IndexOrInt],
+        check: Callable[[Numbers], None],
+        rules: SizeRules | None = None,
+    ) -> None:
         """Have numbers checked when they are others than the last time, or now if all are known.
 
-        `check` gets them all and raises OperationError.
+        `check` gets them all and raises OperationError. What fulfils `rules` on them is right.
         """
         known = [value if isinstance(value, int) else None for value in values]
         dynamic = tuple(value for value in values if isinstance(value, Register))
@@ -312,7 +320,8 @@ class FunctionLowering:
             rest = iter(numbers)
             check([next(rest) if value is None else value for value in known])
 
-        self.builder.emit("check", self.program.check(filled), dynamic)
+        own = None if rules is None else given_sizes(rules, known)
+        self.builder.emit("check", self.program.check(filled, own), dynamic)
 
     # Functions and regions --------------------------------------------------------------------
 

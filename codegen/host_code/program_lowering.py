@@ -29,6 +29,7 @@ from ...runtime.host.program import (
     Numbers,
     PythonCall,
 )
+from ...runtime.host.size_rules import SizeRules
 from ...sharding.grid import Grid
 from ..kernels.fusion import is_kernel
 from ..kernels.kernel_text import KernelText
@@ -201,9 +202,10 @@ class ProgramLowering:
         self.program.failures.append(failure)
         return len(self.program.failures) - 1
 
-    def check(self, check: Callable[[Numbers], None]) -> int:
-        """The number of a check of sizes."""
+    def check(self, check: Callable[[Numbers], None], rules: SizeRules | None = None) -> int:
+        """The number of a check of sizes, with rules that surely fulfil it."""
         self.program.checks.append(check)
+        self.program.size_rules.append(rules)
         return len(self.program.checks) - 1
 
     def python(

@@ -17,7 +17,9 @@ from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import Array, Value
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import Numbers
+from ...runtime.host.size_rules import SizeRules, Word
 from .shape_rules import ShapeResolver
+from .size_rules import sufficient_rules
 from .values import NotLowered, Shape
 
 Sizes = tuple[int, ...]
@@ -76,6 +78,16 @@ class ShapeQuery:
     def check(self, numbers: Numbers) -> None:
         """Raise OperationError if the sizes are wrong."""
         self.settle(numbers)
+
+    def rules(self) -> SizeRules | None:
+        """What surely fulfils the check, on the same words; `None` if nothing simple does."""
+        shapes: dict[SSAValue, tuple[Word, ...]] = {}
+        count = 0
+        for value, rank in self._shapes:
+            shapes[value] = tuple(Word(count + axis) for axis in range(rank))
+            count += rank
+        numbers = [Word(count + number) for number in range(len(self._numbers))]
+        return sufficient_rules(self.operation, shapes, numbers)
 
     def failure(self, numbers: Numbers) -> OperationError:
         """What is wrong with the sizes, which are."""

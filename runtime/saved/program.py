@@ -43,6 +43,7 @@ from ..host.program import (
     PythonCall,
     Words,
 )
+from ..host.size_rules import SizeRules
 from ..host.timeline import Timeline
 from ..native_functions import give_functions
 from .container import Container, piece
@@ -53,6 +54,7 @@ from .tables import (
     read_exchange,
     read_function,
     read_grid,
+    read_rules,
     read_shape,
     read_sharding,
     read_type,
@@ -172,6 +174,7 @@ class SavedProgram:
         self._objects = self._read_objects(header["objects"])
         self._runtime = _names(header["runtime"], self._objects)
         self._arrays = self._read_arrays(header["arrays"])
+        self._kernels: set[str] = set()
         self._natives: dict[str, Native] | None = None
         self.functions = {
             each.name: each for each in map(self._read_function, header["functions"].items())
@@ -248,6 +251,7 @@ class SavedProgram:
         for symbol, _ in kernels:
             if symbol not in self._objects:
                 raise DamagedFile(f"has no object code of {symbol!r}, which {data.path} runs")
+            self._kernels.add(symbol)
         for kind in (*types.arguments, *types.results):
             if not kind.holds_numbers:
                 raise DamagedFile(f"has host code for values of {kind}, which are no numbers")
@@ -260,8 +264,8 @@ class SavedProgram:
             # No more than there are instructions.
             failures=[_fail] * data["failures"].count(len(words)),
             checks=[
-                partial(self._check, name, process, number)
-                for number in range(data["checks"].count(len(words)))
+                partial(self._check, name, process, number, read_rules(each))
+                for number, each in enumerate(data["checks"].items())
             ],
             python=[_read_exchanges(each) for each in data["exchanges"].items()],
             arrays=list(self._arrays),
@@ -335,11 +339,10 @@ class SavedProgram:
         if function.why is not None:
             raise NeedsCompiler(function.why)
         if self._natives is None:
-            symbols = [*self._runtime.values(), *self._objects]
-            images = {symbol: self._objects[symbol] for symbol in symbols}
-            natives = load_objects(images)
-            give_functions({key: natives[symbol] for key, symbol in self._runtime.items()})
-            self._natives = natives
+            runtime = {key: (name, self._objects[name]) for key, name in self._runtime.items()}
+            give_functions(runtime)
+            kernels = {name: self._objects[name] for name in sorted(self._kernels)}
+            self._natives = load_objects(kernels)
 
     def _attempt(self, run: Callable[[], Any]) -> Any:
         """Run something on the devices. What fails needs the compiler for its message."""
@@ -380,7 +383,11 @@ class SavedProgram:
         assert self._natives is not None
         return self._natives[symbol]
 
-    def _check(self, function: str, process: int, number: int, numbers: Numbers) -> None:
+    def _check(
+        self, function: str, process: int, number: int, rules: SizeRules | None, numbers: Numbers
+    ) -> None:
+        if rules is not None and rules.accept(numbers):
+            return
         if self.check_sizes is None:
             raise NeedsCompiler("sizes are new")
         self.check_sizes(function, process, number, numbers)

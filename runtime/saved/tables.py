@@ -14,6 +14,7 @@ from ..abi.value_types import ValueType
 from ..collectives import Collective, Group
 from ..host.exchanges import MEET, RECEIVE, SEND, Exchange, ExchangeStep
 from ..host.program import ArrayAddress, Constant, FunctionCode
+from ..host.size_rules import Size, SizeRules, Word
 from .fields import DamagedFile, Fields
 
 MAXIMAL_DEVICES = 4096
@@ -117,6 +118,36 @@ def read_function(data: Fields, words: int, arrays: int) -> FunctionCode:
     if found.results + found.arguments + len(found.constants) > found.size:
         raise DamagedFile(f"has a frame as {data.path} that is too small for its registers")
     return found
+
+
+def rules_data(rules: SizeRules | None) -> Any:
+    """Rules of sizes as data: numbers, and lists of the positions of words."""
+    if rules is None:
+        return None
+
+    def size(each: Size) -> Any:
+        return [each.position] if isinstance(each, Word) else each
+
+    pairs = [[size(left), size(right)] for left, right in rules.equal]
+    return [pairs, [size(each) for each in rules.natural], rules.most]
+
+
+def read_rules(data: Fields) -> SizeRules | None:
+    """Rules of sizes, `None` for nothing."""
+    if data.is_null:
+        return None
+
+    def size(each: Fields) -> Size:
+        return Word(each.items(1)[0].count(MOST)) if each.is_list else each.integer()
+
+    pairs, natural, most = data.items(3)
+    return SizeRules(
+        tuple(
+            (size(left), size(right)) for left, right in (each.items(2) for each in pairs.items())
+        ),
+        tuple(size(each) for each in natural.items()),
+        most.integer(),
+    )
 
 
 # Exchanges ------------------------------------------------------------------------------------

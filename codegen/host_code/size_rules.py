@@ -1,0 +1,100 @@
+"""Which sizes surely pass a check of an operation's sizes, for programs that run without the IR.
+
+The interpreter's rules (`shape_rules.py`) decide; these say for common operations when they have
+nothing to refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+
+from ...dialects.linalg.structured_view import StructuredView, structured_view
+from ...interpreter.structured import check_output_map
+from ...interpreter.tensor import MOST_ELEMENTS
+from ...ir.diagnostics import OperationError
+from ...runtime.abi.values import static_shape
+from ...runtime.host.size_rules import Size, SizeRules, Word
+from ..scalar_ops.scalars import is_scalar_operation
+
+Shapes = Mapping[SSAValue, tuple[Word, ...]]
+Pair = tuple[Size, Size]
+
+
+def sufficient_rules(op: Operation, shapes: Shapes, numbers: Sequence[Word]) -> SizeRules | None:
+    """When operands of these shapes, and indices, are right for an operation."""
+    if op.name == "tensor.empty":
+        fixed = [size for size in static_shape(op.results[0].type) or () if size >= 0]
+        is_known = len(fixed) + len(numbers) == len(static_shape(op.results[0].type) or ())
+        return SizeRules((), (*numbers, *fixed), MOST_ELEMENTS) if is_known else None
+    view = structured_view(op)
+    if view is not None:
+        return _structured(view, shapes)
+    given = [shapes[each] for each in op.operands if each in shapes]
+    if not is_scalar_operation(op.name) or not given:
+        return None
+    pairs = [pair for each in given[1:] for pair in zip(given[0], each, strict=False)]
+    is_alike = all(len(each) == len(given[0]) for each in given)
+    return _with_results(op, pairs, [given[0]] * len(op.results)) if is_alike else None
+
+
+def _structured(view: StructuredView, shapes: Shapes) -> SizeRules | None:
+    """Loops that each run along whole dimensions: all of those have one size."""
+    op = view.operation
+    found: dict[int, Word] = {}
+    pairs: list[Pair] = []
+    operands = (*view.inputs, *view.outputs)
+    for number, (value, map_) in enumerate(zip(operands, view.maps, strict=True)):
+        axes = [each.position for each in map_.results if isinstance(each, AffineDimExpr)]
+        sizes = shapes.get(value, ())
+        if len(axes) != len(map_.results) or len(set(axes)) != len(axes) or len(sizes) != len(axes):
+            return None
+        for axis, size in zip(axes, sizes, strict=True):
+            pairs.append((found.setdefault(axis, size), size))
+        try:
+            if number >= len(view.inputs):
+                check_output_map(op, map_)
+        except OperationError:
+            return None
+    if len(found) != len(view.iterators):
+        return None
+    return _with_results(op, pairs, [shapes.get(each, ()) for each in view.outputs])
+
+
+def _with_results(
+    op: Operation, pairs: Sequence[Pair], results: Sequence[tuple[Word, ...]]
+) -> SizeRules | None:
+    """The same with results whose types say some of their sizes."""
+    if len(results) != len(op.results):
+        return None
+    found = list(pairs)
+    for result, sizes in zip(op.results, results, strict=True):
+        static = static_shape(result.type)
+        if static is None or len(static) != len(sizes):
+            return None
+        found += ((size, want) for size, want in zip(sizes, static, strict=True) if want >= 0)
+    return SizeRules(tuple(pair for pair in found if pair[0] != pair[1]))
+
+
+def fixed_sizes(shape: Sequence[int]) -> SizeRules:
+    """Sizes are those of a shape, where it is not open."""
+    return SizeRules(tuple((Word(axis), size) for axis, size in enumerate(shape) if size >= 0))
+
+
+def given_sizes(rules: SizeRules, known: Sequence[int | None]) -> SizeRules:
+    """Rules on some words as rules on those of them that are not known."""
+    positions: dict[int, int] = {}
+    for position, value in enumerate(known):
+        if value is None:
+            positions[position] = len(positions)
+
+    def given(size: Size) -> Size:
+        if not isinstance(size, Word):
+            return size
+        value = known[size.position]
+        return Word(positions[size.position]) if value is None else value
+
+    equal = tuple((given(left), given(right)) for left, right in rules.equal)
+    return SizeRules(equal, tuple(map(given, rules.natural)), rules.most)

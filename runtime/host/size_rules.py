@@ -1,0 +1,43 @@
+"""When sizes surely fit together, as data: what a saved program knows of its checks.
+
+They accept less than the check itself. Where they do not, the check is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One of the numbers that a check is given, by its position."""
+
+    position: int
+
+
+Size = int | Word
+
+
+@dataclass(frozen=True, slots=True)
+class SizeRules:
+    """Pairs of `equal` sizes, `natural` ones that are not negative, and products of these, zeros
+    apart, that are at most `most`."""
+
+    equal: tuple[tuple[Size, Size], ...] = ()
+    natural: tuple[Size, ...] = ()
+    most: int = 1 << 62
+
+    def accept(self, numbers: Sequence[int]) -> bool:
+        """Whether the numbers of a check are surely right."""
+
+        def value(size: Size) -> int:
+            return numbers[size.position] if isinstance(size, Word) else size
+
+        sizes = [value(each) for each in self.natural]
+        return (
+            all(value(left) == value(right) for left, right in self.equal)
+            and all(size >= 0 for size in sizes)
+            and prod(size for size in sizes if size) <= self.most
+        )

@@ -1,0 +1,73 @@
+"""What the rules of a saved program accept, the check of the operation accepts, too."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from mesh_opt.codegen.host_code.lowering import HostEntry
+from mesh_opt.interpreter.machine import Program
+from mesh_opt.interpreter.run import find_function
+from mesh_opt.ir.diagnostics import OperationError
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
+from mesh_opt.runtime.host.size_rules import SizeRules, Word
+from mesh_opt.tools.driver import new_context
+
+OPEN = "tensor<?x?xf32>"
+HEAD = f"func.func @main(%a: {OPEN}, %b: {OPEN}, %c: {OPEN}, %n: index, %m: index)"
+
+PROGRAMS = {
+    "elementwise": f"{HEAD} -> {OPEN} {{ %r = arith.addf %a, %b : {OPEN} return %r : {OPEN} }}",
+    "empty": f"""{HEAD} -> tensor<?x3x?xf32> {{
+      %r = tensor.empty(%n, %m) : tensor<?x3x?xf32>
+      return %r : tensor<?x3x?xf32> }}""",
+    "product": f"""{HEAD} -> {OPEN} {{
+      %r = linalg.matmul ins(%a, %b : {OPEN}, {OPEN}) outs(%c : {OPEN}) -> {OPEN}
+      return %r : {OPEN} }}""",
+    "transposed": f"""{HEAD} -> {OPEN} {{
+      %r = linalg.transpose ins(%a : {OPEN}) outs(%b : {OPEN}) permutation = [1, 0]
+      return %r : {OPEN} }}""",
+    "a_type_with_sizes": f"""{HEAD} -> tensor<?x2xf32> {{
+      %r = tensor.cast %a : {OPEN} to tensor<?x2xf32>
+      %s = arith.addf %r, %r : tensor<?x2xf32>
+      return %s : tensor<?x2xf32> }}""",
+    "a_reduction": f"""{HEAD} -> tensor<?xf32> {{
+      %e = tensor.empty(%n) : tensor<?xf32>
+      %r = linalg.reduce {{ arith.addf }} ins(%a : {OPEN}) outs(%e : tensor<?xf32>) dimensions = [1]
+      return %r : tensor<?xf32> }}""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_rules_accept_what_the_check_accepts(name: str) -> None:
+    symbols = Program(parse_module(new_context(), Source(PROGRAMS[name], name)))
+    program = HostEntry(symbols, find_function(symbols, "main")).program.program
+    assert len(program.size_rules) == len(program.checks)
+    source = random.Random(name)
+    # Operands are tensors that there are; the sizes of a new one may be any numbers.
+    choices = [0, 1, 2, 2, 3, *([-1, 1 << 40] if name == "empty" else [])]
+    accepted = refused = 0
+    for rules, check in zip(program.size_rules, program.checks, strict=True):
+        assert rules is not None or name == "a_type_with_sizes"
+        for _ in range(400):
+            sizes = [source.choice(choices) for _ in range(8)]
+            if rules is None or not rules.accept(sizes):
+                refused += 1
+                continue
+            accepted += 1
+            try:
+                check(sizes)
+            except OperationError as problem:
+                pytest.fail(f"{sizes} are accepted, but {problem.message}")
+    assert accepted and refused
+
+
+def test_sizes_are_compared() -> None:
+    rules = SizeRules(((Word(0), Word(1)), (Word(2), 4)), (Word(0), 3), 12)
+    assert rules.accept([4, 4, 4])
+    assert rules.accept([0, 0, 4])
+    assert not rules.accept([4, 3, 4])
+    assert not rules.accept([4, 4, 5])
+    assert not rules.accept([5, 5, 4])
+    assert not rules.accept([-1, -1, 4])

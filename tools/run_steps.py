@@ -1,0 +1,63 @@
+"""Runs of `mesh-run`: one call or many steps, with checkpoints and a timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..ir.usage_error import UsageError
+from ..runtime.abi.arrays import Array
+from ..runtime.checkpoints import Checkpoints
+from ..runtime.host.timeline import Timeline
+from ..runtime.stepping import run_repeatedly
+from .output_files import open_output
+from .run_options import RunOptions
+
+if TYPE_CHECKING:
+    from ..api import Function
+    from ..saved_programs import LoadedFunction
+
+
+def run_as_asked(
+    options: RunOptions,
+    function: Function | LoadedFunction,
+    inputs: Sequence[Array],
+    is_heard: bool,
+) -> list[Array]:
+    """What a function gives, after so many steps as are asked for; one of several ranks, the one
+    that `is_heard`, writes checkpoints. Raises UsageError for files that cannot be written."""
+    if options.trace is None:
+        return _results(options, function, inputs, is_heard)
+    function.program.timeline = timeline = Timeline()
+    results = _results(options, function, inputs, is_heard)
+    with open_output(options.trace) as file:
+        timeline.write(file)
+    return results
+
+
+def _results(
+    options: RunOptions,
+    function: Function | LoadedFunction,
+    inputs: Sequence[Array],
+    is_heard: bool,
+) -> list[Array]:
+    if options.steps is None:
+        return function.run(inputs)
+
+    def call(own: Sequence[Any]) -> Sequence[Any]:
+        stays = options.backend == "numba"
+        return function.run_on_devices(*own) if stays else function.run(own)
+
+    try:
+        checkpoints = None
+        if options.checkpoint is not None:
+            checkpoints = Checkpoints(options.checkpoint, writes=is_heard)
+        found = run_repeatedly(function, call, inputs, options.steps, checkpoints, options.every)
+    except OSError as problem:
+        if options.checkpoint is None or problem.filename is None:
+            raise
+        message = f"cannot write '{problem.filename}': {problem.strerror}"
+        raise UsageError(message) from problem
+    return list(map(np.asarray, found))
