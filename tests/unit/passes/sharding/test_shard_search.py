@@ -202,7 +202,7 @@ def test_grids_of_a_number_of_devices() -> None:
       return %y : tensor<6x2xf32>
     }"""
     # Neither dimension alone has enough to split for four.
-    module, placed = searched(text, devices=4, objective="bytes")
+    module, _ = searched(text, devices=4, objective="bytes")
     assert "shape = 2x2" in str(module)
     assert cost_of(module).work == 3
 
