@@ -67,11 +67,17 @@ class ShardSearchPass(ModulePass):
         machine = self._machine()
         objective = Objective(machine, self.objective == "time", self._memory(machine))
         deadline = time.monotonic() + self.time_limit
+        if not self.time_limit > 0:
+            raise PassFailedException(
+                f"option 'time-limit' is {self.time_limit}, expected seconds above 0"
+            )
         graph = build_graph(op, everything=True)
         if not graph.functions:
             return
         best: tuple[Found, str] | None = None
         grids = list(self._grids(op, machine))
+        for grid, _ in grids:
+            _check_annotations(graph, grid)
         with without_garbage_collection():
             for number, (grid, extents) in enumerate(grids):
                 left = (deadline - time.monotonic()) / (len(grids) - number)
@@ -144,6 +150,20 @@ class ShardSearchPass(ModulePass):
                 if len(shape) != len(each.grid.shape):
                     raise OperationError(each, "has extents that are known only at run time")
                 yield f"@{name}", shape
+
+
+def _check_annotations(graph: ShardingGraph, name: str) -> None:
+    """Raise OperationError for an annotation on another grid than that of a name."""
+    for node, annotation in graph.pinned.items():
+        grid = graph.grids[node]
+        if grid is not None and f"@{grid.name}" != name:
+            raise OperationError(
+                annotation.result.owner
+                if isinstance(annotation.result.owner, Operation)
+                else graph.functions[0],
+                f"places a tensor on @{grid.name}, and shardings are searched on {name}; use"
+                f" grid=@{grid.name}",
+            )
 
 
 def factorizations(
@@ -228,7 +248,7 @@ def _explain_annotation(
     without = found.savings.get(key)
     saving = ""
     if without is not None:
-        saving = f"; {_saving(without, found.cost, objective)}"
+        saving = f"; {_without(without, found.cost, objective)}"
     remark("sharding", operation, f"{what} {list(lists)}{more}{saving}")
 
 
@@ -241,14 +261,18 @@ def _scored(score: float, objective: Objective) -> str:
     return time_text(score) if objective.by_time else f"{score:.0f} bytes and work"
 
 
-def _saving(without: Cost, cost: Cost, objective: Objective) -> str:
+def _without(without: Cost, cost: Cost, objective: Objective) -> str:
     if not objective.fits(without):
-        return f"without it a device holds {without.peak} bytes"
-    parts: list[str] = []
+        return f"without it: {without.peak} bytes held, which is too much"
+    differences: list[tuple[float, str]] = [
+        (without.sent - cost.sent, "bytes sent"),
+        (without.work - cost.work, "operations"),
+    ]
+    parts = [
+        f"{abs(difference):.0f} {what} {'more' if difference > 0 else 'less'}"
+        for difference, what in differences
+        if difference
+    ]
     if objective.by_time:
-        parts.append(time_text(max(0.0, without.seconds - cost.seconds)))
-    if without.sent != cost.sent:
-        parts.append(f"{without.sent - cost.sent:.0f} bytes sent")
-    if without.work != cost.work:
-        parts.append(f"{without.work - cost.work:.0f} operations")
-    return "it saves " + ", ".join(parts)
+        parts.insert(0, f"{time_text(max(0.0, without.seconds - cost.seconds))} more")
+    return "without it: " + ", ".join(parts)

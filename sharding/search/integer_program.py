@@ -246,6 +246,10 @@ class IntegerProgram:
         from scipy.sparse import csr_array
 
         rows = self._rows
+        if not all(self._options):
+            return None  # There is an operation that nothing here knows how to split, or not to.
+        if not rows.prices:
+            return Solution((), self._decisions.ideal, self._decisions.ideal)
         scale = max((abs(price) for price in rows.prices), default=0.0) or 1.0
         entries = [(i, v, c) for i, row in enumerate(rows.rows) for v, c in row.items()]
         shape = len(rows.rows), len(rows.prices)

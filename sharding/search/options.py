@@ -137,7 +137,7 @@ class Decisions:
             sizes[next(f for f in reversed(largest) if sizes[f] is not None)] = None
         options: list[Option] = []
         for assignment in self._splits(sizes):
-            if all(fits.fit(factor, axes) for factor, axes in enumerate(assignment)):
+            if self._fit(fits, assignment):
                 option = self._option(operation, assignment)
                 if option is not None:
                     options.append(option)
@@ -151,6 +151,10 @@ class Decisions:
             [unknown] * len(operation.results),
             self.grid,
         )
+
+    def _fit(self, fits: FactorSplits, assignment: tuple[Axes, ...]) -> bool:
+        """Whether all factors that are split can be."""
+        return all(not axes or fits.fit(factor, axes) for factor, axes in enumerate(assignment))
 
     def _option(self, operation: SearchOperation, assignment: tuple[Axes, ...]) -> Option | None:
         placed = self._placed(operation.rule, assignment)
@@ -270,7 +274,7 @@ class Decisions:
             if placed is None:
                 return None
             if key not in known:
-                if not all(fits.fit(factor, axes) for factor, axes in enumerate(assignment)):
+                if not self._fit(fits, assignment):
                     return None
                 known[key] = operation.times * (
                     self._kernel(operation, assignment, *placed)

@@ -11,6 +11,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -116,6 +118,8 @@ class GridSearch:
             )
         plan, cost, solution = self._solve(before)
         small = len(self._program.relations) <= SMALL
+        if small:
+            plan, cost = self._try_arguments(plan, cost)
         if small or solution is None or not self._is_as_predicted(cost, solution):
             plan, cost = self._better(plan, cost)
         plan, cost, savings = self._prune(plan, cost)
@@ -217,6 +221,23 @@ class GridSearch:
         return best, cost
 
     # By one change after the other.
+
+    def _try_arguments(self, plan: Plan, cost: Cost) -> tuple[Plan, Cost]:
+        """Try all ways to place the arguments, if these are few."""
+        tensors = [
+            number
+            for number in sorted(self._alternatives)
+            if self._is_argument(Key(number)) and self._is_open(Key(number))
+        ]
+        choices = [self._alternatives[number] for number in tensors]
+        if prod(map(len, choices)) > self._budget:
+            return plan, cost
+        for placements in product(*choices):
+            other = dict(zip(map(Key, tensors), placements, strict=True))
+            found = self._cost(other) if self._may_evaluate() else None
+            if found is not None and self._is_better(found, cost):
+                plan, cost = other, found
+        return plan, cost
 
     def _better(self, plan: Plan, cost: Cost) -> tuple[Plan, Cost]:
         """Change the placement of one tensor at a time, as long as that helps."""

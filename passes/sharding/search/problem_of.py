@@ -89,7 +89,9 @@ def _is_argument(value: SSAValue) -> bool:
     if not isinstance(owner, Block):
         return False
     parent = owner.parent_op()
-    return parent is not None and parent.name == "func.func" and owner is parent.regions[0].block
+    return (
+        parent is not None and parent.name == "func.func" and owner is parent.regions[0].blocks[0]
+    )
 
 
 def _relations(graph: ShardingGraph) -> Iterator[Relation]:

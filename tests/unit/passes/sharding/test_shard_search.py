@@ -197,9 +197,14 @@ def test_grids_of_a_number_of_devices() -> None:
         (4, 3),
         (6, 2),
     ]
-    module, _ = searched(MLP, devices=4, objective="bytes")
-    assert "shape = 4" in str(module) or "shape = 2x2" in str(module)
-    assert cost_of(module).work == pytest.approx(4 * 2 * 1024 * 4096 / 4, rel=0.01)
+    text = """func.func @main(%x: tensor<6x2xf32>) -> tensor<6x2xf32> {
+      %y = math.exp %x : tensor<6x2xf32>
+      return %y : tensor<6x2xf32>
+    }"""
+    # Neither dimension alone has enough to split for four.
+    module, _ = searched(text, devices=4, objective="bytes")
+    assert "shape = 2x2" in str(module)
+    assert cost_of(module).work == 3
 
 
 def test_a_program_of_loops_and_calls() -> None:
@@ -228,6 +233,35 @@ def test_a_program_of_loops_and_calls() -> None:
     cost = cost_of(module)
     assert cost.sent == 0
     assert cost.work == 5 * 2 * 64 * 16 * 16 / 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "func.func @main(%a: i32) -> i32 { return %a : i32 }",
+        "func.func private @main(tensor<4xf32>)",
+        """func.func @main(%x: tensor<0x4xf32>) -> tensor<0x4xf32> {
+             %y = math.exp %x : tensor<0x4xf32>
+             return %y : tensor<0x4xf32>
+           }""",
+        """func.func @main(%c: i1, %x: tensor<8xf32>) -> tensor<8xf32> {
+             cf.cond_br %c, ^a(%x: tensor<8xf32>), ^b(%x: tensor<8xf32>)
+           ^a(%y: tensor<8xf32>):
+             %z = math.exp %y : tensor<8xf32>
+             cf.br ^b(%z : tensor<8xf32>)
+           ^b(%r: tensor<8xf32>):
+             return %r : tensor<8xf32>
+           }""",
+        """func.func @main() -> tensor<8xf32> {
+             %c = arith.constant dense<1.0> : tensor<8xf32>
+             return %c : tensor<8xf32>
+           }""",
+    ],
+    ids=["scalars", "declaration", "nothing", "blocks", "constants"],
+)
+def test_programs_with_little_to_decide(text: str) -> None:
+    module, _ = searched(text, grid="4")
+    cost_of(module)
 
 
 # Small programs, on which every way to annotate the arguments can be tried.
