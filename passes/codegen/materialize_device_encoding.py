@@ -54,7 +54,13 @@ from .packed.accesses import (
 )
 from .packed.contractions import lower_contraction, lower_convolution
 from .packed.elementwise import lower_elementwise, sums_padding
-from .packed.layouts import KernelLayouts, KernelSolvers, summed_dimensions, target_solver
+from .packed.layouts import (
+    KernelLayouts,
+    KernelSolvers,
+    bound_solvers,
+    summed_dimensions,
+    target_solver,
+)
 from .packed.signature import (
     RETURNS,
     UnknownSizes,
@@ -79,7 +85,8 @@ class MaterializeDeviceEncodingPass(ModulePass):
         for operation in tuple(op.body.block.ops):
             if operation.name == "stream.executable":
                 name = getattr(operation.properties.get("sym_name"), "data", "")
-                layouts = KernelLayouts(solvers.of_executable(name))
+                found = solvers.of_executable(name) or bound_solvers(operation)
+                layouts = KernelLayouts(found)
                 for function in operation.walk():
                     if function.name in FUNCTIONS:
                         KernelLowering(function, layouts).lower()

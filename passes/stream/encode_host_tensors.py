@@ -16,10 +16,9 @@ from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
+    IntegerType,
     ModuleOp,
     TensorType,
-    i1,
-    i8,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -273,15 +272,22 @@ def _constant(operation: Operation, builder: HostBuilder) -> Results:
 
 
 def _stored_constant(value: Attribute) -> Attribute:
-    """Constant contents as they are stored: a boolean takes a byte."""
+    """Constant contents as they are stored: an integer of odd width takes whole bytes."""
     if not isinstance(value, DenseIntOrFPElementsAttr):
         return value
     constant = cast(DenseIntOrFPElementsAttr, value)
     type_ = cast(Tensor, constant.type)
-    if type_.element_type != i1:
+    element = type_.element_type
+    if not isinstance(element, IntegerType):
         return constant
-    numbers = [int(bool(number)) for number in constant.get_values()]
-    return DenseIntOrFPElementsAttr.from_list(TensorType(i8, type_.shape), numbers)
+    stored = element_of(type_).storage_bits
+    bits = element_of(type_).bits
+    if stored <= bits:
+        return constant
+    # The bits beyond the element are zero, as those that kernels store.
+    values = cast("Sequence[int]", constant.get_values())
+    numbers = [number & ((1 << bits) - 1) for number in values]
+    return DenseIntOrFPElementsAttr.from_list(TensorType(IntegerType(stored), type_.shape), numbers)
 
 
 @lowering("stream.tensor.splat")

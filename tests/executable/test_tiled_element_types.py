@@ -56,3 +56,35 @@ def test_tiled_products(factor: str, result: str, microkernels: str) -> None:
     np.testing.assert_array_equal(found, expected)
     names = {op.name for op in tiled.module.walk()}
     assert ("linalg.mmt4d" in names) == ((factor, result) not in UNTILED)
+
+
+def test_constants_of_odd_widths() -> None:
+    widths = {3: [-4, 3, -1], 12: [-2048, 2047, -1], 33: [-(1 << 32), (1 << 32) - 1, -1]}
+    names = ", ".join(f"%c{width}" for width in widths)
+    types = ", ".join(f"tensor<3xi{width}>" for width in widths)
+    constants = "\n".join(
+        f"  %c{width} = arith.constant dense<{values}> : tensor<3xi{width}>"
+        for width, values in widths.items()
+    )
+    text = f"""#id = affine_map<(i) -> (i)>
+func.func @main(%a: tensor<3xi64>) -> tensor<3xi64> {{
+{constants}
+  %0 = linalg.generic {{indexing_maps = [#id, #id, #id, #id], iterator_types = ["parallel"]}}
+    ins({names} : {types}) outs(%a : tensor<3xi64>) {{
+  ^bb0(%x: i3, %y: i12, %z: i33, %o: i64):
+    %1 = arith.extsi %x : i3 to i64
+    %2 = arith.extsi %y : i12 to i64
+    %3 = arith.extui %z : i33 to i64
+    %4 = arith.addi %1, %2 : i64
+    %5 = arith.addi %3, %4 : i64
+    %6 = arith.addi %o, %5 : i64
+    linalg.yield %6 : i64
+  }} -> tensor<3xi64>
+  return %0 : tensor<3xi64>
+}}"""
+    a = np.array([1, 2, 3])
+    wanted = a + np.array(widths[3]) + np.array(widths[12]) + np.array(widths[33]) % (1 << 33)
+    for pipeline in ("", "data-tile"):
+        for backend in ("interpreter", "numba"):
+            compiled = compile(text, pipeline, stages=False, backend=backend)
+            np.testing.assert_array_equal(compiled["main"].run([a])[0], wanted)

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, NoneAttr
 from xdsl.ir import Attribute, Operation
 
 from ....dialects.hal.affinities import solver_of
 from ....dialects.hal.targets import ExecutableTargetAttr
+from ....dialects.iree_encoding.attributes import EncodingAttr
 from ....dialects.iree_encoding.interfaces import (
     ContractionEncoding,
     ConvolutionEncoding,
@@ -21,6 +22,7 @@ from ....dialects.iree_encoding.interfaces import (
     TensorEncoding,
     tensor_encoding,
 )
+from ....dialects.iree_tensor_ext import DispatchTensor
 from ....dialects.stream.affinity import affinity_of
 from ....ir.diagnostics import Note, OperationError
 from ....ir.host_programs import host_operations
@@ -61,6 +63,26 @@ def target_solver(function: Operation) -> tuple[EncodingSolverInterface, ...]:
     if not isinstance(target, ExecutableTargetAttr):
         return ()
     return (solver_of(target),)
+
+
+def bound_solvers(executable: Operation) -> tuple[EncodingSolverInterface, ...]:
+    """The solvers that lay out what the kernels of an executable write, if nobody dispatches it.
+
+    In 2024 a settled encoding names its solver, and results have the layout of the device that
+    runs the kernel. Settled layouts of today do not say where they come from.
+    """
+    found: dict[EncodingSolverInterface, None] = {}
+    for operation in executable.walk():
+        for result in operation.results:
+            bound = result.type
+            if not isinstance(bound, DispatchTensor) or bound.access.data == "readonly":
+                continue
+            encoding = tensor_encoding(bound.bound_type)
+            targets = encoding.targets if isinstance(encoding, EncodingAttr) else NoneAttr()
+            for solver in targets if isinstance(targets, ArrayAttr) else ():
+                if isinstance(solver, EncodingSolverInterface):
+                    found[solver] = None
+    return tuple(found)
 
 
 class KernelLayouts:

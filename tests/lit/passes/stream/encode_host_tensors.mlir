@@ -166,3 +166,15 @@ util.func public @parts(%r: !stream.resource<*>, %s: index, %i: index, %v: i4, %
   %3 = stream.tensor.splat %flag : i1 -> tensor<16xi1, #iree_encoding.packed_storage> in !stream.resource<*>{%two}
   util.return
 }
+
+// Constants as they are stored: whole bytes for integers of odd widths, with zeros beyond them.
+// CHECK-LABEL: func.func @constants
+func.func @constants() -> (!stream.resource<constant>, !stream.resource<constant>, !stream.resource<constant>) {
+  // CHECK: stream.async.constant {{.*}} = dense<[7, 2, 4]> : tensor<3xi8>
+  %0 = stream.tensor.constant : tensor<3xi3> in !stream.resource<constant> = dense<[-1, 2, -4]> : tensor<3xi3>
+  // CHECK: stream.async.constant {{.*}} = dense<4095> : tensor<3xi16>
+  %1 = stream.tensor.constant : tensor<3xi12> in !stream.resource<constant> = dense<-1> : tensor<3xi12>
+  // CHECK: stream.async.constant {{.*}} = dense<[-1, 2]> : tensor<2xi4>
+  %2 = stream.tensor.constant : tensor<2xi4> in !stream.resource<constant> = dense<[-1, 2]> : tensor<2xi4>
+  return %0, %1, %2 : !stream.resource<constant>, !stream.resource<constant>, !stream.resource<constant>
+}
