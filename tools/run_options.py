@@ -216,6 +216,9 @@ def parse_command_line(argv: Sequence[str]) -> RunOptions:
         number = getattr(options, name)
         if number is not None and number < 1:
             raise UsageError(f"--{name} must be at least 1, and is {number}")
+    if options.checkpoint == "":
+        raise UsageError("--checkpoint needs the name of a folder")
+    _refuse_idle_options(options)
     for name in ("output_max_element_count", "random_extent", "random_inputs"):
         if (getattr(options, name) or 0) < 0:
             raise UsageError(f"--{name.replace('_', '-')} must not be negative")
@@ -225,3 +228,31 @@ def parse_command_line(argv: Sequence[str]) -> RunOptions:
         function=options.function.removeprefix("@") if options.function else None,
         backend=options.backend or default_backend(),
     )
+
+
+_OF_CALLS = (
+    "check",
+    "checkpoint",
+    "expected_output",
+    "guard",
+    "output",
+    "require_native",
+    "statistics",
+    "steps",
+    "trace",
+    "trace_host",
+)
+"""Options about calls of a function on its backend, and their results."""
+
+
+def _refuse_idle_options(options: RunOptions) -> None:
+    """Raise UsageError for an option that another one leaves nothing to do."""
+    if options.simulate:
+        why, idle = "--simulate runs nothing", (*_OF_CALLS, "per_device")
+    elif options.per_device:
+        why, idle = "--per-device runs once in the reference interpreter, and prints", _OF_CALLS
+    else:
+        return
+    for name in idle:
+        if getattr(options, name) not in (None, False, ()):
+            raise UsageError(f"{why}: --{name.replace('_', '-')} has no meaning with it")

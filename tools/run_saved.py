@@ -31,6 +31,8 @@ def load_program(options: RunOptions, stderr: TextIO) -> LoadedProgram:
 
     if options.pipeline:
         raise UsageError(f"'{options.file}' is compiled: passes cannot be run on it")
+    if options.watches_passes:
+        raise UsageError(f"'{options.file}' is compiled: there are no passes to watch")
     if options.device:
         raise UsageError(f"'{options.file}' was saved for its devices: --device cannot be given")
     if options.parameters:
@@ -59,5 +61,6 @@ def needs_compiler(options: RunOptions) -> bool:
         or options.guard
         or options.per_device
         or options.require_native
+        or options.simulate
         or options.trace_host
     )

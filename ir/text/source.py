@@ -61,6 +61,10 @@ def read_source(path: str, stdin: TextIO | None = None) -> Source:
             raise UsageError(f"cannot read '{path}': more than {MAXIMUM_STREAM} bytes come from it")
         if data.startswith(_BYTECODE):
             raise UsageError(_about_bytecode(path, data))
+        if data.startswith(_SAVED_PROGRAM):
+            raise UsageError(
+                f"'{path}' is a saved program, expected text: `mesh-run {path}` runs it"
+            )
         return Source(data.decode("utf-8"), path)
     except OSError as problem:
         raise UsageError(f"cannot read '{path}': {problem.strerror}") from problem
@@ -75,6 +79,7 @@ def read_source(path: str, stdin: TextIO | None = None) -> Source:
 
 
 _BYTECODE = b"ML\xefR"
+_SAVED_PROGRAM = b"MESHPROG"
 
 
 def _about_bytecode(path: str, data: bytes) -> str:

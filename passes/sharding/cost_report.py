@@ -114,7 +114,7 @@ class Cost:
             ],
             "bytes_sent": self.sent,
             "operations": self.work,
-            "peak_memory": self.peak,
+            "peak_memory": None if self.dispatches else self.peak,
             "computing_seconds": self.computing,
             "sending_seconds": self.sending,
             "seconds": self.seconds,

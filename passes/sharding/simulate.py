@@ -59,15 +59,15 @@ class Simulation:
         devices = max((grid.device_count() for grid in self.grids), default=1)
         shapes = ", ".join(f"@{g.name} of {'x'.join(map(str, g.shape))}" for g in self.grids)
         whole, least = makespan(self.serial), makespan(self.overlapped)
-        who = (
-            "one device stands for all"
-            if self.is_even
-            else "the device with the longest shards stands for all"
-        )
+        who = ""
+        if devices != 1:
+            which = "one device" if self.is_even else "the device with the longest shards"
+            who = f", {which} stands for all"
         lines = [
-            f"SIMULATED @{self.function} on {self.machine.name}: {devices} devices"
+            f"SIMULATED @{self.function} on {self.machine.name}: {devices}"
+            f" {'device' if devices == 1 else 'devices'}"
             + (f", {shapes}" if shapes else "")
-            + f"; nothing was run, {who}",
+            + f"; nothing was run{who}",
             f"  simulated time     {time_text(whole)} without overlap, {time_text(least)} with all"
             " that can overlap",
         ]
@@ -79,8 +79,8 @@ class Simulation:
             )
         cost = self.cost
         lines.append(
-            f"  simulated device   {cost.work:.0f} operations, {cost.sent:.0f} bytes sent,"
-            f" {cost.peak} bytes held at the peak"
+            f"  simulated device   {cost.work:.0f} operations, {cost.sent:.0f} bytes sent"
+            + ("" if cost.dispatches else f", {cost.peak} bytes held at the peak")
         )
         if cost.peak > self.machine.device.memory:
             lines.append(
@@ -141,7 +141,10 @@ def simulate(module: ModuleOp, function: str, machine: Machine) -> Simulation:
     module = module.clone()
     import_mesh(module)
     operations = list(module.walk())
-    grids = tuple(_grids(operations))
+    # Kernels have copies of the grid that they run on.
+    grids = tuple(dict.fromkeys(_grids(operations)))
+    if any(operation.name == "shard.shard" for operation in operations):
+        grids = ()  # Not partitioned yet: one device runs all of it.
     for grid in grids:
         machine.check_grid(known_extents(grid.shape))
     counter = CostCounter(module, machine)

@@ -11,6 +11,8 @@
 // RUN: not mesh-run %t.meshprog -p spmd 2>&1 | filecheck %s --check-prefix=PASSES
 // RUN: not mesh-run %t.meshprog --parameters=a.npz 2>&1 | filecheck %s --check-prefix=PARAMETERS
 // RUN: not mesh-run %t.meshprog --device=local-task 2>&1 | filecheck %s --check-prefix=DEVICE
+// RUN: mesh-run %t.meshprog --function=gelu --simulate --machine=gpu-host | filecheck %s --check-prefix=SIMULATED
+// RUN: not mesh-run %t.meshprog --mlir-timing 2>&1 | filecheck %s --check-prefix=TIMING
 // RUN: not mesh-run %t.none.meshprog 2>&1 | filecheck %s --check-prefix=NONE
 // RUN: not mesh-opt %s --emit=program 2>&1 | filecheck %s --check-prefix=NAME
 // RUN: not mesh-opt %s --emit=program -o %t.none/p.meshprog 2>&1 | filecheck %s --check-prefix=FOLDER
@@ -31,6 +33,9 @@
 // PASSES: mesh-run: '{{.*}}.meshprog' is compiled: passes cannot be run on it
 // PARAMETERS: mesh-run: '{{.*}}.meshprog' has its parameters: --parameters cannot be given
 // DEVICE: mesh-run: '{{.*}}.meshprog' was saved for its devices: --device cannot be given
+// SIMULATED: SIMULATED @gelu on gpu-host: 2 devices, @g of 2; nothing was run
+// SIMULATED-NOT: EXEC
+// TIMING: mesh-run: '{{.*}}.meshprog' is compiled: there are no passes to watch
 // NONE: mesh-run: cannot read '{{.*}}.none.meshprog': No such file or directory
 // NAME: mesh-opt: --emit=program writes one file, whose name -o must tell
 // FOLDER: mesh-opt: cannot write '{{.*}}': No such file or directory

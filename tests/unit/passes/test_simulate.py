@@ -157,6 +157,42 @@ def test_what_cannot_be_simulated(arguments: list[str], text: str, message: str)
     assert "Traceback" not in errors
 
 
+def test_programs_of_one_device_and_host_programs() -> None:
+    text = """
+    func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x4xf32>) -> tensor<4x4xf32> {
+      %z = arith.constant dense<0.0> : tensor<4x4xf32>
+      %y = linalg.matmul ins(%x, %w : tensor<4x8xf32>, tensor<8x4xf32>)
+        outs(%z : tensor<4x4xf32>) -> tensor<4x4xf32>
+      return %y : tensor<4x4xf32>
+    }
+    """
+    code, output, _ = run("--simulate", "--machine=gpu-host", text=text)
+    assert code == 0
+    assert output.startswith("SIMULATED @main on gpu-host: 1 device; nothing was run\n")
+    # Buffers of a host program are not counted, and its kernels have copies of the grid.
+    pipeline = "-p=shard-annotate{grid=2 args=x:[[0]]},compile"
+    code, output, errors = run("--simulate", "--machine=gpu-host", pipeline, text=text)
+    assert code == 0, errors
+    first, *lines = output.splitlines()
+    assert first.startswith("SIMULATED @main on gpu-host: 2 devices, @grid of 2; nothing was run")
+    assert not any("held at the peak" in line for line in lines)
+
+
+def test_a_program_before_partitioning_is_one_of_one_device() -> None:
+    text = """
+    shard.grid @g(shape = 2)
+    func.func @main(%x: tensor<10xf32>) -> tensor<10xf32> {
+      %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+      %a = shard.shard %x to %s : tensor<10xf32>
+      %y = math.exp %a : tensor<10xf32>
+      return %y : tensor<10xf32>
+    }
+    """
+    code, output, _ = run("--simulate", "--machine=gpu-host", text=text)
+    assert code == 0
+    assert output.startswith("SIMULATED @main on gpu-host: 1 device; nothing was run\n")
+
+
 def test_presets_simulate() -> None:
     for machine in PRESETS.values():
         simulation = simulate(compile(PROGRAM, stages=False).module, "main", machine)

@@ -276,6 +276,19 @@ def test_open_grids_of_kernels(run: Run, tmp_path: Path, pipeline: str) -> None:
         (("--function=double", "--input=1xf32", "--check=nope.mlir"), "cannot read 'nope.mlir'"),
         (("--function=double", "--input=1xf32", f"--check={EXAMPLE}"), "no function @double"),
         (("--function=double", "--input=1xf32", "--per-device"), "runs on one device alone"),
+        (
+            ("--per-device", "--steps=3"),
+            "--per-device runs once in the reference interpreter, and prints: --steps has no",
+        ),
+        (("--per-device", "--output=@x.npy"), "--output has no meaning with it"),
+        (("--per-device", "--trace=t.json"), "--trace has no meaning with it"),
+        (("--per-device", "--check"), "--check has no meaning with it"),
+        (
+            ("--simulate", "--machine=gpu-host", "--expected_output=2xf32"),
+            "--simulate runs nothing: --expected-output has no meaning with it",
+        ),
+        (("--simulate", "--machine=gpu-host", "--statistics"), "--statistics has no meaning"),
+        (("--steps=2", "--checkpoint="), "--checkpoint needs the name of a folder"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(

@@ -241,3 +241,14 @@ def test_bytecode_is_refused_with_advice(
     assert code == 1
     assert errors.startswith("mesh-opt: 'program.mlirbc' is MLIR bytecode, expected text: `")
     assert advice in errors and errors.count("\n") == 1
+
+
+def test_saved_programs_are_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mlp.meshprog").write_bytes(b"MESHPROG\x01\x00\xc1")
+    code, _, errors = run("mlp.meshprog")
+    assert code == 1
+    assert errors == (
+        "mesh-opt: 'mlp.meshprog' is a saved program, expected text: `mesh-run mlp.meshprog` runs"
+        " it\n"
+    )
