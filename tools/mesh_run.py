@@ -21,6 +21,8 @@ from .remarks import wants
 from .run_options import RunOptions, check_options, help_of_options, parse_command_line
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from ..api import Function, Program
     from ..interpreter.parameters import Parameters
     from ..ir.text.source import Source
@@ -346,7 +348,7 @@ def _grid(shape: tuple[int, ...], function: Function) -> Grid:
     """The grid that `--grid-shape` gives extents to: the function's, or the module's only one."""
     from ..sharding.grid import Grid
 
-    declared = function.grid or _only_grid(function.program)
+    declared = function.grid or _only_grid(function.program.module)
     extents = declared.shape
     if len(extents) != len(shape) or any(
         extent not in (None, given) for extent, given in zip(extents, shape, strict=True)
@@ -360,12 +362,12 @@ def _grid(shape: tuple[int, ...], function: Function) -> Grid:
     return Grid(declared.name, shape)
 
 
-def _only_grid(program: Program) -> Grid:
+def _only_grid(module: ModuleOp) -> Grid:
     """The grid of a module whose functions do not tell: kernels have copies of it."""
     from ..dialects.shard.checks import grid_value
     from ..ir.attribute_access import operation_name, symbol_name
 
-    grids = [op for op in program.module.walk() if operation_name(op) == "shard.grid"]
+    grids = [op for op in module.walk() if operation_name(op) == "shard.grid"]
     found = {symbol_name(grid): grid_value(grid) for grid in grids}
     if len(found) != 1:
         raise UsageError(f"--grid-shape needs a program with one grid; this has {len(found)}")
