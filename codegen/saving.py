@@ -35,8 +35,8 @@ from ..interpreter.run import boundaries, find_function, global_types, placement
 from ..ir.diagnostics import OperationError, remark
 from ..ir.text.print_style import PrintStyle
 from ..ir.text.printer import print_operation
+from ..runtime.abi.arrays import ROUNDED_TYPES
 from ..runtime.abi.native_code import Native
-from ..runtime.abi.values import FLOAT_TYPES
 from ..runtime.collectives import Collective
 from ..runtime.host.loop import native_loop
 from ..runtime.host.pool import native_pool
@@ -174,7 +174,7 @@ class _Writer:
 
     def _rounding(self, name: str) -> list[str | None]:
         """For each result of a function, the least precise float type before all passes."""
-        names = {dtype: name for name, dtype in FLOAT_TYPES.items()}
+        names = {dtype: name for name, dtype in ROUNDED_TYPES.items()}
         found = roughest_types(self._source, find_function(self._source, name))
         return [None if each is None else names[each] for each in found]
 

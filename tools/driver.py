@@ -104,8 +104,12 @@ class Driver:
         watching = self._watchers.observers if self._watchers is not None else []
         more = [each for each in (encoded, self._last_pass) if each is not None]
         observers = [*watching, *more]
-        before = module.clone() if module is not None and self._options.emit == "program" else None
-        if module is None or not self._run(context, module, source, observers):
+        if module is None:
+            return None
+        before = None
+        if self._options.emit == "program" and (before := self._runnable(module)) is None:
+            return None
+        if not self._run(context, module, source, observers):
             return None
         if wants(self._options.remarks, "backend"):
             from ..codegen.explain import explain_kernels
@@ -167,6 +171,21 @@ class Driver:
         except OperationError as failure:
             self._refuse(failure)
             return None
+
+    def _runnable(self, module: ModuleOp) -> ModuleOp | None:
+        """A copy of a program as it is compared with; what StableHLO means is its conversion."""
+        from ..passes.stablehlo.convert_stablehlo_to_linalg import (
+            convert_stablehlo_to_linalg,
+            is_stablehlo,
+        )
+
+        try:
+            if is_stablehlo(module):
+                convert_stablehlo_to_linalg(module)
+        except OperationError as failure:
+            self._refuse(failure)
+            return None
+        return module.clone()
 
     def _save(self, before: ModuleOp, module: ModuleOp, source: Source) -> None:
         """Write a program that passes have been run on to the file of `-o`."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import ComplexType, TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
@@ -24,7 +24,8 @@ _FREE = frozenset(
     """
     arith.bitcast arith.cmpf arith.cmpi arith.constant arith.extf arith.extsi arith.extui
     arith.fptosi arith.fptoui arith.index_cast arith.index_castui arith.select arith.sitofp
-    arith.truncf arith.trunci arith.uitofp tosa.cast tosa.const tosa.identity tosa.select
+    arith.truncf arith.trunci arith.uitofp complex.bitcast complex.constant complex.create
+    complex.eq complex.im complex.neq complex.re tosa.cast tosa.const tosa.identity tosa.select
     """.split()
 )
 """Elementwise operations that move, compare or convert."""
@@ -38,6 +39,9 @@ _TOSA_WORK = frozenset(
     """.split()
 )
 
+_COMPLEX_WORK = {"complex.conj": 1, "complex.div": 11, "complex.mul": 6}
+"""What takes other than two operations on real numbers, as schoolbooks do it."""
+
 _NOT_COUNTED = frozenset(
     """
     linalg.softmax tosa.argmax tosa.avg_pool2d tosa.depthwise_conv2d tosa.fft2d tosa.max_pool2d
@@ -45,6 +49,9 @@ _NOT_COUNTED = frozenset(
     """.split()
 )
 """Operations whose work nothing here knows."""
+
+_UNCONVERTED = ("chlo", "stablehlo")
+"""Dialects whose operations are priced when they are converted to others."""
 
 ANNOTATIONS = frozenset(
     "mesh.shard sdy.propagation_barrier sdy.reshard sdy.sharding_constraint shard.shard".split()
@@ -75,12 +82,17 @@ def _loop_work(view: StructuredView, shape_of: ShapeOf) -> float | None:
     known = [size for size in loops if size is not None]
     if len(known) != len(loops):
         return None
-    scalar = sum(
-        1
-        for inner in view.body.walk()
-        if inner.name.startswith(("arith.", "math.")) and not is_free(inner)
-    )
+    scalar = sum(map(_scalar_work, view.body.walk()))
     return float(scalar * prod(known))
+
+
+def _scalar_work(operation: Operation) -> int:
+    """The operations on real numbers that one on scalars takes."""
+    if is_free(operation):
+        return 0
+    if operation.name.startswith("complex."):
+        return _COMPLEX_WORK.get(operation.name, 2)
+    return int(operation.name.startswith(("arith.", "math.")))
 
 
 def _element_work(operation: Operation, shape_of: ShapeOf) -> float | None:
@@ -101,7 +113,7 @@ def _element_work(operation: Operation, shape_of: ShapeOf) -> float | None:
         inner = weight.get_shape()[1:] if isinstance(weight, TensorType) else ()
         counted, factor = result, 2 * max(1, prod(inner))
     else:
-        return None if operation.name in _NOT_COUNTED else 0.0
+        return None if operation.name in _NOT_COUNTED or dialect in _UNCONVERTED else 0.0
     shape = shape_of(counted)
     return None if shape is None else float(factor * prod(shape))
 
@@ -112,11 +124,13 @@ def _extent(value: SSAValue, dimension: int) -> int:
 
 
 def work_element(operation: Operation) -> str:
-    """The element type that an operation computes with: that of its first tensor."""
+    """The element type that an operation computes with: that of its first tensor, or the parts of
+    its complex numbers."""
     for value in (*operation.operands, *operation.results):
         value_type = ranked(value)
         if value_type is not None:
-            return str(value_type.element_type)
+            element = value_type.element_type
+            return str(element.element_type if isinstance(element, ComplexType) else element)
     return ""
 
 

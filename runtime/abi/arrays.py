@@ -36,6 +36,8 @@ _FLOATS: dict[str, Any] = {
 _COMPLEX = {"f32": np.dtype(np.complex64), "f64": np.dtype(np.complex128)}
 FLOAT_TYPES = {name: np.dtype(dtype) for name, dtype in _FLOATS.items()}
 """Float types by their name in the IR."""
+ROUNDED_TYPES = FLOAT_TYPES | {f"complex<{name}>": dtype for name, dtype in _COMPLEX.items()}
+"""Types whose values are rounded: floats, and complex numbers of them."""
 
 
 class UnsupportedType(ValueError):

@@ -22,7 +22,7 @@ from ...sharding.grid import Grid
 from ...sharding.sharding import Sharding
 from .. import intrinsics, native
 from ..abi.arguments import InputTypes
-from ..abi.arrays import FLOAT_TYPES, Array
+from ..abi.arrays import ROUNDED_TYPES, Array
 from ..abi.device_array import DeviceArray
 from ..abi.native_code import Native, load_objects, target_platform
 from ..abi.shards import cut, joined, whole_shape
@@ -230,7 +230,7 @@ class SavedProgram:
             raise DamagedFile(f"has nothing to run as {data.path}")
         reason = None if why.is_null else why.text()
         rounding = [
-            None if each.is_null else FLOAT_TYPES[each.choice(*FLOAT_TYPES)]
+            None if each.is_null else ROUNDED_TYPES[each.choice(*ROUNDED_TYPES)]
             for each in data["rounding"].items(len(types.results))
         ]
         return SavedFunction(name, types, grid, arguments, results, entries, reason, rounding)

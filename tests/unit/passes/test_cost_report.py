@@ -11,7 +11,7 @@ from mesh_opt.api import compile
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
-from mesh_opt.passes.sharding.cost_report import Cost, function_cost, render_report
+from mesh_opt.passes.sharding.cost_report import Cost, function_cost, module_costs, render_report
 from mesh_opt.sharding.machine import Device, Machine, MachineError, Network, machine_text
 from mesh_opt.tools.mesh_opt import main
 from xdsl.context import Context
@@ -314,3 +314,37 @@ def test_a_machine_may_be_too_small() -> None:
     arguments = ["--cost-report", "--machine=gpu-host"]
     assert main(arguments, io.StringIO(text), output, errors) == 1
     assert "error: machine gpu-host has 8 devices, and a grid of 4x4 needs 16" in errors.getvalue()
+
+
+def test_complex_numbers_take_several_operations() -> None:
+    module = compile(
+        """
+        func.func @main(%x: tensor<4xcomplex<f64>>) -> tensor<4xcomplex<f64>> {
+          %e = tensor.empty() : tensor<4xcomplex<f64>>
+          %y = linalg.map ins(%x : tensor<4xcomplex<f64>>) outs(%e : tensor<4xcomplex<f64>>)
+            (%a: complex<f64>, %b: complex<f64>) {
+              %m = complex.mul %a, %a : complex<f64>
+              %s = complex.add %m, %a : complex<f64>
+              %r = complex.re %s : complex<f64>
+              %z = complex.create %r, %r : complex<f64>
+              linalg.yield %z : complex<f64>
+            }
+          return %y : tensor<4xcomplex<f64>>
+        }
+        """,
+        stages=False,
+    ).module
+    device = Device((("f32", 1e30), ("f64", 1.0)), memory=1e9, memory_bandwidth=1e30)
+    cost = module_costs(module, Machine("toy", device, (Network(1.0, 0.0),)))["main"]
+    assert cost.work == 4 * (6 + 2)
+    assert cost.computing == pytest.approx(cost.work)
+
+
+def test_stablehlo_is_said_not_to_be_counted() -> None:
+    text = """
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %y = stablehlo.tanh %x : tensor<4xf32>
+      return %y : tensor<4xf32>
+    }
+    """
+    assert "not counted    1 operation" in render_report(parse(text))

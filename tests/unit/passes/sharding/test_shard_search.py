@@ -340,3 +340,15 @@ def test_random_programs_compute_what_they_did(number: int) -> None:
     # What the report predicts is what the collectives of the program send.
     function = next(op for op in program.module.walk() if isinstance(op, FuncOp))
     assert program["main"].cost().sent == pytest.approx(collective_bytes(function))
+
+
+def test_stablehlo_is_converted_before_it_is_priced() -> None:
+    text = """
+    func.func @main(%x: tensor<64x16xf32>, %w: tensor<16x8xf32>) -> tensor<64x8xf32> {
+      %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+        : (tensor<64x16xf32>, tensor<16x8xf32>) -> tensor<64x8xf32>
+      return %y : tensor<64x8xf32>
+    }
+    """
+    module, _ = searched(text, grid="4", objective="bytes")
+    assert cost_of(module).work == pytest.approx(2 * 64 * 16 * 8 / 4)
