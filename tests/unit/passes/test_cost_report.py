@@ -293,7 +293,7 @@ def test_report_with_a_machine(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--cost-report=xml"], "--shard-cost-report is text or json, not 'xml'"),
+        (["--cost-report=xml"], "option '--cost-report' is text or json, not 'xml'"),
         (["--machine=gpu-host"], "--machine is for the times of --shard-cost-report"),
         (["--cost-report", "--machine=gpus"], "there is no machine 'gpus'"),
         (["--cost-report", "--machine=none.toml"], "none.toml"),
