@@ -20,14 +20,13 @@ import numpy.typing as npt
 
 from .runtime.abi.arguments import InputError
 from .runtime.abi.device_array import DeviceArray
-from .runtime.checkpoints import Checkpoints
+from .runtime.functions import CallableFunction, FunctionsByName
 from .runtime.host.entry import DeviceStatistics
 from .runtime.host.program import Numbers
 from .runtime.host.timeline import Timeline
 from .runtime.saved.fields import DamagedFile, SavedFileError
 from .runtime.saved.program import NeedsCompiler, SavedFunction, SavedProgram
 from .runtime.saved.tables import read_grid
-from .runtime.stepping import run_repeatedly
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -60,28 +59,16 @@ def load(
     return LoadedProgram(os.fspath(path), workers, verify, remark)
 
 
-class LoadedFunction:
+class LoadedFunction(CallableFunction[DeviceArray]):
     """A function of a loaded program: call it with global NumPy arrays."""
 
     def __init__(self, program: LoadedProgram, function: SavedFunction) -> None:
+        super().__init__(function.name, function.types, function.inputs, function.grid)
         self.program = program
-        self.name = function.name
-        self.types = function.types
-        self.grid = function.grid
         self._function = function
 
-    def __call__(self, *inputs: npt.ArrayLike | DeviceArray) -> Any:
-        """Run the function; returns an array, a tuple of arrays for several results, or None.
-
-        Raises InputError, and ExecutionError as `api.Function` does.
-        """
-        results = self.run(inputs)
-        if len(results) == 1:
-            return results[0]
-        return tuple(results) if results else None
-
     def run(self, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> list[Array]:
-        """Run the function; returns all results."""
+        """Run the function; returns all results. Raises what `api.Function.run` does."""
         arrays = self.arrays(inputs)
         try:
             return self.program.saved.run(self._function, arrays)
@@ -97,45 +84,20 @@ class LoadedFunction:
             whole = [np.asarray(each) for each in arrays]
             return list(self._compiled(need).run_on_devices(*whole))
 
-    def put(self, value: npt.ArrayLike, argument: int) -> DeviceArray:
-        """Copy an array to the devices for an argument, so that calls need not scatter it.
-
-        Raises InputError for an array that the argument does not take.
-        """
-        inputs = self._function.inputs
-        inputs.check_number(self.name, argument)
-        return self.place(argument, inputs.array(argument, value))
-
     def place(self, argument: int, array: Any) -> DeviceArray:
-        """The same with what slices of whole arrays are read from: each device reads its part."""
+        """The same as `put` with what slices of whole arrays are read from."""
         kind = self.types.arguments[argument]
         return DeviceArray.put(array, kind, self._function.placement(argument, len(array.shape)))
-
-    def run_steps(
-        self,
-        inputs: Sequence[npt.ArrayLike | DeviceArray],
-        steps: int,
-        checkpoint: str | os.PathLike[str] | None = None,
-        every: int = 1,
-    ) -> list[DeviceArray]:
-        """Run a function that maps a state to a state, as `api.Function.run_steps` does."""
-        checkpoints = None if checkpoint is None else Checkpoints(checkpoint)
-        call = self.run_on_devices
-        return run_repeatedly(self, lambda own: call(*own), inputs, steps, checkpoints, every)
 
     def rounding(self) -> list[np.dtype[Any] | None]:
         """For each result, the least precise float type on the way to it; `None` for none."""
         return list(self._function.rounding)
 
-    def arrays(self, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> list[Any]:
-        """Inputs as arrays of the arguments' types, or those on devices. Raises InputError."""
-        return self._function.inputs.arrays(self.name, inputs)
-
     def _compiled(self, need: NeedsCompiler) -> Function:
         return self.program.compiled(need)[self.name]
 
 
-class LoadedProgram:
+class LoadedProgram(FunctionsByName[LoadedFunction]):
     """A program from a file: `program["main"]` and `program.main` are its functions."""
 
     def __init__(
@@ -169,17 +131,6 @@ class LoadedProgram:
             known = ", ".join(f"@{each}" for each in self.functions) or "none"
             raise KeyError(f"there is no function @{name}; the program has {known}")
         return LoadedFunction(self, found)
-
-    def __getattr__(self, name: str) -> LoadedFunction:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        try:
-            return self[name]
-        except KeyError as problem:
-            raise AttributeError(problem.args[0]) from problem
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self.functions]
 
     def statistics(self) -> list[DeviceStatistics]:
         """What each device that the program names did and held in the last run.

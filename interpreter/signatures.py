@@ -1,7 +1,7 @@
 """What devices compare before a collective: signatures of operations, and the error of a mismatch.
 
-The interpreter and the recorder both take signatures from here, so that all engines refuse the
-same programs in the same words.
+The interpreter and host code both take signatures from here, so that all engines refuse the same
+programs in the same words.
 """
 
 from __future__ import annotations

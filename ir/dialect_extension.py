@@ -27,10 +27,15 @@ def dialect_of(
     classes = dict.fromkeys(value for value in defined if isinstance(value, type))
     prefix = f"{name}."
 
+    named = [
+        each
+        for each in classes
+        if str(getattr(each, "name", "")).startswith(prefix) and not each.__name__.startswith("_")
+    ]
+
     def public(kind: type[KindT]) -> list[type[KindT]]:
-        kinds = [each for each in classes if issubclass(each, kind)]
-        named = [each for each in kinds if getattr(each, "name", "").startswith(prefix)]
-        return [each for each in named if not each.__name__.startswith("_")]
+        # `issubclass` of an abstract class would ask all classes below it.
+        return [cast("type[KindT]", each) for each in named if kind in each.__mro__]
 
     return Dialect(name, public(Operation), public(Attribute), list(interfaces))
 

@@ -1,1 +1,1 @@
-"""Devices, buffers, command buffers and collectives."""
+"""Host code, devices, memory and collectives."""

@@ -11,24 +11,23 @@ import traceback
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, TextIO, overload
+from typing import TYPE_CHECKING, TextIO, overload
 
 from ..ir.usage_error import UsageError
 from .command_line import option_names, version_text
 from .console import fault_text, is_for_console, run_console
 from .ranks import MPI, run_on_ranks, runs_on_ranks
 from .remarks import wants
-from .run_options import BACKENDS, RunOptions, help_of_options, parse_command_line
+from .run_options import RunOptions, check_options, help_of_options, parse_command_line
 
 if TYPE_CHECKING:
-    import numpy as np
+    from xdsl.dialects.builtin import ModuleOp
 
     from ..api import Function, Program
     from ..interpreter.parameters import Parameters
     from ..ir.text.source import Source
     from ..passes.manager.pass_options import PassTable
     from ..runtime.abi.arrays import Array
-    from ..runtime.host.entry import DeviceStatistics
     from ..saved_programs import LoadedFunction, LoadedProgram
     from ..sharding.grid import Grid
     from .diagnostics import Diagnostic
@@ -104,7 +103,7 @@ def _measure_machine(stdout: TextIO) -> int:
 
 
 def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
-    _check_options(options)
+    check_options(options)
     is_heard = options.backend != MPI or _check_ranks(options)
     from .run_saved import is_saved
 
@@ -125,39 +124,6 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
 
     with remarks_to(remark_sink(options.remarks, report)):
         return _run_source(options, source, stdout, stderr, is_heard)
-
-
-def _check_options(options: RunOptions) -> None:
-    """Raise UsageError for options that make no sense together."""
-    if options.backend not in BACKENDS:
-        raise UsageError(
-            f"there is no backend '{options.backend}'; there are {', '.join(BACKENDS)}"
-        )
-    if options.statistics and options.backend not in ("numba", "mpi"):
-        raise UsageError("--statistics needs --backend=numba or --backend=mpi")
-    if options.guard and options.backend not in ("numba", "mpi"):
-        raise UsageError("--guard needs --backend=numba or --backend=mpi")
-    if options.require_native and options.backend not in ("numba", "mpi"):
-        raise UsageError("--require-native needs --backend=numba or --backend=mpi")
-    if options.workers is not None and options.workers < 1:
-        raise UsageError(f"--workers must be at least 1, and is {options.workers}")
-    if "backend" in options.remarks and options.backend == "interpreter":
-        raise UsageError("--remarks=backend needs --backend=numba or --backend=mpi")
-    if options.inputs_per_rank and options.backend != MPI:
-        raise UsageError("--inputs-per-rank needs --backend=mpi")
-    if options.steps is None and (options.checkpoint is not None or options.every != 1):
-        raise UsageError("--checkpoint and --every need --steps")
-    if options.steps is not None and options.check is not None:
-        raise UsageError("--check compares one call with the reference, not --steps")
-    if options.trace is not None and options.backend != "numba":
-        raise UsageError("--trace needs --backend=numba")
-    if options.trace_host and options.backend != "numba":
-        raise UsageError("--trace-host needs --backend=numba")
-    if options.simulate:
-        if options.machine is None:
-            raise UsageError("--simulate needs a --machine, as --machine=gpu-host")
-    elif options.machine is not None or options.simulated_trace is not None:
-        raise UsageError("--machine and --simulated-trace are for --simulate, which is missing")
 
 
 def _run_source(
@@ -257,9 +223,11 @@ def _run_program(
         return _run_per_device(function, inputs, options, stdout)
     results, code = _run_function(options, function, inputs, stdout, is_heard)
     if reference is not None:
+        from .run_results import compare_reference
+
         expected = reference.reference(inputs)
         rounding = reference.rounding()
-        agrees = _check(function, results, expected, rounding, options, stdout)
+        agrees = compare_reference(function, results, expected, rounding, options, stdout)
         return code if agrees else 1
     return code
 
@@ -285,17 +253,18 @@ def _run_function(
     is_heard: bool,
 ) -> tuple[list[Array], int]:
     """Run a function, and write and compare what it gives; returns that and the exit code."""
+    from .run_results import compare_expected, write_results, write_statistics
     from .run_steps import run_as_asked
 
     stdout.write(f"EXEC @{_printable(function.name)}\n")
     results = run_as_asked(options, function, inputs, is_heard)
     if is_heard:
-        _write_results(function, results, options, stdout)
+        write_results(function, results, options, stdout)
     if options.statistics:
-        _write_statistics(function.program.statistics(), stdout)
+        write_statistics(function.program.statistics(), stdout)
     agrees = True
     if options.expected_output:
-        agrees = _compare_expected(function, results, options, stdout)
+        agrees = compare_expected(function, results, options, stdout)
     return results, 0 if agrees else 1
 
 
@@ -379,7 +348,7 @@ def _grid(shape: tuple[int, ...], function: Function) -> Grid:
     """The grid that `--grid-shape` gives extents to: the function's, or the module's only one."""
     from ..sharding.grid import Grid
 
-    declared = function.grid or _only_grid(function.program)
+    declared = function.grid or _only_grid(function.program.module)
     extents = declared.shape
     if len(extents) != len(shape) or any(
         extent not in (None, given) for extent, given in zip(extents, shape, strict=True)
@@ -393,12 +362,12 @@ def _grid(shape: tuple[int, ...], function: Function) -> Grid:
     return Grid(declared.name, shape)
 
 
-def _only_grid(program: Program) -> Grid:
+def _only_grid(module: ModuleOp) -> Grid:
     """The grid of a module whose functions do not tell: kernels have copies of it."""
     from ..dialects.shard.checks import grid_value
     from ..ir.attribute_access import operation_name, symbol_name
 
-    grids = [op for op in program.module.walk() if operation_name(op) == "shard.grid"]
+    grids = [op for op in module.walk() if operation_name(op) == "shard.grid"]
     found = {symbol_name(grid): grid_value(grid) for grid in grids}
     if len(found) != 1:
         raise UsageError(f"--grid-shape needs a program with one grid; this has {len(found)}")
@@ -432,143 +401,6 @@ def _inputs(options: RunOptions, function: AnyFunction) -> list[Array]:
         seed, extent = options.random_inputs, options.random_extent
         inputs += random_inputs(seed, types, len(inputs), extent)
     return function.arrays(inputs)
-
-
-def _write_results(
-    function: AnyFunction,
-    results: Sequence[Array],
-    options: RunOptions,
-    stdout: TextIO,
-) -> None:
-    from .run_files import write_archive, write_array
-    from .value_text import format_result
-
-    if not options.output and not options.expected_output:
-        for index, (array, value_type) in enumerate(
-            zip(results, function.types.results, strict=False)
-        ):
-            stdout.write(
-                format_result(index, array, value_type, options.output_max_element_count) + "\n"
-            )
-        return
-    if len(options.output) == 1 and options.output[0].endswith(".npz"):
-        write_archive(options.output[0].lstrip("@+"), results)
-        return
-    if len(options.output) > len(results):
-        raise UsageError(
-            f"{len(options.output)} outputs are asked for, but there are {len(results)}"
-        )
-    for index, text in enumerate(options.output):
-        if text.startswith(("@", "+")):
-            write_array(text[1:], results[index], append=text.startswith("+"))
-        elif text == "-":
-            line = format_result(
-                index,
-                results[index],
-                function.types.results[index],
-                options.output_max_element_count,
-            )
-            stdout.write(line.partition(": ")[2] + "\n")
-        elif text:
-            raise UsageError(f"--output={text} is none of @file.npy, +file.npy, -, and nothing")
-
-
-def _write_statistics(found: Sequence[DeviceStatistics], stdout: TextIO) -> None:
-    for each in found:
-        memory = each.memory
-        process = None if each.process is None else f"process {each.process}"
-        where = " on ".join(filter(None, (process, each.name))) or "this process"
-        stdout.write(
-            f"STATISTICS {where}: {each.peak_bytes} bytes at the peak (inputs and results"
-            f" {memory.boundary_bytes}, constants {memory.constant_bytes}, transient"
-            f" {memory.arena_bytes} for {memory.transient_bytes}), {each.dispatches} dispatches,"
-            f" {each.received_bytes} bytes received\n"
-        )
-    if not found:
-        stdout.write("STATISTICS the interpreter ran the function\n")
-
-
-def _compare_expected(
-    function: AnyFunction,
-    results: Sequence[Array],
-    options: RunOptions,
-    stdout: TextIO,
-) -> bool:
-    from ..runtime.abi.compare import compare
-    from .run_files import EXPECTED, read_values
-    from .value_text import format_array
-
-    agrees = True
-    rounding = function.rounding()
-    for index, expected in enumerate(
-        read_values(options.expected_output, function.types.results, EXPECTED)
-    ):
-        if expected is None:
-            continue
-        value_type = function.types.results[index]
-        try:
-            difference = compare(results[index], expected, options.tolerance, rounding[index])
-            if difference.agrees:
-                continue
-            place = list(difference.index)
-            actual, wanted = results[index][difference.index], expected[difference.index]
-            reason = f"element at index {place} ({actual}) does not match the expected ({wanted})"
-        except ValueError as problem:
-            reason = str(problem)
-        agrees = False
-        limit = options.output_max_element_count
-        stdout.write(
-            f"[FAILED] result[{index}]: {reason}\n"
-            f"  expected:\n{format_array(expected, value_type, limit)}\n"
-            f"  actual:\n{format_array(results[index], value_type, limit)}\n"
-        )
-    if agrees:
-        stdout.write("[SUCCESS] all function outputs matched their expected values.\n")
-    return agrees
-
-
-def _check(
-    function: Function,
-    results: Sequence[Array],
-    expected: Sequence[Array],
-    rounding: Sequence[np.dtype[Any] | None],
-    options: RunOptions,
-    stdout: TextIO,
-) -> bool:
-    """Compare with what the reference interpreter made of the program before partitioning."""
-    from ..runtime.abi.compare import compare, tolerance
-    from ..runtime.abi.values import count_undefined, is_number
-
-    agrees = True
-    for index, (actual, wanted, through) in enumerate(
-        zip(results, expected, rounding, strict=True)
-    ):
-        try:
-            difference = compare(actual, wanted, options.tolerance, through)
-        except ValueError as problem:
-            stdout.write(f"CHECK result[{index}]: DISAGREE: {problem}\n")
-            agrees = False
-            continue
-        absolute, relative = 0.0, 0.0
-        if is_number(actual):
-            absolute, relative = tolerance(actual.dtype, options.tolerance, through)
-        bound = f"{absolute:g} + {relative:g} relative" if absolute or relative else "none"
-        verdict = "agree" if difference.agrees else f"DISAGREE at {list(difference.index)}"
-        unknown = count_undefined(wanted) if is_number(wanted) else 0
-        remark = ""
-        if unknown:
-            remark = f"; the program leaves {unknown} elements undefined (reads before any write)"
-        stdout.write(
-            f"CHECK result[{index}]: {verdict}; maximal difference {difference.absolute:.3g}"
-            f" absolute, {difference.relative:.3g} relative (allowed: {bound}){remark}\n"
-        )
-        agrees = agrees and difference.agrees
-    devices = function.grid.device_count() if function.grid is not None else 1
-    # A program without a grid may run on several devices that it names itself.
-    where = f" on {devices} devices" if devices != 1 else ""
-    verdict = "agrees" if agrees else "DISAGREES"
-    stdout.write(f"CHECK @{function.name}{where} {verdict} with the reference\n")
-    return agrees
 
 
 def _reference(options: RunOptions, function: Function, is_transformed: bool) -> Function:

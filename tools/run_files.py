@@ -1,4 +1,4 @@
-"""Reading values of `mesh-run` from its arguments and from NumPy's files, and writing results."""
+"""Reading values of `mesh-run` from its arguments and from NumPy's files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,6 @@ from .array_files import (
     read_part,
     stored_arrays,
 )
-from .output_files import open_output
 from .parameter_files import BYTES, stored_parameters
 from .value_text import MAXIMAL_INPUT, MAXIMAL_RANK, TextError, parse_raw, parse_value
 
@@ -196,19 +194,3 @@ def _random(generator: np.random.Generator, value_type: ValueType, shape: tuple[
     natural = value_type.is_unsigned or value_type.element == "index"
     numbers = np.asarray(generator.integers(0 if natural else -8, 8, shape))
     return wrap(numbers, width, to_unsigned=value_type.is_unsigned)
-
-
-def write_array(path: str, array: Array, *, append: bool) -> None:
-    """Write an array to an .npy file, or behind what is there already."""
-    with open_output(path, append=append) as file:
-        if path.endswith(".bin"):
-            file.write(np.ascontiguousarray(array).tobytes())
-        else:
-            np.save(file, array, allow_pickle=False)
-
-
-def write_archive(path: str, arrays: Sequence[Array]) -> None:
-    """Write all results to an .npz file as out0, out1, ..."""
-    with open_output(path) as file:
-        named: dict[str, Any] = {f"out{index}": array for index, array in enumerate(arrays)}
-        np.savez(file, **named)

@@ -20,7 +20,7 @@ from .command_line import (
     repeated,
     text,
 )
-from .ranks import default_backend
+from .ranks import MPI, default_backend
 from .remarks import REMARKS_HELP, check_categories
 from .shared_options import Pipelines, Printing, Watching
 
@@ -254,3 +254,34 @@ def _refuse_idle_options(options: RunOptions) -> None:
     for name in idle:
         if getattr(options, name) not in (None, False, ()):
             raise UsageError(f"{why}: --{name.replace('_', '-')} has no meaning with it")
+
+
+def check_options(options: RunOptions) -> None:
+    """Raise UsageError for options that make no sense together."""
+    if options.backend not in BACKENDS:
+        raise UsageError(
+            f"there is no backend '{options.backend}'; there are {', '.join(BACKENDS)}"
+        )
+    for name in ("statistics", "guard", "require_native"):
+        if getattr(options, name) and options.backend not in ("numba", "mpi"):
+            option = name.replace("_", "-")
+            raise UsageError(f"--{option} needs --backend=numba or --backend=mpi")
+    if options.workers is not None and options.workers < 1:
+        raise UsageError(f"--workers must be at least 1, and is {options.workers}")
+    if "backend" in options.remarks and options.backend == "interpreter":
+        raise UsageError("--remarks=backend needs --backend=numba or --backend=mpi")
+    if options.inputs_per_rank and options.backend != MPI:
+        raise UsageError("--inputs-per-rank needs --backend=mpi")
+    if options.steps is None and (options.checkpoint is not None or options.every != 1):
+        raise UsageError("--checkpoint and --every need --steps")
+    if options.steps is not None and options.check is not None:
+        raise UsageError("--check compares one call with the reference, not --steps")
+    if options.trace is not None and options.backend != "numba":
+        raise UsageError("--trace needs --backend=numba")
+    if options.trace_host and options.backend != "numba":
+        raise UsageError("--trace-host needs --backend=numba")
+    if options.simulate:
+        if options.machine is None:
+            raise UsageError("--simulate needs a --machine, as --machine=gpu-host")
+    elif options.machine is not None or options.simulated_trace is not None:
+        raise UsageError("--machine and --simulated-trace are for --simulate, which is missing")

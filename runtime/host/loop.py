@@ -334,7 +334,12 @@ def blocks(state: int, opcode: int, code: int, frame: int) -> int:
 
 
 def run(state: int) -> int:
-    """Run from the state's instruction on, or a function's first; returns why it ended."""
+    """Run from the state's instruction on, or a function's first; returns why it ended.
+
+    This is one long function because nearly every branch changes `code`, `frame` or `reason`, which
+    are local variables. A function has one result, so a branch of its own would have to pass them
+    through memory.
+    """
     function = load_word(state + 8 * BEGIN)
     if function != 0:
         begin(state, function)

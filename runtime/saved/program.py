@@ -124,9 +124,7 @@ class SavedFunction:
     def gathered(self, outputs: Sequence[Sequence[Array]], grid: Grid) -> list[Array]:
         """The results of every device as whole ones. Raises ValueError if copies differ."""
         found: list[Array] = []
-        for index, (sharding, kind) in enumerate(
-            zip(self._results, self.types.results, strict=True)
-        ):
+        for index, (sharding, kind) in self._numbered_results():
             parts = [local[index] for local in outputs]
             shape = parts[0].shape if kind.shape is None else kind.shape
             found.append(joined(parts, _placed(sharding, grid, len(shape)), shape))
@@ -135,9 +133,7 @@ class SavedFunction:
     def placed(self, outputs: Sequence[Sequence[Array]], grid: Grid) -> list[DeviceArray]:
         """The results of every device, which stay there."""
         found: list[DeviceArray] = []
-        for index, (sharding, kind) in enumerate(
-            zip(self._results, self.types.results, strict=True)
-        ):
+        for index, (sharding, kind) in self._numbered_results():
             parts = [local[index] for local in outputs]
             place = _placed(sharding, grid, parts[0].ndim)
             shape = whole_shape(parts, place, kind.shape or ())

@@ -30,7 +30,7 @@ def check(text: str) -> None:
     all_passes()["spmd"]()().apply(context, module)
     partitioned = compile_program(module)
     results["partitioned"] = partitioned.run_partitioned("main", inputs)
-    results["replayed"] = partitioned.run_partitioned("main", inputs)
+    results["again"] = partitioned.run_partitioned("main", inputs)
     partitioned.close()
     for name, found in results.items():
         for got, wanted in zip(found, expected, strict=True):

@@ -33,6 +33,7 @@ OURS = (
 )
 OURS += (
     "passes",
+    "programs",
     "runtime",
     "saved_programs.py",
     "sharding",

@@ -1,0 +1,319 @@
+"""Values of a function while it is lowered: where they lie, who owns them, and their sizes.
+
+Each tensor value owns a reference to the block that it lies in. A step that passes a value on
+takes its reference over if it is the last to read the value, and makes another one if not; what is
+left of what a step is the last to read is released after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from ...interpreter.machine import check_result, result_check
+from ...ir.diagnostics import OperationError
+from ...runtime.abi.values import Array
+from ...runtime.host.builder import Builder, IndexOrInt
+from ...runtime.host.entry import word_of
+from ...runtime.host.program import HostFunction, Label, Numbers, Register
+from ...runtime.host.size_rules import SizeRules
+from ..kernels.static_values import constant_attribute
+from .elements import load_element
+from .program_lowering import ProgramLowering
+from .shape_queries import LISTS, ShapeQuery, list_length, reads_number
+from .shapes import HostShapes
+from .size_rules import fixed_sizes, given_sizes
+from .values import Counted, HostTensor, HostValue, NotLowered, Shape, element_dtype, type_shape
+
+
+class ValueLowering:
+    """What is known of a function's values at the step that is being lowered."""
+
+    def __init__(self, program: ProgramLowering, function: HostFunction) -> None:
+        self.program = program
+        self.builder = Builder(function)
+        self.values: dict[SSAValue, HostValue] = {}
+        self.owned: set[SSAValue] = set()
+        """Values whose references end in the region that is being lowered."""
+        self.dying: frozenset[SSAValue] = frozenset()
+        """What nothing reads after the step that is being lowered."""
+        self.shapes = HostShapes(self.builder, self._known_shape, self.number, self._ask)
+        self._noted: dict[SSAValue, Shape] = {}
+
+    # Values -----------------------------------------------------------------------------------
+
+    def value(self, value: SSAValue) -> HostValue:
+        """A value that was computed, or a constant."""
+        found = self.values.get(value)
+        if found is not None:
+            return found
+        owner = value.owner
+        if isinstance(owner, Operation) and constant_attribute(value) is not None:
+            return self.constant(owner)
+        raise NotLowered(_at(value), "reads a value that host code does not have")
+
+    def constant(self, operation: Operation) -> HostValue:
+        """The value of a constant operation."""
+        result = operation.results[0]
+        dtype = element_dtype(result.type, operation)
+        array, address = self.program.array(operation)
+        if type_shape(result.type, operation) is None:
+            return word_of(array)
+        return HostTensor(self.builder.constant(address), None, array.shape, dtype)
+
+    def number(self, value: SSAValue) -> IndexOrInt:
+        """A number."""
+        found = self.value(value)
+        if isinstance(found, int | Register):
+            return found
+        raise NotLowered(_at(value), "needs a number, and has none")
+
+    def tensor(self, value: SSAValue) -> HostTensor:
+        """A tensor in memory."""
+        found = self.value(value)
+        if isinstance(found, HostTensor):
+            return found
+        raise NotLowered(_at(value), "needs a tensor, and has none")
+
+    def shape(self, value: SSAValue) -> Shape:
+        """The shape of a tensor, also of one that kernels compute on the way."""
+        return self.shapes.shape(value)
+
+    def bind(self, value: SSAValue, content: HostValue) -> None:
+        """Give a value its content, and with it the reference to its block."""
+        if isinstance(content, HostTensor):
+            content = self._as_typed(value, content)
+        self.values[value] = content
+        if isinstance(content, Counted) and content.block is not None:
+            self.owned.add(value)
+
+    def take(self, value: SSAValue) -> HostValue:
+        """A value with a reference of its own, to be passed on."""
+        found = self.value(value)
+        if isinstance(found, Counted) and found.block is not None:
+            if value in self.owned and value in self.dying:
+                self.owned.discard(value)
+            else:
+                self.builder.emit("retain", found.block)
+        return found
+
+    def may_overwrite(self, value: SSAValue) -> bool:
+        """Whether the current step is the last that reads a value, other references apart."""
+        return value in self.owned and value in self.dying
+
+    def release(self, value: SSAValue) -> None:
+        """End a value's reference."""
+        found = self.values.get(value)
+        if value in self.owned and isinstance(found, Counted) and found.block is not None:
+            self.owned.discard(value)
+            self.builder.emit("release", found.block)
+
+    def release_all(self, but: frozenset[SSAValue] = frozenset()) -> None:
+        """End the references of the region that is being lowered."""
+        for value in sorted(self.owned - but, key=lambda each: _order(self.values[each])):
+            self.release(value)
+
+    def forget(self, values: Sequence[SSAValue]) -> None:
+        """Drop what is known of values, which will be computed again."""
+        for value in values:
+            self.values.pop(value, None)
+            self._noted.pop(value, None)
+
+    def new_tensor(self, op: Operation, shape: Shape, value: SSAValue) -> HostTensor:
+        """A tensor of its own for a value, whose contents are not defined yet."""
+        return self.allocate(shape, element_dtype(value.type, op))
+
+    def allocate(self, shape: Shape, dtype: np.dtype[Any]) -> HostTensor:
+        """A new tensor that is no value of the program's."""
+        size = self.builder.size((*shape, dtype.itemsize))
+        block = self.builder.compute("allocate", self.builder.hold(size))
+        return HostTensor(block, block, shape, dtype)
+
+    def own(self, value: SSAValue) -> HostTensor:
+        """A tensor with the contents of a value that may be written to; it has a reference."""
+        old = self.tensor(value)
+        if not self.may_overwrite(value) or old.block is None:
+            return self.copy(old)
+        size = self.builder.hold(old.bytes(self.builder))
+        block = self.builder.compute("own", old.block, old.address, size)
+        return HostTensor(block, block, old.shape, old.dtype)
+
+    def move_into(self, value: SSAValue, block: Register) -> bool:
+        """Let a value that ends here lie in a block that nothing has touched yet, if it can."""
+        found = self.values.get(value)
+        if not isinstance(found, HostTensor) or found.block is None:
+            return False
+        if not self.builder.merge(found.block, block):
+            return False
+        self.owned.discard(value)
+        self.values[value] = HostTensor(block, None, found.shape, found.dtype)
+        return True
+
+    def copy(self, old: HostTensor) -> HostTensor:
+        """A new tensor with the contents of another."""
+        size = self.builder.hold(old.bytes(self.builder))
+        block = self.builder.compute("allocate", size)
+        self.builder.emit("copy", block, old.address, size)
+        return HostTensor(block, block, old.shape, old.dtype)
+
+    # Sizes ------------------------------------------------------------------------------------
+
+    def _known_shape(self, value: SSAValue) -> Shape | None:
+        found = self.values.get(value)
+        return found.shape if isinstance(found, HostTensor) else self._noted.get(value)
+
+    def _as_typed(self, value: SSAValue, content: HostTensor) -> HostTensor:
+        """A tensor with the sizes that its value's type gives; the run ends if it has others."""
+        expected = result_check(value.type)
+        if expected is None or len(expected.shape) != len(content.shape):
+            return content
+        pairs = list(zip(content.shape, expected.shape, strict=True))
+        if all(want < 0 or size == want for size, want in pairs):
+            return content
+        op, dtype = _at(value), content.dtype
+        index = value.index if isinstance(value, OpResult) else 0
+
+        def check(numbers: Numbers) -> None:
+            check_result(op, index, expected, tuple(numbers), dtype)
+
+        self.check(op, content.shape, check, fixed_sizes(expected.shape))
+        shape = tuple(size if want < 0 else want for size, want in pairs)
+        return HostTensor(content.address, content.block, shape, dtype)
+
+    def settle(self, op: Operation) -> None:
+        """Have the shapes of an operation checked, and note those of its results."""
+        query = self.query(op)
+        self.check(op, query.words, query.check, query.rules())
+        for result in op.results:
+            if isinstance(result.type, TensorType):
+                self._noted[result] = self.shapes.result_shape(op, result)
+
+    def query(self, op: Operation) -> ShapeQuery:
+        """What the shapes of an operation depend on."""
+        query = ShapeQuery(op, self._constant_array)
+        operands = list(dict.fromkeys(op.operands))
+        for operand in operands:
+            if isinstance(operand.type, TensorType):
+                query.add_shape(operand, self.shape(operand))
+        for position, operand in enumerate(op.operands):
+            if constant_attribute(operand) is not None:
+                continue
+            if op.name in LISTS and position == 1:
+                raise NotLowered(op, "takes a list of sizes that is not known")
+            length = list_length(op, position)
+            if length is not None:
+                query.add_list(operand, self._elements(operand, length))
+            elif reads_number(operand):
+                query.add_number(operand, self.number(operand))
+        return query
+
+    def _constant_array(self, value: SSAValue) -> Array:
+        owner = value.owner
+        if not isinstance(owner, Operation) or constant_attribute(value) is None:
+            raise NotLowered(_at(value), "is read as a list of sizes, and is not known")
+        return self.program.array(owner)[0]
+
+    def _elements(self, value: SSAValue, count: int) -> list[IndexOrInt]:
+        tensor, builder = self.tensor(value), self.builder
+        addresses = [builder.add(tensor.address, i * tensor.dtype.itemsize) for i in range(count)]
+        return [load_element(builder, builder.hold(each), tensor.dtype) for each in addresses]
+
+    def _ask(self, op: Operation) -> list[Shape]:
+        """The shapes of results that only the interpreter's rules tell."""
+        query = self.query(op)
+        shapes = [type_shape(result.type, op) or () for result in op.results]
+        if all(isinstance(word, int) for word in query.words):
+            return list(query.settle([word for word in query.words if isinstance(word, int)]))
+        registers = [self.builder.register() for shape in shapes for size in shape if size < 0]
+        known = [word if isinstance(word, int) else None for word in query.words]
+
+        def ask(machine: object, numbers: Numbers) -> Numbers:
+            rest = iter(numbers)
+            found = query.settle([next(rest) if word is None else word for word in known])
+            return [
+                size
+                for shape, static in zip(found, shapes, strict=True)
+                for size, want in zip(shape, static, strict=True)
+                if want < 0
+            ]
+
+        words = tuple(word for word in query.words if isinstance(word, Register))
+        number = self.program.python(f"{op.name} sizes", ask)
+        self.builder.emit("python", number, tuple(registers), words)
+        rest = iter(registers)
+        return [tuple(s if s >= 0 else next(rest) for s in shape) for shape in shapes]
+
+    def refusing(self, op: Operation, query: ShapeQuery | None = None) -> Label:
+        """Where to go on if an operation's sizes are wrong."""
+        query = self.query(op) if query is None else query
+        known = [word if isinstance(word, int) else None for word in query.words]
+        dynamic = [word for word in query.words if isinstance(word, Register)]
+
+        def failure(numbers: Numbers) -> OperationError:
+            rest = iter(numbers)
+            return query.failure([next(rest) if word is None else word for word in known])
+
+        number = self.program.failure(failure)
+        return self.builder.later(
+            lambda: self.builder.emit("fail", number, self.builder.hold_all(dynamic))
+        )
+
+    # Errors -----------------------------------------------------------------------------------
+
+    def fail(
+        self, op: Operation, message: Callable[[Numbers], str], values: Sequence[IndexOrInt] = ()
+    ) -> None:
+        """Let the run end with an error whose message tells the values."""
+        number = self.program.failure(lambda numbers: OperationError(op, message(numbers)))
+        self.builder.emit("fail", number, self.builder.hold_all(values))
+
+    def failing(
+        self, op: Operation, message: Callable[[Numbers], str], values: Sequence[IndexOrInt] = ()
+    ) -> Label:
+        """Where to go on to let the run end with an error."""
+        return self.builder.later(lambda: self.fail(op, message, values))
+
+    def check(
+        self,
+        op: Operation,
+        values: Sequence[IndexOrInt],
+        check: Callable[[Numbers], None],
+        rules: SizeRules | None = None,
+    ) -> None:
+        """Have numbers checked when they are others than the last time, or now if all are known.
+
+        `check` gets them all and raises OperationError. What fulfils `rules` on them is right.
+        """
+        known = [value if isinstance(value, int) else None for value in values]
+        dynamic = tuple(value for value in values if isinstance(value, Register))
+        if not dynamic:
+            try:
+                check([value for value in known if value is not None])
+            except OperationError as error:
+                failure = error
+                number = self.program.failure(lambda numbers: failure)
+                self.builder.emit("fail", number, ())
+            return
+
+        def filled(numbers: Numbers) -> None:
+            rest = iter(numbers)
+            check([next(rest) if value is None else value for value in known])
+
+        own = None if rules is None else given_sizes(rules, known)
+        self.builder.emit("check", self.program.check(filled, own), dynamic)
+
+
+def _order(value: HostValue) -> int:
+    return value.address.number if isinstance(value, Counted) else 0
+
+
+def _at(value: SSAValue) -> Operation:
+    owner = value.owner
+    found = owner if isinstance(owner, Operation) else owner.parent_op()
+    if found is None:
+        raise ValueError("a value outside of every operation")
+    return found

@@ -1,0 +1,1 @@
+"""Compiled programs: from text through the passes, and functions that run."""

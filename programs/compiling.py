@@ -1,0 +1,189 @@
+"""From the text of a program through its passes: reading, verifying, and keeping the stages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import ParseError
+
+from ..interpreter.parameters import Parameters, provide_parameters
+from ..ir.diagnostics import OperationError
+from ..ir.text.parser import parse_module
+from ..ir.text.printer import print_operation
+from ..ir.text.source import Source
+from ..ir.verification import verification_errors
+from ..passes.imports.import_annotations import MANUAL_COMPUTATION, import_annotations
+from ..passes.manager.pass_manager import (
+    InternalFault,
+    Observer,
+    PassFailure,
+    Step,
+    build_root_steps,
+    run_steps,
+)
+from ..passes.manager.pipeline_text import PipelineError, parse_pipeline
+from ..passes.registry import all_passes
+from ..passes.stablehlo.convert_stablehlo_to_linalg import (
+    ConvertStablehloToLinalgPass,
+    is_stablehlo,
+)
+from ..runtime.abi.errors import CompilationError
+from ..tools.diagnostics import (
+    Diagnostic,
+    error,
+    from_operation_error,
+    from_parse_error,
+    place_of,
+    render,
+)
+from ..tools.plugins import PassesOfAll
+from ..tools.quiet_observer import QuietObserver
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The program after one pass; the first stage, `input`, is the program as it was read."""
+
+    name: str
+    text: str
+
+    def __repr__(self) -> str:
+        """Its name and length: the text is to be printed."""
+        return f"<Stage {self.name}, {self.text.count(chr(10)) + 1} lines>"
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """What a pipeline has made of a program.
+
+    - `source`: the program before all passes, `module` after them;
+    - `stages`: its text after each pass, if it was to be kept;
+    - `texts`: what it was read from, which errors quote;
+    - `run_again`: runs the passes once more, on a copy of `source`.
+    """
+
+    source: ModuleOp
+    module: ModuleOp
+    stages: Sequence[Stage]
+    texts: Sequence[Source]
+    run_again: Callable[[ModuleOp, Sequence[Observer]], None]
+
+
+class _StageKeeper(QuietObserver):
+    """Keeps the text of the program after each pass."""
+
+    def __init__(self) -> None:
+        self.stages: list[Stage] = []
+
+    def after(self, current: ModulePass, operation: Operation) -> None:
+        self.stages.append(Stage(current.name, print_operation(operation)))
+
+
+def run_pipeline(
+    source: str | os.PathLike[str] | ModuleOp | Source,
+    pipeline: str | Sequence[ModulePass],
+    context: Context,
+    keeps_stages: bool,
+    parameters: Parameters | None,
+    observers: Sequence[Observer],
+) -> Compiled:
+    """Read a program and run a pipeline of passes on it, as `api.compile` describes.
+
+    Raises CompilationError, and OSError for a file that cannot be read.
+    """
+    steps = _steps(pipeline)
+    module, texts = _read(source, context)
+    _verify(module, texts)
+    keeper = _StageKeeper()
+    if keeps_stages:
+        keeper.stages.append(Stage("input", print_operation(module)))
+    watching: list[Observer] = [*observers, *([keeper] if keeps_stages else [])]
+    with _located(texts):
+        if is_stablehlo(module):
+            # What the program means is what its conversion computes.
+            run_steps(context, module, [ConvertStablehloToLinalgPass()], watching)
+            _verify(module, texts)
+        original = module.clone()
+        if any(operation.name == MANUAL_COMPUTATION for operation in original.walk()):
+            # It has a meaning on all devices only, which is what its import makes of it.
+            import_annotations(original)
+            if not steps:
+                module = original.clone()
+        run_steps(context, module, steps, watching)
+    if steps:
+        _verify(module, texts)
+    if parameters is not None:
+        with _located(texts):
+            provide_parameters(module, parameters)
+            provide_parameters(original, parameters)
+
+    def run_again(copy: ModuleOp, observers: Sequence[Observer]) -> None:
+        run_steps(context, copy, steps, observers)
+
+    return Compiled(original, module, keeper.stages, texts, run_again)
+
+
+def _steps(pipeline: str | Sequence[ModulePass]) -> Sequence[Step]:
+    if not isinstance(pipeline, str):
+        return tuple(pipeline)
+    if not pipeline.strip():
+        return ()
+    try:
+        return build_root_steps(parse_pipeline(pipeline), pipeline, PassesOfAll(all_passes()))
+    except PipelineError as problem:
+        text = Source(problem.text, "pass-pipeline")
+        line, column = text.line_and_column(problem.offset)
+        raise CompilationError(
+            f"pass-pipeline:{line}:{column}: error: {problem.message}"
+        ) from problem
+
+
+def _read(
+    source: str | os.PathLike[str] | ModuleOp | Source, context: Context
+) -> tuple[ModuleOp, list[Source]]:
+    if isinstance(source, ModuleOp):
+        return source.clone(), []
+    if isinstance(source, os.PathLike) or (
+        isinstance(source, str) and source.endswith(".mlir") and "\n" not in source
+    ):
+        path = Path(cast(str, source))
+        source = Source(path.read_text(encoding="utf-8"), str(path))
+    elif isinstance(source, str):
+        source = Source(source, "<string>")
+    try:
+        return parse_module(context, source), [source]
+    except ParseError as failure:
+        raise _compilation_error(from_parse_error(failure), [source]) from failure
+
+
+def _verify(module: ModuleOp, texts: Sequence[Source]) -> None:
+    for failure in verification_errors(module):
+        raise _compilation_error(from_operation_error(failure), texts) from failure
+
+
+@contextmanager
+def _located(texts: Sequence[Source]) -> Generator[None]:
+    """A block in which errors of operations and passes become CompilationErrors."""
+    try:
+        yield
+    except OperationError as failure:
+        raise _compilation_error(from_operation_error(failure), texts) from failure
+    except PassFailure as failure:
+        message = f"pass '{failure.failed.name}' failed: {failure.message}"
+        raise _compilation_error(error(message, place_of(failure.operation)), texts) from failure
+    except InternalFault as fault:
+        diagnostic = error(fault.describe(), place_of(fault.operation))
+        raise _compilation_error(diagnostic, texts) from fault
+
+
+def _compilation_error(diagnostic: Diagnostic, texts: Sequence[Source]) -> CompilationError:
+    return CompilationError(render(diagnostic, texts).rstrip())

@@ -1,0 +1,214 @@
+"""Functions of compiled programs: what they take and give, and their calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Attribute, Operation
+
+from ..dialects.shard.boundary import Boundary
+from ..interpreter import run as interpreter
+from ..interpreter.device_array import DeviceArray
+from ..interpreter.machine import Program as _Symbols
+from ..interpreter.rounding import roughest_types
+from ..ir.text.print_style import location_name
+from ..runtime.abi.arguments import InputError, InputTypes
+from ..runtime.abi.arrays import Array
+from ..runtime.abi.compare import Difference, compare
+from ..runtime.abi.value_types import FunctionTypes
+from ..runtime.functions import CallableFunction
+from ..sharding.grid import Grid
+from .runnable import RunnableModule
+
+if TYPE_CHECKING:
+    from ..passes.sharding.cost_report import Cost
+    from ..sharding.machine import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What is looked up once of a function: its operation, its grid and its global types."""
+
+    operation: Operation
+    grid: Grid | None
+    arguments: list[Attribute]
+    results: list[Attribute]
+    inputs: InputTypes
+    types: FunctionTypes
+    boundaries: Sequence[Boundary | None]
+
+
+def signature_of(program: RunnableModule, name: str) -> Signature:
+    """The signature of a function of a program.
+
+    Raises InputError where there is none to run, ExecutionError where what its arguments are
+    shards of is no such thing.
+    """
+    operation = interpreter.find_function(_Symbols(program.module), name)
+    with program.located():
+        arguments, results = interpreter.boundaries(operation)
+        grid = program.grid or interpreter.grid_of(program.module, operation)
+    taken = interpreter.global_types(interpreter.argument_types(operation), arguments)
+    given = interpreter.global_types(interpreter.result_types(operation), results)
+    plain = (tuple(interpreter.plain_types(each)) for each in (taken, given))
+    types = FunctionTypes(*plain)
+    inputs = InputTypes(types.arguments)
+    return Signature(operation, grid, taken, given, inputs, types, arguments)
+
+
+class Function(CallableFunction[DeviceArray]):
+    """A function of a compiled program: call it with global NumPy arrays.
+
+    It keeps its program alive, as a bound method keeps its object.
+    """
+
+    def __init__(self, program: RunnableModule, name: str, signature: Signature) -> None:
+        super().__init__(name, signature.types, signature.inputs, signature.grid)
+        self.program = program
+        self.operation = signature.operation
+        self.argument_types = signature.arguments
+        self.result_types = signature.results
+        self._boundaries = signature.boundaries
+
+    def __call__(
+        self, *inputs: npt.ArrayLike | DeviceArray, **named: npt.ArrayLike | DeviceArray
+    ) -> Any:
+        """Run the function; returns an array, a tuple of arrays for several results, or None.
+
+        Arrays must have the arguments' element types and shapes; Python numbers and lists are
+        converted, and arrays of other packages taken as they are (DLPack). Arguments may be given
+        by the names that they have in the program. Raises InputError, ExecutionError.
+        """
+        return super().__call__(*(self._in_order(inputs, named) if named else inputs))
+
+    @property
+    def argument_names(self) -> list[str]:
+        """What the arguments are called in the program as it was read: `%x` is `x`."""
+        function = interpreter.find_function(_Symbols(self.program.source), self.name)
+        body = function.regions[0].blocks
+        arguments = body[0].args if body else ()
+        return [
+            location_name(argument) or argument.name_hint or f"arg{index}"
+            for index, argument in enumerate(arguments)
+        ]
+
+    def _in_order(
+        self,
+        inputs: Sequence[npt.ArrayLike | DeviceArray],
+        named: Mapping[str, npt.ArrayLike | DeviceArray],
+    ) -> list[npt.ArrayLike | DeviceArray]:
+        """Inputs by position, and then those by name. Raises InputError."""
+        names = self.argument_names
+        for name in named:
+            if name not in names:
+                listing = ", ".join(names) or "none"
+                raise InputError(f"@{self.name} has no argument '{name}', but {listing}")
+            if name in names[: len(inputs)]:
+                raise InputError(f"@{self.name} is given argument '{name}' twice")
+        missing = [name for name in names[len(inputs) :] if name not in named]
+        if missing:
+            raise InputError(f"@{self.name} is not given {', '.join(missing)}")
+        return [*inputs, *(named[name] for name in names[len(inputs) :])]
+
+    def __repr__(self) -> str:
+        """Its name with types, and where it runs."""
+        arguments = ", ".join(
+            f"{name}: {kind}"
+            for name, kind in zip(self.argument_names, self.argument_types, strict=False)
+        )
+        results = ", ".join(map(str, self.result_types)) or "nothing"
+        grid = self.grid
+        where = ""
+        if grid is not None:
+            extents = "x".join("?" if n is None else str(n) for n in grid.shape)
+            where = f" on grid @{grid.name} of {extents} devices"
+        return f"<Function @{self.name}({arguments}) -> {results}{where}>"
+
+    def run(
+        self, inputs: Sequence[npt.ArrayLike | DeviceArray], backend: str | None = None
+    ) -> list[Array]:
+        """Run the function with a backend (the program's by default); returns all results.
+
+        Raises InputError for inputs that it does not take, ExecutionError at the operation that
+        cannot be executed on them, ValueError for an unknown backend.
+        """
+        run = self.program.backend(backend)
+        arrays = self.arrays(inputs)
+        with self.program.located():
+            return run(self.program, self.name, arrays)
+
+    def put(self, value: npt.ArrayLike, argument: int | str) -> DeviceArray:
+        """Copy an array to the devices for an argument, so that calls need not scatter it.
+
+        The argument is told by its number or its name. Raises InputError for an array that the
+        argument does not take.
+        """
+        if isinstance(argument, str):
+            names = self.argument_names
+            if argument not in names:
+                raise InputError(f"@{self.name} has no argument '{argument}'")
+            argument = names.index(argument)
+        return super().put(value, argument)
+
+    def place(self, argument: int, array: Any) -> DeviceArray:
+        """The same with what slices of whole arrays are read from, such as a file, for an argument
+        that takes it: each device reads its own part."""
+        with self.program.located():
+            sharding = interpreter.argument_sharding(
+                self.operation, self._boundaries, argument, len(array.shape), self.grid
+            )
+            return DeviceArray.put(array, self.argument_types[argument], sharding)
+
+    def run_on_devices(self, *inputs: npt.ArrayLike | DeviceArray) -> list[DeviceArray]:
+        """Run the function in native code; all results stay where they are computed.
+
+        They may be given to other calls. Raises what `run` does.
+        """
+        arrays = self.arrays(inputs)
+        with self.program.located():
+            native = self.program.native()
+            return native.run_on_devices(self.name, arrays, self.program.grid)
+
+    def reference(self, inputs: Sequence[npt.ArrayLike]) -> list[Array]:
+        """What the interpreter makes of the program as it was before all passes.
+
+        Raises InputError, ExecutionError.
+        """
+        arrays = self.arrays(inputs)
+        with self.program.located():
+            return interpreter.run_partitioned(
+                self.program.source, self.name, arrays, self.program.grid
+            )
+
+    def check(self, *inputs: npt.ArrayLike, backend: str | None = None) -> list[Difference]:
+        """How far each result is from that of the program before all passes.
+
+        Raises what `run` does, and ValueError where a result has another shape or element type.
+        """
+        expected = self.reference(inputs)
+        results = self.run(inputs, backend)
+        return [
+            compare(actual, wanted, through=through)
+            for actual, wanted, through in zip(results, expected, self.rounding(), strict=True)
+        ]
+
+    def cost(self, machine: Machine | None = None) -> Cost:
+        """What one call costs one device: bytes, operations, memory, and time on a machine.
+
+        Machines are in `mesh_opt.sharding.machine_presets`, and read from files by
+        `mesh_opt.ir.machine_files.read_machine`. Raises MachineError for one that is too small.
+        """
+        from ..passes.sharding.cost_report import module_costs
+
+        return module_costs(self.program.module, machine)[self.name]
+
+    def rounding(self) -> list[np.dtype[Any] | None]:
+        """For each result, the least precise float type that the program before all passes
+        computes on its way, which says how far it may differ; `None` for none.
+        """
+        symbols = _Symbols(self.program.source)
+        return roughest_types(symbols, interpreter.find_function(symbols, self.name))

@@ -1,0 +1,123 @@
+"""Functions of programs as Python calls them, and finds them in a program.
+
+Programs that were compiled just now and those from files have these in common; who derives from
+them says what runs a function.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..sharding.grid import Grid
+from .abi.arguments import InputTypes
+from .abi.arrays import Array
+from .abi.device_array import DeviceArray
+from .abi.value_types import FunctionTypes
+from .checkpoints import Checkpoints
+from .stepping import run_repeatedly
+
+Placed = TypeVar("Placed", bound=DeviceArray)
+
+
+class CallableFunction(ABC, Generic[Placed]):
+    """A function of a program: call it with global NumPy arrays."""
+
+    def __init__(
+        self, name: str, types: FunctionTypes, inputs: InputTypes, grid: Grid | None
+    ) -> None:
+        """`inputs` are the types of the arguments, which are looked at once for all calls."""
+        self.name = name
+        self.types = types
+        """The types of whole arguments and results, without the IR."""
+        self.grid = grid
+        self._inputs = inputs
+
+    def __call__(self, *inputs: npt.ArrayLike | DeviceArray) -> Any:
+        """Run the function; returns an array, a tuple of arrays for several results, or None.
+
+        Arrays must have the arguments' element types and shapes; Python numbers and lists are
+        converted, and arrays of other packages taken as they are (DLPack). Raises InputError,
+        ExecutionError.
+        """
+        results = self.run(inputs)
+        if len(results) == 1:
+            return results[0]
+        return tuple(results) if results else None
+
+    @abstractmethod
+    def run(self, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> list[Array]:
+        """Run the function; returns all results."""
+
+    @abstractmethod
+    def run_on_devices(self, *inputs: npt.ArrayLike | DeviceArray) -> list[Placed]:
+        """Run the function; all results stay where they are computed."""
+
+    @abstractmethod
+    def place(self, argument: int, array: Any) -> Placed:
+        """The same as `put` with what slices of whole arrays are read from, such as a file, for an
+        argument that takes it: each device reads its own part."""
+
+    @abstractmethod
+    def rounding(self) -> list[np.dtype[Any] | None]:
+        """For each result, the least precise float type on the way to it; `None` for none."""
+
+    def put(self, value: npt.ArrayLike, argument: int) -> Placed:
+        """Copy an array to the devices for an argument, so that calls need not scatter it.
+
+        Raises InputError for an array that the argument does not take.
+        """
+        self._inputs.check_number(self.name, argument)
+        return self.place(argument, self._inputs.array(argument, value))
+
+    def run_steps(
+        self,
+        inputs: Sequence[npt.ArrayLike | DeviceArray],
+        steps: int,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: int = 1,
+    ) -> list[Placed]:
+        """Run a function that maps a state to a state so many times (`runtime/stepping.py`).
+
+        Every `every` steps the state is written to the folder `checkpoint`; from what is there the
+        run goes on. Raises what `run` does, OSError and CheckpointError.
+        """
+        checkpoints = None if checkpoint is None else Checkpoints(checkpoint)
+        call = self.run_on_devices
+        return run_repeatedly(self, lambda own: call(*own), inputs, steps, checkpoints, every)
+
+    def arrays(self, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> list[Any]:
+        """Inputs as arrays of the arguments' types, or those on devices. Raises InputError."""
+        return self._inputs.arrays(self.name, inputs)
+
+
+AFunction = TypeVar("AFunction")
+
+
+class FunctionsByName(ABC, Generic[AFunction]):
+    """A program: `program["main"]` and `program.main` are its functions."""
+
+    @property
+    @abstractmethod
+    def functions(self) -> list[str]:
+        """The names of the public functions."""
+
+    @abstractmethod
+    def __getitem__(self, name: str) -> AFunction:
+        """A function by name. Raises KeyError where there is none."""
+
+    def __getattr__(self, name: str) -> AFunction:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError as problem:
+            raise AttributeError(problem.args[0]) from problem
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.functions]

@@ -1,0 +1,175 @@
+"""Results of `mesh-run`: printed, written to files, and compared with what is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+
+from ..ir.usage_error import UsageError
+from ..runtime.abi.arrays import Array
+from ..runtime.abi.compare import compare, tolerance
+from ..runtime.host.entry import DeviceStatistics
+from .output_files import open_output
+from .run_files import EXPECTED, read_values
+from .run_options import RunOptions
+from .value_text import format_array, format_result
+
+if TYPE_CHECKING:
+    from ..api import Function
+    from ..saved_programs import LoadedFunction
+
+    AnyFunction = Function | LoadedFunction
+
+
+def write_results(
+    function: AnyFunction,
+    results: Sequence[Array],
+    options: RunOptions,
+    stdout: TextIO,
+) -> None:
+    """Print results, or write them where `--output` says. Raises UsageError."""
+    if not options.output and not options.expected_output:
+        for index, (array, value_type) in enumerate(
+            zip(results, function.types.results, strict=False)
+        ):
+            stdout.write(
+                format_result(index, array, value_type, options.output_max_element_count) + "\n"
+            )
+        return
+    if len(options.output) == 1 and options.output[0].endswith(".npz"):
+        write_archive(options.output[0].lstrip("@+"), results)
+        return
+    if len(options.output) > len(results):
+        raise UsageError(
+            f"{len(options.output)} outputs are asked for, but there are {len(results)}"
+        )
+    for index, text in enumerate(options.output):
+        if text.startswith(("@", "+")):
+            write_array(text[1:], results[index], append=text.startswith("+"))
+        elif text == "-":
+            line = format_result(
+                index,
+                results[index],
+                function.types.results[index],
+                options.output_max_element_count,
+            )
+            stdout.write(line.partition(": ")[2] + "\n")
+        elif text:
+            raise UsageError(f"--output={text} is none of @file.npy, +file.npy, -, and nothing")
+
+
+def write_array(path: str, array: Array, *, append: bool) -> None:
+    """Write an array to an .npy file, or behind what is there already."""
+    with open_output(path, append=append) as file:
+        if path.endswith(".bin"):
+            file.write(np.ascontiguousarray(array).tobytes())
+        else:
+            np.save(file, array, allow_pickle=False)
+
+
+def write_archive(path: str, arrays: Sequence[Array]) -> None:
+    """Write all results to an .npz file as out0, out1, ..."""
+    with open_output(path) as file:
+        named: dict[str, Any] = {f"out{index}": array for index, array in enumerate(arrays)}
+        np.savez(file, **named)
+
+
+def write_statistics(found: Sequence[DeviceStatistics], stdout: TextIO) -> None:
+    """Print what each device did and held; nothing is found if no native code ran."""
+    for each in found:
+        memory = each.memory
+        process = None if each.process is None else f"process {each.process}"
+        where = " on ".join(filter(None, (process, each.name))) or "this process"
+        stdout.write(
+            f"STATISTICS {where}: {each.peak_bytes} bytes at the peak (inputs and results"
+            f" {memory.boundary_bytes}, constants {memory.constant_bytes}, transient"
+            f" {memory.arena_bytes} for {memory.transient_bytes}), {each.dispatches} dispatches,"
+            f" {each.received_bytes} bytes received\n"
+        )
+    if not found:
+        stdout.write("STATISTICS the interpreter ran the function\n")
+
+
+def compare_expected(
+    function: AnyFunction,
+    results: Sequence[Array],
+    options: RunOptions,
+    stdout: TextIO,
+) -> bool:
+    """Compare with `--expected_output`, and print where results differ. Raises UsageError."""
+    agrees = True
+    rounding = function.rounding()
+    for index, expected in enumerate(
+        read_values(options.expected_output, function.types.results, EXPECTED)
+    ):
+        if expected is None:
+            continue
+        value_type = function.types.results[index]
+        try:
+            difference = compare(results[index], expected, options.tolerance, rounding[index])
+            if difference.agrees:
+                continue
+            place = list(difference.index)
+            actual, wanted = results[index][difference.index], expected[difference.index]
+            reason = f"element at index {place} ({actual}) does not match the expected ({wanted})"
+        except ValueError as problem:
+            reason = str(problem)
+        agrees = False
+        limit = options.output_max_element_count
+        stdout.write(
+            f"[FAILED] result[{index}]: {reason}\n"
+            f"  expected:\n{format_array(expected, value_type, limit)}\n"
+            f"  actual:\n{format_array(results[index], value_type, limit)}\n"
+        )
+    if agrees:
+        stdout.write("[SUCCESS] all function outputs matched their expected values.\n")
+    return agrees
+
+
+def compare_reference(
+    function: Function,
+    results: Sequence[Array],
+    expected: Sequence[Array],
+    rounding: Sequence[np.dtype[Any] | None],
+    options: RunOptions,
+    stdout: TextIO,
+) -> bool:
+    """Compare with what the reference interpreter made of the program before partitioning.
+
+    `rounding` has the least precise float type on the way to each result.
+    """
+    # It imports xDSL, which saved programs run without.
+    from ..runtime.abi.values import count_undefined, is_number
+
+    agrees = True
+    for index, (actual, wanted, through) in enumerate(
+        zip(results, expected, rounding, strict=True)
+    ):
+        try:
+            difference = compare(actual, wanted, options.tolerance, through)
+        except ValueError as problem:
+            stdout.write(f"CHECK result[{index}]: DISAGREE: {problem}\n")
+            agrees = False
+            continue
+        absolute, relative = 0.0, 0.0
+        if is_number(actual):
+            absolute, relative = tolerance(actual.dtype, options.tolerance, through)
+        bound = f"{absolute:g} + {relative:g} relative" if absolute or relative else "none"
+        verdict = "agree" if difference.agrees else f"DISAGREE at {list(difference.index)}"
+        unknown = count_undefined(wanted) if is_number(wanted) else 0
+        remark = ""
+        if unknown:
+            remark = f"; the program leaves {unknown} elements undefined (reads before any write)"
+        stdout.write(
+            f"CHECK result[{index}]: {verdict}; maximal difference {difference.absolute:.3g}"
+            f" absolute, {difference.relative:.3g} relative (allowed: {bound}){remark}\n"
+        )
+        agrees = agrees and difference.agrees
+    devices = function.grid.device_count() if function.grid is not None else 1
+    # A program without a grid may run on several devices that it names itself.
+    where = f" on {devices} devices" if devices != 1 else ""
+    verdict = "agrees" if agrees else "DISAGREES"
+    stdout.write(f"CHECK @{function.name}{where} {verdict} with the reference\n")
+    return agrees
