@@ -67,6 +67,11 @@ class LoadedFunction(CallableFunction[DeviceArray]):
         self.program = program
         self._function = function
 
+    @property
+    def argument_names(self) -> list[str]:
+        """What the arguments are called in the program that was saved: `%x` is `x`."""
+        return list(self._function.argument_names)
+
     def run(self, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> list[Array]:
         """Run the function; returns all results. Raises what `api.Function.run` does."""
         arrays = self.arrays(inputs)

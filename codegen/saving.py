@@ -33,7 +33,7 @@ from ..interpreter.machine import Program
 from ..interpreter.rounding import roughest_types
 from ..interpreter.run import boundaries, find_function, global_types, placement, plain_types
 from ..ir.diagnostics import OperationError, remark
-from ..ir.text.print_style import PrintStyle
+from ..ir.text.print_style import PrintStyle, argument_names
 from ..ir.text.printer import print_operation
 from ..runtime.abi.arrays import ROUNDED_TYPES
 from ..runtime.abi.native_code import Native
@@ -164,6 +164,7 @@ class _Writer:
             remark("backend", op, message)
         return {
             "name": name,
+            "arguments": argument_names(find_function(self._source, name)),
             "types": [[type_data(each) for each in both] for both in whole],
             "grid": grid_data(own),
             "placed": placed,

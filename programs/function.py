@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,8 @@ from ..interpreter import run as interpreter
 from ..interpreter.device_array import DeviceArray
 from ..interpreter.machine import Program as _Symbols
 from ..interpreter.rounding import roughest_types
-from ..ir.text.print_style import location_name
-from ..runtime.abi.arguments import InputError, InputTypes
+from ..ir.text.print_style import argument_names
+from ..runtime.abi.arguments import InputTypes
 from ..runtime.abi.arrays import Array
 from ..runtime.abi.compare import Difference, compare
 from ..runtime.abi.value_types import FunctionTypes
@@ -74,45 +74,11 @@ class Function(CallableFunction[DeviceArray]):
         self.result_types = signature.results
         self._boundaries = signature.boundaries
 
-    def __call__(
-        self, *inputs: npt.ArrayLike | DeviceArray, **named: npt.ArrayLike | DeviceArray
-    ) -> Any:
-        """Run the function; returns an array, a tuple of arrays for several results, or None.
-
-        Arrays must have the arguments' element types and shapes; Python numbers and lists are
-        converted, and arrays of other packages taken as they are (DLPack). Arguments may be given
-        by the names that they have in the program. Raises InputError, ExecutionError.
-        """
-        return super().__call__(*(self._in_order(inputs, named) if named else inputs))
-
     @property
     def argument_names(self) -> list[str]:
         """What the arguments are called in the program as it was read: `%x` is `x`."""
         function = interpreter.find_function(_Symbols(self.program.source), self.name)
-        body = function.regions[0].blocks
-        arguments = body[0].args if body else ()
-        return [
-            location_name(argument) or argument.name_hint or f"arg{index}"
-            for index, argument in enumerate(arguments)
-        ]
-
-    def _in_order(
-        self,
-        inputs: Sequence[npt.ArrayLike | DeviceArray],
-        named: Mapping[str, npt.ArrayLike | DeviceArray],
-    ) -> list[npt.ArrayLike | DeviceArray]:
-        """Inputs by position, and then those by name. Raises InputError."""
-        names = self.argument_names
-        for name in named:
-            if name not in names:
-                listing = ", ".join(names) or "none"
-                raise InputError(f"@{self.name} has no argument '{name}', but {listing}")
-            if name in names[: len(inputs)]:
-                raise InputError(f"@{self.name} is given argument '{name}' twice")
-        missing = [name for name in names[len(inputs) :] if name not in named]
-        if missing:
-            raise InputError(f"@{self.name} is not given {', '.join(missing)}")
-        return [*inputs, *(named[name] for name in names[len(inputs) :])]
+        return argument_names(function)
 
     def __repr__(self) -> str:
         """Its name with types, and where it runs."""
@@ -140,19 +106,6 @@ class Function(CallableFunction[DeviceArray]):
         arrays = self.arrays(inputs)
         with self.program.located():
             return run(self.program, self.name, arrays)
-
-    def put(self, value: npt.ArrayLike, argument: int | str) -> DeviceArray:
-        """Copy an array to the devices for an argument, so that calls need not scatter it.
-
-        The argument is told by its number or its name. Raises InputError for an array that the
-        argument does not take.
-        """
-        if isinstance(argument, str):
-            names = self.argument_names
-            if argument not in names:
-                raise InputError(f"@{self.name} has no argument '{argument}'")
-            argument = names.index(argument)
-        return super().put(value, argument)
 
     def place(self, argument: int, array: Any) -> DeviceArray:
         """The same with what slices of whole arrays are read from, such as a file, for an argument

@@ -93,7 +93,9 @@ class Checkpoints:
     def __init__(
         self, folder: str | os.PathLike[str], *, keep: int = 2, writes: bool = True
     ) -> None:
-        """Makes the folder. Raises OSError."""
+        """Makes the folder. Raises OSError, and CheckpointError for a name that is empty."""
+        if not os.fspath(folder):
+            raise CheckpointError("checkpoints need the name of a folder, got an empty one")
         self._folder = Path(folder)
         self._keep = keep
         self._writes = writes

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..sharding.grid import Grid
-from .abi.arguments import InputTypes
+from .abi.arguments import InputError, InputTypes
 from .abi.arrays import Array
 from .abi.device_array import DeviceArray
 from .abi.value_types import FunctionTypes
@@ -38,17 +38,42 @@ class CallableFunction(ABC, Generic[Placed]):
         self.grid = grid
         self._inputs = inputs
 
-    def __call__(self, *inputs: npt.ArrayLike | DeviceArray) -> Any:
+    def __call__(
+        self, *inputs: npt.ArrayLike | DeviceArray, **named: npt.ArrayLike | DeviceArray
+    ) -> Any:
         """Run the function; returns an array, a tuple of arrays for several results, or None.
 
         Arrays must have the arguments' element types and shapes; Python numbers and lists are
-        converted, and arrays of other packages taken as they are (DLPack). Raises InputError,
-        ExecutionError.
+        converted, and arrays of other packages taken as they are (DLPack). Arguments may be given
+        by the names that they have in the program. Raises InputError, ExecutionError.
         """
-        results = self.run(inputs)
+        results = self.run(self._in_order(inputs, named) if named else inputs)
         if len(results) == 1:
             return results[0]
         return tuple(results) if results else None
+
+    @property
+    @abstractmethod
+    def argument_names(self) -> list[str]:
+        """What the arguments are called in the program as it was read: `%x` is `x`."""
+
+    def _in_order(
+        self,
+        inputs: Sequence[npt.ArrayLike | DeviceArray],
+        named: Mapping[str, npt.ArrayLike | DeviceArray],
+    ) -> list[npt.ArrayLike | DeviceArray]:
+        """Inputs by position, and then those by name. Raises InputError."""
+        names = self.argument_names
+        for name in named:
+            if name not in names:
+                listing = ", ".join(names) or "none"
+                raise InputError(f"@{self.name} has no argument '{name}', but {listing}")
+            if name in names[: len(inputs)]:
+                raise InputError(f"@{self.name} is given argument '{name}' twice")
+        missing = [name for name in names[len(inputs) :] if name not in named]
+        if missing:
+            raise InputError(f"@{self.name} is not given {', '.join(missing)}")
+        return [*inputs, *(named[name] for name in names[len(inputs) :])]
 
     @abstractmethod
     def run(self, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> list[Array]:
@@ -67,11 +92,17 @@ class CallableFunction(ABC, Generic[Placed]):
     def rounding(self) -> list[np.dtype[Any] | None]:
         """For each result, the least precise float type on the way to it; `None` for none."""
 
-    def put(self, value: npt.ArrayLike, argument: int) -> Placed:
+    def put(self, value: npt.ArrayLike, argument: int | str) -> Placed:
         """Copy an array to the devices for an argument, so that calls need not scatter it.
 
-        Raises InputError for an array that the argument does not take.
+        The argument is told by its number or its name. Raises InputError for an array that the
+        argument does not take.
         """
+        if isinstance(argument, str):
+            names = self.argument_names
+            if argument not in names:
+                raise InputError(f"@{self.name} has no argument '{argument}'")
+            argument = names.index(argument)
         self._inputs.check_number(self.name, argument)
         return self.place(argument, self._inputs.array(argument, value))
 

@@ -53,8 +53,10 @@ def run_repeatedly(
     The results of a step take the places of the first arguments at the next one. After every
     `every` steps and at the end the state is written to `checkpoints`. If there is one, the run
     goes on from it: of `inputs`, those of the state are not looked at. Raises what `call` does,
-    InputError for a function without a state, CheckpointError, and OSError.
+    InputError for a function without a state or numbers below 1, CheckpointError, and OSError.
     """
+    if steps < 1 or every < 1:
+        raise InputError(f"steps and every must be at least 1, got {steps} and {every}")
     count = state_size(function)
     types = function.types.results[:count]
     arguments, done = list(inputs), 0

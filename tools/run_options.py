@@ -216,8 +216,6 @@ def parse_command_line(argv: Sequence[str]) -> RunOptions:
         number = getattr(options, name)
         if number is not None and number < 1:
             raise UsageError(f"--{name} must be at least 1, and is {number}")
-    if options.checkpoint == "":
-        raise UsageError("--checkpoint needs the name of a folder")
     _refuse_idle_options(options)
     for name in ("output_max_element_count", "random_extent", "random_inputs"):
         if (getattr(options, name) or 0) < 0:

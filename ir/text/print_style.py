@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
-from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 LISTED = 100
 """Constants of at most so many elements are printed as lists of them, as MLIR does."""
@@ -65,3 +65,13 @@ def pretty_location(location: Attribute) -> str:
             return f"[{', '.join(map(pretty_location, parts))}]"
         case _:
             return "[unknown]"
+
+
+def argument_names(function: Operation) -> list[str]:
+    """What the arguments of a function are called in its text: `%x` is `x`."""
+    body = function.regions[0].blocks
+    arguments = body[0].args if body else ()
+    return [
+        location_name(argument) or argument.name_hint or f"arg{index}"
+        for index, argument in enumerate(arguments)
+    ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from xdsl.dialects.builtin import ComplexType, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
@@ -129,8 +129,7 @@ def work_element(operation: Operation) -> str:
     for value in (*operation.operands, *operation.results):
         value_type = ranked(value)
         if value_type is not None:
-            element = value_type.element_type
-            return str(element.element_type if isinstance(element, ComplexType) else element)
+            return str(value_type.element_type).removeprefix("complex<").removesuffix(">")
     return ""
 
 

@@ -79,7 +79,8 @@ class SavedFunction:
     """A function of a saved program.
 
     - `why` it needs the compiler, if it has no host code of its own;
-    - `rounding`: for each result, the least precise float type on the way to it.
+    - `rounding`: for each result, the least precise float type on the way to it;
+    - `argument_names`: what arguments are called in the program before all passes.
     """
 
     def __init__(
@@ -92,8 +93,10 @@ class SavedFunction:
         entries: Sequence[Entry],
         why: str | None,
         rounding: Sequence[np.dtype[Any] | None],
+        argument_names: Sequence[str],
     ) -> None:
         self.name = name
+        self.argument_names = argument_names
         self.types = types
         self.grid = grid
         self.inputs = InputTypes(types.arguments)
@@ -233,7 +236,10 @@ class SavedProgram:
             None if each.is_null else ROUNDED_TYPES[each.choice(*ROUNDED_TYPES)]
             for each in data["rounding"].items(len(types.results))
         ]
-        return SavedFunction(name, types, grid, arguments, results, entries, reason, rounding)
+        called = [each.text() for each in data["arguments"].items()]
+        return SavedFunction(
+            name, types, grid, arguments, results, entries, reason, rounding, called
+        )
 
     def _read_entry(self, name: str, process: int, data: Fields, types: FunctionTypes) -> Entry:
         rows = self._file.header["code"].items()
@@ -274,7 +280,7 @@ class SavedProgram:
         return Entry(
             LinkedProgram(program, ProgramCode(words, functions)),
             number,
-            [read_shape(each) for each in data["arguments"].items(len(types.arguments))],
+            [read_shape(each) for each in data["arguments"].items()],
             [
                 PassedResult(read_shape(shape), kind.dtype, registers.count(MOST))
                 for (shape, registers), kind in zip(rows, types.results, strict=True)

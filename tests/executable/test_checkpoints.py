@@ -157,3 +157,19 @@ def test_what_does_not_fit_is_refused_in_words(
             Checkpoints(folder).last()
     shutil.rmtree(folder)
     assert Checkpoints(folder).last() is None
+
+
+@pytest.mark.parametrize(("steps", "every"), [(0, 1), (-1, 1), (2, 0)])
+def test_steps_are_at_least_one(steps: int, every: int, tmp_path: Path) -> None:
+    step = program(2).step
+    with pytest.raises(mesh_opt.InputError, match="at least 1"):
+        step.run_steps(inputs(), steps, tmp_path / "c", every=every)
+
+
+def test_a_folder_without_a_name_is_not_the_current_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CheckpointError, match="the name of a folder"):
+        program(2).step.run_steps(inputs(), 2, "")
+    assert not list(tmp_path.iterdir())

@@ -285,3 +285,17 @@ def test_mesh_opt_saves_stablehlo_as_what_runs(passes: list[str], tmp_path: Path
     code = mesh_run([path, "--random-inputs=0", "--check"], io.StringIO(), stdout, stderr)
     assert code == 0, stderr.getvalue()
     assert "agrees with the reference" in stdout.getvalue()
+
+
+def test_arguments_may_be_named(tmp_path: Path) -> None:
+    program, path = saved(tmp_path, *PROGRAMS["a_grid_of_2x2"])
+    (name,) = program.functions
+    function, loaded = program[name], load(path)[name]
+    assert loaded.argument_names == function.argument_names
+    inputs = random_inputs(0, function.types.arguments, 0, 4)
+    named = dict(zip(function.argument_names, inputs, strict=True))
+    assert equal([loaded(**named)], [loaded(*inputs)])
+    last = function.argument_names[-1]
+    assert repr(loaded.put(inputs[-1], last)) == repr(function.put(inputs[-1], last))
+    with pytest.raises(mesh_opt.InputError, match="has no argument 'nothing'"):
+        loaded.put(inputs[-1], "nothing")

@@ -288,7 +288,6 @@ def test_open_grids_of_kernels(run: Run, tmp_path: Path, pipeline: str) -> None:
             "--simulate runs nothing: --expected-output has no meaning with it",
         ),
         (("--simulate", "--machine=gpu-host", "--statistics"), "--statistics has no meaning"),
-        (("--steps=2", "--checkpoint="), "--checkpoint needs the name of a folder"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(
