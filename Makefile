@@ -57,7 +57,7 @@ choices: .venv/run ## compare what is sent with Shardy and XLA: MESH_OPT_PEERS_P
 
 nightly: .venv/test ## the tests with the breadth that takes too long for every change
 	MESH_OPT_NIGHTLY=1 MESH_OPT_FAILING_PROGRAM=failing_program.mlir $(BIN)/python -m pytest -n auto
-	$(BIN)/python -m pytest tests/lit --shell
+	$(BIN)/python -m pytest -n auto tests/lit --shell
 
 fuzz: .venv/test ## read 200,000 mutated programs
 	MESH_OPT_NIGHTLY=1 $(BIN)/python -m pytest -n auto tests/unit/tools/test_fuzz*.py
