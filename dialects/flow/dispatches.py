@@ -32,7 +32,7 @@ from ...ir.syntax.directives import WorkgroupCountRegion
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import TiedFunctionType, TiedResultTypes, ValueForm
 from ...ir.syntax.symbol_directives import EntryPoints, Visibility
-from ..stream.executables import Executable, ExecutableBody, ExecutableExport
+from ..stream.executables import Executable, ExecutableBody, ExecutableEnd, ExecutableExport
 
 DISPATCH_TYPE = TiedFunctionType(
     ValueForm.SHAPED, "arguments", "argument_dims", "results_", "result_dims"
@@ -51,13 +51,8 @@ class ReturnOp(SyntaxOperation):
 
 
 @irdl_op_definition
-class ExecutableEndOp(SyntaxOperation):
-    """Ends an executable; not printed."""
-
+class ExecutableEndOp(ExecutableEnd):
     name = "flow.executable_end"
-    traits = traits_def(IsTerminator())
-
-    SYNTAX: ClassVar[Syntax] = " attr-dict"
 
 
 @irdl_op_definition

@@ -31,7 +31,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface
+from xdsl.traits import IsolatedFromAbove, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import (
@@ -46,7 +46,7 @@ from ...ir.syntax.directives import WorkgroupCountRegion
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import TiedFunctionType, ValueForm
 from ...ir.syntax.symbol_directives import Visibility
-from ..stream.executables import Executable, ExecutableBody
+from ..stream.executables import Executable, ExecutableBody, ExecutableEnd
 from .attributes import ExecutableObjectsAttr
 from .interface import PipelineLayoutAttr
 from .objects import ON_DEVICE, PURE, RESULT, row
@@ -59,30 +59,18 @@ INDEX = IndexType()
 
 
 @irdl_op_definition
-class ExecutableEndOp(SyntaxOperation):
-    """Ends an executable; not printed."""
-
+class ExecutableEndOp(ExecutableEnd):
     name = "hal.executable_end"
-    traits = traits_def(IsTerminator())
-    SYNTAX: ClassVar[Syntax] = " attr-dict"
 
 
 @irdl_op_definition
-class ExecutableVariantEndOp(SyntaxOperation):
-    """Ends a variant; not printed."""
-
+class ExecutableVariantEndOp(ExecutableEnd):
     name = "hal.executable.variant_end"
-    traits = traits_def(IsTerminator())
-    SYNTAX: ClassVar[Syntax] = " attr-dict"
 
 
 @irdl_op_definition
-class ExecutableSourceEndOp(SyntaxOperation):
-    """Ends a source; not printed."""
-
+class ExecutableSourceEndOp(ExecutableEnd):
     name = "hal.executable.source_end"
-    traits = traits_def(IsTerminator())
-    SYNTAX: ClassVar[Syntax] = " attr-dict"
 
 
 @irdl_op_definition

@@ -108,14 +108,17 @@ class ExecutableExport(SyntaxOperation):
     )
 
 
-@irdl_op_definition
-class ExecutableEndOp(SyntaxOperation):
-    """Ends an executable; not printed."""
+class ExecutableEnd(SyntaxOperation):
+    """Ends an executable or a part of one; not printed."""
 
-    name = "stream.executable.end"
     traits = traits_def(IsTerminator())
 
     SYNTAX: ClassVar[Syntax] = " attr-dict"
+
+
+@irdl_op_definition
+class ExecutableEndOp(ExecutableEnd):
+    name = "stream.executable.end"
 
 
 @irdl_op_definition
