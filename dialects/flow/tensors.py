@@ -26,36 +26,11 @@ from ...ir.syntax.assembly_format import (
     Syntax,
     values,
 )
-from ...ir.syntax.directives import type_carried_by
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.typed_values import ConstantValue
 from ..iree_encoding.interfaces import Tensor
 
 INDEX = IndexType()
-
-
-@dataclass(frozen=True, slots=True)
-class ConstantValue:
-    """`dense<1.0> : tensor<4xf32>`: the value, which has the result's type."""
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("value",)
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        position = parser.pos
-        value = parser.parse_attribute()
-        type_ = type_carried_by(value)
-        if type_ is None:
-            parser.raise_error("expected a value that has a type", position)
-        parsed.attributes["value"] = value
-        parsed.types["result"] = [type_]
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        printer.print_attribute(cast(Attribute, operation.get_attr_or_prop("value")))
-
-    def fits(self, operation: Operation) -> bool:
-        carried = type_carried_by(operation.get_attr_or_prop("value"))
-        return carried == values(operation, "result")[0].type
 
 
 @dataclass(frozen=True, slots=True)

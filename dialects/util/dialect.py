@@ -40,9 +40,10 @@ from ...ir.syntax.assembly_format import (
     Parsed,
     Syntax,
 )
-from ...ir.syntax.directives import Implied, type_carried_by, verify_type
+from ...ir.syntax.directives import Implied, verify_type
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.symbol_directives import Visibility
+from ...ir.syntax.typed_values import type_carried_by
 from . import functions, memory, types
 from .types import (
     BufferType,

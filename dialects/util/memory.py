@@ -13,9 +13,10 @@ from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, directive, values
-from ...ir.syntax.directives import Operand, Type, type_carried_by
+from ...ir.syntax.directives import Operand, Type
 from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.rows import Rows
+from ...ir.syntax.typed_values import ConstantValue
 from .types import BufferType, ListType, VariantType
 
 row = Rows("util", {"buffer": BufferType(), "list": ListType})
@@ -70,29 +71,6 @@ class ListElement:
             printer.print_attribute(first)
             printer.print_string(" -> ")
             printer.print_attribute(second)
-
-
-class UnfoldableValue:
-    """` 42 : i32`: a value with its type, which the result has."""
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("value",)
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        position = parser.pos
-        value = parser.parse_attribute()
-        type_ = type_carried_by(value)
-        if type_ is None:
-            parser.raise_error("expected a value that has a type", position)
-        parsed.attributes["value"] = value
-        parsed.types["result"] = [type_]
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        printer.print_attribute(operation.properties["value"])
-
-    def fits(self, operation: Operation) -> bool:
-        return type_carried_by(operation.properties["value"]) == operation.results[0].type
 
 
 class Conversion:
@@ -269,7 +247,7 @@ ROWS = (
     row(
         "unfoldable_constant",
         "-> result:any | value:attr",
-        (" attr-dict ", UnfoldableValue()),
+        (" attr-dict ", ConstantValue()),
     ),
     row(
         "hoistable_conversion",

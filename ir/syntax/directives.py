@@ -26,7 +26,6 @@ from xdsl.ir import (
     Region,
     SSAValue,
     TypeAttribute,
-    TypedAttribute,
 )
 from xdsl.irdl import OpDef, OptionalDef, VariadicDef
 from xdsl.parser import AttrParser, Parser
@@ -344,12 +343,6 @@ def verify_type(name: str, attribute: Attribute | None) -> None:
     """Verify that a property, if it is there, is a type. Raises VerifyException."""
     if attribute is not None and not isinstance(attribute, TypeAttribute):
         raise VerifyException(f"expected a type as '{name}', found {attribute}")
-
-
-def type_carried_by(attribute: Attribute | None) -> Attribute | None:
-    """The type that the text of an attribute ends with, if it ends with one."""
-    own = attribute.get_type() if isinstance(attribute, TypedAttribute) else None
-    return own if own is not None else getattr(attribute, "type", None)
 
 
 @dataclass(frozen=True, slots=True)

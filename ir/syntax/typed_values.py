@@ -1,0 +1,43 @@
+"""Values in an operation's text that carry their types: `dense<1.0> : tensor<4xf32>`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.ir import Attribute, Operation, TypedAttribute
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from .assembly_format import Parsed, values
+
+
+def type_carried_by(attribute: Attribute | None) -> Attribute | None:
+    """The type that the text of an attribute ends with, if it ends with one."""
+    own = attribute.get_type() if isinstance(attribute, TypedAttribute) else None
+    return own if own is not None else getattr(attribute, "type", None)
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantValue:
+    """`dense<1.0> : tensor<4xf32>`: the property `value`, whose type the result has."""
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return ("value",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        position = parser.pos
+        value = parser.parse_attribute()
+        type_ = type_carried_by(value)
+        if type_ is None:
+            parser.raise_error("expected a value that has a type", position)
+        parsed.attributes["value"] = value
+        parsed.types["result"] = [type_]
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        printer.print_attribute(cast(Attribute, operation.get_attr_or_prop("value")))
+
+    def fits(self, operation: Operation) -> bool:
+        carried = type_carried_by(operation.get_attr_or_prop("value"))
+        return carried == values(operation, "result")[0].type
