@@ -37,6 +37,7 @@ from ..ir.text.print_style import PrintStyle, argument_names
 from ..ir.text.printer import print_operation
 from ..runtime.abi.arrays import ROUNDED_TYPES
 from ..runtime.abi.native_code import Native
+from ..runtime.abi.shards import MAXIMAL_DEVICES
 from ..runtime.collectives import Collective
 from ..runtime.host.loop import native_loop
 from ..runtime.host.pool import native_pool
@@ -46,7 +47,6 @@ from ..runtime.native_functions import used_functions
 from ..runtime.saved.container import place_pieces, write_container
 from ..runtime.saved.program import platform
 from ..runtime.saved.tables import (
-    MAXIMAL_DEVICES,
     constants_data,
     exchange_data,
     function_data,

@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
-from ..runtime.abi.shards import Intervals, all_intervals, check_fits, joined, slices, whole_shape
+from ..runtime.abi.shards import Intervals, check_fits, joined, parts_of, slices, whole_shape
 from ..runtime.abi.values import (
     Array,
     element_type,
@@ -32,15 +32,11 @@ def scatter(array: Array, sharding: Sharding, value_type: Attribute) -> list[Arr
     # A program does not write to tensors that it is given: copies of a part are one array, and rows
     # that lie together stay where they are.
     is_shared = value_type.name == TensorType.name and not sharding.partials
-    found: dict[Intervals, Array] = {}
-    shards: list[Array] = []
-    for process, intervals in enumerate(all_intervals(array.shape, sharding)):
-        shard = found.get(intervals) if is_shared else None
-        if shard is None:
-            part = _part(array, sharding, process, intervals, value_type)
-            shard = found[intervals] = np.array(part, order="C", copy=None if is_shared else True)
-        shards.append(shard)
-    return shards
+
+    def part(process: int, intervals: Intervals) -> Array:
+        return _part(array, sharding, process, intervals, value_type)
+
+    return parts_of(array, sharding, part, is_shared)
 
 
 def _part(

@@ -25,6 +25,7 @@ from ..ir.attribute_access import attribute, integers, operation_name, symbol_na
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.arguments import InputError, checked_inputs, checked_whole
 from ..runtime.abi.device_array import DeviceArray as Placed
+from ..runtime.abi.shards import MAXIMAL_DEVICES
 from ..runtime.abi.value_types import ValueType
 from ..runtime.abi.values import (
     Array,
@@ -48,10 +49,6 @@ from .registry import load_own_dialects
 from .spmd import Process, run_lockstep
 
 load_own_dialects()
-
-
-MAXIMAL_DEVICES = 4096
-"""Devices beyond which a grid is too large to be run on one machine."""
 
 
 def run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -15,6 +15,9 @@ from .compare import first_difference
 Intervals = tuple[tuple[int, int], ...]
 """Where a part begins and ends along each dimension."""
 
+MAXIMAL_DEVICES = 4096
+"""Devices beyond which a grid is too large to be run on one machine."""
+
 
 def cut(array: Array, sharding: Sharding) -> list[Array]:
     """The shard of every process, in the order of the processes; rows that lie together stay where
@@ -26,12 +29,25 @@ def cut(array: Array, sharding: Sharding) -> list[Array]:
     check_fits(array.shape, sharding)
     if sharding.halos or sharding.partials:
         raise ValueError(f"{sharding} is more than a part of the array")
+    return parts_of(array, sharding, lambda _, intervals: array[slices(intervals)])
+
+
+def parts_of(
+    array: Array,
+    sharding: Sharding,
+    part: Callable[[int, Intervals], Array],
+    is_shared: bool = True,
+) -> list[Array]:
+    """What `part` gives for every process and its part, contiguous; if `is_shared`, processes with
+    the same part have one array, which may be rows of the whole."""
     found: dict[Intervals, Array] = {}
     shards: list[Array] = []
-    for intervals in all_intervals(array.shape, sharding):
-        if intervals not in found:
-            found[intervals] = np.asarray(array[slices(intervals)], order="C")
-        shards.append(found[intervals])
+    for process, intervals in enumerate(all_intervals(array.shape, sharding)):
+        shard = found.get(intervals) if is_shared else None
+        if shard is None:
+            own = part(process, intervals)
+            shard = found[intervals] = np.array(own, order="C", copy=None if is_shared else True)
+        shards.append(shard)
     return shards
 
 

@@ -10,15 +10,13 @@ from ...sharding.collective_matching import CollectiveSignature
 from ...sharding.grid import Grid
 from ...sharding.sharding import ReductionKind, Sharding
 from ..abi.elements import Element, element_by_name
+from ..abi.shards import MAXIMAL_DEVICES
 from ..abi.value_types import ValueType
 from ..collectives import Collective, Group
 from ..host.exchanges import MEET, RECEIVE, SEND, Exchange, ExchangeStep
 from ..host.program import ArrayAddress, Constant, FunctionCode
 from ..host.size_rules import Size, SizeRules, Word
 from .fields import DamagedFile, Fields
-
-MAXIMAL_DEVICES = 4096
-"""Devices beyond which a grid is too large to be run on one machine."""
 
 MOST = 1 << 32
 """More than there is of anything that is counted in a header."""
