@@ -97,28 +97,20 @@ class RunnableModule:
 
         Its functions raise OperationError and InputError; in `located` these have places.
         """
-        key = (
+        options = (
+            self.workers,
             self.devices,
             self.guard,
-            self.workers,
             self.require_native,
             self.trace_host,
             self.timeline,
         )
-        found = self._native.get(key)
+        found = self._native.get(options)
         if found is None:
             # The backend takes time to import: only for who wants it.
             from ..codegen.compile import compile_program
 
-            found = self._native[key] = compile_program(
-                self.module,
-                self.workers,
-                self.devices,
-                self.guard,
-                self.require_native,
-                self.trace_host,
-                self.timeline,
-            )
+            found = self._native[options] = compile_program(self.module, *options)
         return found
 
     @property

@@ -154,28 +154,15 @@ def _compile(
     parameters, pipeline = _parameters(options), options.pipeline
     observers = watchers.observers if watchers is not None else ()
     backend = options.backend or ""
-    program = compile(
-        source,
-        pipeline,
-        backend=backend,
-        stages=False,
-        parameters=parameters,
-        # Without passes, the devices of the program may ask for some.
-        observers=observers if pipeline or not options.device else (),
-    )
+    build = partial(compile, source, backend=backend, stages=False, parameters=parameters)
+    # Without passes, the devices of the program may ask for some.
+    program = build(pipeline, observers=observers if pipeline or not options.device else ())
     if options.device and options.device != ("list",):
         from .run_devices import check_kinds, pipeline_to_devices
 
         check_kinds(options.device)
         if not pipeline and (pipeline := pipeline_to_devices(program.module)):
-            program = compile(
-                source,
-                pipeline,
-                backend=backend,
-                stages=False,
-                parameters=parameters,
-                observers=observers,
-            )
+            program = build(pipeline, observers=observers)
         program.devices = options.device
     return program, bool(pipeline)
 
