@@ -201,7 +201,7 @@ def shardings(draw: st.DrawFn) -> tuple[shard.ShardingOp, tuple[int, ...]]:
     return sharding, shape
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(shardings())
 def test_what_verifies_has_a_meaning(drawn: tuple[shard.ShardingOp, tuple[int, ...]]) -> None:
     """Whatever the verifier lets pass, propagation can read as a value of the algebra."""

@@ -10,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mesh_opt.interpreter.arith import to_float
 from mesh_opt.interpreter.run import run
@@ -86,7 +86,7 @@ UNSIGNED: dict[str, Callable[[int, int], int]] = {
 
 @pytest.mark.parametrize("name", [*SIGNED, *UNSIGNED])
 @pytest.mark.parametrize("width", WIDTHS)
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15)
 @given(st.data())
 def test_integer_operations_are_exact(name: str, width: int, data: st.DataObject) -> None:
     is_signed = name in SIGNED

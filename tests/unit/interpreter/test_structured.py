@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mesh_opt.interpreter import loops, structured
 from mesh_opt.interpreter.run import run
@@ -389,7 +389,7 @@ def _nests(draw: st.DrawFn) -> tuple[str, list[tuple[int, ...]]]:
     return text, shapes
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(_nests(), st.integers(0, 1000))
 def test_random_loop_nests(nest: tuple[str, list[tuple[int, ...]]], seed: int) -> None:
     text, shapes = nest

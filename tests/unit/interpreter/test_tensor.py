@@ -26,7 +26,7 @@ func.func @f(%x: tensor<?x?xf32>, %o0: index, %o1: index, %s0: index, %s1: index
 }"""
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_slices(execute: Any, data: st.DataObject) -> None:
     extents = [data.draw(st.integers(1, 7)) for _ in range(2)]

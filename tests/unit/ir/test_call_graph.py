@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mesh_opt.ir.call_graph import CallGraph
 
@@ -28,7 +28,6 @@ def transitive(graph: Calls) -> set[tuple[int, int]]:
     return closure
 
 
-@settings(deadline=None)
 @given(calls())
 def test_reachability(graph: Calls) -> None:
     closure = transitive(graph)
@@ -41,7 +40,6 @@ def test_reachability(graph: Calls) -> None:
         assert set(calls_of.reaching([start])) == {start} | {a for a, b in closure if b == start}
 
 
-@settings(deadline=None)
 @given(calls())
 def test_callees_come_first(graph: Calls) -> None:
     closure = transitive(graph)
