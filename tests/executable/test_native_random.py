@@ -39,7 +39,6 @@ def check(text: str) -> None:
 
 @settings(
     max_examples=COUNT,
-    deadline=None,
     database=None,
     derandomize=not NIGHTLY,
     suppress_health_check=list(HealthCheck),

@@ -98,7 +98,6 @@ def check(text: str, *passes: str) -> None:
 
 @settings(
     max_examples=COUNT,
-    deadline=None,
     database=None,
     derandomize=not NIGHTLY,
     suppress_health_check=list(HealthCheck),
@@ -121,7 +120,6 @@ def test_random_programs(passes: tuple[str, ...], text: str) -> None:
 
 @settings(
     max_examples=COUNT // 4,
-    deadline=None,
     database=None,
     derandomize=not NIGHTLY,
     suppress_health_check=list(HealthCheck),

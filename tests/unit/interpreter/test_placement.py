@@ -42,7 +42,7 @@ def _placements(draw: st.DrawFn) -> tuple[tuple[int, int], Sharding]:
     return shape, Sharding(grid, axes, partials, halos, tuple(offsets))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(_placements())
 def test_gathering_undoes_scattering(placement: tuple[tuple[int, int], Sharding]) -> None:
     shape, sharding = placement
