@@ -11,6 +11,7 @@ from ...interpreter.devices import grid_with_devices
 from ...interpreter.machine import Program
 from ...ir.diagnostics import OperationError
 from ...ir.foreign_code import ForeignFault
+from ...ir.garbage_collection import without_garbage_collection
 from ...runtime.communicator import Communicator
 from ...runtime.host.machine import Machine
 from ...runtime.host.timeline import Timeline
@@ -83,10 +84,11 @@ class HostCode:
         if grid is not None and grid_with_devices(self._symbols.module, grid) is not None:
             count = grid.device_count()
         try:
-            return [
-                HostEntry(self._symbols, target, grid, process, self._devices)
-                for process in range(count)
-            ]
+            with without_garbage_collection():
+                return [
+                    HostEntry(self._symbols, target, grid, process, self._devices)
+                    for process in range(count)
+                ]
         except ForeignFault:
             raise
         except OperationError as error:

@@ -17,7 +17,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.attribute_access import symbol_name
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, Sharding
 from ..stream.affinity import AffinityAttribute
@@ -159,23 +158,8 @@ def _integer_lists(
 
 def enclosing_grid(operation: Operation, name: str) -> Grid | None:
     """The grid that `@name` means at an operation, looked for in the operations around it."""
-    scope: Operation | None = operation
-    while scope is not None:
-        for region in scope.regions:
-            for block in region.blocks:
-                for candidate in block.ops:
-                    if candidate.name == "shard.grid" and symbol_name(candidate) == name:
-                        return _grid_value(candidate, name)
-        scope = scope.parent_op()
-    return None
-
-
-def _grid_value(operation: Operation, name: str) -> Grid:
-    shape = operation.get_attr_or_prop("shape")
-    if not isinstance(shape, DenseArrayBase):
-        raise VerifyException(f"shard.grid @{name} needs a shape, got {shape}")
-    extents = shape.get_values()
-    return Grid(name, tuple(extent if extent >= 0 else None for extent in extents))
+    found = find_grid(operation, SymbolRefAttr(name))
+    return None if found is None or found.name != GRID else grid_value(found)
 
 
 GRID = "shard.grid"

@@ -27,7 +27,7 @@ from ....sharding.sharding import Partial, Sharding
 from ..annotations.access import SHARD, SHARDING
 from ..rules.combiners import combiner_of
 from ..rules.registry import factor_rule
-from ..rules.rule_cache import OWN_BODIES, operation_key
+from ..rules.rule_cache import OWN_BODIES
 from .local_types import local_type
 from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
@@ -115,7 +115,7 @@ def choose(
         ranked(operand) is not None and partitioner.creation_of(operand) is not None
         for operand in operation.operands
     ]
-    key = (operation_key(operation), grid, *wanted, None, *held, None, *free)
+    key = (partitioner.key(operation), grid, *wanted, None, *held, None, *free)
     decisions = partitioner.decisions
     if key not in decisions:
         decisions[key] = _decide(operation, grid, wanted, held, free)

@@ -24,6 +24,7 @@ from ....sharding.grid import Grid
 from ....sharding.local_shape import explicit_borders, halo
 from ....sharding.sharding import Sharding, without_new_partials
 from ..annotations.access import GET_SHARDING, SHARD, SHARDING
+from ..rules.rule_cache import OperationKeys
 from .emit_reshard import emit_reshard, shard_interval
 from .emitter import Emitter
 from .local_types import tensor_type_of
@@ -60,6 +61,7 @@ class Partitioner:
         self._scalars: dict[SSAValue, SSAValue] = {}
         self._same_size: dict[Dimension, Dimension | SSAValue] = {}
         self._local_extents: dict[object, tuple[Emitter, SSAValue, int]] = {}
+        self.key = OperationKeys()
         self.decisions: dict[object, OpSharding | None] = {}
         """How operations are spread, by what they are and where their operands are."""
         self.blocks: dict[Block, Block] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....sharding.factors import FactorRule
 from .registry import factor_rule
@@ -18,70 +18,68 @@ def body_matters(operation: Operation) -> bool:
     return operation.name in OWN_BODIES or not operation.name.startswith("linalg.")
 
 
-def body_key(operation: Operation) -> tuple[object, ...]:
-    """What a body computes, up to the names of its values: equal keys mean equal bodies."""
-    numbers: dict[SSAValue, int] = {}
-    key: list[object] = []
-    for region in operation.regions:
-        for block in region.blocks:
-            for argument in block.args:
-                numbers[argument] = len(numbers)
-            for inner in block.ops:
-                if inner.regions or inner.successors:
-                    return (id(operation),)
-                key.append(inner.name)
-                key += [numbers.get(operand, operand) for operand in inner.operands]
-                key += map(id, inner.properties.values())
-                for result in inner.results:
-                    numbers[result] = len(numbers)
-                    key.append(id(result.type))
-    return tuple(key)
+class OperationKeys:
+    """Keys of operations: equal keys mean that they do the same to tensors of the same types.
 
-
-def operation_key(operation: Operation) -> tuple[object, ...]:
-    """What an operation does apart from where its operands come from.
-
-    Valid only as long as the program does not change: types count by identity.
-    """
-    return (
-        operation.name,
-        *(id(operand.type) for operand in operation.operands),
-        None,
-        *(id(result.type) for result in operation.results),
-        None,
-        *operation.properties.values(),
-        None,
-        *operation.attributes.values(),
-        *(body_key(operation) if body_matters(operation) else ()),
-    )
-
-
-def _identities(operation: Operation) -> tuple[object, ...]:
-    """What tells an operation whose body does not matter from others, quick to hash.
-
-    Operations that do the same may still have different keys: equal attributes may be two objects.
-    """
-    return (
-        operation.name,
-        *[id(operand.type) for operand in operation.operands],
-        None,
-        *[id(result.type) for result in operation.results],
-        None,
-        *map(id, operation.properties.values()),
-        None,
-        *map(id, operation.attributes.values()),
-    )
-
-
-class RuleCache:
-    """Gives equal rules as one object, so that what is derived from a rule can be kept too.
-
-    Operations are told apart by name and by the identity of their attributes and types, which a
-    parser that shares them makes cheap. Use a cache only while the program does not change.
+    Attributes and types are numbered by value, so that what passes have made anew counts as equal,
+    and each object is hashed once. Where operands come from does not count.
     """
 
     def __init__(self) -> None:
-        self._by_identities: dict[tuple[object, ...], FactorRule | None] = {}
+        self._numbers: dict[Attribute, int] = {}
+        self._by_identity: dict[int, tuple[Attribute, int]] = {}
+
+    def __call__(self, operation: Operation) -> tuple[object, ...]:
+        """The key of an operation as it is now."""
+        number = self._number
+        return (
+            operation.name,
+            *[number(operand.type) for operand in operation.operands],
+            None,
+            *[number(result.type) for result in operation.results],
+            None,
+            *operation.properties,
+            *map(number, operation.properties.values()),
+            None,
+            *operation.attributes,
+            *map(number, operation.attributes.values()),
+            *(self._body(operation) if body_matters(operation) else ()),
+        )
+
+    def _number(self, attribute: Attribute) -> int:
+        found = self._by_identity.get(id(attribute))
+        if found is None:
+            number = self._numbers.setdefault(attribute, len(self._numbers))
+            # The entry keeps the attribute alive, and with it its identity.
+            found = self._by_identity[id(attribute)] = (attribute, number)
+        return found[1]
+
+    def _body(self, operation: Operation) -> tuple[object, ...]:
+        """What a body computes, up to the names of its values."""
+        numbers: dict[SSAValue, int] = {}
+        key: list[object] = []
+        for region in operation.regions:
+            for block in region.blocks:
+                for argument in block.args:
+                    numbers[argument] = len(numbers)
+                for inner in block.ops:
+                    if inner.regions or inner.successors:
+                        return (operation,)
+                    key.append(inner.name)
+                    key += [numbers.get(operand, operand) for operand in inner.operands]
+                    key += inner.properties
+                    key += map(self._number, inner.properties.values())
+                    for result in inner.results:
+                        numbers[result] = len(numbers)
+                        key.append(self._number(result.type))
+        return tuple(key)
+
+
+class RuleCache:
+    """Gives equal rules as one object, so that what is derived from a rule can be kept too."""
+
+    def __init__(self) -> None:
+        self._key = OperationKeys()
         self._by_operation: dict[tuple[object, ...], FactorRule | None] = {}
         self._interned: dict[FactorRule, FactorRule] = {}
 
@@ -91,16 +89,7 @@ class RuleCache:
 
     def rule_of(self, operation: Operation) -> FactorRule | None:
         """The rule of an operation, as `factor_rule` gives it."""
-        if body_matters(operation):
-            return self._rule_by_value(operation)
-        key = _identities(operation)
-        known = self._by_identities.get(key, self)
-        if isinstance(known, RuleCache):
-            known = self._by_identities[key] = self._rule_by_value(operation)
-        return known
-
-    def _rule_by_value(self, operation: Operation) -> FactorRule | None:
-        key = operation_key(operation)
+        key = self._key(operation)
         # Hashing the key takes longest, so it is looked up once.
         known = self._by_operation.get(key, self)
         if isinstance(known, RuleCache):
