@@ -1,4 +1,4 @@
-"""Which sizes surely pass a check of an operation's sizes, for programs that run without the IR.
+"""Which sizes surely pass a check of an operation's sizes, told by host code without Python.
 
 The interpreter's rules (`shape_rules.py`) decide; these say for common operations when they have
 nothing to refuse.
@@ -16,6 +16,8 @@ from ...interpreter.structured import check_output_map
 from ...interpreter.tensor import MOST_ELEMENTS
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import static_shape
+from ...runtime.host.builder import Builder, IndexOrInt
+from ...runtime.host.program import Register
 from ...runtime.host.size_rules import Size, SizeRules, Word
 from ..scalar_ops.scalars import is_scalar_operation
 
@@ -33,7 +35,7 @@ def sufficient_rules(op: Operation, shapes: Shapes, numbers: Sequence[Word]) -> 
     if view is not None:
         return _structured(view, shapes)
     given = [shapes[each] for each in op.operands if each in shapes]
-    if not is_scalar_operation(op.name) or not given:
+    if not (is_scalar_operation(op.name) or op.name == "linalg.softmax") or not given:
         return None
     pairs = [pair for each in given[1:] for pair in zip(given[0], each, strict=False)]
     is_alike = all(len(each) == len(given[0]) for each in given)
@@ -98,3 +100,34 @@ def given_sizes(rules: SizeRules, known: Sequence[int | None]) -> SizeRules:
 
     equal = tuple((given(left), given(right)) for left, right in rules.equal)
     return SizeRules(equal, tuple(map(given, rules.natural)), rules.most)
+
+
+def conditions(
+    builder: Builder, rules: SizeRules, numbers: Sequence[Register]
+) -> list[Register] | None:
+    """Registers that are all 1 only if the numbers of a check fulfil the rules.
+
+    None are needed for what is the same register. `None`: no code can tell.
+    """
+
+    def value(size: Size) -> IndexOrInt:
+        return numbers[size.position] if isinstance(size, Word) else size
+
+    found: list[IndexOrInt] = []
+    for left, right in rules.equal:
+        if value(left) != value(right):
+            found.append(builder.compare("eq", value(left), value(right)))
+    most, open_sizes = rules.most, list[Register]()
+    for size in map(value, rules.natural):
+        if isinstance(size, Register):
+            open_sizes.append(size)
+        elif size < 0:
+            return None
+        elif size > 1:
+            most //= size
+    # Sizes none of which is above the root of what is left have no larger product, either.
+    bound = most if len(open_sizes) == 1 else int(most ** (1 / max(1, len(open_sizes)))) - 1
+    found += (builder.compare("ule", size, bound) for size in dict.fromkeys(open_sizes))
+    if any(isinstance(each, int) for each in found):
+        return None
+    return [each for each in found if isinstance(each, Register)]

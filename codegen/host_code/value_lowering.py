@@ -26,7 +26,7 @@ from .elements import load_element
 from .program_lowering import ProgramLowering
 from .shape_queries import LISTS, ShapeQuery, list_length, reads_number
 from .shapes import HostShapes
-from .size_rules import fixed_sizes, given_sizes
+from .size_rules import conditions, fixed_sizes, given_sizes
 from .values import Counted, HostTensor, HostValue, NotLowered, Shape, element_dtype, type_shape
 
 
@@ -284,9 +284,10 @@ class ValueLowering:
         check: Callable[[Numbers], None],
         rules: SizeRules | None = None,
     ) -> None:
-        """Have numbers checked when they are others than the last time, or now if all are known.
+        """Have numbers checked, now if all are known, else when they are others than the last time.
 
-        `check` gets them all and raises OperationError. What fulfils `rules` on them is right.
+        `check` gets them all and raises OperationError. What fulfils `rules` on them is right: host
+        code looks at these, and Python only where they do not hold.
         """
         known = [value if isinstance(value, int) else None for value in values]
         dynamic = tuple(value for value in values if isinstance(value, Register))
@@ -304,7 +305,18 @@ class ValueLowering:
             check([next(rest) if value is None else value for value in known])
 
         own = None if rules is None else given_sizes(rules, known)
-        self.builder.emit("check", self.program.check(filled, own), dynamic)
+        fits = None if own is None else conditions(self.builder, own, dynamic)
+        if fits == []:
+            return
+        number = self.program.check(filled, own)
+        if fits is None:
+            self.builder.emit("check", number, dynamic)
+            return
+        right = self.builder.label()
+        self.builder.emit("jump_if", self.builder.all_of(fits), right)
+        with self.builder.scope():
+            self.builder.emit("check", number, dynamic)
+        self.builder.place(right)
 
 
 def _order(value: HostValue) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import partial, reduce
 
 from ...ir.index_folding import FoldingIndices, known_first
 from .instructions import KINDS
@@ -182,6 +183,10 @@ class Builder(FoldingIndices[Register]):
 
     def index_instruction(self, name: str, left: IndexOrInt, right: IndexOrInt) -> Register:
         return self.compute(name, self.hold(left), self.hold(right))
+
+    def all_of(self, conditions: Sequence[Register]) -> Register:
+        """Whether all of some conditions hold, of which there is at least one."""
+        return reduce(partial(self.compute, "andi_i1"), conditions)
 
     def broadcast(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
         """What two sizes that are equal, or one of them 1, are together: 1, 0 gives 0."""

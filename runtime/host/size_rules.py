@@ -1,4 +1,4 @@
-"""When sizes surely fit together, as data: what a saved program knows of its checks.
+"""When sizes surely fit together, as data: host code and saved programs know their checks by it.
 
 They accept less than the check itself. Where they do not, the check is asked.
 """

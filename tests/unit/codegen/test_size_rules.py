@@ -1,10 +1,12 @@
-"""What the rules of a saved program accept, the check of the operation accepts, too."""
+"""What the rules of sizes accept, the check of the operation accepts, too, and needs no Python."""
 
 from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
+from mesh_opt.api import ExecutionError, compile
 from mesh_opt.codegen.host_code.lowering import HostEntry
 from mesh_opt.interpreter.machine import Program
 from mesh_opt.interpreter.run import find_function
@@ -30,7 +32,8 @@ PROGRAMS = {
       return %r : {OPEN} }}""",
     "a_type_with_sizes": f"""{HEAD} -> tensor<?x2xf32> {{
       %r = tensor.cast %a : {OPEN} to tensor<?x2xf32>
-      %s = arith.addf %r, %r : tensor<?x2xf32>
+      %q = tensor.cast %b : {OPEN} to tensor<?x2xf32>
+      %s = arith.addf %r, %q : tensor<?x2xf32>
       return %s : tensor<?x2xf32> }}""",
     "a_reduction": f"""{HEAD} -> tensor<?xf32> {{
       %e = tensor.empty(%n) : tensor<?xf32>
@@ -61,6 +64,21 @@ def test_rules_accept_what_the_check_accepts(name: str) -> None:
             except OperationError as problem:
                 pytest.fail(f"{sizes} are accepted, but {problem.message}")
     assert accepted and refused
+
+
+def test_sizes_that_fit_need_no_python() -> None:
+    program = compile(PROGRAMS["product"])
+    lines: list[str] = []
+    program.trace_host = lines.append
+    for rows, columns, inner in ((2, 3, 4), (5, 1, 2), (0, 3, 7)):
+        a, b = np.ones((rows, inner), np.float32), np.ones((inner, columns), np.float32)
+        result = program.main(a, b, np.zeros((rows, columns), np.float32), 0, 0)
+        np.testing.assert_array_equal(result, np.full((rows, columns), inner))
+    assert lines
+    assert not any("check" in line for line in lines)
+    with pytest.raises(ExecutionError, match=r":2:.*linalg\.matmul"):
+        program.main(a, np.ones((6, 3), np.float32), np.zeros((0, 3), np.float32), 0, 0)
+    assert any("check" in line for line in lines)
 
 
 def test_sizes_are_compared() -> None:
