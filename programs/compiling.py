@@ -108,10 +108,10 @@ def run_pipeline(
         keeper.stages.append(Stage("input", print_operation(module)))
     watching: list[Observer] = [*observers, *([keeper] if keeps_stages else [])]
     with _located(texts):
-        if is_stablehlo(module):
+        is_converted = is_stablehlo(module)
+        if is_converted:
             # What the program means is what its conversion computes.
             run_steps(context, module, [ConvertStablehloToLinalgPass()], watching)
-            _verify(module, texts)
         original = module.clone()
         if any(operation.name == MANUAL_COMPUTATION for operation in original.walk()):
             # It has a meaning on all devices only, which is what its import makes of it.
@@ -119,7 +119,7 @@ def run_pipeline(
             if not steps:
                 module = original.clone()
         run_steps(context, module, steps, watching)
-    if steps:
+    if steps or is_converted:
         _verify(module, texts)
     if parameters is not None:
         with _located(texts):
