@@ -1,9 +1,7 @@
 """Compiling a function to native code, and keeping the code on disk between processes.
 
 The name of a cached file is the hash of everything that the code is generated from: the function's
-text, the primitives' own source, the version of llvmlite, and the CPU. Object code is
-executed unseen, so the folder must belong to the user and to nobody else; if it does not, or is a
-link, there is no cache. A cache that cannot be written costs time at the next start, nothing else.
+text, the primitives' own source, the version of llvmlite, and the CPU.
 
 In memory, equal functions are one, and the code of those that nothing uses is unloaded.
 """
@@ -11,13 +9,9 @@ In memory, equal functions are one, and the code of those that nothing uses is u
 from __future__ import annotations
 
 import hashlib
-import os
-import stat
 import struct
-import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from threading import RLock
@@ -27,13 +21,13 @@ from weakref import WeakValueDictionary
 import llvmlite.binding
 
 from ..runtime.abi.native_code import Native, load_object, target_machine, target_platform
-
-CACHE_VARIABLE = "MESH_OPT_CACHE"
-"""Environment variable: another folder for the cache, or empty for none."""
-
+from ..runtime.abi.private_cache import cache_folder, read_private, write_private
 
 RECENT = 256
 """Functions that stay loaded though nothing uses them: the next program may be like the last."""
+
+KERNELS = "kernels"
+"""The folder of the cache that holds native code."""
 
 FORMAT = "6"
 """Of the files in the cache."""
@@ -88,18 +82,18 @@ def compile_ir(text: str) -> bytes:
 
 def _keep(digest: str, symbol: str, code: bytes) -> None:
     """Put object code into the cache on disk."""
-    folder = _folder()
+    folder = cache_folder(KERNELS)
     if folder is not None:
-        _write(folder / digest, _pack(symbol.encode(), code))
+        write_private(folder / digest, _pack(symbol.encode(), code))
 
 
 def _read(digest: str) -> tuple[str, bytes] | None:
     """The same from the cache, `None` if it is not there or damaged."""
-    folder = _folder()
+    folder = cache_folder(KERNELS)
     if folder is None:
         return None
     try:
-        symbol, code = _unpack(_bytes(folder / digest))
+        symbol, code = _unpack(read_private(folder / digest))
     except (OSError, ValueError):
         return None
     return symbol.decode(), code
@@ -119,59 +113,6 @@ def _unpack(data: bytes) -> tuple[bytes, bytes]:
         raise ValueError("a damaged file")
     first, _ = struct.unpack_from("<2Q", body)
     return body[16 : 16 + first], body[16 + first :]
-
-
-def _bytes(path: Path) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        if not _is_private(os.fstat(descriptor)):
-            raise OSError("not the user's own file")
-        return file.read()
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Put a file in place whole, or not at all: others may be reading and writing the same."""
-    temporary = ""
-    try:
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-        temporary = ""
-    except OSError:
-        # A full or read-only disk costs time at the next start, not the result of this one.
-        pass
-    finally:
-        if temporary:
-            with suppress(OSError):
-                os.unlink(temporary)
-
-
-def _is_private(status: os.stat_result) -> bool:
-    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-
-
-@cache
-def _folder_at(chosen: str | None) -> Path | None:
-    if chosen == "":
-        return None
-    if chosen is not None:
-        folder = Path(chosen)
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-        folder = Path(base) / "mesh-opt" / "kernels"
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
-        status = os.lstat(folder)
-    except OSError:
-        return None
-    safe = stat.S_ISDIR(status.st_mode) and _is_private(status)
-    return folder if safe else None
-
-
-def _folder() -> Path | None:
-    return _folder_at(os.environ.get(CACHE_VARIABLE))
 
 
 _HERE = Path(__file__).parent

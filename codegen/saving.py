@@ -51,8 +51,8 @@ from ..runtime.saved.tables import (
     exchange_data,
     function_data,
     grid_data,
-    rules_data,
     sharding_data,
+    sizes_data,
     type_data,
 )
 from ..runtime.threads import collective_functions
@@ -218,7 +218,7 @@ class _Writer:
                 for native, kernel in zip(natives, program.kernels, strict=True)
             ],
             "failures": len(program.failures),
-            "checks": [rules_data(each) for each in program.size_rules],
+            "checks": [sizes_data(each) for each in program.known_sizes],
             "exchanges": exchanges,
             "globals": constants_data(settled(program.globals)),
             "global_blocks": list(program.global_blocks),

@@ -31,14 +31,21 @@ if TYPE_CHECKING:
     from ..saved_programs import LoadedFunction, LoadedProgram
     from ..sharding.grid import Grid
     from .diagnostics import Diagnostic
+    from .kept_programs import KeptProgram
     from .observers import Watchers
 
     AnyFunction = Function | LoadedFunction
 
 
-def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+def main(
+    argv: Sequence[str],
+    stdin: TextIO,
+    stdout: TextIO,
+    stderr: TextIO,
+    keeps_programs: bool = False,
+) -> int:
     """Run the tool with the arguments behind its name. Returns 0, or 1 if there was an error or a
-    result was not as expected.
+    result was not as expected. If it `keeps_programs`, what it compiles serves later runs, too.
     """
     try:
         options = parse_command_line(argv)
@@ -48,7 +55,7 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
             return 0
         if options.measure_machine:
             return _measure_machine(stdout)
-        return _run(options, stdin, stdout, stderr)
+        return _run(options, stdin, stdout, stderr, keeps_programs)
     except UsageError as problem:
         stderr.write(f"mesh-run: {problem}\n")
     except Exception as problem:
@@ -75,7 +82,11 @@ def _information(options: RunOptions) -> str | None:
 
 def main_console() -> None:
     """The console script: `main` on the process's own arguments and streams."""
-    sys.exit(run_on_ranks(main) if runs_on_ranks(sys.argv[1:]) else run_console(main))
+    sys.exit(
+        run_on_ranks(main)
+        if runs_on_ranks(sys.argv[1:])
+        else run_console(partial(main, keeps_programs=True))
+    )
 
 
 def _describe(problem: Exception) -> str:
@@ -102,7 +113,9 @@ def _measure_machine(stdout: TextIO) -> int:
     return 0
 
 
-def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+def _run(
+    options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO, keeps_programs: bool
+) -> int:
     check_options(options)
     is_heard = options.backend != MPI or _check_ranks(options)
     from .run_saved import is_saved
@@ -114,7 +127,10 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
     source = read_source(options.file, stdin)
     options.check_pass_names(_all_passes() if options.watches_passes else {})
     if not options.remarks:
-        return _run_source(options, source, stdout, stderr, is_heard)
+        kept = _kept(options, source) if keeps_programs else None
+        if kept is not None and (loaded := kept.load(options)) is not None:
+            return _run_loaded(options, loaded, stdout, is_heard)
+        return _run_source(options, source, stdout, stderr, is_heard, kept)
     from ..ir.diagnostics import remarks_to
     from .diagnostics import render
     from .remarks import remark_sink
@@ -126,10 +142,21 @@ def _run(options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         return _run_source(options, source, stdout, stderr, is_heard)
 
 
+def _kept(options: RunOptions, source: Source) -> KeptProgram | None:
+    from .kept_programs import kept_program
+
+    return kept_program(options, source)
+
+
 def _run_source(
-    options: RunOptions, source: Source, stdout: TextIO, stderr: TextIO, is_heard: bool
+    options: RunOptions,
+    source: Source,
+    stdout: TextIO,
+    stderr: TextIO,
+    is_heard: bool,
+    kept: KeptProgram | None = None,
 ) -> int:
-    """Run a program; of ranks, the one that `is_heard` writes the results."""
+    """Run a program, and keep it; of ranks, the one that `is_heard` writes the results."""
     watchers = _watchers(options, stderr)
     with _stage(watchers, "Compilation"):
         program, is_transformed = _compile(options, source, watchers)
@@ -142,6 +169,9 @@ def _run_source(
         code = _execute(options, program, is_transformed, stdout, stderr, is_heard)
     if watchers is not None:
         watchers.report()
+    if kept is not None and not code:
+        stdout.flush()
+        kept.keep(program)
     return code
 
 
@@ -228,6 +258,10 @@ def _run_saved(options: RunOptions, stdout: TextIO, stderr: TextIO, is_heard: bo
         program = loaded.compiled()
         program.choose_backend(options.backend or "")
         return _run_program(options, program, True, stdout, stderr, is_heard)
+    return _run_loaded(options, loaded, stdout, is_heard)
+
+
+def _run_loaded(options: RunOptions, loaded: LoadedProgram, stdout: TextIO, is_heard: bool) -> int:
     function = _function(options, loaded)
     return _run_function(options, function, _inputs(options, function), stdout, is_heard)[1]
 

@@ -160,6 +160,13 @@ def universes() -> tuple[Universe, ...]:
     return tuple(found)
 
 
+def is_extended() -> bool:
+    """Whether another package has dialects or passes for this one."""
+    from importlib.metadata import entry_points
+
+    return bool(entry_points(group=ENTRY_POINT_GROUP)) or bool(universes())
+
+
 class PassesOfAll(Mapping[str, Factory]):
     """Passes by name: those that are given, and then those of other packages."""
 

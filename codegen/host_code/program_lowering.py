@@ -29,7 +29,7 @@ from ...runtime.host.program import (
     Numbers,
     PythonCall,
 )
-from ...runtime.host.size_rules import SizeRules
+from ...runtime.host.size_rules import KnownSizes, SizeRules
 from ...sharding.grid import Grid
 from ..kernels.fusion import is_kernel
 from ..kernels.kernel_text import KernelText
@@ -205,7 +205,7 @@ class ProgramLowering:
     def check(self, check: Callable[[Numbers], None], rules: SizeRules | None = None) -> int:
         """The number of a check of sizes, with rules that surely fulfil it."""
         self.program.checks.append(check)
-        self.program.size_rules.append(rules)
+        self.program.known_sizes.append(KnownSizes(rules))
         return len(self.program.checks) - 1
 
     def python(

@@ -343,7 +343,10 @@ class Machine:
     def _check(self, at: int) -> None:
         number = self._word(at, 1)
         values = self._values(at, 2)
-        self.linked.program.checks[number](values)
+        program = self.linked.program
+        program.checks[number](values)
+        if number < len(program.known_sizes):
+            program.known_sizes[number].seen = tuple(values)
         known = np.array([1, *values], np.int64)
         self._known[number] = known
         self._checks[number] = known.ctypes.data

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..abi.native_code import Native
 from .instructions import BY_OPCODE, SCALAR_WORDS, SCALARS, Kind
 from .loop import FUNCTION_WORDS
-from .size_rules import SizeRules
+from .size_rules import KnownSizes
 
 Words = npt.NDArray[np.int64]
 
@@ -107,7 +107,7 @@ class HostProgram:
 
     - `failures`: from the values of registers to the exception to raise;
     - `checks`: raise an exception if the values of registers do not fit together;
-    - `size_rules`: for each check, when it surely raises none, if that is known as data;
+    - `known_sizes`: for each check, sizes that surely pass it;
     - `arrays`: constants, which must not change;
     - `globals`: the words of globals when a run begins, and where among them blocks are;
     - `devices`: how many devices blocks may be of, nobody counted in.
@@ -119,7 +119,7 @@ class HostProgram:
         default_factory=list[Callable[[Numbers], Exception]]
     )
     checks: list[Callable[[Numbers], None]] = field(default_factory=list[Callable[[Numbers], None]])
-    size_rules: list[SizeRules | None] = field(default_factory=list[SizeRules | None])
+    known_sizes: list[KnownSizes] = field(default_factory=list[KnownSizes])
     python: list[PythonCall] = field(default_factory=list[PythonCall])
     arrays: list[npt.NDArray[Any]] = field(default_factory=list[npt.NDArray[Any]])
     globals: list[Constant] = field(default_factory=list[Constant])

@@ -20,6 +20,23 @@ class Word:
 Size = int | Word
 
 
+@dataclass(slots=True)
+class KnownSizes:
+    """What is known of a check as data: rules, if there are any, and the sizes that passed it last.
+
+    A saved program asks nobody about these.
+    """
+
+    rules: SizeRules | None
+    seen: tuple[int, ...] | None = None
+
+    def accept(self, numbers: Sequence[int]) -> bool:
+        """Whether the numbers of the check are surely right."""
+        if self.rules is not None and self.rules.accept(numbers):
+            return True
+        return tuple(numbers) == self.seen
+
+
 @dataclass(frozen=True, slots=True)
 class SizeRules:
     """Pairs of `equal` sizes, `natural` ones that are not negative, and products of these, zeros

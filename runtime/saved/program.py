@@ -43,7 +43,7 @@ from ..host.program import (
     PythonCall,
     Words,
 )
-from ..host.size_rules import SizeRules
+from ..host.size_rules import KnownSizes
 from ..host.timeline import Timeline
 from ..native_functions import give_functions
 from .container import Container, piece
@@ -54,9 +54,9 @@ from .tables import (
     read_exchange,
     read_function,
     read_grid,
-    read_rules,
     read_shape,
     read_sharding,
+    read_sizes,
     read_type,
 )
 
@@ -266,7 +266,7 @@ class SavedProgram:
             # No more than there are instructions.
             failures=[_fail] * data["failures"].count(len(words)),
             checks=[
-                partial(self._check, name, process, number, read_rules(each))
+                partial(self._check, name, process, number, read_sizes(each))
                 for number, each in enumerate(data["checks"].items())
             ],
             python=[_read_exchanges(each) for each in data["exchanges"].items()],
@@ -386,9 +386,9 @@ class SavedProgram:
         return self._natives[symbol]
 
     def _check(
-        self, function: str, process: int, number: int, rules: SizeRules | None, numbers: Numbers
+        self, function: str, process: int, number: int, sizes: KnownSizes, numbers: Numbers
     ) -> None:
-        if rules is not None and rules.accept(numbers):
+        if sizes.accept(numbers):
             return
         if self.check_sizes is None:
             raise NeedsCompiler("sizes are new")

@@ -15,7 +15,7 @@ from ..abi.value_types import ValueType
 from ..collectives import Collective, Group
 from ..host.exchanges import MEET, RECEIVE, SEND, Exchange, ExchangeStep
 from ..host.program import ArrayAddress, Constant, FunctionCode
-from ..host.size_rules import Size, SizeRules, Word
+from ..host.size_rules import KnownSizes, Size, SizeRules, Word
 from .fields import DamagedFile, Fields
 
 MOST = 1 << 32
@@ -118,8 +118,14 @@ def read_function(data: Fields, words: int, arrays: int) -> FunctionCode:
     return found
 
 
-def rules_data(rules: SizeRules | None) -> Any:
-    """Rules of sizes as data: numbers, and lists of the positions of words."""
+def sizes_data(sizes: KnownSizes) -> Any:
+    """What is known of a check as data: sizes that passed it, and rules in which words are lists of
+    their positions."""
+    seen = None if sizes.seen is None else list(sizes.seen)
+    return [_rules_data(sizes.rules), seen]
+
+
+def _rules_data(rules: SizeRules | None) -> Any:
     if rules is None:
         return None
 
@@ -130,8 +136,13 @@ def rules_data(rules: SizeRules | None) -> Any:
     return [pairs, [size(each) for each in rules.natural], rules.most]
 
 
-def read_rules(data: Fields) -> SizeRules | None:
-    """Rules of sizes, `None` for nothing."""
+def read_sizes(data: Fields) -> KnownSizes:
+    """What is known of a check."""
+    rules, seen = data.items(2)
+    return KnownSizes(_read_rules(rules), None if seen.is_null else seen.integers())
+
+
+def _read_rules(data: Fields) -> SizeRules | None:
     if data.is_null:
         return None
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from backend_checks import check, function, random_input
 from mesh_opt import api
-from mesh_opt.codegen.cache import CACHE_VARIABLE
 from mesh_opt.codegen.host_code import kernel_steps
 from mesh_opt.codegen.kernels import contractions, reduction_loops, register_tiles
 from mesh_opt.codegen.microkernels import vectors
+from mesh_opt.runtime.abi.private_cache import CACHE_VARIABLE
 
 Types = list[str]
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from mesh_opt.codegen import cache as kernel_cache
+from mesh_opt.runtime.abi.private_cache import CACHE_VARIABLE, read_private
 
 
 def make(name: str) -> str:
@@ -35,9 +36,8 @@ def forget() -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    found = tmp_path / "kernels"
-    monkeypatch.setenv(kernel_cache.CACHE_VARIABLE, str(found))
-    return found
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    return tmp_path / kernel_cache.KERNELS
 
 
 def test_the_folder_is_private_and_holds_the_code(folder: Path) -> None:
@@ -156,10 +156,10 @@ def test_a_file_of_another_mode_is_not_read(folder: Path) -> None:
     (file,) = folder.iterdir()
     file.chmod(0o666)
     with pytest.raises(OSError, match="own file"):
-        kernel_cache._bytes(file)
+        read_private(file)
 
 
 def test_no_cache_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(kernel_cache.CACHE_VARIABLE, "")
+    monkeypatch.setenv(CACHE_VARIABLE, "")
     assert call("uncached") == 42
-    assert os.environ[kernel_cache.CACHE_VARIABLE] == ""
+    assert os.environ[CACHE_VARIABLE] == ""

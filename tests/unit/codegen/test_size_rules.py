@@ -46,23 +46,24 @@ PROGRAMS = {
 def test_rules_accept_what_the_check_accepts(name: str) -> None:
     symbols = Program(parse_module(new_context(), Source(PROGRAMS[name], name)))
     program = HostEntry(symbols, find_function(symbols, "main")).program.program
-    assert len(program.size_rules) == len(program.checks)
+    assert len(program.known_sizes) == len(program.checks)
     source = random.Random(name)
     # Operands are tensors that there are; the sizes of a new one may be any numbers.
     choices = [0, 1, 2, 2, 3, *([-1, 1 << 40] if name == "empty" else [])]
     accepted = refused = 0
-    for rules, check in zip(program.size_rules, program.checks, strict=True):
+    for sizes, check in zip(program.known_sizes, program.checks, strict=True):
+        rules = sizes.rules
         assert rules is not None or name == "a_type_with_sizes"
         for _ in range(400):
-            sizes = [source.choice(choices) for _ in range(8)]
-            if rules is None or not rules.accept(sizes):
+            numbers = [source.choice(choices) for _ in range(8)]
+            if rules is None or not rules.accept(numbers):
                 refused += 1
                 continue
             accepted += 1
             try:
-                check(sizes)
+                check(numbers)
             except OperationError as problem:
-                pytest.fail(f"{sizes} are accepted, but {problem.message}")
+                pytest.fail(f"{numbers} are accepted, but {problem.message}")
     assert accepted and refused
 
 

@@ -77,7 +77,7 @@ def test_what_is_no_program_is_refused_in_words(program: Path, tmp_path: Path) -
     assert "it has 0 bytes, expected 64 or more" in refusal(path, b"")
     assert "it begins with b'module {', expected b'MESHPROG'" in refusal(path, b"module {" * 9)
     older = data[:8] + (0).to_bytes(4, "little") + data[12:]
-    assert "has version 0 of the format, and this mesh-opt reads version 2: an older" in refusal(
+    assert "has version 0 of the format, and this mesh-opt reads version 3: an older" in refusal(
         path, older
     )
     newer = data[:8] + (9).to_bytes(4, "little") + data[12:]

@@ -1,0 +1,122 @@
+"""Programs that `mesh-run` has compiled before, kept as saved programs in the user's cache.
+
+A run of the same text with the same passes and devices takes the program of the earlier run, which
+needs no compiler. The name of a kept file is the hash of all that the program is made from: the
+text and its name, the options, and the files of this package and of those it may use. A program is
+kept where it is like the one that is compiled in all that can be seen: it has one function that
+runs without Python, and nothing that the text does not show, such as parameters or passes of other
+packages, is in it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..runtime.abi.private_cache import cache_folder, drop_oldest, is_private_file
+from .run_options import RunOptions
+from .run_saved import SUFFIX, needs_compiler
+
+if TYPE_CHECKING:
+    from ..api import Program
+    from ..ir.text.source import Source
+    from ..saved_programs import LoadedProgram
+
+PROGRAMS = "programs"
+"""The folder of the cache that holds programs."""
+
+LARGEST_PROGRAM = 1 << 25
+"""Bytes of a program that is kept."""
+
+LARGEST_FOLDER = 1 << 28
+"""Bytes of all that are kept; those that were used longest ago go first."""
+
+_FROM_FILES = ("machine=", "parameters=")
+"""Options of passes that name a file, which may change."""
+
+
+class KeptProgram:
+    """Where the program of a run is kept, or would be."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def load(self, options: RunOptions) -> LoadedProgram | None:
+        """The program, if it is there, whole, and for this machine."""
+        from ..saved_programs import SavedFileError, load
+
+        if not is_private_file(self._path):
+            return None
+        try:
+            program = load(self._path, workers=options.workers)
+            os.utime(self._path)
+        except (OSError, SavedFileError):
+            return None
+        return None if program.saved.differences else program
+
+    def keep(self, program: Program) -> None:
+        """Write a program that has been run, if it is to be kept."""
+        from .plugins import is_extended
+
+        if len(program.functions) != 1 or is_extended():
+            return
+        temporary = self._path.with_suffix(f".{os.getpid()}")
+        with suppress(OSError):
+            try:
+                program.save(temporary)
+                if _is_wanted(temporary):
+                    os.chmod(temporary, 0o600)
+                    os.replace(temporary, self._path)
+                    drop_oldest(self._path.parent, LARGEST_FOLDER)
+            finally:
+                temporary.unlink(missing_ok=True)
+
+
+def _is_wanted(path: Path) -> bool:
+    """Whether a saved program is small, and runs without Python."""
+    from ..saved_programs import load
+
+    if path.stat().st_size > LARGEST_PROGRAM:
+        return False
+    functions = load(path, verify=False).saved.functions.values()
+    return all(each.why is None for each in functions)
+
+
+def kept_program(options: RunOptions, source: Source) -> KeptProgram | None:
+    """Where the program of a run is kept; `None` for a run that is to compile its program."""
+    is_asked_more = (
+        needs_compiler(options)
+        or options.watches_passes
+        or options.remarks
+        or options.parameters
+        or options.trace is not None
+        or options.device == ("list",)
+        or any(word in options.pipeline for word in _FROM_FILES)
+        or any(name in os.environ for name in ("MESH_OPT_GUARD", "MESH_OPT_VERIFY_EACH"))
+    )
+    folder = None if is_asked_more else cache_folder(PROGRAMS)
+    if folder is None:
+        return None
+    made_from = (source.name, source.content, options.pipeline, options.device, _installed())
+    digest = sha256(repr(made_from).encode("utf-8", "surrogateescape")).hexdigest()
+    return KeptProgram(folder / f"{digest}{SUFFIX}")
+
+
+def _installed() -> list[tuple[object, ...]]:
+    """The interpreter, the package's files, and when packages were installed last."""
+    found: list[tuple[object, ...]] = [(sys.version,)]
+    package = Path(__file__).parents[1]
+    for room in package.iterdir():
+        files = room.rglob("*.py") if (room / "__init__.py").exists() else (room,)
+        for file in files:
+            if file.suffix == ".py":
+                status = file.stat()
+                found.append((str(file), status.st_size, status.st_mtime_ns))
+    for folder in sys.path:
+        with suppress(OSError):
+            found.append((folder, os.stat(folder or ".").st_mtime_ns))
+    return sorted(found, key=repr)
