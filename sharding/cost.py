@@ -10,7 +10,7 @@ from math import prod
 
 from .collectives import ALL_GATHER, ALL_TO_ALL, SEND, CollectiveRow
 from .grid import Grid
-from .sharding import Axes, DimensionAxes, Sharding
+from .sharding import Axes, DimensionAxes, Sharding, extends
 
 UNKNOWN_EXTENT = 2
 """What an extent that is known only at run time is taken for where costs are compared."""
@@ -92,11 +92,6 @@ def reshard_price(
             total += price(ALL_GATHER, held, (axis,))
             held *= extents[axis]
             collectives += extents[axis] > 1
-    if not collectives and not _only_slices(source, target):
+    if not collectives and not extends(target, source):
         total += price(SEND, held, tuple(place))
     return total
-
-
-def _only_slices(source: DimensionAxes, target: DimensionAxes) -> bool:
-    """Whether every dimension is only split further, along minor axes."""
-    return all(after[: len(before)] == before for before, after in zip(source, target, strict=True))

@@ -15,7 +15,7 @@ from math import prod
 from .cost import known_extents
 from .factors import FactorKind, FactorRule, TensorFactors
 from .projection import Projection, back, fits, minor_most, project
-from .sharding import Axes, DimensionAxes
+from .sharding import Axes, DimensionAxes, extends
 
 
 class Direction(Flag):
@@ -198,9 +198,7 @@ def propagate_step(
             continue
         grown = back(side.side.factors, side.axes, rule, extents)
         # A minor factor may have had to be left out; axes that overflowed are not given up.
-        grows = not side.projection.overflow and all(
-            new[: len(old)] == old for new, old in zip(grown, side.side.axes, strict=True)
-        )
+        grows = not side.projection.overflow and extends(grown, side.side.axes)
         results.append(grown if grows else side.side.axes)
     return StepResult(tuple(results), _agreed(working, rule))
 

@@ -28,7 +28,7 @@ from .factor_splits import FactorSplits, PlannedTensor
 from .factors import FactorKind, FactorRule, TensorFactors
 from .grid import Grid
 from .projection import back, project
-from .sharding import Axes, Borders, DimensionAxes, Partial, ReductionKind, Sharding, Split
+from .sharding import Axes, Borders, DimensionAxes, Partial, ReductionKind, Sharding, Split, extends
 from .slice_exchange import window_bytes
 
 PLAN_LIMIT = 4096
@@ -365,11 +365,6 @@ def finishing_price(
             else:
                 found += price(ALL_REDUCE, held, (axis,))
     return found
-
-
-def extends(longer: DimensionAxes, shorter: DimensionAxes) -> bool:
-    """Whether slicing is all it takes to come from `shorter` to `longer`."""
-    return all(a[: len(b)] == b for a, b in zip(longer, shorter, strict=True))
 
 
 def _rank(

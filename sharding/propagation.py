@@ -21,7 +21,7 @@ from enum import IntEnum
 
 from .factor_propagation import Direction, StepResult, TensorSide, propagate_step
 from .factors import FactorKind, FactorRule
-from .sharding import DimensionAxes
+from .sharding import DimensionAxes, extends
 
 
 class Stage(IntEnum):
@@ -75,7 +75,7 @@ class OperationNode:
 class TensorNode:
     """One tensor of the table: how it is split now, and what may be added.
 
-    `priorities` are the turns at which the axes of its dimensions are first seen by others.
+    `priorities` say with which the axes of its dimensions are first seen by others.
     """
 
     axes: DimensionAxes
@@ -163,7 +163,7 @@ class Propagation:
                 assert tensor is not None
                 self._at[tensor].append(index)
         self._unsettled: set[int] = set()
-        self._turn = 0
+        self._direction = 0
         self._steps: dict[object, _Step] = {}
 
     def _class_of(self, node: OperationNode) -> RuleClass:
@@ -183,20 +183,20 @@ class Propagation:
         `passes` restricts directions: each is run to its own fixpoint, in order.
         """
         stages = tuple(stages)
-        turns = sorted({0, *(turn for node in self._tensors for turn in node.priorities)})
+        priorities = sorted({0, *(own for node in self._tensors for own in node.priorities)})
         later = {
             index: (node.axes, node.open_dimensions)
             for index, node in enumerate(self._tensors)
-            if any(turn > turns[0] for turn in node.priorities)
+            if any(own > priorities[0] for own in node.priorities)
         }
         start = [index for index, node in enumerate(self._tensors) if any(node.axes)]
-        for turn in turns:
+        for priority in priorities:
             for index, (axes, open_dimensions) in later.items():
                 node = self._tensors[index]
-                seen = [own <= turn for own in node.priorities]
-                was = [own < turn for own in node.priorities]
-                # What propagation has added in earlier turns stays. It adds nothing where it might
-                # take an axis that the tensor has for a later turn.
+                seen = [own <= priority for own in node.priorities]
+                was = [own < priority for own in node.priorities]
+                # What propagation has added for earlier priorities stays. It adds nothing where it
+                # might take an axis that the tensor has for a later one.
                 complete = all(visible or not own for visible, own in zip(seen, axes, strict=True))
                 node.axes = tuple(
                     now if already else given if visible else ()
@@ -206,10 +206,10 @@ class Propagation:
                     is_open and visible and complete
                     for is_open, visible in zip(open_dimensions, seen, strict=True)
                 )
-            fresh = start if turn == turns[0] else list(later)
+            fresh = start if priority == priorities[0] else list(later)
             touched = {op for index in fresh for op in self._at[index]}
             for direction in passes:
-                self._turn = direction.value
+                self._direction = direction.value
                 for stage in stages:
                     for aggressive in (False, True):
                         self._fixpoint(touched | self._unsettled, stage, aggressive, direction)
@@ -245,7 +245,7 @@ class Propagation:
                 for slot in (*node.operands, *node.results)
             ]
         )
-        key = (self._kinds[index], stage.value, aggressive, self._turn, state)
+        key = (self._kinds[index], stage.value, aggressive, self._direction, state)
         step = self._steps.get(key)
         if step is None:
             step = self._steps[key] = self._compute(node, state, directions, aggressive)
@@ -267,9 +267,7 @@ class Propagation:
             tensor = self._tensors[slot]
             before = tensor.axes
             # The same tensor may be at two slots, with different factors: take what grows it.
-            if axes != before and all(
-                new[: len(old)] == old for new, old in zip(axes, before, strict=True)
-            ):
+            if axes != before and extends(axes, before):
                 tensor.axes = axes
                 changed.append(slot)
                 if self._explain:

@@ -26,6 +26,12 @@ Split = tuple[Axes, Borders]
 """How one dimension is split."""
 
 
+def extends(longer: DimensionAxes, shorter: DimensionAxes) -> bool:
+    """Whether slicing is all it takes to come from `shorter` to `longer`: dimensions are only split
+    further, along minor axes."""
+    return all(a[: len(b)] == b for a, b in zip(longer, shorter, strict=True))
+
+
 class ReductionKind(StrEnum):
     """How partial results combine; the names are those of the `shard` dialect's attribute."""
 

@@ -17,7 +17,7 @@ COMPUTE = "compute"
 
 @dataclass(frozen=True, slots=True)
 class SimulatedStep:
-    """One kernel or collective, or a loop with all its turns.
+    """One kernel or collective, or a loop with all its iterations.
 
     - `lanes`: what it occupies; none for what takes no time;
     - `serial`, `overlapped`: seconds in each of the schedules, which differ for loops;

@@ -5,9 +5,9 @@ model), and its launch. A collective takes, along each network that its group ru
 messages of its fastest algorithm and the time of its bytes (Thakur, Rabenseifner and Gropp); what
 arrives to be reduced is added up at the speed of memory.
 
-Over several networks a collective is done in turns: an all-reduce among 2 hosts of 4 devices is a
-reduce-scatter inside of each host, an all-reduce of a quarter between them, and an all-gather. In
-bytes that is an all-reduce of everything inside and of a quarter outside.
+Over several networks a collective is done network by network: an all-reduce among 2 hosts of 4
+devices is a reduce-scatter inside of each host, an all-reduce of a quarter between them, and an
+all-gather. In bytes that is an all-reduce of everything inside and of a quarter outside.
 """
 
 from __future__ import annotations

@@ -64,7 +64,9 @@ class PackedLayout:
         if len(set(self.inner_positions)) != len(self.inner_positions):
             raise LayoutError(f"inner positions {list(self.inner_positions)} are not unique")
         if any(position < 0 for position in self.inner_positions):
-            raise LayoutError(f"inner positions {list(self.inner_positions)} are not all positive")
+            raise LayoutError(
+                f"inner positions {list(self.inner_positions)} include a negative one"
+            )
         if any(tile < 1 and tile != DYNAMIC_TILE for tile in self.inner_tiles):
             raise LayoutError(f"inner tiles {list(self.inner_tiles)} are not all positive")
         rank = len(self.outer_permutation)

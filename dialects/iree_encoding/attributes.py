@@ -203,12 +203,12 @@ class EncodingAttr(ParametrizedAttribute, ContractionEncoding, ConvolutionEncodi
         index = self.operand_index.value.data
         if self.op_type.data != "matmul" or len(slots) != 3 or index > RESULT:
             return None
-        maps = tuple(_dimension_map(maps[0]) for maps in slots)
+        maps = tuple(dimension_map(maps[0]) for maps in slots)
         operand = ContractionOperand(
             index,
             tuple(element_named(type_) for type_ in self.element_types),
             maps,
-            _dimension_map(self._tensor_map(slots)),
+            dimension_map(self._tensor_map(slots)),
         )
         sizes = self._sizes(operand, slots[index][0].num_dims)
         return replace(operand, iteration_sizes=sizes)
@@ -298,7 +298,8 @@ def linear_map(map_: AffineMap) -> LinearMap | None:
     return tuple(rows)
 
 
-def _dimension_map(map_: AffineMap) -> DimensionMap:
+def dimension_map(map_: AffineMap) -> DimensionMap:
+    """The loop that each result of a map is, `None` for one that is no single loop."""
     return tuple(
         expression.position if isinstance(expression, AffineDimExpr) else None
         for expression in map_.results

@@ -1,6 +1,6 @@
 """The linalg dialect of MLIR 22: it stands in for xDSL's, which has a third of the operations.
 
-The named structured operations are made from the rows of `linalg_named_ops`. Their scalar body
+The named structured operations are made from the rows of `named_ops.py`. Their scalar body
 is a region that the pretty syntax hides and the generic syntax shows, as in MLIR.
 """
 

@@ -59,7 +59,7 @@ class NamedOp:
     """`input, input -> output`; `*` stands for all loops of an elementwise operation."""
     body: BodyKind
     function: str = ""
-    """The scalar function of a body that has one: a key of `linalg_bodies`."""
+    """The scalar function of a body that has one: one that `append_function` (`bodies.py`) has."""
     windows: int = 0
     """How many strides and dilations the operation has as attributes."""
     custom_maps: bool = False

@@ -77,12 +77,6 @@ class _PackingOp(SyntaxOperation):
         return number_list(self.inner_dims_pos)
 
     @property
-    def dynamic_tiles(self) -> Sequence[SSAValue]:
-        """The tile sizes that are values: the last operands, after source and destination."""
-        count = number_list(self.static_inner_tiles).count(DYNAMIC_INDEX)
-        return self.operands[len(self.operands) - count :] if count else ()
-
-    @property
     def outer_permutation(self) -> tuple[int, ...]:
         """Where outer dimension i of the packed tensor comes from; empty for identity."""
         return number_list(self.outer_dims_perm)

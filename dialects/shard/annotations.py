@@ -1,6 +1,6 @@
 """Shardings as values, and the annotation of tensors with them.
 
-Definitions without a name: `shard.py` and `mesh.py` give them their names.
+Definitions without a name: `dialect.py` and `dialects/mesh.py` give them their names.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A group is the set of processes that agree in all coordinates outside `grid_axes`; in a group
 they are ordered row-major over `grid_axes` as listed, the first axis slowest. No axes: each
-process is alone. The definitions have no name: `shard.py` and `mesh.py` give it to them.
+process is alone. The definitions have no name: `dialect.py` and `dialects/mesh.py` give it to them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Grids of processes, and the questions a process asks about its grid.
 
-Definitions without a name: `shard.py` and `mesh.py` give them their names.
+Definitions without a name: `dialect.py` and `dialects/mesh.py` give them their names.
 """
 
 from __future__ import annotations

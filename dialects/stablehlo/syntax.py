@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar, cast
 
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, StringAttr, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     IRDLOperation,
@@ -314,9 +314,6 @@ class WordList:
             return ""
         shown = ", ".join(cast(WordAttribute, word).data for word in words)  # pyright: ignore
         return f", {self.keyword} = [{shown}]"
-
-
-UNIT = UnitAttr()
 
 
 def string(attribute: Attribute | None) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr
-from xdsl.ir import Operation
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -103,10 +102,3 @@ class HalWorkgroupSizeOp(BoundedWorkgroupNumber):
     """How many invocations a workgroup has."""
 
     name = "hal.interface.workgroup.size"
-
-
-STREAM_WORKGROUP_NUMBERS: list[type[Operation]] = [
-    StreamWorkgroupCountOp,
-    StreamWorkgroupIdOp,
-    StreamWorkgroupSizeOp,
-]

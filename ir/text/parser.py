@@ -34,6 +34,7 @@ from xdsl.utils.exceptions import ParseError, PyRDLError
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
+from ..attribute_access import operation_name
 from ..garbage_collection import without_garbage_collection
 from ..nesting_limits import (
     MAXIMUM_ALIAS_SIZE,
@@ -246,7 +247,8 @@ class SourceParser(ScopeParser):
         count = sum(size for _, size in bound_results)
         if count != len(results):
             self.raise_error(
-                f"'{_name_of(operation)}' op has {len(results)} results, but {count} are named",
+                f"'{operation_name(operation)}' op has {len(results)} results, but {count} are"
+                " named",
                 position,
             )
         index = 0
@@ -413,9 +415,3 @@ class SourceParser(ScopeParser):
 
     def _raise_nesting_error(self) -> NoReturn:
         self.raise_error(f"nested deeper than {MAXIMUM_NESTING} levels")
-
-
-def _name_of(operation: Operation) -> str:
-    if isinstance(operation, UnregisteredOp):
-        return operation.op_name.data
-    return operation.name

@@ -41,7 +41,7 @@ class _Printed:
     """Held, so that no other attribute gets its `id`."""
     text: str
     depth: int
-    """How deep aliases nest in it, see `alias_definitions.py`; none do in zero."""
+    """How deep aliases nest in it, see `aliases.py`; none do in zero."""
 
 
 class ModulePrinter(Printer):

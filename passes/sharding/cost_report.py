@@ -13,7 +13,7 @@ The numbers are counted from the program, not measured:
 Where processes hold unequal shards, the numbers are those of the last process along all grid axes
 (`local_sizes.py`), and a halo is that of a process with two neighbours.
 
-Loops count as often as they turn if that is known, else once, and of branches the one that sends
+Loops count as often as they iterate if that is known, else once, and of branches the one that sends
 most, or works most. What has a size that is known only at run time is not counted, and the report
 says how many operations that were. A host program costs what the kernels that it dispatches cost;
 its memory is the runtime's affair.
@@ -301,7 +301,7 @@ class CostCounter:
             self._kernel(operation, cost)
             return cost
         if operation.regions:
-            times = turns(operation)
+            times = trip_count(operation)
             parts = [self._region(region) for region in operation.regions]
             cost.peak = max(part.peak for part in parts)
             if operation.name in _BRANCHES:
@@ -453,7 +453,7 @@ def _last_uses(block: Block, operations: Sequence[Operation]) -> dict[SSAValue, 
     return last
 
 
-def turns(operation: Operation) -> int:
+def trip_count(operation: Operation) -> int:
     """How often the body of a loop runs, 1 where that is not known."""
     if operation.name == "scf.forall":
         low, high, step = (

@@ -35,7 +35,7 @@ from ...sharding.simulation import (
 )
 from ..imports.import_annotations import import_mesh
 from .annotations.access import grid_name
-from .cost_report import Cost, CostCounter, collective_axes, time_text, turns
+from .cost_report import Cost, CostCounter, collective_axes, time_text, trip_count
 
 LONGEST = 5
 """How many steps a report names."""
@@ -219,12 +219,12 @@ class _Simulator:
             return cost.sending, self._networks(operation) if cost.sending else ()
         inner = self._inner(operation)
         if inner:
-            # A turn of a loop begins when the one before has ended on all lanes.
+            # An iteration of a loop begins when the one before has ended on all lanes.
             parts = [self._body(block) for block in inner]
             lanes = tuple(dict.fromkeys(lane for _, used in parts for lane in used))
             seconds = [part for part, _ in parts]
             longest = sum(seconds) if operation.name == "scf.while" else max(seconds)
-            return turns(operation) * longest, lanes
+            return trip_count(operation) * longest, lanes
         return cost.computing, (COMPUTE,) if cost.computing else ()
 
     def _inner(self, operation: Operation) -> Sequence[Block]:
@@ -260,7 +260,7 @@ def _read(operation: Operation) -> Iterable[SSAValue]:
 
 
 def _name(operation: Operation) -> str:
-    count = turns(operation)
+    count = trip_count(operation)
     hint = next((result.name_hint for result in operation.results if result.name_hint), None)
     return (
         operation.name + (f" %{hint}" if hint else "") + (f", {count} times" if count != 1 else "")

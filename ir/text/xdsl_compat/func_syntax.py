@@ -3,7 +3,7 @@
 xDSL 0.74 drops the attributes of arguments of function declarations, both when it reads and when
 it prints `func.func private @f(tensor<4xf32> {x.a = 1 : i32})`. The definition itself is fine,
 and other passes look for xDSL's class, so the two directions are mended here and the class stays.
-The forms of loops are in `mended_loops.py`.
+The forms of loops are in `scf_syntax.py`.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from typing import TypeVar, cast
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
+from ....dialects.iree_encoding.attributes import dimension_map
 from ....dialects.iree_encoding.interfaces import Tensor
 from ....dialects.linalg.bodies import YieldOp
 from ....dialects.linalg.dialect import NAMED_CLASSES, GenericOp
@@ -58,7 +59,7 @@ def lower_contraction(
     view = structured_view(operation)
     if view is None or len(view.inputs) != 2 or len(view.outputs) != 1 or not operation.results:
         return None
-    maps = tuple(_dimension_map(map_) for map_ in view.maps)
+    maps = tuple(dimension_map(map_) for map_ in view.maps)
     roles = ContractionOperand(RESULT, (), maps, maps[RESULT]).roles()
     if roles is None or unsigned_factors(view.body) is None:
         return None
@@ -85,12 +86,6 @@ def lower_contraction(
     packed = values.builder.insert(product).results[0]
     like = values.form(view.outputs[0], layouts[RESULT])
     return _from_matrix(values, packed, like, result, _sides(RESULT, swapped))
-
-
-def _dimension_map(map_: AffineMap) -> DimensionMap:
-    return tuple(
-        result.position if isinstance(result, AffineDimExpr) else None for result in map_.results
-    )
 
 
 def _packed(

@@ -1,7 +1,7 @@
 """Which tensor operations become one dispatch.
 
 A group starts with any operation that computes tensors. An operation joins the group of an operand
-if it works row by row on what the group computes (`group_rows.py`), or lays that out, and if
+if it works row by row on what the group computes (`iteration_space.py`), or lays that out, and if
 nothing in between needs the one and is needed by the other. What costs nothing to compute again
 (empty and filled tensors, splats, broadcasts) is copied into each kernel that reads it instead.
 """

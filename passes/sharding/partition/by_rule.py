@@ -61,7 +61,7 @@ def spread_by_rule(
     A copy does not look at its neighbours, so of what asks for elements of other shards none is
     split.
 
-    Raises OperationError where operands cannot be led to where the rule wants them, or partial
+    Raises OperationError where operands cannot be resharded as the rule needs them, or partial
     results cannot be combined.
     """
     spread = choose(partitioner, operation)

@@ -52,7 +52,7 @@ def emit_reshard(
     source: Sharding,
     target: Sharding,
 ) -> SSAValue:
-    """Lead a shard of a tensor of `tensor_type` from one placement on a grid to another."""
+    """Reshard a shard of a tensor of `tensor_type`."""
     for planned in plan_reshard(shape_of(tensor_type), source, target).steps:
         value = _emit_step(emitter, value, tensor_type, size, _named(emitter, source.grid, planned))
     return value

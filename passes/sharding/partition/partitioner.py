@@ -85,7 +85,7 @@ class Partitioner:
             self._local_extents.setdefault(key, (self.emitter, value, dimension))
 
     def move(self, original: SSAValue, sharding: Sharding) -> None:
-        """Lead a tensor to another placement; where it was before remains known."""
+        """Reshard a tensor; where it was before remains known."""
         before = self._tensors[original]
         self.place(original, self.demand(original, sharding), sharding)
         after = self._tensors[original]

@@ -1,6 +1,6 @@
 """Windows: what a process reads beyond its own shard when a loop of a stencil is split.
 
-A dimension read at `3 * i + 2 * k + 1` with `i` split needs, for turns [a, b) of `i`, the
+A dimension read at `3 * i + 2 * k + 1` with `i` split needs, for iterations [a, b) of `i`, the
 elements from `3 * a + 1` to the last that `k` reaches from `b - 1`.
 """
 
@@ -102,7 +102,7 @@ def loop_start(partitioner: Partitioner, spread: OpSharding, loop: int) -> Index
 def _loop_interval(
     partitioner: Partitioner, spread: OpSharding, loop: int
 ) -> tuple[IndexOrInt, IndexOrInt]:
-    """Where this process's part of a loop begins, and how many turns it has."""
+    """Where this process's part of a loop begins, and how many iterations it has."""
     if not spread.axes(loop):
         return 0, loop_size(partitioner, spread, loop)
     size = loop_size(partitioner, spread, loop)
@@ -110,7 +110,7 @@ def _loop_interval(
 
 
 def loop_size(partitioner: Partitioner, spread: OpSharding, loop: int) -> IndexOrInt:
-    """The number of turns of a whole loop."""
+    """The number of iterations of a whole loop."""
     known = spread.rule.factors[loop].size
     if known is not None:
         return known
@@ -146,10 +146,10 @@ def fetch_windows(
 
 def _known_windows(spread: OpSharding, window: SummedLoops) -> list[Interval] | None:
     """What each part of the leading loop reads; `None` if not known now."""
-    turns = spread.rule.factors[window.leading].size
-    if window.known is None or turns is None or not spread.grid.is_static:
+    iterations = spread.rule.factors[window.leading].size
+    if window.known is None or iterations is None or not spread.grid.is_static:
         return None
-    parts = pairwise(borders(turns, spread.loop_sharding(window.leading), 0))
+    parts = pairwise(borders(iterations, spread.loop_sharding(window.leading), 0))
     return [window.known.read(start, end) for start, end in parts]
 
 
@@ -158,7 +158,7 @@ def _dynamic_window(
 ) -> tuple[IndexOrInt, IndexOrInt]:
     """Where the window begins in a whole dimension, and its length, computed at run time."""
     emitter = partitioner.emitter
-    start, turns = _loop_interval(partitioner, spread, window.leading)
+    start, iterations = _loop_interval(partitioner, spread, window.leading)
     stride = window.terms[window.leading]
     low: IndexOrInt = window.constant
     span: IndexOrInt = 1
@@ -170,8 +170,8 @@ def _dynamic_window(
             if coefficient < 0:
                 low = emitter.subtract(low, reach)
     first = emitter.add(emitter.multiply(start, stride), low)
-    length = emitter.add(emitter.multiply(emitter.subtract(turns, 1), stride), span)
-    # A process without turns reads nothing, and its place may be beyond the end.
-    length = emitter.maximum(emitter.multiply(length, emitter.minimum(turns, 1)), 0)
+    length = emitter.add(emitter.multiply(emitter.subtract(iterations, 1), stride), span)
+    # A process without iterations reads nothing, and its place may be beyond the end.
+    length = emitter.maximum(emitter.multiply(length, emitter.minimum(iterations, 1)), 0)
     room = emitter.subtract(emitter.dimension(value, window.dimension), length)
     return emitter.minimum(first, room), length

@@ -9,9 +9,8 @@ from __future__ import annotations
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ....ir.diagnostics import Note, remark
-from ....sharding.op_sharding import extends
 from ....sharding.propagation import OperationNode, Origin
-from ....sharding.sharding import Sharding
+from ....sharding.sharding import Sharding, extends
 from ..annotations.access import SHARD
 from .graph import ShardingGraph
 from .placement import Placement

@@ -18,9 +18,9 @@ from ....ir.tensor_types import tensor_bytes
 from ....sharding.cost import BYTES_PER_POINT, known_extents, local_size, reshard_bytes
 from ....sharding.factors import FactorRule
 from ....sharding.grid import Grid
-from ....sharding.op_sharding import Preference, extends, finishing_bytes
+from ....sharding.op_sharding import Preference, finishing_bytes
 from ....sharding.propagation import Origin, RuleClass, classify
-from ....sharding.sharding import DimensionAxes, Sharding
+from ....sharding.sharding import DimensionAxes, Sharding, extends
 from .graph import ShardingGraph
 from .placement import PlacedUse, Placement, Placer, PlannedOperation
 

@@ -97,7 +97,7 @@ _ON_BITS = {
 """Reductions of `i1`, whose arithmetic is modulo two."""
 
 JOINT = Combiner("", ReductionKind.GENERIC, _always(0))
-"""Stands for what combines this result together with others: see `joint_combiners.py`."""
+"""Stands for what combines this result together with others: see `variadic_reductions.py`."""
 
 _COMBINERS = {name: Combiner(f"arith.{name}", kind, neutral) for name, kind, neutral in _ROWS}
 """Associative and commutative scalar operations of `arith`, without the dialect's prefix."""

@@ -150,11 +150,11 @@ def _windows(
                 continue
             first = last = expression.eval([0] * len(loops.extents), [])
             for loop, coefficient in terms.items():
-                turns = 1 if loop == factors[0] else loops.extents[loop]
-                if turns is None:
+                iterations = 1 if loop == factors[0] else loops.extents[loop]
+                if iterations is None:
                     break
-                first += min(0, coefficient * (turns - 1))
-                last += max(0, coefficient * (turns - 1))
+                first += min(0, coefficient * (iterations - 1))
+                last += max(0, coefficient * (iterations - 1))
             else:
                 stride = terms[factors[0]]
                 found.append(Window(index, dimension, extent, stride, first, last + 1 - first))

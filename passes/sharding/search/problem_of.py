@@ -13,7 +13,7 @@ from ....sharding.factors import FactorRule
 from ....sharding.propagation import OperationNode
 from ....sharding.search.problem import LivePoint, Problem, SearchOperation, SearchTensor
 from ....sharding.search.repetition import repeated
-from ..cost_report import turns
+from ..cost_report import trip_count
 from ..kernel_work import is_fused, memory_values, operation_work, work_element
 from ..propagation.graph import EntryKind, ShardingGraph
 
@@ -152,7 +152,7 @@ def _times(operation: Operation) -> int:
     """How often an operation runs, as far as the loops around it tell."""
     found, parent = 1, operation.parent_op()
     while parent is not None and parent.name != "func.func":
-        found *= max(1, turns(parent))
+        found *= max(1, trip_count(parent))
         parent = parent.parent_op()
     return found
 

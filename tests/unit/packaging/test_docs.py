@@ -61,13 +61,33 @@ def _prose(page: Path) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_files_exist(page: Path) -> None:
-    named = set(re.findall(r"`([\w/*.]+\.(?:py|mlir|md))`", _prose(page)))
-    missing = [
+    assert _wrong_files(_prose(page), page.parent) == []
+
+
+SOURCES = [ROOT / path for path in FILES if path.endswith(".py")]
+
+
+def test_files_named_in_docstrings_exist() -> None:
+    wrong: dict[str, list[str]] = {}
+    for path in SOURCES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+        texts = [ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, documented)]
+        if found := _wrong_files(" ".join(filter(None, texts)), path.parent):
+            wrong[path.relative_to(ROOT).as_posix()] = found
+    assert wrong == {}
+
+
+def _wrong_files(text: str, folder: Path) -> list[str]:
+    """Names of files that are neither below the root, nor below a folder, nor of one file alone."""
+    names = sorted(set(re.findall(r"`([\w/*.]+\.(?:py|mlir|md))`", text)))
+    return [
         name
-        for name in sorted(named)
-        if not any(fnmatch(path, name) or fnmatch(path, f"*/{name}") for path in FILES)
+        for name in names
+        if not any(ROOT.glob(name))
+        and not any(folder.glob(name))
+        and sum(fnmatch(path, f"*/{name}") for path in FILES) != 1
     ]
-    assert not missing
 
 
 def _defined(path: Path) -> set[str]:
