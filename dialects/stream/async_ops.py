@@ -1,4 +1,8 @@
-"""Asynchronous operations of the `stream` dialect: bytes in resources, without tensor types."""
+"""Asynchronous operations of the `stream` dialect: bytes in resources, without tensor types.
+
+What is verified beyond the types of operands is in the directives of `SYNTAX`
+(`dispatch_syntax.py`, `regions.py`, `ir/syntax/resource_directives.py`).
+"""
 
 from __future__ import annotations
 

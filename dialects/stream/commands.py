@@ -1,4 +1,8 @@
-"""Commands of the `stream` dialect: what devices do, in which order, to which bytes."""
+"""Commands of the `stream` dialect: what devices do, in which order, to which bytes.
+
+What is verified beyond the types of operands is in the directives of `SYNTAX`
+(`dispatch_syntax.py`, `regions.py`, `ir/syntax/resource_directives.py`).
+"""
 
 from __future__ import annotations
 
