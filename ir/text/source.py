@@ -10,14 +10,13 @@ from functools import cached_property
 from itertools import accumulate
 from typing import BinaryIO, TextIO
 
-from xdsl.utils.lexer import Input
-
 from ..nesting_limits import MAXIMUM_STREAM
 from ..usage_error import UsageError
+from .xdsl_compat.text_classes import TextInput
 
 
 @dataclass(frozen=True)
-class Source(Input[str]):
+class Source(TextInput):
     """A text to parse, with the name that diagnostics give it.
 
     `first_line` is the number of its first line: above one where the text is a piece of a file.
