@@ -7,7 +7,7 @@ attributes through our classes; others of the same name are written alike, and a
 from __future__ import annotations
 
 from io import StringIO
-from typing import Any, cast
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
@@ -34,7 +34,7 @@ def own_foreign_attributes(module: ModuleOp) -> None:
         if isinstance(attribute, ArrayAttr):
             parts = cast("ArrayAttr[Attribute]", attribute).data
             again = [converted(part) for part in parts]
-            return attribute if again == list(parts) else ArrayAttr[Any](again)
+            return cast(Attribute, attribute if again == list(parts) else ArrayAttr(again))
         kind = own.get(attribute.name)
         if kind is None or isinstance(attribute, kind):
             return attribute
