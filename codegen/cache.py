@@ -19,6 +19,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import count
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -26,6 +27,7 @@ from weakref import WeakValueDictionary
 
 import llvmlite.binding
 
+from ..ir.activity import activity
 from ..runtime.abi.native_code import Native, load_object, target_machine, target_platform
 
 CACHE_VARIABLE = "MESH_OPT_CACHE"
@@ -41,6 +43,9 @@ FORMAT = "6"
 
 _lock = RLock()
 """Held while a function is looked up, compiled and loaded."""
+
+_compiled = count(1)
+"""How many functions have been compiled in this process."""
 
 _loaded: WeakValueDictionary[str, Native] = WeakValueDictionary()
 _recent: OrderedDict[str, Native] = OrderedDict()
@@ -63,7 +68,8 @@ def _loaded_once(parts: Sequence[str], compile_code: Callable[[str], tuple[str, 
         if native is None:
             found = _read(digest)
             if found is None:
-                found = compile_code(f"mesh_{digest[:32]}")
+                with activity(f"compiling kernel {next(_compiled)}"):
+                    found = compile_code(f"mesh_{digest[:32]}")
                 _keep(digest, *found)
             native = _loaded[digest] = load_object(*found)
         _recent[digest] = native

@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import ParseError
 
 from ..interpreter.parameters import Parameters, provide_parameters
+from ..ir.activity import activity
 from ..ir.diagnostics import OperationError
 from ..ir.text.parser import parse_module
 from ..ir.text.printer import print_operation
@@ -168,7 +169,8 @@ def _read(
     elif isinstance(source, str):
         source = Source(source, "<string>")
     try:
-        return parse_module(context, source), [source]
+        with activity(f"reading {source.name}"):
+            return parse_module(context, source), [source]
     except ParseError as failure:
         raise _compilation_error(from_parse_error(failure), [source]) from failure
 
