@@ -47,28 +47,37 @@ class Operations:
         self._context = context
         self._known: dict[str, str] | None = None
 
+    @property
+    def are_known(self) -> bool:
+        """Whether they were asked for already."""
+        return self._known is not None
+
     def all(self) -> dict[str, str]:
         """What each is for, by name."""
         if self._known is None:
-            self._known = {}
+            found: dict[str, str] = {}
             for name in sorted(self._context.registered_dialect_names):
                 try:
                     operations = self._context.get_dialect(name).operations
-                    self._known.update((op.name, documentation(op)) for op in operations)
+                    found.update((op.name, documentation(op)) for op in operations)
                 except Exception:
                     # A dialect of another package that cannot be imported hides no other.
                     continue
+            self._known = found
         return self._known
 
 
-def completions_at(analysis: Analysis, offset: int, operations: Operations) -> list[Entry]:
-    """What may stand at an offset of the file."""
-    piece = analysis.piece_at(offset)
-    begin = analysis.text.rfind("\n", 0, offset) + 1
-    line = analysis.text[begin:offset]
+def completions_at(
+    text: str, offset: int, analysis: Analysis | None, operations: Operations
+) -> list[Entry]:
+    """What may stand at an offset of a text; the analysis may be that of the text before."""
+    line = text[text.rfind("\n", 0, offset) + 1 : offset]
     if "//" in line:
         return []
     if (name := _NAME.search(line)) is not None:
+        if analysis is None:
+            return []
+        piece = analysis.piece_at(offset)
         return list(_names(piece, offset - piece.base, name[1], name[2]))
     if (match := _OPERATION.search(line)) is not None:
         return list(_operations(operations, match[1] or ""))

@@ -273,12 +273,15 @@ def _answer_questions(server: MeshServer) -> None:
         lsp.CompletionOptions(trigger_characters=[".", "%", "@", "#", "!"]),
     )
     async def completion(params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
-        found = await server.analysis_of(params.text_document.uri)
-        if found is None:
+        # Typing does not wait for an analysis: names of the last one are good enough.
+        document = server.documents.get(params.text_document.uri)
+        if document is None:
             return []
-        _, analysis = found
-        offset = _offset(server, analysis, params.position)
-        entries = await server.in_thread(completions_at, analysis, offset, server.operations)
+        positions, analysis = document.positions, document.analysis
+        offset = positions.offset(params.position.line, params.position.character)
+        if not server.operations.are_known:
+            await server.in_thread(server.operations.all)
+        entries = completions_at(positions.text, offset, analysis, server.operations)
         end = params.position
         return [
             lsp.CompletionItem(

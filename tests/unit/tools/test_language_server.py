@@ -111,7 +111,7 @@ def test_odd_texts(text: str) -> None:
     assert list(analysis.diagnostics()) or not text
     for offset in (0, len(text) // 2, len(text)):
         definition_at(analysis, offset)
-        completions_at(analysis, offset, OPERATIONS)
+        completions_at(f"%{text}", offset, analysis, OPERATIONS)
     outline(analysis)
 
 
@@ -182,7 +182,7 @@ def test_definitions() -> None:
 def completions(text: str) -> list[str]:
     at = text.index("|")
     text = text.replace("|", "")
-    return [entry.label for entry in completions_at(look(text), at, OPERATIONS)]
+    return [entry.label for entry in completions_at(text, at, look(text), OPERATIONS)]
 
 
 def test_completions() -> None:
