@@ -92,7 +92,7 @@ class RecoveringParser(SourceParser):
         except RecursionError:
             self._fail(ParseError(self._span_at(0), "the program is nested too deeply"))
         except Exception as problem:
-            self._fail(self._as_failure(problem, self._span_at(self.pos)))
+            self._fail(self._as_failure(problem))
         return None
 
     # Statements
@@ -113,7 +113,7 @@ class RecoveringParser(SourceParser):
             except (Cancelled, RecursionError, MemoryError):
                 raise
             except Exception as problem:
-                self._fail(self._as_failure(problem, self._span_at(start)))
+                self._fail(self._as_failure(problem))
                 self._restore(scope, start)
                 self._skip(start)
 
@@ -157,8 +157,9 @@ class RecoveringParser(SourceParser):
                 else:
                     self._parse_alias_def()
             except Exception as problem:
+                self._depth = 0
                 self._lost_aliases.add(name)
-                self._fail(self._as_failure(problem, self._span_at(start)))
+                self._fail(self._as_failure(problem))
                 self._skip(start)
         return operations
 
@@ -207,10 +208,8 @@ class RecoveringParser(SourceParser):
         if not any(f"'{name}'" in failure.msg for name in self._lost_aliases):
             self.failures.append(failure)
 
-    def _as_failure(self, problem: Exception, span: Span) -> ParseError:
-        if isinstance(problem, ParseError):
-            return problem
-        return ParseError(span, str(problem).strip() or type(problem).__name__)
+    def _as_failure(self, problem: Exception) -> ParseError:
+        return problem if isinstance(problem, ParseError) else self._as_parse_error(problem)
 
     def _span_at(self, offset: int) -> Span:
         return Span(offset, offset, self.source)

@@ -104,7 +104,7 @@ def test_pieces_are_read_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "\0", "\ud800", "}", "{" * 3000, '"', "\\" * 100, "^a:\r%", "%"]
+    "text", ["", "\0", "\ud800", "}", "{" * 3000, '"', "\\" * 100, "^a:\r%", "%", "#a = [[?\n}"]
 )
 def test_odd_texts(text: str) -> None:
     analysis = look(text)
