@@ -32,7 +32,7 @@ from .recovering_parser import Cancelled, Extent
 QUIET_SECONDS = 0.15
 """How long nothing must be typed before the text is looked at."""
 
-STACK_BYTES = 256 << 20
+STACK_BYTES = 64 << 20
 """Nested texts recurse; memory is taken only as it is used."""
 
 Result = TypeVar("Result")

@@ -394,3 +394,12 @@ def test_only_the_last_of_quick_changes_is_looked_at(client: Client) -> None:
     assert seen[0] == 1 and seen[-1] == 29 and len(seen) < 10
     client.notify("textDocument/didClose", textDocument={"uri": uri})
     assert client.diagnostics_of(uri, None) == []  # pyright: ignore[reportArgumentType]
+
+
+def test_texts_that_are_nested_too_deeply_end_nothing(client: Client) -> None:
+    uri = "file:///tmp/deep.mlir"
+    client.open(uri, "module {\n" * 3000)
+    messages = [each["message"] for each in client.diagnostics_of(uri, 1)]
+    assert "nested deeper than 256 levels" in messages
+    client.open("file:///tmp/next.mlir", "func.func @f() { return }\u2028")
+    assert client.diagnostics_of("file:///tmp/next.mlir", 1)
