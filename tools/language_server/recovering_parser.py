@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import AttributeInvT, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp, i1
+from xdsl.ir import Attribute, AttributeInvT, Operation, SSAValue
 from xdsl.parser import ForwardDeclaredValue, UnresolvedOperand
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Span
@@ -175,6 +175,18 @@ class RecoveringParser(SourceParser):
         else:
             value = super().resolve_operand(operand, type)
         self.uses.append((operand.span.start, operand.span.end, value))
+        return value
+
+    def parse_optional_operand(self, type: Attribute | None = None) -> SSAValue | None:  # pyright: ignore
+        """The value of a name. xDSL 0.73 has no type to ask for: what was lost is a condition."""
+        start, name = self.pos, self._current_token.text[1:]
+        is_lost = name in self._lost_values and name not in self.ssa_values
+        if type is not None or is_lost:
+            operand = self.parse_optional_unresolved_operand()
+            return None if operand is None else self.resolve_operand(operand, type or i1)
+        value = super().parse_optional_operand()  # pyright: ignore[reportDeprecated]
+        if value is not None:
+            self.uses.append((start, start + 1 + len(name), value))
         return value
 
     def _register_ssa_definition(self, name: str, values: Any, span: Span) -> None:
