@@ -5,7 +5,7 @@ BIN := .venv/bin
 EXAMPLE := examples/mlp_dp_tp.mlir
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-devices test lint format docs choices nightly fuzz bench clean
+.PHONY: help demo demo-devices test lint format docs site choices nightly fuzz bench clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,10 @@ help: ## list what can be made
 
 .venv/dev: pyproject.toml | .venv/run
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+.venv/docs: pyproject.toml | .venv/run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
 demo: .venv/run ## partition a two-layer MLP for four devices, run it, and compare
@@ -51,6 +55,9 @@ format: .venv/dev ## put the code into its normal form
 docs: .venv/run ## put the IR that mesh-opt prints now into the documentation
 	$(BIN)/python -m mesh_opt.tools.documented_output docs/*.md
 
+site: .venv/docs ## build the documentation into site/, which opens from the folder
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs site
+
 choices: .venv/run ## compare what is sent with Shardy and XLA: MESH_OPT_PEERS_PYTHON has JAX
 	$(BIN)/python -m benchmarks.sharding_choices > .venv/choices.md
 	cp .venv/choices.md docs/sharding_choices.md
@@ -66,4 +73,4 @@ bench: .venv/run ## measure the front end against plain xDSL
 	$(BIN)/python -m benchmarks.front_end
 
 clean: ## remove the virtual environment and what builds left behind
-	rm -rf .venv build dist *.egg-info
+	rm -rf .venv build dist site *.egg-info

@@ -129,6 +129,12 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
         """The names of the public functions."""
         return list(self.saved.functions)
 
+    def __repr__(self) -> str:
+        """Its functions, its file, and whether that has to be compiled again."""
+        functions = ", ".join(f"@{name}" for name in self.functions) or "nothing"
+        code = "for another machine" if self.saved.differences else "native code"
+        return f"<LoadedProgram of {functions} from {self.path}, {code}>"
+
     def __getitem__(self, name: str) -> LoadedFunction:
         """A function by name. Raises KeyError where there is none."""
         found = self.saved.functions.get(name)

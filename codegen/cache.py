@@ -13,6 +13,7 @@ import struct
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import count
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -20,6 +21,7 @@ from weakref import WeakValueDictionary
 
 import llvmlite.binding
 
+from ..ir.activity import activity
 from ..runtime.abi.native_code import Native, load_object, target_machine, target_platform
 from ..runtime.abi.private_cache import cache_folder, read_private, write_private
 
@@ -35,6 +37,9 @@ FORMAT = "6"
 
 _lock = RLock()
 """Held while a function is looked up, compiled and loaded."""
+
+_compiled = count(1)
+"""How many functions have been compiled in this process."""
 
 _loaded: WeakValueDictionary[str, Native] = WeakValueDictionary()
 _recent: OrderedDict[str, Native] = OrderedDict()
@@ -57,7 +62,8 @@ def _loaded_once(parts: Sequence[str], compile_code: Callable[[str], tuple[str, 
         if native is None:
             found = _read(digest)
             if found is None:
-                found = compile_code(f"mesh_{digest[:32]}")
+                with activity(f"compiling kernel {next(_compiled)}"):
+                    found = compile_code(f"mesh_{digest[:32]}")
                 _keep(digest, *found)
             native = _loaded[digest] = load_object(*found)
         _recent[digest] = native

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Block, ErasedSSAValue, Operation, Region, SSAValue
@@ -44,10 +44,13 @@ def verify(root: Operation) -> None:
         raise failure
 
 
-def verification_errors(root: Operation) -> Iterator[OperationError]:
+def verification_errors(
+    root: Operation, skipped: Container[Operation] = ()
+) -> Iterator[OperationError]:
     """What is wrong below an operation: at most one error for each isolated operation in it.
 
-    As in MLIR, a function with an error does not hide the errors of its neighbours.
+    As in MLIR, a function with an error does not hide the errors of its neighbours. Isolated
+    operations that are `skipped` are not looked at.
     """
     tables: SymbolTables = {}
     pending = [root]
@@ -61,7 +64,7 @@ def verification_errors(root: Operation) -> Iterator[OperationError]:
                 failure = error
         if failure is not None:
             yield failure
-        pending.extend(reversed(verifier.isolated))
+        pending.extend(each for each in reversed(verifier.isolated) if each not in skipped)
 
 
 class _TreeVerifier:

@@ -16,10 +16,12 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import ParseError
 
 from ..interpreter.parameters import Parameters, provide_parameters
+from ..ir.activity import activity
 from ..ir.diagnostics import OperationError
 from ..ir.text.parser import parse_module
 from ..ir.text.printer import print_operation
-from ..ir.text.source import Source
+from ..ir.text.source import Source, decoded_source
+from ..ir.usage_error import UsageError
 from ..ir.verification import verification_errors
 from ..passes.imports.import_annotations import MANUAL_COMPUTATION, import_annotations
 from ..passes.manager.pass_manager import (
@@ -147,20 +149,28 @@ def _steps(pipeline: str | Sequence[ModulePass]) -> Sequence[Step]:
         ) from problem
 
 
+_FILES = (".mlir", ".mlirbc", ".meshprog")
+"""How strings end that are paths. The last two are refused, with what reads such a file."""
+
+
 def _read(
     source: str | os.PathLike[str] | ModuleOp | Source, context: Context
 ) -> tuple[ModuleOp, list[Source]]:
     if isinstance(source, ModuleOp):
         return source.clone(), []
     if isinstance(source, os.PathLike) or (
-        isinstance(source, str) and source.endswith(".mlir") and "\n" not in source
+        isinstance(source, str) and source.endswith(_FILES) and "\n" not in source
     ):
         path = Path(cast(str, source))
-        source = Source(path.read_text(encoding="utf-8"), str(path))
+        try:
+            source = decoded_source(path.read_bytes(), str(path))
+        except UsageError as problem:
+            raise CompilationError(str(problem)) from problem
     elif isinstance(source, str):
         source = Source(source, "<string>")
     try:
-        return parse_module(context, source), [source]
+        with activity(f"reading {source.name}"):
+            return parse_module(context, source), [source]
     except ParseError as failure:
         raise _compilation_error(from_parse_error(failure), [source]) from failure
 

@@ -80,20 +80,6 @@ class Function(CallableFunction[DeviceArray]):
         function = interpreter.find_function(_Symbols(self.program.source), self.name)
         return argument_names(function)
 
-    def __repr__(self) -> str:
-        """Its name with types, and where it runs."""
-        arguments = ", ".join(
-            f"{name}: {kind}"
-            for name, kind in zip(self.argument_names, self.argument_types, strict=False)
-        )
-        results = ", ".join(map(str, self.result_types)) or "nothing"
-        grid = self.grid
-        where = ""
-        if grid is not None:
-            extents = "x".join("?" if n is None else str(n) for n in grid.shape)
-            where = f" on grid @{grid.name} of {extents} devices"
-        return f"<Function @{self.name}({arguments}) -> {results}{where}>"
-
     def run(
         self, inputs: Sequence[npt.ArrayLike | DeviceArray], backend: str | None = None
     ) -> list[Array]:

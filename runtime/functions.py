@@ -57,6 +57,18 @@ class CallableFunction(ABC, Generic[Placed]):
     def argument_names(self) -> list[str]:
         """What the arguments are called in the program as it was read: `%x` is `x`."""
 
+    def __repr__(self) -> str:
+        """Its name with types, and where it runs."""
+        named = zip(self.argument_names, self.types.arguments, strict=False)
+        arguments = ", ".join(f"{name}: {kind}" for name, kind in named)
+        results = ", ".join(map(str, self.types.results)) or "nothing"
+        grid = self.grid
+        where = ""
+        if grid is not None:
+            extents = "x".join("?" if n is None else str(n) for n in grid.shape)
+            where = f" on grid @{grid.name} of {extents} devices"
+        return f"<{type(self).__name__} @{self.name}({arguments}) -> {results}{where}>"
+
     def _in_order(
         self,
         inputs: Sequence[npt.ArrayLike | DeviceArray],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from ..ir.activity import activity
 from .abi.arguments import InputError
 from .abi.device_array import DeviceArray
 from .abi.value_types import FunctionTypes
@@ -68,7 +69,8 @@ def run_repeatedly(
         arguments[:count] = resume(last, types, function.place)
     results = list(arguments[:count])
     while done < steps:
-        results = list(call(arguments))
+        with activity(f"step {done + 1} of {steps}"):
+            results = list(call(arguments))
         arguments[:count] = results[:count]
         done += 1
         if checkpoints is not None and (done % every == 0 or done == steps):

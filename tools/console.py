@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from .progress import shown_progress
+
 Main = Callable[[Sequence[str], TextIO, TextIO, TextIO], int]
 """A tool: `main(arguments, stdin, stdout, stderr) -> exit code`."""
 
@@ -25,7 +27,8 @@ def is_for_console(problem: Exception) -> bool:
 def run_console(main: Main) -> int:
     """Run a tool on the process's own arguments and streams; returns the exit code."""
     try:
-        code = main(sys.argv[1:], sys.stdin, sys.stdout, sys.stderr)
+        with shown_progress(sys.stdout, sys.stderr) as streams:
+            code = main(sys.argv[1:], sys.stdin, *streams)
         sys.stdout.flush()
         sys.stderr.flush()
     except BrokenPipeError:

@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import ParseError
 
 from ..dialects.registry import register_dialects
+from ..ir.activity import activity
 from ..ir.diagnostics import OperationError, remarks_to, reports_to
 from ..ir.nesting_limits import deep_recursion
 from ..ir.text.parser import parse_module
@@ -209,9 +210,10 @@ class Driver:
 
     def _read(self, context: Context, source: Source) -> ModuleOp | None:
         try:
-            module = parse_module(
-                context, source, implicit_module=not self._options.no_implicit_module
-            )
+            with activity(f"reading {source.name}"):
+                module = parse_module(
+                    context, source, implicit_module=not self._options.no_implicit_module
+                )
         except ParseError as failure:
             self._report(from_parse_error(failure))
             self._show_traceback()

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, TextIO, overload
 
+from ..ir.activity import activity
 from ..ir.usage_error import UsageError
 from .command_line import option_names, version_text
 from .console import fault_text, is_for_console, run_console
@@ -242,7 +243,8 @@ def _run_program(
     if reference is not None:
         from .run_results import compare_reference
 
-        expected = reference.reference(inputs)
+        with activity("running the reference interpreter"):
+            expected = reference.reference(inputs)
         rounding = reference.rounding()
         agrees = compare_reference(function, results, expected, rounding, options, stdout)
         return code if agrees else 1

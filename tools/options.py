@@ -129,7 +129,7 @@ class Reports:
         shown="NAME",
     )
     report: str | None = text(
-        "write a page about all stages: changes, values, shardings, collectives, costs, remarks",
+        "write a page about all stages: changes, values, graphs, shardings, costs, remarks, tiles",
         shown="FILE.html",
     )
     show_shardings: bool = flag("maps of devices: which part of each tensor is where")

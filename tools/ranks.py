@@ -33,7 +33,7 @@ def default_backend() -> str:
 def runs_on_ranks(argv: Sequence[str]) -> bool:
     """Whether arguments, right or wrong ones, ask for the ranks of MPI."""
     backend = default_backend()
-    for word, after in zip(argv, [*argv[1:], ""], strict=True):
+    for word, after in zip(argv, (*argv[1:], ""), strict=False):
         name, equals, value = word.partition("=")
         if name in ("--backend", "-backend"):
             backend = value if equals else after

@@ -276,6 +276,8 @@ def check_options(options: RunOptions) -> None:
         raise UsageError("--checkpoint and --every need --steps")
     if options.steps is not None and options.check is not None:
         raise UsageError("--check compares one call with the reference, not --steps")
+    if options.tolerance is not None and options.check is None and not options.expected_output:
+        raise UsageError("--tolerance is for --check or --expected_output, which are missing")
     if options.trace is not None and options.backend != "numba":
         raise UsageError("--trace needs --backend=numba")
     if options.trace_host and options.backend != "numba":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..ir.activity import activity
 from ..ir.usage_error import UsageError
 from ..runtime.abi.arrays import Array
 from ..runtime.checkpoints import Checkpoints
@@ -44,7 +45,8 @@ def _results(
     is_heard: bool,
 ) -> list[Array]:
     if options.steps is None:
-        return function.run(inputs)
+        with activity(f"running @{function.name}"):
+            return function.run(inputs)
 
     def call(own: Sequence[Any]) -> Sequence[Any]:
         stays = options.backend == "numba"

@@ -1,9 +1,10 @@
 """What plain `xdsl-opt` gets from us, through the entry point group `xdsl.universe`.
 
-xDSL refuses two universes that define one name, and has a partial `shard` dialect of its own. All
-universes are loaded before that check, so ours takes the place of xDSL's entry in xDSL's table and
-lists only the names that xDSL does not have. Nothing heavy may be imported here: every
-start of `xdsl-opt` loads this module three times.
+xDSL refuses two universes that define one name. It has a partial `shard` dialect of its own: all
+universes are loaded before that check, so ours takes the place of xDSL's entry in xDSL's table. A
+name of another package, such as the `stablehlo` of xdsl-jax, stays that package's: our passes tell
+operations by their names. Nothing heavy may be imported here: every start of `xdsl-opt` loads this
+module three times.
 """
 
 from __future__ import annotations
@@ -12,21 +13,24 @@ from xdsl.universe import XDSL_UNIVERSE, Universe
 
 from ..dialects.registry import OWN_DIALECTS
 from ..passes.registry import OWN_PASSES
+from .plugins import universes
 
 for _name in OWN_DIALECTS.keys() & XDSL_UNIVERSE.all_dialects.keys():
     XDSL_UNIVERSE.all_dialects[_name] = OWN_DIALECTS[_name]
 for _name in OWN_PASSES.keys() & XDSL_UNIVERSE.all_passes.keys():
     XDSL_UNIVERSE.all_passes[_name] = OWN_PASSES[_name]
 
+_OTHERS = (XDSL_UNIVERSE, *universes())
+
 MESH_UNIVERSE = Universe(
     all_dialects={
         name: factory
         for name, factory in OWN_DIALECTS.items()
-        if name not in XDSL_UNIVERSE.all_dialects
+        if not any(name in other.all_dialects for other in _OTHERS)
     },
     all_passes={
         name: factory
         for name, factory in OWN_PASSES.items()
-        if name not in XDSL_UNIVERSE.all_passes
+        if not any(name in other.all_passes for other in _OTHERS)
     },
 )

@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 
 from xdsl.utils.exceptions import ParseError
-from xdsl.utils.lexer import Input, Span, Token
+from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import (
     KIND_BY_PUNCTUATION_SPELLING,
     MLIRLexer,
     MLIRTokenKind,
     StringLiteral,
 )
+
+from .xdsl_compat.text_classes import TextToken
 
 _SUFFIX = r"(?:[0-9]+|[a-zA-Z$._-][a-zA-Z0-9$._-]*)"
 _BARE = r"[a-zA-Z_][a-zA-Z0-9_$.]*"
@@ -60,7 +62,7 @@ _UNFINISHED = {
 """What to say about a character that starts a token which then does not come."""
 
 
-class SourceToken(Token[MLIRTokenKind, str]):
+class SourceToken(TextToken):
     """A token that knows its text and makes its span when asked."""
 
     __slots__ = ("_end", "_source", "_start", "kind", "text")

@@ -131,18 +131,24 @@ class SourceParser(ScopeParser):
         except RecursionError:
             self._raise_nesting_error()
         except Exception as error:
-            # xDSL's parsing code, and constructors called from it, tell of bad input in
-            # many ways. The text is at fault in nearly all of them.
-            start = self._operation_start if self._operation_start is not None else self.pos
-            message = str(error).strip() or type(error).__name__
-            if isinstance(error, UnicodeEncodeError):
-                # A byte that is no UTF-8 was read as a lone surrogate.
-                start = self.source.content.find(error.object[error.start])
-                message = f"byte {ord(error.object[error.start]) & 0xFF:#x} is not UTF-8"
-            elif "set_int_max_str_digits" in message:
-                before = self.source.content[: self.pos].rstrip()
-                start, message = len(before.rstrip(digits)), "integer constant out of range"
-            raise ParseError(Span(start, start, self.source), message) from error
+            raise self._as_parse_error(error) from error
+
+    def _as_parse_error(self, error: Exception) -> ParseError:
+        """What is wrong with the text.
+
+        xDSL's parsing code, and constructors called from it, tell of bad input in many ways. The
+        text is at fault in nearly all of them.
+        """
+        start = self._operation_start if self._operation_start is not None else self.pos
+        message = str(error).strip() or type(error).__name__
+        if isinstance(error, UnicodeEncodeError):
+            # A byte that is no UTF-8 was read as a lone surrogate.
+            start = self.source.content.find(error.object[error.start])
+            message = f"byte {ord(error.object[error.start]) & 0xFF:#x} is not UTF-8"
+        elif "set_int_max_str_digits" in message:
+            before = self.source.content[: self.pos].rstrip()
+            start, message = len(before.rstrip(digits)), "integer constant out of range"
+        return ParseError(Span(start, start, self.source), message)
 
     def _parse_top_level(self) -> list[Operation]:
         operations: list[Operation] = []

@@ -8,16 +8,15 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import TextIO
-
-from xdsl.utils.lexer import Input
+from typing import BinaryIO, TextIO
 
 from ..nesting_limits import MAXIMUM_STREAM
 from ..usage_error import UsageError
+from .xdsl_compat.text_classes import TextInput
 
 
 @dataclass(frozen=True)
-class Source(Input[str]):
+class Source(TextInput):
     """A text to parse, with the name that diagnostics give it.
 
     `first_line` is the number of its first line: above one where the text is a piece of a file.
@@ -53,27 +52,39 @@ def read_source(path: str, stdin: TextIO | None = None) -> Source:
     """
     try:
         if path == "-" and stdin is not None:
-            return Source(stdin.read(), "<stdin>")
+            binary: BinaryIO | None = getattr(stdin, "buffer", None)
+            if binary is None:
+                return Source(stdin.read(), "<stdin>")
+            # The lexer refuses odd bytes where they matter: they may stand in comments.
+            return decoded_source(binary.read(), "<stdin>", "surrogateescape")
         with open(path, "rb") as file:
             is_regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
             data = file.read(-1 if is_regular else MAXIMUM_STREAM + 1)
         if not is_regular and len(data) > MAXIMUM_STREAM:
             raise UsageError(f"cannot read '{path}': more than {MAXIMUM_STREAM} bytes come from it")
-        if data.startswith(_BYTECODE):
-            raise UsageError(_about_bytecode(path, data))
-        if data.startswith(_SAVED_PROGRAM):
-            raise UsageError(
-                f"'{path}' is a saved program, expected text: `mesh-run {path}` runs it"
-            )
-        return Source(data.decode("utf-8"), path)
+        return decoded_source(data, path)
     except OSError as problem:
         raise UsageError(f"cannot read '{path}': {problem.strerror}") from problem
+
+
+def decoded_source(data: bytes, name: str, errors: str = "strict") -> Source:
+    """The text in the bytes of a file. Raises UsageError if they are none."""
+    file = "FILE" if name == "<stdin>" else name
+    if data.startswith(_BYTECODE):
+        raise UsageError(f"'{name}' is MLIR bytecode, expected text: {_to_text(file, data)}")
+    if data.startswith(_SAVED_PROGRAM):
+        raise UsageError(
+            f"'{name}' is a saved program, expected text: `mesh-run {file}` runs it, and"
+            " `mesh_opt.load` in Python"
+        )
+    try:
+        return Source(data.decode("utf-8", errors), name)
     except UnicodeDecodeError as problem:
         before = problem.object[: problem.start]
         line = before.count(b"\n") + 1
         column = problem.start - before.rfind(b"\n")
         raise UsageError(
-            f"'{path}' is not UTF-8: byte 0x{problem.object[problem.start]:02x}"
+            f"'{name}' is not UTF-8: byte 0x{problem.object[problem.start]:02x}"
             f" at line {line}, column {column}"
         ) from problem
 
@@ -82,13 +93,13 @@ _BYTECODE = b"ML\xefR"
 _SAVED_PROGRAM = b"MESHPROG"
 
 
-def _about_bytecode(path: str, data: bytes) -> str:
-    """What to say of a file of MLIR's bytecode, which LLVM's tools can turn into text."""
+def _to_text(path: str, data: bytes) -> str:
+    """How LLVM's tools turn a file of MLIR's bytecode into text."""
     if b"StableHLO" in data[:64]:
         tool = f"stablehlo-translate --deserialize {path} -o program.mlir"
     else:
         tool = f"mlir-opt {path} -o program.mlir"
-    return f"'{path}' is MLIR bytecode, expected text: `{tool}` writes it as text"
+    return f"`{tool}` writes it as text"
 
 
 def split_source(name: str, text: str, marker: str = "// -----") -> list[Source]:

@@ -37,7 +37,10 @@ class EncodedTensor:
     operation: Operation
     """Where the tensor is made, or first read if it comes from outside."""
     tensor: str
+    shape: tuple[int, ...]
     layout: str
+    packed: tuple[PackedLayout, ...]
+    """What the layout may be; nothing if it is open or unknown."""
     device: str
     origin: str
     """The device that laid the tensor out: another one than `device` after a transfer."""
@@ -63,10 +66,13 @@ def encoded_tensors(module: ModuleOp) -> Iterator[EncodedTensor]:
                 continue
             seen.add(value)
             tensor = cast(Tensor, type_)
+            packed = _packed(tensor, encoding)
             yield EncodedTensor(
                 operation=operation,
                 tensor=str(plain(tensor)),
-                layout=_layout(tensor, encoding),
+                shape=tensor.get_shape(),
+                layout=_layout(encoding, packed),
+                packed=packed or (),
                 device=_device(affinity_of(operation)),
                 origin=", ".join(_device(o.affinity) for o in origins.of(value)) or UNKNOWN,
                 logical_bytes=_bytes(plain(tensor)),
@@ -94,13 +100,18 @@ def tensors_of(operation: Operation) -> Iterator[tuple[SSAValue, Attribute]]:
             yield cast(SSAValue, value), type_
 
 
-def _layout(tensor: Tensor, encoding: TensorEncoding) -> str:
-    layouts = encoding.layouts()
+def _packed(tensor: Tensor, encoding: TensorEncoding) -> tuple[PackedLayout, ...] | None:
+    """The layouts that devices give a tensor, `None` if one does not know."""
     try:
-        tiles = [_tiles(layout.packed_layout(tensor)) for layout in layouts]
+        return tuple(layout.packed_layout(tensor) for layout in encoding.layouts())
     except EncodingError:
+        return None
+
+
+def _layout(encoding: TensorEncoding, packed: tuple[PackedLayout, ...] | None) -> str:
+    if packed is None:
         return str(encoding)
-    return " or ".join(dict.fromkeys(tiles)) if tiles else "open"
+    return " or ".join(dict.fromkeys(map(_tiles, packed))) or "open"
 
 
 def _tiles(layout: PackedLayout) -> str:

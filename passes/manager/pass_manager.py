@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
+from ...ir.activity import activity
 from ...ir.diagnostics import OperationError
 from ...ir.foreign_code import culprit, is_foreign, name_of, told
 from ...ir.nesting_limits import deep_recursion
@@ -213,7 +214,8 @@ def _run_pass(
     for observer in observers:
         observer.before(current, shown)
     try:
-        current.apply(context, module)
+        with activity(f"pass {current.name}"):
+            current.apply(context, module)
     except OperationError:
         _tell_failure(current, shown, observers)
         raise

@@ -55,8 +55,10 @@ def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
     """Convert a module in place. Raises OperationError for what cannot be converted."""
     # Most programs have no StableHLO, and need none of this.
     from ..imports.mhlo_shardings import import_mhlo_shardings
+    from .foreign_attributes import own_foreign_attributes
     from .lowering import convert_functions
 
+    own_foreign_attributes(module)
     # Custom calls that say where values lie are converted to nothing.
     import_mhlo_shardings(module)
     for name in _RULES:

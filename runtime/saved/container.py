@@ -121,6 +121,12 @@ class Container:
         """
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
+            magic = file.read(len(MAGIC))
+            if not MAGIC.startswith(magic):
+                raise DamagedFile(
+                    f"begins with {magic!r}, expected {MAGIC!r}; the text of a program is for"
+                    " mesh_opt.compile"
+                )
             if size < HEAD.size:
                 raise DamagedFile(f"has {size} bytes, expected {HEAD.size} or more")
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -131,9 +137,7 @@ class Container:
             self._sections[name] = self._section(name, row, verify=verify or name != PAGED)
 
     def _read_header(self) -> Fields:
-        magic, version, _, size, length, digest = HEAD.unpack_from(self._bytes)
-        if magic != MAGIC:
-            raise DamagedFile(f"begins with {bytes(magic)!r}, expected {MAGIC!r}")
+        _, version, _, size, length, digest = HEAD.unpack_from(self._bytes)
         if version != VERSION:
             age = "an older" if version < VERSION else "a newer"
             raise DamagedFile(

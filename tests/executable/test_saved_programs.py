@@ -90,7 +90,9 @@ def test_a_loaded_program_gives_the_same_bits(name: str, tmp_path: Path) -> None
     program, path = saved(tmp_path, *PROGRAMS[name])
     loaded = load(path)
     assert loaded.functions == program.functions
+    assert repr(loaded).endswith(f" from {path}, native code>")
     for each in program.functions:
+        assert repr(loaded[each]) == repr(program[each]).replace("<Function", "<LoadedFunction")
         for extent in (3, 5):
             # Of positive numbers, so that the sum in a loop grows.
             types = program[each].types.arguments

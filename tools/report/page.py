@@ -14,9 +14,11 @@ from ...ir.diagnostics import remarks_also_to
 from ...passes.sharding.cost_report import Cost
 from ...passes.sharding.placed_values import PlacedGroup
 from ...sharding.device_map import device_map, draw_html
+from .graph_script import GRAPH_SCRIPT
 from .record import RecordedStage, StageRecorder
 from .script import SCRIPT
 from .style import STYLE
+from .tiles import draw_tiles
 
 _PAGE = """\
 <!DOCTYPE html>
@@ -33,13 +35,14 @@ _PAGE = """\
 <label>follow <input id="follow" list="values" placeholder="%value" spellcheck="false"></label>
 <datalist id="values"></datalist>
 <span id="keys"><kbd>&larr;</kbd> <kbd>&rarr;</kbd> stage <kbd>n</kbd> <kbd>p</kbd> change
-<kbd>/</kbd> follow <kbd>Esc</kbd> stop <kbd>1</kbd>-<kbd>5</kbd> tables <kbd>c</kbd> one or two
-<kbd>t</kbd> dark or light</span>
+<kbd>/</kbd> follow <kbd>Esc</kbd> stop <kbd>1</kbd>-<kbd>6</kbd> tables <kbd>c</kbd> one or two
+<kbd>g</kbd> graph <kbd>t</kbd> dark or light</span>
 </header>
 <main>
 <nav aria-label="stages"><ol id="stages"></ol></nav>
 <section id="before" class="pane" aria-label="before"></section>
 <section id="after" class="pane" aria-label="after"></section>
+<section id="graph" tabindex="0" aria-label="graph of a function"></section>
 <aside><div id="tabs" role="tablist"></div><div id="panel" role="tabpanel"></div></aside>
 </main>
 <script type="application/json" id="data">{data}</script>
@@ -54,7 +57,7 @@ def render_page(title: str, stages: Sequence[RecordedStage]) -> str:
     data = json.dumps(_data(stages), separators=(",", ":"), ensure_ascii=False)
     # Nothing in a program may end the element that holds it.
     data = data.replace("<", "\\u003c")
-    return _PAGE.format(title=escape(title), style=STYLE, script=SCRIPT, data=data)
+    return _PAGE.format(title=escape(title), style=STYLE, script=GRAPH_SCRIPT + SCRIPT, data=data)
 
 
 class _Numbers:
@@ -72,7 +75,7 @@ class _Numbers:
 
 
 def _data(stages: Sequence[RecordedStage]) -> dict[str, Any]:
-    lines, places, maps = _Numbers(), _Numbers(), _Numbers()
+    lines, places, maps, kinds = _Numbers(), _Numbers(), _Numbers(), _Numbers()
     shown = [
         {
             "name": stage.name,
@@ -81,6 +84,11 @@ def _data(stages: Sequence[RecordedStage]) -> dict[str, Any]:
             "sends": stage.sends,
             "shardings": [_sharding(group, maps) for group in stage.shardings],
             "costs": [_cost(name, cost) for name, cost in stage.costs.items()],
+            "graphs": {
+                function: [[n.line, kinds[n.name], kinds[n.type], n.reads] for n in nodes]
+                for function, nodes in stage.graphs.items()
+            },
+            "layouts": list(dict.fromkeys(maps[draw_tiles(row)] for row in stage.layouts)),
             "remarks": [
                 [one.category, one.message, places[one.place] if one.place else -1]
                 for one in stage.remarks
@@ -93,13 +101,15 @@ def _data(stages: Sequence[RecordedStage]) -> dict[str, Any]:
         "lines": lines.texts(),
         "places": places.texts(),
         "maps": maps.texts(),
+        "kinds": kinds.texts(),
     }
 
 
 def _sharding(group: PlacedGroup, maps: _Numbers) -> dict[str, Any]:
     picture = device_map(group.shape, group.sharding)
     drawn = f"<p>{escape(str(group.sharding))}</p>" if picture is None else draw_html(picture)
-    return {"function": group.function, "values": group.values, "map": maps[drawn]}
+    parts = [1, 1] if picture is None else [len(picture.rows), len(picture.columns)]
+    return {"function": group.function, "values": group.values, "map": maps[drawn], "parts": parts}
 
 
 def _cost(name: str, cost: Cost) -> dict[str, Any]:

@@ -23,12 +23,14 @@ from ...ir.diagnostics import OperationError, Remark
 from ...ir.nesting_limits import deep_recursion
 from ...ir.text.print_style import PrintStyle
 from ...ir.text.printer import ModulePrinter
+from ...passes.encoding.encoding_report import EncodedTensor, encoded_tensors
 from ...passes.sharding.cost_report import Cost, bytes_sent, module_costs
 from ...passes.sharding.placed_values import PlacedGroup, placed_groups
 from ...sharding.collectives import COLLECTIVES, RECV
 from ..diagnostics import place_of
 from ..pass_records import root_of
 from ..quiet_observer import QuietObserver
+from .graph import Node, function_graphs
 
 MOST_OPERATIONS = 20_000
 """The costs of larger programs are not counted at every stage."""
@@ -58,6 +60,8 @@ class RecordedStage:
     """By the number of a line, the collective in it and the bytes that a device sends."""
     shardings: list[PlacedGroup]
     costs: dict[str, Cost]
+    graphs: dict[str, list[Node]]
+    layouts: list[EncodedTensor]
     remarks: list[RecordedRemark] = field(default_factory=list[RecordedRemark])
 
 
@@ -127,7 +131,23 @@ def _recorded(name: str, module: ModuleOp) -> RecordedStage:
             places[line + above] = found
         if operation.name in COLLECTIVES and operation.name != RECV.operation:
             sends[line + above] = operation.name, _sent(operation)
-    return RecordedStage(name, lines, places, sends, *_measured(module, len(printer.operations)))
+    begins = {operation: line + above for line, operation in printer.operations}
+    return RecordedStage(
+        name,
+        lines,
+        places,
+        sends,
+        *_measured(module, len(printer.operations)),
+        function_graphs(module, begins),
+        _layouts(module) if "#iree_encoding" in text else [],
+    )
+
+
+def _layouts(module: ModuleOp) -> list[EncodedTensor]:
+    try:
+        return list(encoded_tensors(module))
+    except (OperationError, VerifyException, ValueError):
+        return []
 
 
 def _measured(module: ModuleOp, size: int) -> tuple[list[PlacedGroup], dict[str, Cost]]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 SCRIPT = r"""
-"use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
 const stages = data.stages, $ = id => document.getElementById(id);
-const state = { stage: stages.length - 1, other: null, follow: "", tab: 0, single: false };
-const TABS = ["Value", "Shardings", "Collectives", "Cost", "Remarks"];
+const state = { stage: stages.length - 1, other: null, follow: "", tab: 0, single: false,
+  graph: false };
+const TABS = ["Value", "Shardings", "Collectives", "Cost", "Remarks", "Layouts"];
 const VALUE = /%[\w$.-]+(?:#\d+)?/g;
 
 function element(tag, properties, ...children) {
@@ -164,6 +164,11 @@ const PANELS = [
     return rows.length ? [table(["pass", "about", "remark", "at"], rows)]
       : nothing("No pass made a remark.");
   },
+  () => {
+    const found = stages[state.stage].layouts;
+    if (!found.length) return nothing("No tensor has an encoding here.");
+    return found.map(one => element("div", { className: "map", innerHTML: data.maps[one] }));
+  },
 ];
 
 function showPanel() {
@@ -201,6 +206,7 @@ function show(change) {
     if (!("tab" in change) && state.follow) state.tab = 0;
   }
   document.querySelector("main").classList.toggle("single", state.single);
+  document.querySelector("main").classList.toggle("graphs", state.graph);
   const panes = [$("before"), $("after")].map(pane => pane.scrollTop);
   showStages();
   showPane($("before"), before(), state.stage);
@@ -208,10 +214,12 @@ function show(change) {
   if (!("stage" in change)) [$("before"), $("after")].forEach((pane, at) => {
     pane.scrollTop = panes[at];
   });
+  if (state.graph) showGraph("stage" in change || "graph" in change);
   showPanel();
   const current = document.querySelector("nav [aria-current=true]");
   if (current) current.scrollIntoView({ block: "nearest" });
-  const hash = new URLSearchParams({ stage: state.stage, follow: state.follow, tab: state.tab });
+  const hash = new URLSearchParams({ stage: state.stage, follow: state.follow, tab: state.tab,
+    ...(state.graph ? { graph: 1 } : {}) });
   history.replaceState(null, "", "#" + hash);
 }
 
@@ -228,7 +236,7 @@ function nextChange(step) {
 }
 
 document.addEventListener("keydown", event => {
-  if (event.target.tagName === "INPUT") {
+  if (event.target.tagName === "INPUT" || event.target.tagName === "SELECT") {
     if (event.key === "Escape") event.target.blur();
     return;
   }
@@ -237,8 +245,11 @@ document.addEventListener("keydown", event => {
   const go = to => { change = -1; show({ stage: to, other: null }); };
   if ((event.key === "ArrowRight" || event.key === "j") && stage + 1 < stages.length) go(stage + 1);
   else if ((event.key === "ArrowLeft" || event.key === "k") && stage) go(stage - 1);
-  else if (event.key === "n") nextChange(1);
-  else if (event.key === "p") nextChange(-1);
+  else if (event.key === "n" || event.key === "p")
+    (state.graph ? nextCollective : nextChange)(event.key === "n" ? 1 : -1);
+  else if (event.key === "g") show({ graph: !state.graph });
+  else if (state.graph && (event.key === "ArrowDown" || event.key === "ArrowUp"))
+    nextNode(event.key === "ArrowDown" ? 1 : -1);
   else if (event.key === "/") { $("follow").focus(); $("follow").select(); }
   else if (event.key === "Escape") show({ follow: "" });
   else if (event.key === "c") show({ single: !state.single });
@@ -260,5 +271,6 @@ if (matchMedia("(prefers-color-scheme: dark)").matches)
   document.documentElement.classList.add("dark");
 const asked = new URLSearchParams(location.hash.slice(1));
 const first = Math.min(stages.length - 1, Number(asked.get("stage") ?? stages.length - 1) || 0);
-show({ stage: first, follow: asked.get("follow") || "", tab: Number(asked.get("tab") || 1) });
+show({ stage: first, follow: asked.get("follow") || "", tab: Number(asked.get("tab") || 1),
+  graph: asked.get("graph") === "1" });
 """

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 STYLE = """
 :root { color-scheme: light; --back: #fff; --fore: #1b1f24; --dim: #667; --line: #d8dce2;
-  --changed: #e2f4e5; --gone: #fbe4e4; --follow: #ffe08a; --accent: #0a58ca; --chip: #eef1f5; }
+  --changed: #e2f4e5; --gone: #fbe4e4; --follow: #ffe08a; --accent: #0a58ca; --chip: #eef1f5;
+  --send: #ffd9a8; }
 :root.dark { color-scheme: dark; --back: #14171c; --fore: #dde3ea; --dim: #8b94a0; --line: #2c323b;
-  --changed: #16331f; --gone: #3a1c1f; --follow: #6b5500; --accent: #7fb0ff; --chip: #222831; }
+  --changed: #16331f; --gone: #3a1c1f; --follow: #6b5500; --accent: #7fb0ff; --chip: #222831;
+  --send: #7a4a12; }
 * { box-sizing: border-box; }
 body { margin: 0; height: 100vh; display: flex; flex-direction: column; background: var(--back);
   color: var(--fore); font: 14px/1.45 system-ui, sans-serif; }
@@ -17,7 +19,28 @@ h1 { font-size: 1.05em; margin: 0; }
 kbd { border: 1px solid var(--line); border-radius: 3px; padding: 0 .3em; font-size: .9em; }
 main { flex: 1; min-height: 0; display: grid; grid-template-columns: 15em 1fr 1fr 24em; }
 main.single { grid-template-columns: 15em 0 1fr 24em; }
-nav, .pane, aside { overflow: auto; min-width: 0; border-right: 1px solid var(--line); }
+#graph { display: none; grid-column: 2 / 4; }
+main.graphs .pane { display: none; }
+main.graphs #graph { display: block; position: relative; outline: none; }
+#graph h2 { position: sticky; top: 0; left: 0; margin: 0; padding: .2em .6em; font-size: .85em;
+  font-weight: normal; background: var(--back); border-bottom: 1px solid var(--line); }
+#graph svg { display: block; font: 11px ui-monospace, monospace; }
+#graph select { color: inherit; background: var(--chip); border: 1px solid var(--line); }
+.node { cursor: pointer; }
+.node text { fill: var(--fore); }
+.node .kind { fill: var(--dim); }
+.node .box { fill: var(--chip); stroke: var(--line); }
+.node.argument .box { fill: var(--back); stroke-dasharray: 3 2; stroke: var(--dim); }
+.node.collective .box { fill: var(--send); stroke: var(--fore); }
+.node.collective .kind { fill: var(--fore); }
+.node.chosen .box { stroke: var(--accent); stroke-width: 3; }
+.edge { fill: none; stroke: var(--dim); opacity: .55; }
+.edge.near { stroke: var(--accent); stroke-width: 2; opacity: 1; }
+svg.tiles { display: block; font: 11px ui-monospace, monospace; }
+svg.tiles text { fill: var(--dim); }
+svg.tiles .tile { fill: hsl(214 70% 72%); }
+svg.tiles .pad { fill: var(--chip); stroke: var(--dim); stroke-dasharray: 2 2; }
+nav, .pane, #graph, aside { overflow: auto; min-width: 0; border-right: 1px solid var(--line); }
 nav ol { list-style: none; margin: 0; padding: .3em; }
 nav button { width: 100%; text-align: left; border: 0; background: none; color: inherit;
   font: inherit; padding: .15em .5em; border-radius: 4px; display: flex; gap: .5em;
@@ -41,7 +64,8 @@ nav .count { font-size: .8em; opacity: .75; white-space: nowrap; }
 .chip { display: inline-block; position: sticky; right: .5em; margin-left: 1em; padding: 0 .5em;
   border-radius: 8px; background: var(--chip);
   color: var(--dim); font-family: system-ui, sans-serif; }
-#tabs { display: flex; border-bottom: 1px solid var(--line); position: sticky; top: 0;
+#tabs { display: flex; flex-wrap: wrap; border-bottom: 1px solid var(--line); position: sticky;
+  top: 0;
   background: var(--back); }
 #tabs button { border: 0; background: none; color: inherit; font: inherit; padding: .3em .4em;
   cursor: pointer; }

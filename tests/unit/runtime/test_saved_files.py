@@ -76,6 +76,8 @@ def test_what_is_no_program_is_refused_in_words(program: Path, tmp_path: Path) -
     path, data = tmp_path / "x.meshprog", program.read_bytes()
     assert "it has 0 bytes, expected 64 or more" in refusal(path, b"")
     assert "it begins with b'module {', expected b'MESHPROG'" in refusal(path, b"module {" * 9)
+    assert "the text of a program is for mesh_opt.compile" in refusal(path, b"module {}")
+    assert "it begins with b'ML\\xefR'" in refusal(path, b"ML\xefR")
     older = data[:8] + (0).to_bytes(4, "little") + data[12:]
     assert "has version 0 of the format, and this mesh-opt reads version 3: an older" in refusal(
         path, older

@@ -34,6 +34,7 @@ def test_a_broken_pipe_is_for_the_console(main: Callable[..., int]) -> None:
         ("a.mlir", "4", True),
         ("a.mlir", "1", False),
         ("a.mlir", "", False),
+        ("", "", False),
         ("a.mlir --backend=numba", "4", False),
         ("--backend=mpi --backend=interpreter", "", False),
         ("-backend=mpi", "", True),

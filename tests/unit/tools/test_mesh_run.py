@@ -288,6 +288,7 @@ def test_open_grids_of_kernels(run: Run, tmp_path: Path, pipeline: str) -> None:
             "--simulate runs nothing: --expected-output has no meaning with it",
         ),
         (("--simulate", "--machine=gpu-host", "--statistics"), "--statistics has no meaning"),
+        (("--tolerance=1",), "--tolerance is for --check or --expected_output, which are missing"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(

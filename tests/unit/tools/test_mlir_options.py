@@ -7,7 +7,9 @@ import json
 import re
 from pathlib import Path
 
+import mesh_opt
 import pytest
+from mesh_opt.tools import mesh_run
 from mesh_opt.tools.mesh_opt import main
 
 ROOT = Path(__file__).parents[3]
@@ -241,6 +243,15 @@ def test_bytecode_is_refused_with_advice(
     assert code == 1
     assert errors.startswith("mesh-opt: 'program.mlirbc' is MLIR bytecode, expected text: `")
     assert advice in errors and errors.count("\n") == 1
+    for compiled in ("program.mlirbc", Path("program.mlirbc")):
+        with pytest.raises(mesh_opt.CompilationError, match=f"is MLIR bytecode.*{advice}"):
+            mesh_opt.compile(compiled)
+    # Standard input has no name that a command could have.
+    for tool, name in ((main, "mesh-opt"), (mesh_run.main, "mesh-run")):
+        stderr = io.StringIO()
+        assert tool([], io.TextIOWrapper(io.BytesIO(content)), io.StringIO(), stderr) == 1
+        assert stderr.getvalue().startswith(f"{name}: '<stdin>' is MLIR bytecode, expected text: `")
+        assert advice.replace("program.mlirbc", "FILE") in stderr.getvalue()
 
 
 def test_saved_programs_are_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,5 +261,13 @@ def test_saved_programs_are_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert code == 1
     assert errors == (
         "mesh-opt: 'mlp.meshprog' is a saved program, expected text: `mesh-run mlp.meshprog` runs"
-        " it\n"
+        " it, and `mesh_opt.load` in Python\n"
+    )
+    for compiled in ("mlp.meshprog", Path("mlp.meshprog")):
+        with pytest.raises(mesh_opt.CompilationError, match=r"and `mesh_opt\.load` in Python"):
+            mesh_opt.compile(compiled)
+    stdin, stderr = io.TextIOWrapper(io.BytesIO(b"MESHPROG\x01\xc1")), io.StringIO()
+    assert mesh_run.main(["-"], stdin, io.StringIO(), stderr) == 1
+    assert (
+        "'<stdin>' is a saved program, expected text: `mesh-run FILE` runs it" in stderr.getvalue()
     )

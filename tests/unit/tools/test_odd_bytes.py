@@ -12,9 +12,7 @@ FUNCTION = "func.func @a() { return }"
 
 def run(text: bytes) -> tuple[int, str]:
     stderr = io.StringIO()
-    stdin = io.TextIOWrapper(
-        io.BytesIO(text), encoding="utf-8", errors="surrogateescape", newline=""
-    )
+    stdin = io.TextIOWrapper(io.BytesIO(text), encoding="utf-8")
     return main(["-"], stdin, io.StringIO(), stderr), stderr.getvalue()
 
 

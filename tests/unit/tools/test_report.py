@@ -13,7 +13,11 @@ from typing import Any
 
 import mesh_opt
 import pytest
+from mesh_opt.passes.encoding.encoding_report import EncodedTensor
+from mesh_opt.tiling.packed_layouts import PackedLayout
 from mesh_opt.tools.mesh_opt import main
+from mesh_opt.tools.report.tiles import draw_tiles
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "mlp_dp_tp.mlir"
@@ -105,9 +109,49 @@ def test_remarks_are_those_of_their_pass(data: dict[str, Any]) -> None:
     assert data["places"][place].startswith(str(EXAMPLE))
 
 
+def test_graphs(data: dict[str, Any]) -> None:
+    kinds = data["kinds"]
+    nodes = stage(data, "shard-simplify")["graphs"]["mlp"]
+    names = [kinds[name] for _, name, _, _ in nodes]
+    assert names[:5] == ["argument"] * 5 and "arith.constant" not in names
+    at = names.index("shard.all_reduce")
+    line_of, _, type_of, reads = nodes[at]
+    assert "shard.all_reduce" in data["lines"][stage(data, "shard-simplify")["lines"][line_of]]
+    assert kinds[type_of] == "4x16xf32" and [names[read] for read in reads] == ["linalg.matmul"]
+    # An annotation is no node: who reads it reads what it annotates.
+    nodes = stage(data, "sharding-propagation")["graphs"]["mlp"]
+    names = [kinds[name] for _, name, _, _ in nodes]
+    assert not any(name.startswith("shard.") for name in names)
+    assert [names[read] for read in nodes[names.index("linalg.matmul")][3]] == ["argument"] * 2
+
+
+def test_layouts_are_drawn_as_tiles(tmp_path: Path) -> None:
+    path = tmp_path / "layouts.html"
+    program = ROOT / "docs" / "examples" / "two_targets.mlir"
+    assert run(str(program), "-p", "compile", f"--report={path}", "-o", "/dev/null")[0] == 0
+    found = data_of(path.read_text(encoding="utf-8"))
+    assert not stage(found, "input")["layouts"]
+    shown = stage(found, "iree-stream-specialize-encodings")["layouts"]
+    pictures = [found["maps"][number] for number in shown]
+    assert len(pictures) == 4
+    assert "tensor&lt;16x32xf32&gt; on @vm: tiles 8x4 of dimensions [1, 0]" in pictures[3]
+    assert pictures[3].count('class="tile"') == 16
+    assert "32 by 8: 4 tiles" in pictures[3] and "16 by 4: 4 tiles" in pictures[3]
+
+
+def test_tiles_that_are_not_full_are_padded() -> None:
+    layout = PackedLayout((0, 1), (8, 4), (0, 1))
+    row = EncodedTensor(ModuleOp([]), "t", (12, DYNAMIC_INDEX), "l", (layout,), "@d", "@d", 1, 1)
+    picture = draw_tiles(row)
+    assert picture.count('class="tile"') == 6
+    assert picture.count('height="20.0"/>') == picture.count('height="10.0"/>') == 3
+    assert "12 by 8: 2 tiles" in picture and "? by 4" in picture
+
+
 def test_the_page_is_whole(path: Path) -> None:
     page = path.read_text(encoding="utf-8")
-    assert "http" not in page.replace("http-equiv", "")
+    # The name of SVG's elements looks like an address, and is none.
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
     assert not re.search(r"<(?:link|img|iframe)\b|\bsrc=|@import|url\(", page)
 
 
@@ -182,6 +226,19 @@ press("4");
 seen.costs = document.querySelectorAll("#panel tr").length;
 press("5");
 seen.remarks = document.querySelectorAll("#panel tr").length;
+press("g");
+seen.graph = [...document.querySelectorAll("#graph .node title")].map(one => one.textContent);
+seen.pills = [...document.querySelectorAll("#graph .collective .kind")].map(one => one.textContent);
+seen.miniatures = document.querySelectorAll("#graph .miniature").length;
+seen.edges = document.querySelectorAll("#graph .edge").length;
+press("n");
+seen.chosen = document.querySelector("#graph .chosen title").textContent;
+seen.near = document.querySelectorAll("#graph .edge.near").length;
+press("ArrowDown");
+seen.below = document.querySelector("#graph .chosen title").textContent;
+seen.graphHash = location.hash;
+press("g");
+press("5");
 press("Escape");
 seen.none = document.querySelectorAll(".row.followed").length;
 press("c");
@@ -221,6 +278,10 @@ def test_the_page_works_in_a_browser(path: Path, data: dict[str, Any], tmp_path:
     assert "shard.all_reduce256" in seen["collectives"] and seen["chips"] == ["sends 256 B"]
     assert seen["costs"] == len(data["stages"]) + 1
     assert seen["remarks"] == sum(len(stage["remarks"]) for stage in data["stages"]) + 1
+    assert len(seen["graph"]) == 12 and seen["pills"] == ["sends 256 B"]
+    assert seen["miniatures"] == 4 and seen["edges"] == 11
+    assert "shard.all_reduce" in seen["chosen"] and seen["near"] == 2
+    assert "linalg.generic" in seen["below"] and "graph=1" in seen["graphHash"]
     assert seen["none"] == 0 and seen["single"] == "single"
     assert seen["theme"] == ["", "dark"]
     assert seen["hash"].startswith(f"#stage={len(data['stages']) - 1}&follow=&tab=4")

@@ -1,0 +1,1 @@
+"""`mesh-lsp`: what an editor shows of a program while it is written."""

@@ -1,0 +1,248 @@
+"""What is known of a text while it is written: its errors, its operations, and its names."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import IsolatedFromAbove
+from xdsl.utils.exceptions import ParseError
+
+from ...ir.attribute_access import symbol_name
+from ...ir.garbage_collection import without_garbage_collection
+from ...ir.nesting_limits import deep_recursion
+from ...ir.text.source import Source, split_source
+from ...ir.verification import verification_errors
+from ..diagnostics import Diagnostic, Place, from_operation_error, from_parse_error
+from .positions import Positions
+from .recovering_parser import Extent, RecoveringParser
+
+WORD = re.compile(r"[%@#!^]?(?:[\w$.-]+|\"[^\"\n]*\")", re.ASCII)
+"""A name as it stands in the text, with its mark."""
+
+MOST_BAD_CHARACTERS = 20
+"""A text that begins with more of them is none."""
+
+_ALIAS = re.compile(r"^[ \t]*([#!][\w$.-]+)[ \t]*=", re.MULTILINE | re.ASCII)
+
+
+@dataclass(slots=True)
+class Piece:
+    """A text that is read by itself: a file, or what is between its lines `// -----`."""
+
+    source: Source
+    base: int
+    """The offset of its first character in the file."""
+    module: ModuleOp | None
+    parser: RecoveringParser
+    errors: list[Diagnostic]
+    broken: set[Operation] = field(default_factory=set[Operation])
+    """Isolated operations with an error in their text."""
+    _places: tuple[list[int], list[tuple[int, int, SSAValue]]] | None = None
+
+    def value_at(self, offset: int) -> SSAValue | None:
+        """The value whose name is at an offset of this piece."""
+        if self._places is None:
+            parser = self.parser
+            found = [(start, end, parser.replaced.get(v, v)) for start, end, v in parser.uses]
+            found += [
+                (start, end, values[0]) for start, end, values in parser.definitions if values
+            ]
+            found.sort(key=lambda each: each[0])
+            self._places = [start for start, _, _ in found], found
+        starts, found = self._places
+        index = bisect_right(starts, offset) - 1
+        if index >= 0 and offset <= found[index][1]:
+            return found[index][2]
+        return None
+
+    def operations_around(self, offset: int) -> list[Operation]:
+        """The operations whose text is around an offset, the innermost first."""
+        around = [
+            (extent.end - extent.start, operation)
+            for operation, extent in self.parser.extents.items()
+            if extent.start <= offset <= extent.end
+        ]
+        return [operation for _, operation in sorted(around, key=lambda each: each[0])]
+
+    def name_of(self, operation: Operation) -> Extent:
+        """Where the name of a symbol stands in the text of its operation."""
+        extent, name = self.parser.extents[operation], symbol_name(operation)
+        found = re.compile(rf'@"?{re.escape(name or "")}"?(?![\w$.-])').search(
+            self.source.content, extent.start, extent.end
+        )
+        return extent if found is None else Extent(found.start(), found.end())
+
+
+class Analysis:
+    """All that is known of one version of a text."""
+
+    def __init__(self, text: str, pieces: list[Piece]) -> None:
+        self.text = text
+        self.pieces = pieces
+        self._positions: dict[str, Positions] = {}
+
+    def positions(self, encoding: str) -> Positions:
+        """Offsets as an editor counts them."""
+        if encoding not in self._positions:
+            self._positions[encoding] = Positions(self.text, encoding)
+        return self._positions[encoding]
+
+    def piece_at(self, offset: int) -> Piece:
+        """The piece that an offset of the file is in."""
+        starts = [piece.base for piece in self.pieces]
+        return self.pieces[max(0, bisect_right(starts, offset) - 1)]
+
+    def diagnostics(self) -> Iterator[Diagnostic]:
+        """Everything that is wrong, from the top."""
+        for piece in self.pieces:
+            yield from sorted(piece.errors, key=_line_and_column)
+
+    def offset_of(self, place: Place) -> int:
+        """The offset of a place in the file."""
+        starts = self._line_starts
+        line = max(1, min(place.line, len(starts)))
+        return min(starts[line - 1] + place.column - 1, len(self.text))
+
+    def word_at(self, offset: int) -> tuple[int, int]:
+        """The name at an offset, or one character: what an error there is about."""
+        match = WORD.match(self.text, offset)
+        return offset, match.end() if match is not None else min(offset + 1, len(self.text))
+
+    def word_around(self, offset: int) -> str:
+        """The name that an offset is in, or at the end of; empty if there is none."""
+        begin = self.text.rfind("\n", 0, offset) + 1
+        end = self.text.find("\n", offset)
+        line = self.text[begin : end if end >= 0 else len(self.text)]
+        for match in WORD.finditer(line):
+            if begin + match.start() <= offset <= begin + match.end():
+                return match[0]
+        return ""
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return Source(self.text, "").line_starts
+
+
+def _line_and_column(diagnostic: Diagnostic) -> tuple[int, int]:
+    place = diagnostic.place
+    return (0, 0) if place is None else (place.line, place.column)
+
+
+def analyse(
+    text: str,
+    name: str,
+    context: Context,
+    last: Analysis | None = None,
+    is_cancelled: Callable[[], bool] = lambda: False,
+) -> Analysis:
+    """Look at a text; of the last analysis, pieces that are the same are taken as they are.
+
+    Raises Cancelled.
+    """
+    known = {} if last is None else {_key(piece): piece for piece in last.pieces}
+    pieces: list[Piece] = []
+    base = 0
+    for source in split_source(name, text, "// -----"):
+        piece = known.get((base, source.first_line, source.content))
+        pieces.append(piece or _analyse_piece(source, base, context, is_cancelled))
+        # Behind a piece its marker stands, on a line of its own.
+        marker = text.find("\n", base + len(source.content))
+        base = marker + 1 if marker >= 0 else len(text)
+    return Analysis(text, pieces)
+
+
+def _key(piece: Piece) -> tuple[int, int, str]:
+    return piece.base, piece.source.first_line, piece.source.content
+
+
+def _analyse_piece(
+    source: Source, base: int, context: Context, is_cancelled: Callable[[], bool]
+) -> Piece:
+    text, errors = source, list[Diagnostic]()
+    while True:
+        try:
+            parser = RecoveringParser(context, text, is_cancelled)
+            break
+        except ParseError as failure:
+            # Its first token cannot be read: what is behind it is read without it.
+            errors.append(from_parse_error(failure))
+            start = failure.span.start if len(errors) < MOST_BAD_CHARACTERS else source.len
+            text = replace(source, content=" " * (start + 1) + source.content[start + 1 :])
+    with without_garbage_collection(), deep_recursion():
+        module = parser.parse_what_can_be()
+    errors += [from_parse_error(failure) for failure in parser.failures]
+    piece = Piece(source, base, module, parser, errors)
+    if module is not None:
+        _verify(piece, module)
+    return piece
+
+
+def _verify(piece: Piece, module: ModuleOp) -> None:
+    """Add what the verifier finds where all of the text was read."""
+    parser = piece.parser
+    for failure in parser.failures:
+        around = piece.operations_around(failure.span.start)
+        piece.broken.update(
+            each
+            for each in around
+            if each.has_trait(IsolatedFromAbove, value_if_unregistered=False)
+        )
+    # Of what a module lost nobody knows what it was.
+    skipped = {each for each in piece.broken if not isinstance(each, ModuleOp)}
+    lost = {f"@{name}" for name in parser.lost_symbols} | {
+        f"'{name}'" for name in parser.lost_symbols
+    }
+    try:
+        for failure in verification_errors(module, skipped):
+            diagnostic = from_operation_error(failure)
+            if not any(name in diagnostic.message for name in lost):
+                piece.errors.append(diagnostic)
+    except Exception:
+        # Half of a program may be wrong in ways that no verifier expects.
+        if not parser.failures:
+            raise
+
+
+def symbol_definition(
+    piece: Piece, offset: int, names: list[str]
+) -> tuple[Operation, Extent] | None:
+    """The operation that `@names[0]::@names[1]...` at an offset refers to, and its name's place."""
+    for table in piece.operations_around(offset):
+        found = _symbol_in(table, names)
+        if found is not None and found in piece.parser.extents:
+            return found, piece.name_of(found)
+    if piece.module is not None:
+        found = _symbol_in(piece.module, names)
+        if found is not None and found in piece.parser.extents:
+            return found, piece.name_of(found)
+    return None
+
+
+def _symbol_in(table: Operation, names: list[str]) -> Operation | None:
+    found: Operation | None = table
+    for name in names:
+        if found is None:
+            return None
+        inside = (op for region in found.regions for block in region.blocks for op in block.ops)
+        found = next((op for op in inside if symbol_name(op) == name), None)
+    return found
+
+
+def alias_definition(piece: Piece, name: str) -> Extent | None:
+    """Where an alias such as `#map` is defined."""
+    for match in _ALIAS.finditer(piece.source.content):
+        if match[1] == name:
+            return Extent(match.start(1), match.end(1))
+    return None
+
+
+def alias_names(piece: Piece) -> list[str]:
+    """The aliases that a text defines."""
+    return [match[1] for match in _ALIAS.finditer(piece.source.content)]

@@ -1,0 +1,124 @@
+"""What is told of the name at some place of a text."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ShapedType
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import ParseError
+
+from ...ir.attribute_access import operation_name
+from ...ir.diagnostics import Remark
+from ...ir.tensor_types import element_bytes
+from ..diagnostics import place_of
+from .analysis import Analysis, Piece, alias_definition, symbol_definition
+from .definitions import reference_at
+from .placements import Placements, describe
+
+MOST_REMARKS = 4
+
+
+def hover_at(
+    analysis: Analysis, offset: int, context: Context, placements: Callable[[Piece], Placements]
+) -> str | None:
+    """What is known of the name at an offset, in Markdown; `placements` may take time."""
+    piece = analysis.piece_at(offset)
+    word = analysis.word_around(offset)
+    at = offset - piece.base
+    match word[:1]:
+        case "%":
+            value = piece.value_at(at)
+            return None if value is None else _of_value(word, value, placements(piece))
+        case "@":
+            found = symbol_definition(piece, at, reference_at(piece, at))
+            return None if found is None else _code(_first_line(piece, found[0]))
+        case "#" | "!":
+            extent = alias_definition(piece, word)
+            if extent is None:
+                return None
+            content = piece.source.content
+            end = content.find("\n", extent.start)
+            return _code(content[extent.start : end if end >= 0 else len(content)])
+        case _:
+            return _of_operation(piece, at, word, context, placements)
+
+
+def _code(text: str) -> str:
+    return f"```mlir\n{text[:400]}\n```"
+
+
+def _first_line(piece: Piece, operation: Operation) -> str:
+    extent = piece.parser.extents[operation]
+    return piece.source.content[extent.start : extent.end].partition("\n")[0]
+
+
+def _of_value(word: str, value: SSAValue, placements: Placements) -> str:
+    parts = [_code(f"{word} : {value.type}")]
+    size = _element_bytes(value)
+    found = placements.of(value)
+    if found is not None:
+        parts.append(describe(*found, size))
+    elif size is not None and isinstance(value.type, ShapedType):
+        extents = value.type.get_shape()
+        if all(extent >= 0 for extent in extents):
+            parts.append(f"{size * prod(extents):,} bytes")
+    if placements.failure is not None and isinstance(value.type, ShapedType):
+        parts.append(f"No shardings are known: {placements.failure.message}")
+    parts += [_remark(each) for each in placements.why(value)[:MOST_REMARKS]]
+    return "\n\n".join(parts)
+
+
+def _element_bytes(value: SSAValue) -> int | None:
+    try:
+        return element_bytes(value)
+    except Exception:
+        # A type without a size, such as one of another package.
+        return None
+
+
+def _remark(remark: Remark) -> str:
+    lines = [f"*{remark.category}*: {remark.message}"]
+    for note in remark.notes:
+        place = place_of(note.operation) if note.operation is not None else None
+        where = f" (line {place.line})" if place is not None else ""
+        lines.append(f"- {note.message}{where}")
+    return "\n".join(lines)
+
+
+def _of_operation(
+    piece: Piece,
+    offset: int,
+    word: str,
+    context: Context,
+    placements: Callable[[Piece], Placements],
+) -> str | None:
+    name = word.strip('"')
+    around = piece.operations_around(offset)
+    operation = around[0] if around and operation_name(around[0]).endswith(name) else None
+    full = operation_name(operation) if operation is not None and name else name
+    try:
+        kind = context.get_optional_op(full)
+    except ParseError:
+        return None
+    if kind is None or "." not in full:
+        return None
+    parts = [f"**{full}**"]
+    if text := documentation(kind):
+        parts.append(text)
+    if operation is not None:
+        place = place_of(operation)
+        if place is not None:
+            about = placements(piece).remarks.get((place.line, place.column), [])
+            parts += [_remark(each) for each in about[:MOST_REMARKS]]
+    return "\n\n".join(parts)
+
+
+def documentation(kind: type[Operation]) -> str:
+    """What an operation is for: the first paragraph of its own docstring."""
+    text = kind.__dict__.get("__doc__")
+    first = inspect.cleandoc(text).partition("\n\n")[0] if isinstance(text, str) else ""
+    return "" if first.strip("`.") == kind.name else first

@@ -1,0 +1,55 @@
+"""Places in a text as an editor counts them: lines, and units of an encoding within a line."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_UNIT_BYTES = {"utf-8": 1, "utf-16": 2, "utf-32": 4}
+
+Position = tuple[int, int]
+"""A line and a character in it, both counted from zero."""
+
+
+class Positions:
+    """Offsets of a text as positions, and back."""
+
+    def __init__(self, text: str, encoding: str = "utf-16") -> None:
+        self.text = text
+        self._bytes = _UNIT_BYTES[encoding]
+        self._codec = encoding if encoding == "utf-8" else f"{encoding}-le"
+        self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+
+    def position(self, offset: int) -> Position:
+        """Where an offset is."""
+        offset = max(0, min(offset, len(self.text)))
+        line = bisect_right(self._starts, offset) - 1
+        return line, self._units(self.text[self._starts[line] : offset])
+
+    def offset(self, line: int, character: int) -> int:
+        """The offset of a position; one behind the end of its line is that end."""
+        if line < 0 or line >= len(self._starts):
+            return 0 if line < 0 else len(self.text)
+        start = self._starts[line]
+        end = self._starts[line + 1] if line + 1 < len(self._starts) else len(self.text)
+        content = self.text[start:end].rstrip("\r\n")
+        if content.isascii():
+            return start + max(0, min(character, len(content)))
+        offset = start
+        for char in content:
+            character -= self._units(char)
+            if character < 0:
+                break
+            offset += 1
+        return offset
+
+    def replaced(self, start: Position, end: Position, text: str) -> str:
+        """The text with another one between two positions."""
+        first, last = self.offset(*start), self.offset(*end)
+        return self.text[:first] + text + self.text[max(first, last) :]
+
+    def _units(self, text: str) -> int:
+        if text.isascii():
+            return len(text)
+        return len(text.encode(self._codec, "surrogatepass")) // self._bytes

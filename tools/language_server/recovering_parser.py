@@ -1,0 +1,315 @@
+"""A parser that goes on behind an error, for texts that are being written.
+
+A statement with an error is left out, and reading goes on at the next one. What it would have
+defined is taken to be whatever is asked for, so that one error does not become many.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, i1
+from xdsl.ir import Attribute, AttributeInvT, Operation, SSAValue
+from xdsl.parser import ForwardDeclaredValue, UnresolvedOperand
+from xdsl.utils.exceptions import ParseError
+from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind, PunctuationSpelling
+
+from ...ir.text.parser import SourceParser
+from ...ir.text.source import Source
+
+MOST_FAILURES = 200
+"""Nobody reads more errors of one text."""
+
+_PIECE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|[{}\n]')
+"""What matters when a statement is skipped; a brace in a string or comment does not."""
+
+_STATEMENT = re.compile(
+    r"[ \t]*(?:%[\w$.-]+(?::\d+)?(?:[ \t]*,[ \t]*%[\w$.-]+(?::\d+)?)*[ \t]*=(?!=)"
+    r"|\"?[a-zA-Z_]\w*\.[\w.$]+|(?:return|module)\b|[#!][\w$.-]+[ \t]*=|\^[\w$.-]+)",
+    re.ASCII,
+)
+"""How a line begins on which a statement does."""
+
+_RESULTS = re.compile(r"%([\w$.-]+)", re.ASCII)
+_SYMBOL = re.compile(r"@([\w$.-]+)", re.ASCII)
+
+_ENDS = (MLIRTokenKind.R_BRACE, MLIRTokenKind.CARET_IDENT)
+_AT_TOP = (
+    MLIRTokenKind.HASH_IDENT,
+    MLIRTokenKind.EXCLAMATION_IDENT,
+    MLIRTokenKind.FILE_METADATA_BEGIN,
+)
+
+
+class Cancelled(Exception):
+    """Nobody wants the result any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """From where to where an operation goes in the text."""
+
+    start: int
+    end: int
+
+
+class RecoveringParser(SourceParser):
+    """Reads all that can be read; `failures` has what cannot."""
+
+    def __init__(
+        self, context: Context, source: Source, is_cancelled: Callable[[], bool] = lambda: False
+    ) -> None:
+        super().__init__(context, source)
+        self._is_cancelled = is_cancelled
+        self.failures: list[ParseError] = []
+        self.extents: dict[Operation, Extent] = {}
+        """The operations of the text, inner ones before those around them."""
+        self.uses: list[tuple[int, int, SSAValue]] = []
+        """Where values are used."""
+        self.definitions: list[tuple[int, int, tuple[SSAValue, ...]]] = []
+        """Where values are defined."""
+        self.replaced: dict[SSAValue, SSAValue] = {}
+        """What values that were used before their definition turned out to be."""
+        self.lost_symbols: set[str] = set()
+        """Symbols whose definitions are in statements that were left out."""
+        self._lost_values: set[str] = set()
+        self._lost_aliases: set[str] = set()
+
+    def parse_what_can_be(self) -> ModuleOp | None:
+        """Read to the end; `None` if not even a part makes sense. Raises Cancelled."""
+        try:
+            operations = self._parse_top_level()
+            self._reject_undefined_values()
+            return self._as_module(operations, True)
+        except Cancelled:
+            raise
+        except RecursionError:
+            self._fail(ParseError(self._span_at(0), "the program is nested too deeply"))
+        except Exception as problem:
+            self._fail(self._as_failure(problem))
+        return None
+
+    # Statements
+
+    def parse_optional_operation(self) -> Operation | None:
+        """The next operation that can be read, if there is one before the end of the block."""
+        while True:
+            if self._is_cancelled():
+                raise Cancelled
+            start, scope = self.pos, self._save()
+            try:
+                operation = super().parse_optional_operation()
+                if operation is not None or self._is_at_end():
+                    return operation
+                raise ParseError(
+                    self._current_token.span, f"expected an operation, found {self._found()}"
+                )
+            except (Cancelled, RecursionError, MemoryError):
+                raise
+            except Exception as problem:
+                self._fail(self._as_failure(problem))
+                self._restore(scope, start)
+                self._skip(start)
+
+    def _is_at_end(self) -> bool:
+        kind = self._current_token.kind
+        if kind is MLIRTokenKind.EOF:
+            return True
+        return kind in (_ENDS if self._depth else _AT_TOP)
+
+    def parse_operation(self) -> Operation:
+        """Read an operation, and keep where it is."""
+        start = self.pos
+        operation = super().parse_operation()
+        content, end = self.source.content, self.pos
+        while end > start and content[end - 1].isspace():
+            end -= 1
+        self.extents[operation] = Extent(start, end)
+        return operation
+
+    def parse_optional_punctuation(
+        self, punctuation: PunctuationSpelling
+    ) -> PunctuationSpelling | None:
+        """As elsewhere, but that the end of the text closes all regions."""
+        if punctuation == "}" and self._current_token.kind is MLIRTokenKind.EOF:
+            self._fail(ParseError(self._current_token.span, "expected '}' before the end"))
+            return punctuation
+        return super().parse_optional_punctuation(punctuation)
+
+    def _parse_top_level(self) -> list[Operation]:
+        operations: list[Operation] = []
+        while (kind := self._current_token.kind) is not MLIRTokenKind.EOF:
+            if kind not in _AT_TOP:
+                # There may be none, but an alias or the end behind one that was skipped.
+                operation = self.parse_optional_operation()
+                operations += [operation] if operation is not None else []
+                continue
+            start, name = self.pos, self._current_token.text
+            try:
+                if kind is MLIRTokenKind.FILE_METADATA_BEGIN:
+                    self._parse_file_metadata_dictionary()
+                else:
+                    self._parse_alias_def()
+            except Exception as problem:
+                self._depth = 0
+                self._lost_aliases.add(name)
+                self._fail(self._as_failure(problem))
+                self._skip(start)
+        return operations
+
+    # Names
+
+    def resolve_operand(
+        self, operand: UnresolvedOperand, type: AttributeInvT
+    ) -> SSAValue[AttributeInvT]:
+        """The value of that name; one that was lost has any type."""
+        name = operand.operand_name
+        if name in self._lost_values and name not in self.ssa_values:
+            value = cast("SSAValue[AttributeInvT]", ForwardDeclaredValue(type))
+        else:
+            value = super().resolve_operand(operand, type)
+        self.uses.append((operand.span.start, operand.span.end, value))
+        return value
+
+    def parse_optional_operand(self, type: Attribute | None = None) -> SSAValue | None:  # pyright: ignore
+        """The value of a name. xDSL 0.73 has no type to ask for: what was lost is a condition."""
+        start, name = self.pos, self._current_token.text[1:]
+        is_lost = name in self._lost_values and name not in self.ssa_values
+        if type is not None or is_lost:
+            operand = self.parse_optional_unresolved_operand()
+            return None if operand is None else self.resolve_operand(operand, type or i1)
+        value = super().parse_optional_operand()  # pyright: ignore[reportDeprecated]
+        if value is not None:
+            self.uses.append((start, start + 1 + len(name), value))
+        return value
+
+    def _register_ssa_definition(self, name: str, values: Any, span: Span) -> None:
+        earlier = dict(self.forward_ssa_references.get(name, {}))
+        super()._register_ssa_definition(name, values, span)
+        self.definitions.append((span.start, span.end, tuple(values)))
+        self.replaced.update((use, values[index]) for index, use in earlier.items())
+
+    def _reject_undefined_values(self) -> None:
+        for name in self.forward_ssa_references:
+            span = self._first_uses.get(name)
+            if span is not None and name not in self._lost_values:
+                self._fail(ParseError(span, f"use of undefined value '%{name}'"))
+        self.forward_ssa_references.clear()
+
+    def _reject_undefined_blocks(self) -> None:
+        try:
+            super()._reject_undefined_blocks()
+        except ParseError as failure:
+            self._fail(failure)
+            self.forward_block_references = defaultdict(list)
+
+    # Failures
+
+    def _fail(self, failure: ParseError) -> None:
+        place = failure.span.start
+        if len(self.failures) >= MOST_FAILURES:
+            return
+        if any(each.span.start == place for each in self.failures[-5:]):
+            return
+        if not any(f"'{name}'" in failure.msg for name in self._lost_aliases):
+            self.failures.append(failure)
+
+    def _as_failure(self, problem: Exception) -> ParseError:
+        return problem if isinstance(problem, ParseError) else self._as_parse_error(problem)
+
+    def _span_at(self, offset: int) -> Span:
+        return Span(offset, offset, self.source)
+
+    def _save(self) -> tuple[Any, ...]:
+        return (
+            self._depth,
+            self._isolated,
+            self._operation_start,
+            self.ssa_values,
+            self.forward_ssa_references,
+            self.blocks,
+            self.forward_block_references,
+            self._first_uses,
+            self._definitions,
+            len(self._defined_names),
+            len(self._parser_state.dialect_stack),
+        )
+
+    def _restore(self, scope: tuple[Any, ...], start: int) -> None:
+        """Be again in the scope of a statement that was not read to its end."""
+        defined = list(self._defined_names)
+        (
+            self._depth,
+            self._isolated,
+            self._operation_start,
+            self.ssa_values,
+            self.forward_ssa_references,
+            self.blocks,
+            self.forward_block_references,
+            self._first_uses,
+            self._definitions,
+            names,
+            dialects,
+        ) = scope
+        for name in defined[names:]:
+            place = self._definitions.get(name)
+            if place is not None and place.start >= start:
+                self.ssa_values.pop(name, None)
+        del self._defined_names[names:]
+        del self._parser_state.dialect_stack[dialects:]
+
+    def _skip(self, start: int) -> None:
+        """Go on at the statement behind one that begins at `start`."""
+        content = self.source.content
+        line = content[start : max(content.find("\n", start), start)] or content[start:]
+        head, equals, _ = line.partition("=")
+        if equals and head.startswith("%"):
+            self._lost_values.update(_RESULTS.findall(head))
+        if (symbol := _SYMBOL.search(line)) is not None:
+            self.lost_symbols.add(symbol[1])
+        while True:
+            start = self._next_statement(start)
+            try:
+                self._resume_from(start)
+                return
+            except ParseError as failure:
+                self._fail(failure)
+
+    def _next_statement(self, start: int) -> int:
+        """Where a statement or the end of the block comes behind a statement's start."""
+        content, depth = self.source.content, 0
+        margin = _indentation(content, content.rfind("\n", 0, start) + 1)
+        for piece in _PIECE.finditer(content, start):
+            match piece[0]:
+                case "{":
+                    depth += 1
+                case "}":
+                    depth -= 1
+                    if depth < 0 and piece.start() > start:
+                        return piece.start()
+                    depth = max(depth, 0)
+                case "\n":
+                    begin = piece.end()
+                    indentation = _indentation(content, begin)
+                    offset = begin + indentation
+                    is_outside = depth == 0 or indentation <= margin
+                    if is_outside and _STATEMENT.match(content, begin):
+                        return offset
+                    if depth and indentation < margin and content[offset : offset + 1] == "}":
+                        return offset
+                case _:
+                    pass
+        return len(content)
+
+
+def _indentation(content: str, begin: int) -> int:
+    end = begin
+    while end < len(content) and content[end] in " \t":
+        end += 1
+    return end - begin

@@ -1,0 +1,340 @@
+"""`mesh-lsp`: the Language Server Protocol over standard input and output.
+
+One thread looks at texts, so that the protocol is answered meanwhile. What it is at is given up as
+soon as the text changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from typing import Any, TypeVar
+
+from lsprotocol import types as lsp
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+from ..console import fault_text
+from ..diagnostics import Diagnostic, Severity
+from ..driver import new_context
+from .analysis import Analysis, Piece, analyse
+from .completion import Kind, Operations, completions_at
+from .definitions import definition_at
+from .hover import hover_at
+from .outline import Entry, outline
+from .placements import Placements, find_placements
+from .positions import Position, Positions
+from .recovering_parser import Cancelled, Extent
+
+QUIET_SECONDS = 0.15
+"""How long nothing must be typed before the text is looked at."""
+
+STACK_BYTES = 64 << 20
+"""Nested texts recurse; memory is taken only as it is used."""
+
+Result = TypeVar("Result")
+
+
+class Document:
+    """A text that is open in the editor, and what is known of it."""
+
+    def __init__(self, uri: str, text: str, number: int, encoding: str) -> None:
+        self.uri = uri
+        self.number = number
+        """The version of the text, as the editor counts."""
+        self.positions = Positions(text, encoding)
+        self.analysis: Analysis | None = None
+        self.task: asyncio.Task[Analysis] | None = None
+        self.is_outdated = threading.Event()
+        """Set when the text that is looked at is no longer that of the editor."""
+        self._placements: dict[int, tuple[Piece, Placements]] = {}
+
+    @property
+    def name(self) -> str:
+        """The path of the file."""
+        return to_fs_path(self.uri) or self.uri
+
+    def change(self, change: Any, encoding: str) -> None:
+        """Take an edit over."""
+        place: lsp.Range | None = getattr(change, "range", None)
+        text: str = change.text
+        if place is not None:
+            start = place.start.line, place.start.character
+            text = self.positions.replaced(start, (place.end.line, place.end.character), text)
+        self.positions = Positions(text, encoding)
+
+    def placements(self, piece: Piece, find: Callable[[], Placements]) -> Placements:
+        """Where the values of a piece are, which takes time once."""
+        known = self._placements.get(id(piece))
+        if known is None or known[0] is not piece:
+            self._placements = {id(piece): (piece, find())}
+        return self._placements[id(piece)][1]
+
+
+class MeshServer(LanguageServer):
+    """The server, with what it knows of open documents."""
+
+    def __init__(self) -> None:
+        super().__init__("mesh-lsp", version("mesh-opt"))  # pyright: ignore[reportUnknownMemberType]
+        self.context = new_context()
+        self.operations = Operations(self.context)
+        self.documents: dict[str, Document] = {}
+        threading.stack_size(STACK_BYTES)
+        self._thread = ThreadPoolExecutor(1, "analysis")
+
+    @property
+    def encoding(self) -> str:
+        """What the editor counts characters in."""
+        encoding = self.workspace.position_encoding
+        return str(getattr(encoding, "value", encoding) or "utf-16")
+
+    def in_thread(self, function: Callable[..., Result], *arguments: Any) -> asyncio.Future[Result]:
+        """Do something that takes time."""
+        return asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
+
+    def look_at(self, document: Document, delay: float) -> None:
+        """Analyse the text of a document after a while, unless it changes again."""
+        document.is_outdated.set()
+        if document.task is not None:
+            document.task.cancel()
+        document.is_outdated = threading.Event()
+        document.task = asyncio.create_task(self._analyse(document, delay))
+
+    async def _analyse(self, document: Document, delay: float) -> Analysis:
+        await asyncio.sleep(delay)
+        text, number, is_outdated = document.positions.text, document.number, document.is_outdated
+        try:
+            analysis = await self.in_thread(
+                analyse, text, document.name, self.context, document.analysis, is_outdated.is_set
+            )
+        except (Cancelled, asyncio.CancelledError):
+            raise
+        except Exception as fault:
+            self._publish_fault(document, fault)
+            raise
+        document.analysis = analysis
+        found = [self._diagnostic(document, analysis, each) for each in analysis.diagnostics()]
+        self.text_document_publish_diagnostics(
+            lsp.PublishDiagnosticsParams(uri=document.uri, version=number, diagnostics=found)
+        )
+        return analysis
+
+    def _publish_fault(self, document: Document, fault: Exception) -> None:
+        """Say that we broke down, which must not look as if the text were right."""
+        start = lsp.Position(0, 0)
+        shown = lsp.Diagnostic(lsp.Range(start, start), fault_text("mesh-lsp", fault).strip())
+        self.text_document_publish_diagnostics(
+            lsp.PublishDiagnosticsParams(document.uri, [shown], document.number)
+        )
+
+    async def analysis_of(self, uri: str) -> tuple[Document, Analysis] | None:
+        """What is known of the text as it is now."""
+        document = self.documents.get(uri)
+        while document is not None and document.task is not None:
+            task = document.task
+            try:
+                return document, await asyncio.shield(task)
+            except (asyncio.CancelledError, Cancelled):
+                if document.task is task:
+                    raise
+        return None
+
+    def placements_of(self, document: Document, piece: Piece) -> Placements:
+        """Where the values of a piece are."""
+
+        def find() -> Placements:
+            return find_placements(piece.module, self.context, piece.broken)
+
+        return document.placements(piece, find)
+
+    def _diagnostic(
+        self, document: Document, analysis: Analysis, diagnostic: Diagnostic
+    ) -> lsp.Diagnostic:
+        notes = [
+            lsp.DiagnosticRelatedInformation(
+                lsp.Location(document.uri, self._place(document, analysis, note)), note.message
+            )
+            for note in diagnostic.notes
+        ]
+        return lsp.Diagnostic(
+            range=self._place(document, analysis, diagnostic),
+            message=diagnostic.message,
+            severity=_SEVERITIES[diagnostic.severity],
+            source="mesh-opt",
+            related_information=notes or None,
+        )
+
+    def _place(self, document: Document, analysis: Analysis, diagnostic: Diagnostic) -> lsp.Range:
+        place = diagnostic.place
+        start = 0 if place is None else analysis.offset_of(place)
+        return range_of(analysis.positions(self.encoding), Extent(*analysis.word_at(start)))
+
+
+_SEVERITIES = {
+    Severity.ERROR: lsp.DiagnosticSeverity.Error,
+    Severity.WARNING: lsp.DiagnosticSeverity.Warning,
+    Severity.REMARK: lsp.DiagnosticSeverity.Information,
+    Severity.NOTE: lsp.DiagnosticSeverity.Hint,
+}
+
+
+def range_of(positions: Positions, extent: Extent) -> lsp.Range:
+    """An extent of a text in the terms of the protocol."""
+    return lsp.Range(
+        _position(positions.position(extent.start)), _position(positions.position(extent.end))
+    )
+
+
+def _position(position: Position) -> lsp.Position:
+    return lsp.Position(*position)
+
+
+def new_server() -> MeshServer:
+    """A server with all its features."""
+    server = MeshServer()
+    _keep_documents(server)
+    _answer_questions(server)
+    return server
+
+
+def _keep_documents(server: MeshServer) -> None:
+    @server.feature(lsp.INITIALIZED)
+    async def initialized(params: lsp.InitializedParams) -> None:
+        # All dialects are imported before the first completion asks for their operations.
+        await asyncio.sleep(1)
+        await server.in_thread(server.operations.all)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+    async def opened(params: lsp.DidOpenTextDocumentParams) -> None:
+        item = params.text_document
+        document = Document(item.uri, item.text, item.version, server.encoding)
+        server.documents[item.uri] = document
+        server.look_at(document, 0)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    async def changed(params: lsp.DidChangeTextDocumentParams) -> None:
+        document = server.documents.get(params.text_document.uri)
+        if document is not None:
+            for change in params.content_changes:
+                document.change(change, server.encoding)
+            document.number = params.text_document.version
+            server.look_at(document, QUIET_SECONDS)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    async def closed(params: lsp.DidCloseTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        document = server.documents.pop(uri, None)
+        if document is not None:
+            document.is_outdated.set()
+            if document.task is not None:
+                document.task.cancel()
+        server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+
+
+def _answer_questions(server: MeshServer) -> None:
+    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
+    async def hover(params: lsp.HoverParams) -> lsp.Hover | None:
+        found = await server.analysis_of(params.text_document.uri)
+        if found is None:
+            return None
+        document, analysis = found
+        offset = _offset(server, analysis, params.position)
+
+        def text() -> str | None:
+            return hover_at(
+                analysis,
+                offset,
+                server.context,
+                lambda piece: server.placements_of(document, piece),
+            )
+
+        shown = await server.in_thread(text)
+        if shown is None:
+            return None
+        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, shown))
+
+    @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
+    async def definition(params: lsp.DefinitionParams) -> lsp.Location | None:
+        found = await server.analysis_of(params.text_document.uri)
+        if found is None:
+            return None
+        document, analysis = found
+        extent = definition_at(analysis, _offset(server, analysis, params.position))
+        if extent is None:
+            return None
+        positions = analysis.positions(server.encoding)
+        return lsp.Location(document.uri, range_of(positions, extent))
+
+    @server.feature(
+        lsp.TEXT_DOCUMENT_COMPLETION,
+        lsp.CompletionOptions(trigger_characters=[".", "%", "@", "#", "!"]),
+    )
+    async def completion(params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
+        # Typing does not wait for an analysis: names of the last one are good enough.
+        document = server.documents.get(params.text_document.uri)
+        if document is None:
+            return []
+        positions, analysis = document.positions, document.analysis
+        offset = positions.offset(params.position.line, params.position.character)
+        if not server.operations.are_known:
+            await server.in_thread(server.operations.all)
+        entries = completions_at(positions.text, offset, analysis, server.operations)
+        end = params.position
+        return [
+            lsp.CompletionItem(
+                entry.label,
+                kind=_KINDS[entry.kind],
+                detail=entry.detail,
+                filter_text=entry.label,
+                text_edit=lsp.TextEdit(
+                    lsp.Range(lsp.Position(end.line, end.character - entry.typed), end), entry.label
+                ),
+            )
+            for entry in entries
+        ]
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    async def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+        found = await server.analysis_of(params.text_document.uri)
+        if found is None:
+            return []
+        _, analysis = found
+        positions = analysis.positions(server.encoding)
+        return [_symbol(positions, entry) for entry in outline(analysis)]
+
+
+_KINDS = {
+    Kind.OPERATION: lsp.CompletionItemKind.Function,
+    Kind.DIALECT: lsp.CompletionItemKind.Module,
+    Kind.VALUE: lsp.CompletionItemKind.Variable,
+    Kind.SYMBOL: lsp.CompletionItemKind.Reference,
+    Kind.ALIAS: lsp.CompletionItemKind.Constant,
+}
+
+
+def _offset(server: MeshServer, analysis: Analysis, position: lsp.Position) -> int:
+    return analysis.positions(server.encoding).offset(position.line, position.character)
+
+
+def _symbol(positions: Positions, entry: Entry) -> lsp.DocumentSymbol:
+    kind = lsp.SymbolKind.Variable
+    if entry.operation.endswith((".func", ".initializer", ".export")):
+        kind = lsp.SymbolKind.Function
+    elif entry.children or entry.operation.endswith("module"):
+        kind = lsp.SymbolKind.Module
+    return lsp.DocumentSymbol(
+        entry.name,
+        kind,
+        range_of(positions, entry.extent),
+        range_of(positions, entry.place),
+        detail=entry.detail,
+        children=[_symbol(positions, child) for child in entry.children],
+    )
+
+
+def serve() -> None:
+    """Serve the editor that has started this process, until it ends."""
+    new_server().start_io()

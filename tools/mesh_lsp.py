@@ -1,0 +1,36 @@
+"""`mesh-lsp`: a language server for editors, with what it needs or a word on how to get it."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+from .command_line import version_text
+
+HELP = """\
+mesh-lsp: tells an editor what it knows of an MLIR program, while that is written.
+
+usage: mesh-lsp        (an editor starts it, and speaks the Language Server Protocol with it on
+                        standard input and output: docs/editors.md)
+"""
+
+
+def main_console() -> None:
+    """The console script."""
+    arguments = sys.argv[1:]
+    if arguments and arguments[0] in ("--help", "-h", "--version"):
+        sys.stdout.write(version_text() if arguments[0] == "--version" else HELP)
+        return
+    if find_spec("pygls") is None:
+        sys.exit("mesh-lsp: pip install 'mesh-opt[lsp]' installs what it needs")
+    # What clients add of themselves: there is no other way than standard input and output.
+    known = ("--stdio", "--clientProcessId=")
+    if unknown := [each for each in arguments if not each.startswith(known)]:
+        sys.exit(f"mesh-lsp: there is no option '{unknown[0]}'")
+    from .language_server.server import serve
+
+    serve()
+
+
+if __name__ == "__main__":
+    main_console()

@@ -1,0 +1,121 @@
+"""What takes long is told on a terminal: one line, which goes when there is something to print."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, TextIO, cast
+
+from ..ir.activity import activities_to
+
+QUIET_SECONDS = 2.0
+"""What is over sooner needs no word."""
+
+_INTERVAL = 0.1
+_TURN = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_CLEAR = "\r\x1b[K"
+
+
+class Progress:
+    """Shows what goes on in a tool that has been at work for longer than `quiet` seconds."""
+
+    def __init__(self, stream: TextIO, quiet: float = QUIET_SECONDS) -> None:
+        self._stream = stream
+        self._begin = time.monotonic()
+        self._quiet = quiet
+        self._lock = threading.Lock()
+        self._open: list[str] = []
+        """What goes on; the last one is shown."""
+        self._is_shown = False
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
+
+    def begin(self, what: str) -> None:
+        """Something begins."""
+        with self._lock:
+            self._open.append(what)
+            if not self._thread.is_alive() and not self._is_over.is_set():
+                self._thread.start()
+
+    def end(self, what: str) -> None:
+        """It is over, whichever thread it was on."""
+        with self._lock:
+            self._open.reverse()
+            self._open.remove(what)
+            self._open.reverse()
+            if not self._open:
+                self._hide()
+
+    def hide(self) -> None:
+        """Take the line away, since something else is to be printed."""
+        with self._lock:
+            self._hide()
+
+    def close(self) -> None:
+        """Show nothing any more."""
+        self._is_over.set()
+        self.hide()
+
+    def _hide(self) -> None:
+        if self._is_shown:
+            self._is_shown = False
+            self._stream.write(_CLEAR)
+            self._stream.flush()
+
+    def _run(self) -> None:
+        turn = 0
+        while not self._is_over.wait(_INTERVAL):
+            with self._lock:
+                seconds = time.monotonic() - self._begin
+                if self._open and seconds >= self._quiet:
+                    turn += 1
+                    self._show(f"{_TURN[turn % len(_TURN)]} {seconds:.0f} s  {self._open[-1]}")
+
+    def _show(self, line: str) -> None:
+        self._stream.write(f"{_CLEAR}{line[: _columns(self._stream) - 1]}")
+        self._stream.flush()
+        self._is_shown = True
+
+
+def _columns(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
+
+
+class _Behind:
+    """A stream that takes the line away before it writes."""
+
+    def __init__(self, stream: TextIO, progress: Progress) -> None:
+        self._inner = stream
+        self._progress = progress
+
+    def write(self, text: str) -> int:
+        self._progress.hide()
+        return self._inner.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+@contextmanager
+def shown_progress(
+    stdout: TextIO, stderr: TextIO, quiet: float = QUIET_SECONDS
+) -> Generator[tuple[TextIO, TextIO]]:
+    """The streams to write to while progress is shown; nothing is where stderr is no terminal."""
+    if not stderr.isatty() or (os.environ.get("TERM") or "dumb") == "dumb":
+        yield stdout, stderr
+        return
+    progress = Progress(stderr, quiet)
+    try:
+        with activities_to(progress):
+            yield (
+                cast(TextIO, _Behind(stdout, progress)),
+                cast(TextIO, _Behind(stderr, progress)),
+            )
+    finally:
+        progress.close()
