@@ -17,7 +17,7 @@ from ..communicator import Communicator
 from ..workers import Team
 from . import loop
 from .guards import BEHIND, OVERWRITTEN, Guards
-from .pool import Pool, view
+from .pool import Pool, native_pool, view
 from .program import Instruction, LinkedProgram, Words
 from .team import JOBS, WORKERS, end_work, native_serve, team_words
 from .timeline import Event, Timeline
@@ -91,6 +91,12 @@ class MachineError(Exception):
 def _run() -> Any:
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
     return kind(loop.native_loop().address)
+
+
+def prepare() -> None:
+    """Have the native code that all machines need, compiled if it is in no cache."""
+    _run()
+    native_pool()
 
 
 @cache
