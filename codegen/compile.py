@@ -46,7 +46,7 @@ from ..runtime.communicator import Communicator
 from ..runtime.device_threads import DeviceThreads
 from ..runtime.host.entry import DeviceStatistics, Run, statistics_of
 from ..runtime.host.guards import OVERWRITTEN
-from ..runtime.host.machine import MachineError
+from ..runtime.host.machine import Machine, MachineError
 from ..runtime.host.timeline import Timeline
 from ..runtime.native import TOO_NARROW
 from ..sharding.collective_matching import CollectiveMismatch
@@ -61,15 +61,19 @@ GUARD_VARIABLE = "MESH_OPT_GUARD"
 __all__ = ["CompiledProgram", "DeviceStatistics", "InputError", "compile_program"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Signature:
-    """A function with its inputs, what arguments and results are shards of, and its grid."""
+    """A function with its inputs, what arguments and results are shards of, and its grid.
+
+    `alone` is what has run it on one device.
+    """
 
     target: Operation
     inputs: InputTypes
     arguments: Sequence[Boundary | None]
     results: Sequence[Boundary | None]
     grid: Grid | None
+    alone: tuple[HostEntry, Machine] | None = None
 
 
 def compile_program(
@@ -132,14 +136,17 @@ class CompiledProgram:
 
     def _run_alone(self, signature: _Signature, inputs: Sequence[Array]) -> list[Array]:
         with self._lock:
-            target = signature.target
             self._last.clear()
-            entry = self._entry(target, None)
+            target, alone = signature.target, signature.alone
+            if alone is None:
+                entry = self._entry(target, None)
+                if entry is not None:
+                    alone = signature.alone = entry, self._machine(entry, None)
             arrays = signature.inputs.checked(inputs)
-            if entry is None:
+            if alone is None:
                 (results,) = run_processes(self._program, target, [arrays], None, self._devices)
                 return results
-            return self._run_on_device(entry, arrays, None)
+            return self._run_on_machine(*alone, arrays, None)
 
     def run_partitioned(
         self, function: str, inputs: Sequence[Array | DeviceArray], grid: Grid | None = None
@@ -209,7 +216,7 @@ class CompiledProgram:
                 )
             except BaseException as error:
                 # Some devices may know of collectives what others have not found out.
-                self._host_code.close()
+                self._forget_machines()
                 if isinstance(error, CollectiveMismatch):
                     raise mismatch_error(error, target) from error
                 raise
@@ -288,6 +295,11 @@ class CompiledProgram:
     def close(self) -> None:
         """End the devices' threads and drop what is kept between calls."""
         self._threads.close()
+        self._forget_machines()
+
+    def _forget_machines(self) -> None:
+        for each in self._signatures.values():
+            each.alone = None
         self._host_code.close()
 
     @property
@@ -306,7 +318,8 @@ class CompiledProgram:
         entry = self._entry(target, grid, communicator.process)
         if entry is None:
             raise ValueError("a function without host code runs on all devices at once")
-        return self._run_on_device(entry, inputs, communicator)
+        machine = self._machine(entry, communicator)
+        return self._run_on_machine(entry, machine, inputs, communicator)
 
     def _entry(self, target: Operation, grid: Grid | None, process: int = 0) -> HostEntry | None:
         """A function as host code, if all of it is lowered."""
@@ -314,15 +327,24 @@ class CompiledProgram:
             self._host_code.require(target, grid)
         return self._host_code.entry(target, grid, process)
 
-    def _run_on_device(
-        self, entry: HostEntry, inputs: Sequence[Array], communicator: Communicator | None
-    ) -> list[Array]:
-        process = communicator.process if communicator else None
+    def _machine(self, entry: HostEntry, communicator: Communicator | None) -> Machine:
+        """What runs a function on a device."""
         machine = self._host_code.machine(entry, communicator)
         if machine is None:
-            devices = communicator.world.size if communicator else 1
-            team = self._threads.team(process or 0, devices)
+            process, devices = (
+                (communicator.process, communicator.world.size) if communicator else (0, 1)
+            )
+            team = self._threads.team(process, devices)
             machine = self._host_code.new_machine(entry, communicator, team)
+        return machine
+
+    def _run_on_machine(
+        self,
+        entry: HostEntry,
+        machine: Machine,
+        inputs: Sequence[Array],
+        communicator: Communicator | None,
+    ) -> list[Array]:
         try:
             results = entry.call(machine, inputs)
         except CommandFailed as failure:
@@ -332,7 +354,8 @@ class CompiledProgram:
             raise _on_device(OperationError(source, error.message), communicator) from error
         except OperationError as error:
             raise _on_device(error, communicator) from error
-        self._last.append(Run(entry, machine, sum([each.nbytes for each in results]), process))
+        process = communicator.process if communicator else None
+        self._last.append(Run(entry, machine, entry.result_bytes(results), process))
         return results
 
 

@@ -63,6 +63,7 @@ class RunnableModule:
         self.timeline: Timeline | None = None
         """What is told when kernels, copies and collectives of native code began and ended."""
         self._texts = tuple(texts)
+        self._place = _Located(self._texts)
         self._backend = backend
         self._native: dict[object, CompiledProgram] = {}
         self.backend()
@@ -126,7 +127,7 @@ class RunnableModule:
 
     def located(self) -> _Located:
         """A `with` block in which errors of operations become ExecutionErrors."""
-        return _Located(self._texts)
+        return self._place
 
 
 @dataclass(frozen=True, slots=True)

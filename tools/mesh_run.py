@@ -9,8 +9,9 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import cache, partial
+from threading import Thread
 from typing import TYPE_CHECKING, TextIO, overload
 
 from ..ir.activity import activity
@@ -106,6 +107,21 @@ def _describe(problem: Exception) -> str:
     return fault_text("mesh-run", problem)
 
 
+@cache
+def _compile_runtime() -> None:
+    """Let the native code that runs every program be compiled, if it is not in the cache yet,
+    while this thread reads the program: LLVM does not hold the interpreter's lock."""
+
+    def compile() -> None:
+        from ..runtime.host.machine import prepare
+
+        # Whoever runs a program tells what is wrong.
+        with suppress(Exception):
+            prepare()
+
+    Thread(target=compile, name="mesh-run runtime", daemon=True).start()
+
+
 def _measure_machine(stdout: TextIO) -> int:
     from ..sharding.machine import machine_text
     from .measure_machine import measured_machine
@@ -159,6 +175,8 @@ def _run_source(
 ) -> int:
     """Run a program, and keep it; of ranks, the one that `is_heard` writes the results."""
     watchers = _watchers(options, stderr)
+    if options.backend != "interpreter":
+        _compile_runtime()
     with _stage(watchers, "Compilation"):
         program, is_transformed = _compile(options, source, watchers)
     if options.device == ("list",):

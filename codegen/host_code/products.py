@@ -61,6 +61,7 @@ def run_product(
         builder.size([sizes[loop] for loop in group])
         for group in (contraction.batch, contraction.rows, contraction.columns, contraction.depth)
     )
+    steps = builder.ceiling_divide(depth, contraction.terms)
     row_panels = builder.ceiling_divide(rows, tile.rows)
     column_panels = builder.ceiling_divide(columns, tile.columns)
     if contraction.batch and batch != 1:
@@ -73,8 +74,8 @@ def run_product(
     dtype = contraction.element.dtype
     panels: list[Register] = []
     for name, factors in (
-        (product.panels[0], (batches, row_panels, depth, tile.rows)),
-        (product.panels[1], (batches, section, depth, tile.columns)),
+        (product.panels[0], (batches, row_panels, steps, tile.rows)),
+        (product.panels[1], (batches, section, steps, tile.columns)),
     ):
         shape = (builder.size(factors),)
         packed = lowering.allocate(shape, dtype)

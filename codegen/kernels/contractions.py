@@ -5,13 +5,13 @@ loops (`b x s x k` times `k x n` has the rows `b, s`). Three kernels do it: one 
 operand into panels of a tile's rows, one the right operand into panels of its columns, and one
 multiplies panels in registers. They run for one section of the product after another, so that
 panels of one section at a time need memory: of some matrices of a batch, or of some columns.
-Packing converts, so `f16` and `bf16` operands are multiplied in `f32`. Anything else, and what is
-small, is a plain loop nest.
+Packing converts, so `f16` and `bf16` operands are multiplied in `f32`, and narrow integers as pairs
+of 16-bit ones, two terms at once. Anything else, and what is small, is a plain loop nest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
@@ -19,12 +19,19 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ...dialects.linalg.structured_view import IteratorType, StructuredView
-from ...runtime.abi.elements import F32, F64, Element, element_by_name
+from ...runtime.abi.elements import (
+    F32,
+    F64,
+    NATIVE_WIDTHS,
+    Element,
+    integer_element,
+)
 from ..microkernels.products import tile_of
-from .ast_builder import AstBuilder, Term
+from .ast_builder import Term
 from .expressions import write_element
 from .kernel_text import Bound, KernelText, Panels, Portion, TileCount
-from .product_sums import product_factors
+from .panels import Loops, PanelPacking, set_loops
+from .product_sums import Factor, product_factors
 from .reduction_loops import FEW_ROWS, loop_sizes
 from .register_tiles import register_tiles
 from .writer import Indices, KernelWriter
@@ -51,12 +58,15 @@ FIRST_COLUMN, COLUMNS = Portion("first column panel"), Portion("column panels")
 SCRATCH_SCOPE = 3
 """The alias scope of the finished tile: after those of the result and the two operands."""
 
-Loops = tuple[int, ...]
+I32 = integer_element(32)
 
 
 @dataclass(frozen=True, slots=True)
 class Contraction:
-    """The loops of a product by their part in it, and the type that sums are kept in."""
+    """The loops of a product by their part in it, and the type that sums are kept in.
+
+    `factors` are those of its operands, in their order.
+    """
 
     view: StructuredView
     batch: tuple[int, ...]
@@ -64,17 +74,29 @@ class Contraction:
     columns: tuple[int, ...]
     depth: tuple[int, ...]
     element: Element
+    factors: tuple[Factor, Factor]
+
+    @property
+    def terms(self) -> int:
+        """How many terms of a sum are multiplied at once; so many are one element of a panel."""
+        return 1 if self.element.is_float else 2
 
 
 def contraction_of(
     view: StructuredView, element_of: Callable[[SSAValue], Element]
 ) -> Contraction | None:
-    """A structured operation as a matrix product in `f32` or `f64`, if it is one."""
+    """A structured operation as a matrix product in `f32` or `f64`, or in `i32` of integers that
+    fit 16 bits, if it is one."""
     if len(view.inputs) != 2 or len(view.outputs) != 1:
         return None
-    element = element_of(view.outputs[0])
-    if element not in (F32, F64) or product_factors(view.body) is None:
+    element, factors = element_of(view.outputs[0]), product_factors(view.body)
+    if factors is None or element not in (F32, F64, I32):
         return None
+    if element == I32:
+        for each in factors:
+            width = element_of(view.inputs[each.argument]).width
+            if width not in NATIVE_WIDTHS or width + each.is_unsigned > 16:
+                return None
     uses = [_loops_of(each) for each in view.maps]
     if any(each is None for each in uses):
         return None
@@ -97,7 +119,8 @@ def contraction_of(
     )
     if groups or not (rows and columns and depth):
         return None
-    return Contraction(view, batch, rows, columns, depth, element)
+    left, right = sorted(factors, key=lambda each: each.argument)
+    return Contraction(view, batch, rows, columns, depth, element, (left, right))
 
 
 def _loops_of(affine_map: AffineMap) -> list[int] | None:
@@ -114,6 +137,9 @@ def gains_from_panels(contraction: Contraction, is_inline: Callable[[SSAValue], 
         sizes = [view.loop_sizes()[loop] for loop in group]
         if None not in sizes and prod(size or 0 for size in sizes) <= FEW_ROWS:
             return False
+    if contraction.terms > 1:
+        # Strips take their numbers from where they lie, and widen them again for each.
+        return True
     writer = KernelWriter(view.operation, (), is_inline, write_element)
     tiles = register_tiles(writer, view, loop_sizes(writer, view))
     return tiles is None or not tiles.is_small
@@ -137,52 +163,27 @@ class PackedProduct:
         return KernelWriter(operation, (result,), self._is_inline, write_element)
 
     def _pack(self, position: int, operand: SSAValue, group: Loops, width: int) -> KernelText:
-        """Write panels of an operand, `panel x depth x width`, with zeros at the end."""
+        """Write panels of an operand."""
         contraction, panels = self.contraction, self.panels[position]
         writer = self._writer(panels)
-        code = writer.code
-        sizes = loop_sizes(writer, contraction.view)
-        count = code.product([sizes[loop] for loop in group])
-        depth = code.product([sizes[loop] for loop in contraction.depth])
-        panel_count = code.ceiling_divide(count, width)
         first, packed = (writer.constant(each) for each in (FIRST_PANEL, PANEL_COUNT))
-        affine_map = contraction.view.maps[position]
+        packing = PanelPacking(
+            writer,
+            operand,
+            contraction.view.maps[position],
+            contraction.factors[position],
+            contraction.batch,
+            group,
+            contraction.depth,
+            loop_sizes(writer, contraction.view),
+            contraction.element,
+            contraction.terms,
+            width,
+            self.tile.lanes,
+        )
         base = writer.address(panels)
-
-        def store(start: Term, step: Term, lane: Term, value: Term) -> None:
-            place = code.add(start, code.add(code.multiply(step, width), lane))
-            code.run(f"store_{contraction.element.name}_0", base, place, value)
-
-        def element(batch: Term, across: Term, step: Term) -> Term:
-            point: list[Term] = [0] * len(sizes)
-            parts = ((contraction.batch, batch), (group, across), (contraction.depth, step))
-            for loops, index in parts:
-                set_loops(code, point, loops, sizes, index)
-            value = writer.element(operand, writer.apply_map(affine_map, tuple(point)))
-            source = element_by_name(writer.element_of(operand).register)
-            if source == contraction.element:
-                return value
-            return code.call(f"convertf_{source.name}_{contraction.element.name}", value)
-
-        with code.loop("first", "last") as work:
-            number = code.add(first, work)
-            batch = code.floor_divide(number, panel_count)
-            across = code.multiply(code.modulo(number, panel_count), width)
-            start = code.multiply(work, code.multiply(depth, width))
-            lanes = code.minimum(code.subtract(count, across), width)
-            # What moves along memory goes innermost.
-            last = affine_map.results[-1]
-            if isinstance(last, AffineDimExpr) and last.position in group:
-                with code.loop(0, depth) as step, code.loop(0, lanes) as lane:
-                    value = element(batch, code.add(across, lane), step)
-                    store(start, step, lane, value)
-            else:
-                with code.loop(0, lanes) as lane, code.loop(0, depth) as step:
-                    value = element(batch, code.add(across, lane), step)
-                    store(start, step, lane, value)
-            zero = code.float_constant(0.0, contraction.element.name)
-            with code.loop(0, depth) as step, code.loop(lanes, width) as lane:
-                store(start, step, lane, zero)
+        with writer.code.loop("first", "last") as work:
+            packing.write(base, work, writer.code.add(first, work))
         return writer.finish(TileCount((((packed,), 1),)))
 
     def _multiply(self) -> KernelText:
@@ -197,6 +198,7 @@ class PackedProduct:
             code.product([sizes[loop] for loop in group])
             for group in (contraction.rows, contraction.columns, contraction.depth)
         )
+        steps = code.ceiling_divide(depth, contraction.terms)
         batches, first_batch, column_panels, start = (
             writer.constant(each) for each in (BATCHES, FIRST_BATCH, COLUMNS, FIRST_COLUMN)
         )
@@ -206,7 +208,7 @@ class PackedProduct:
 
         def panel(base: Term, batch: Term, panels: Term, number: Term, width: int) -> Term:
             position = code.add(code.multiply(batch, panels), number)
-            return code.add(base, code.multiply(position, code.multiply(depth, width * item)))
+            return code.add(base, code.multiply(position, code.multiply(steps, width * item)))
 
         with code.loop("first", "last") as work:
             block = code.floor_divide(work, column_blocks)
@@ -222,7 +224,7 @@ class PackedProduct:
                 left_panel = panel(left, batch, row_panels, row, tile.rows)
                 right_panel = panel(right, batch, column_panels, column, tile.columns)
                 primitive = f"microkernel_{name}_{tile.rows}_{tile.columns}"
-                code.run(primitive, left_panel, right_panel, scratch, depth)
+                code.run(primitive, left_panel, right_panel, scratch, steps)
                 across = code.multiply(code.add(start, column), tile.columns)
                 corner = (code.multiply(row, tile.rows), across)
                 matrix = code.add(first_batch, batch)
@@ -248,7 +250,7 @@ class PackedProduct:
         contraction, tile, code = self.contraction, self.tile, writer.code
         view = contraction.view
         output, result = view.outputs[0], view.operation.results[0]
-        name = contraction.element.name
+        name, add = contraction.element.name, "sumf" if contraction.element.is_float else "addi"
         height = code.minimum(code.subtract(extent[0], corner[0]), tile.rows)
         width = code.minimum(code.subtract(extent[1], corner[1]), tile.columns)
         point: list[Term] = [0] * len(sizes)
@@ -261,16 +263,5 @@ class PackedProduct:
                 indices = writer.apply_map(view.output_maps[0], tuple(point))
                 total = code.load(f"load_{name}_{SCRATCH_SCOPE}", scratch, code.add(start, j))
                 initial = writer.element(output, indices)
-                total = code.call(f"sumf_{name}", initial, total)
+                total = code.call(f"{add}_{name}", initial, total)
                 writer.store(result, code.linear(indices, writer.shape(result)), total)
-
-
-def set_loops(
-    code: AstBuilder, point: list[Term], loops: Loops, sizes: Sequence[Term], index: Term
-) -> None:
-    """Set a group of loops from their common row-major index."""
-    for loop in reversed(loops[1:]):
-        point[loop] = code.modulo(index, sizes[loop])
-        index = code.floor_divide(index, sizes[loop])
-    if loops:
-        point[loops[0]] = index

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...runtime.abi.elements import Element, integer_element
+
 _SUMS = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli"}
 _WIDENINGS = {"arith.extf": False, "arith.extsi": False, "arith.extui": True}
 
@@ -16,6 +18,14 @@ class Factor:
 
     argument: int
     is_unsigned: bool
+
+    def loaded(self, element: Element) -> Element:
+        """Its elements as vectors of them are widened."""
+        return integer_element(element.width, unsigned=True) if self.is_unsigned else element
+
+    def conversion(self, element: Element) -> str:
+        """The scalar operation that makes it an `element`."""
+        return "convertf" if element.is_float else "convertui" if self.is_unsigned else "converti"
 
 
 def product_factors(body: Block) -> tuple[Factor, Factor] | None:

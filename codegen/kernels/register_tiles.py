@@ -73,9 +73,7 @@ class Operand:
     @property
     def loaded(self) -> Element:
         """Its elements as they are widened."""
-        if self.factor.is_unsigned:
-            return integer_element(self.element.width, unsigned=True)
-        return self.element
+        return self.factor.loaded(self.element)
 
     def uses(self, loop: int) -> bool:
         """Whether a loop moves it."""
@@ -353,8 +351,9 @@ class RegisterTiles:
         value = self.writer.element(operand.value, indices)
         source, name = self.writer.element_of(operand.value).register, self.total.name
         if source != name:
-            kind = "f" if self.total.is_float else "ui" if operand.factor.is_unsigned else "i"
-            value = self.code.call(f"convert{kind}_{source}_{name}", value)
+            value = self.code.call(
+                f"{operand.factor.conversion(self.total)}_{source}_{name}", value
+            )
         return self.code.call(f"vsplat_{name}_{lanes}", value)
 
     def _tile_of_sums(self, points: Sequence[list[Term]], shape: Shape, scratch: Term) -> None:

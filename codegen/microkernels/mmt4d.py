@@ -8,7 +8,8 @@ integers of 16 bits or less are multiplied and added by one instruction where th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -87,6 +88,9 @@ class PackedTile:
 LEAST_SUMS = 8
 """Additions that go on at once on a CPU of today: four cycles, two in each."""
 
+MOST_BLOCKS = 4
+"""Blocks of a tile beyond which there is a loop over them instead of code for each."""
+
 MOST_ROWS = 4096
 """Lanes of one column of vectors beyond which the code of a tile gets too long."""
 
@@ -105,6 +109,11 @@ def blocks(tile: PackedTile) -> list[tuple[range, range]]:
         if rows * count <= registers
     ]
     _, height, width = max(fitting)
+    if tile.rows * vectors > MOST_BLOCKS * registers:
+        # One block that a loop runs again and again; what is left over would be code of its own.
+        even = [each for each in fitting if _is_even(tile, vectors, *each[1:])]
+        if even:
+            _, height, width = max(even)
     # Equal parts: no small rest.
     height = -(-tile.rows // -(-tile.rows // height))
     width = -(-vectors // -(-vectors // width))
@@ -114,23 +123,70 @@ def blocks(tile: PackedTile) -> list[tuple[range, range]]:
     ]
 
 
+def _is_even(tile: PackedTile, vectors: int, rows: int, count: int) -> bool:
+    """Whether blocks of a size cover a tile, and begin where the left operand's rows do."""
+    begins = count * tile.lanes * tile.depth // tile.parts % tile.depth == 0
+    return tile.rows % rows == 0 and vectors % count == 0 and begins
+
+
 def emit_packed_tile(tile: PackedTile) -> Any:
     """An emitter of the tile's primitive."""
     scalar = register_type(tile.total)
     vector = ir.VectorType(scalar, tile.lanes)
+    vectors = tile.columns * tile.parts // tile.lanes
+    cut = blocks(tile)
+    rows, parts = cut[0]
+    is_even = _is_even(tile, vectors, len(rows), len(parts))
+
+    def emit_block(builder: Any, values: Sequence[Any], rows: range, parts: range) -> None:
+        left, right, result, steps = values
+        sums = _emit_block(builder, tile, vector, (left, right, steps), rows, parts)
+        target = builder.inttoptr(result, vector.as_pointer())
+        for (row, part), total in zip(product(rows, parts), sums, strict=True):
+            place = builder.gep(target, [_word(row * vectors + part)])
+            builder.store(total, place, tile.total.storage_bytes)
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
-        left, right, result, steps = values
-        for rows, parts in blocks(tile):
-            sums = _emit_block(builder, tile, vector, (left, right, steps), rows, parts)
-            target = builder.inttoptr(result, vector.as_pointer())
-            vectors = tile.columns * tile.parts // tile.lanes
-            for (row, part), total in zip(product(rows, parts), sums, strict=True):
-                place = builder.gep(target, [_word(row * vectors + part)])
-                builder.store(total, place, tile.total.storage_bytes)
+        if len(cut) <= MOST_BLOCKS or not is_even:
+            for each in cut:
+                emit_block(builder, values, *each)
+        else:
+            left, right, result, steps = values
+            with _loop(builder, len(cut)) as number:
+                across = _word(vectors // len(parts))
+                row = builder.mul(builder.udiv(number, across), _word(len(rows)))
+                part = builder.mul(builder.urem(number, across), _word(len(parts)))
+                width = tile.lanes * tile.depth // tile.parts
+                moved = (
+                    (left, row, tile.depth * tile.left.storage_bytes),
+                    (right, part, width * tile.right.storage_bytes),
+                    (result, row, vectors * tile.lanes * tile.total.storage_bytes),
+                )
+                left, right, result = (
+                    builder.add(base, builder.mul(index, _word(size)))
+                    for base, index, size in moved
+                )
+                offset = builder.mul(part, _word(tile.lanes * tile.total.storage_bytes))
+                emit_block(builder, (left, right, builder.add(result, offset), steps), rows, parts)
         return ir.Constant(ir.IntType(1), 0)
 
     return emit
+
+
+@contextmanager
+def _loop(builder: Any, count: int) -> Generator[Any]:
+    """A loop over `range(count)`, of which there is at least one."""
+    before = builder.block
+    top, after = builder.append_basic_block("blocks"), builder.append_basic_block("blocks.end")
+    builder.branch(top)
+    builder.position_at_end(top)
+    number = builder.phi(_WORD)
+    number.add_incoming(_word(0), before)
+    yield number
+    following = builder.add(number, _word(1), flags=("nsw",))
+    number.add_incoming(following, builder.block)
+    builder.cbranch(builder.icmp_signed("<", following, _word(count)), top, after)
+    builder.position_at_end(after)
 
 
 def _emit_block(

@@ -4,6 +4,9 @@ A tile multiplies `rows x depth` by `depth x columns`, both packed so that one s
 reads `rows` and `columns` elements in a row (as `linalg.mmt4d` with an inner depth of one). Its
 size follows from the vector registers of the CPU: 12 x 32 floats fill 24 of AVX-512's 32
 registers and leave the rest for operands.
+
+Sums of integers are of pairs: a step multiplies two terms of 16 bits each, which lie next to each
+other, and adds them up. Products of narrow integers are exact so.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ from typing import Any
 from llvmlite import ir
 
 from ...runtime.abi.elements import Element
-from .vectors import multiply_add, splat, vector_bits
+from ..scalar_ops.llvm_values import register_type
+from .vectors import dot, multiply_add, splat, vector_bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,7 @@ class Tile:
 
 
 def tile_of(element: Element) -> Tile:
-    """The tile for an element type (`f32` or `f64`) on this CPU."""
+    """The tile for sums in `f32`, `f64` or `i32` on this CPU."""
     bits = vector_bits()
     lanes = bits // element.width
     rows = 12 if bits == 512 else 6
@@ -39,11 +43,10 @@ def emit_tile(element: Element, rows: int, columns: int) -> Any:
     """An emitter of `tile(left, right, result, depth)` on addresses.
 
     `left` is `depth x rows`, `right` is `depth x columns` and `result` gets `rows x columns`, all
-    packed; `right` and `result` begin at a multiple of a vector.
+    packed; `right` and `result` begin at a multiple of a vector. For integers `depth` counts pairs.
     """
     lanes = tile_of(element).lanes
-    scalar = ir.FloatType() if element.width == 32 else ir.DoubleType()
-    vector = ir.VectorType(scalar, lanes)
+    vector = ir.VectorType(register_type(element), lanes)
     word = ir.IntType(64)
     alignment = lanes * element.width // 8
     parts = columns // lanes
@@ -53,7 +56,7 @@ def emit_tile(element: Element, rows: int, columns: int) -> Any:
         before = builder.block
         loop = builder.append_basic_block("tile")
         after = builder.append_basic_block("tile.end")
-        zero = ir.Constant(vector, [0.0] * lanes)
+        zero = ir.Constant(vector, None)
         builder.cbranch(builder.icmp_signed(">", depth, ir.Constant(word, 0)), loop, after)
 
         builder.position_at_end(loop)
@@ -96,6 +99,7 @@ def _one_step(
     word = ir.IntType(64)
     lanes = vector.count
     alignment = lanes * (8 if isinstance(vector.element, ir.DoubleType) else 4)
+    combine = dot if isinstance(vector.element, ir.IntType) else multiply_add
     lefts = builder.inttoptr(left, vector.element.as_pointer())
     rights = builder.inttoptr(right, vector.as_pointer())
     first_right = builder.mul(step, ir.Constant(word, parts))
@@ -110,5 +114,5 @@ def _one_step(
         value = splat(builder, builder.load(place), lanes)
         for part in range(parts):
             total = sums[row * parts + part]
-            result.append(multiply_add(builder, value, columns[part], total))
+            result.append(combine(builder, value, columns[part], total))
     return result

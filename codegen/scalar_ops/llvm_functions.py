@@ -1,9 +1,9 @@
 """Elementary functions in `f32` without branches, so that loops over them are vectorised.
 
-Calls of the C library are not, and are ten to a hundred times slower. Range reductions and
-coefficients are those of S. Moshier's Cephes library (`expf`, `logf`, `tanhf`) and, for `erf`, of
-N. Juffa. Errors are at most 1.0 (`exp`, `log`, `erf`) and 1.4 (`tanh`) units in the last place; the
-tests check 2. `f64` uses the C library.
+Calls of the C library are not, and are ten to a hundred times slower. `log` and `tanh` near 0 have
+the coefficients of S. Moshier's Cephes library (`logf`, `tanhf`); the others are least maximal
+errors, with coefficients rounded one after the other. Errors are at most 1.0 (`exp`, `log`, `erf`)
+and 1.4 (`tanh`) units in the last place; the tests check 2. `f64` uses the C library.
 """
 
 from __future__ import annotations
@@ -20,9 +20,17 @@ _I32 = ir.IntType(32)
 _FUSED = ("contract",)
 
 _EXP = (
-    *(1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3),
-    *(4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1),
+    *(1.3821041211485863e-3, 8.36867094039917e-3, 4.166826233267784e-2),
+    *(0.1666652113199234, 0.4999999403953552, 1.0, 1.0),
 )
+"""`e^r` for `|r| <= ln(2) / 2`."""
+
+_EXP_TWICE = (
+    *(8.845466375350952e-2, 0.26779747009277344, 0.6666921973228455),
+    *(1.3333216905593872, 1.999999761581421, 2.0, 1.0),
+)
+"""`e^2r` for `|r| <= ln(2) / 4`."""
+
 _LOG = (
     *(7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1),
     *(-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1),
@@ -35,10 +43,18 @@ _TANH = (
     -3.33332819422e-1,
 )
 _ERF_NEAR = (
-    *(-5.96761703e-4, 4.99119423e-3, -2.67681349e-2),
-    *(1.12819925e-1, -3.76125336e-1, 1.28379166e-1),
+    *(7.80690316e-5, -7.9978531e-4, 5.1871622e-3, -2.68533472e-2),
+    *(0.112835787, -0.37612626, 0.128379166),
 )
-_ERF_FAR = (-1.06777877e-1, -6.34846687e-1, -1.28717512e-1)
+"""`erf(x) / x - 1` by `x^2`, up to 1."""
+
+_ERF_MIDDLE = 1.25
+_ERF_FAR = (
+    *(-1.21098565e-5, 6.41268998e-5, 2.58412387e-4, -2.67956429e-3),
+    *(5.69592416e-3, 7.36110425e-3, -4.3858543e-2, 1.39106084e-2),
+    *(0.205742702, -0.425905675, 0.277668625),
+)
+"""The square root of `erfc(x)` by `x - 1.25`, from 1 to 3.95."""
 
 
 def vectorisable(fallback: Compute, function: Callable[[Builder, Value], Value]) -> Compute:
@@ -74,59 +90,65 @@ def _polynomial(builder: Builder, coefficients: Sequence[float], value: Value) -
     return result
 
 
+def _short_chain(builder: Builder, coefficients: Sequence[float], value: Value) -> Value:
+    """The same with pairs of coefficients at once (Estrin), which are rounded more often."""
+    square = builder.fmul(value, value)
+    first = coefficients[: len(coefficients) % 2]
+    rest = coefficients[len(first) :]
+    result: Any = _number(first[0]) if first else None
+    for high, low in zip(rest[::2], rest[1::2], strict=True):
+        pair = _multiply_add(builder, _number(high), value, _number(low))
+        result = pair if result is None else _multiply_add(builder, result, square, pair)
+    return result
+
+
 def _smaller(builder: Builder, value: Value, limit: float) -> Value:
-    """The smaller one, the limit for NaN: one instruction, unlike `llvm.minnum`."""
+    """The smaller one, NaN for NaN: one instruction, unlike `llvm.minnum`."""
     bound = _number(limit)
-    return builder.select(builder.fcmp_ordered("<", value, bound), value, bound)
+    return builder.select(builder.fcmp_ordered("<", bound, value), bound, value)
 
 
 def _larger(builder: Builder, value: Value, limit: float) -> Value:
     bound = _number(limit)
-    return builder.select(builder.fcmp_ordered(">", value, bound), value, bound)
+    return builder.select(builder.fcmp_ordered(">", bound, value), bound, value)
+
+
+def _signed_as(builder: Builder, magnitude: Value, value: Value) -> Value:
+    """A number that is not negative, with the sign of another."""
+    sign = builder.and_(builder.bitcast(value, _I32), constant(_I32, 0x80000000))
+    return builder.bitcast(builder.or_(builder.bitcast(magnitude, _I32), sign), _FLOAT)
 
 
 _ROUNDER = 12582912.0
 """1.5 * 2^23: added to a number below 2^22, it rounds it to an integer in the sum's low bits."""
 
 
-def _exponent_and_power(builder: Builder, value: Value) -> tuple[Value, Value]:
-    """`n` and `e^r` of `e^x = 2^n e^r` with `|r| <= ln(2) / 2`."""
-    biased = _multiply_add(builder, value, _number(1.44269504088896341), _number(_ROUNDER))
-    whole = builder.fsub(biased, _number(_ROUNDER))
-    # ln(2) in two parts, so that the products are exact.
-    rest = _multiply_add(builder, whole, _number(-0.693359375), value)
-    rest = _multiply_add(builder, whole, _number(2.12194440e-4), rest)
-    series = _polynomial(builder, _EXP, rest)
-    square = builder.fmul(rest, rest)
-    power = builder.fadd(_multiply_add(builder, series, square, rest), _number(1.0))
+def _nearest(builder: Builder, value: Value, scale: float) -> tuple[Value, Value]:
+    """The integer that is nearest to `value * scale`, as a number and as one."""
+    biased = _multiply_add(builder, value, _number(scale), _number(_ROUNDER))
     bits = builder.bitcast(biased, _I32)
-    return builder.sub(bits, constant(_I32, 0x4B400000)), power
+    return builder.fsub(biased, _number(_ROUNDER)), builder.sub(bits, constant(_I32, 0x4B400000))
 
 
-def _power_of_two(builder: Builder, exponent: Value) -> Value:
-    """2 to an integer between -126 and 127."""
-    biased = builder.add(exponent, constant(_I32, 127))
-    return builder.bitcast(builder.shl(biased, constant(_I32, 23)), _FLOAT)
-
-
-def _normal_exp(builder: Builder, value: Value) -> Value:
-    """`e^x` between -87 and 88, where the result is a normal number."""
-    exponent, power = _exponent_and_power(builder, value)
-    bits = builder.bitcast(power, _I32)
+def _scaled(builder: Builder, value: Value, exponent: Value) -> Value:
+    """`value * 2^exponent` where both are normal numbers."""
+    bits = builder.bitcast(value, _I32)
     return builder.bitcast(builder.add(bits, builder.shl(exponent, constant(_I32, 23))), _FLOAT)
 
 
 def exp(builder: Builder, value: Value) -> Value:
-    """`e^x` of any number."""
+    """`e^x` of any number as `2^n e^r` with `|r| <= ln(2) / 2`."""
     bounded = _larger(builder, _smaller(builder, value, 89.0), -104.0)
-    exponent, power = _exponent_and_power(builder, bounded)
-    # In two steps, since the result may lie beyond the normal numbers.
+    whole, exponent = _nearest(builder, bounded, 1.44269504088896341)
+    # ln(2) in two parts, so that the products are exact.
+    rest = _multiply_add(builder, whole, _number(-0.693359375), bounded)
+    rest = _multiply_add(builder, whole, _number(2.12194440e-4), rest)
+    power = _polynomial(builder, _EXP, rest)
+    # In two steps, since the result may lie beyond the normal numbers. NaN gets through both.
     half = builder.ashr(exponent, constant(_I32, 1))
-    other = builder.sub(exponent, half)
-    result = builder.fmul(power, _power_of_two(builder, half))
-    result = builder.fmul(result, _power_of_two(builder, other))
-    is_nan = builder.fcmp_unordered("uno", value, value)
-    return builder.select(is_nan, value, result)
+    for each in (half, builder.sub(exponent, half)):
+        power = builder.fmul(power, _scaled(builder, _number(1.0), each))
+    return power
 
 
 def log(builder: Builder, value: Value) -> Value:
@@ -161,30 +183,28 @@ def tanh(builder: Builder, value: Value) -> Value:
     square = builder.fmul(value, value)
     series = builder.fmul(_polynomial(builder, _TANH, square), square)
     near = _multiply_add(builder, series, value, value)
-    # From 10 on the result is 1.
+    # From 10 on the result is 1. Up to there ln(2) in one part is precise enough.
     bounded = _smaller(builder, magnitude, 10.0)
-    power = _normal_exp(builder, builder.fadd(bounded, bounded))
+    whole, exponent = _nearest(builder, bounded, 2.88539008177792681)
+    rest = _multiply_add(builder, whole, _number(-0.34657359027997265), bounded)
+    power = _scaled(builder, _short_chain(builder, _EXP_TWICE, rest), exponent)
     quotient = builder.fdiv(_number(2.0), builder.fadd(power, _number(1.0)))
-    far = _intrinsic(builder, "llvm.copysign", builder.fsub(_number(1.0), quotient), value)
+    far = _signed_as(builder, builder.fsub(_number(1.0), quotient), value)
     return builder.select(builder.fcmp_ordered(">=", magnitude, _number(0.625)), far, near)
 
 
 def erf(builder: Builder, value: Value) -> Value:
-    """An odd polynomial near 0, `1 - e^P(|x|)` elsewhere."""
+    """An odd polynomial near 0, `1 - P(|x|)^2` elsewhere: the root of `erfc` is nearly straight."""
     magnitude = _intrinsic(builder, "llvm.fabs", value)
     square = builder.fmul(value, value)
-    series = _polynomial(builder, _ERF_NEAR, square)
-    near = _multiply_add(builder, series, value, value)
-    # From 4 on the result is 1.
-    bounded = _smaller(builder, magnitude, 4.0)
-    low = _multiply_add(builder, _number(-3.88396438e-3), bounded, _number(2.42546219e-2))
-    high = _multiply_add(builder, _number(-1.72853470e-5), bounded, _number(3.83197126e-4))
-    series = _multiply_add(builder, high, builder.fmul(bounded, bounded), low)
-    for each in _ERF_FAR:
-        series = _multiply_add(builder, series, bounded, _number(each))
-    power = _normal_exp(builder, _multiply_add(builder, series, bounded, builder.fneg(bounded)))
-    far = _intrinsic(builder, "llvm.copysign", builder.fsub(_number(1.0), power), value)
-    return builder.select(builder.fcmp_ordered(">", magnitude, _number(0.927734375)), far, near)
+    near = _multiply_add(builder, _polynomial(builder, _ERF_NEAR, square), value, value)
+    # From 3.95 on the result is 1.
+    offset = builder.fsub(_smaller(builder, magnitude, 3.95), _number(_ERF_MIDDLE))
+    slope = _short_chain(builder, _ERF_FAR[:-1], offset)
+    root = _multiply_add(builder, slope, offset, _number(_ERF_FAR[-1]))
+    rest = _multiply_add(builder, builder.fneg(root), root, _number(1.0))
+    far = _signed_as(builder, rest, value)
+    return builder.select(builder.fcmp_ordered(">", magnitude, _number(1.0)), far, near)
 
 
 def sigmoid(builder: Builder, value: Value) -> Value:

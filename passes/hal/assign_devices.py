@@ -56,27 +56,31 @@ class AssignDevicesPass(ModulePass):
         if ctx.get_optional_dialect(Hal.name) is None:
             ctx.load_dialect(Hal)
         name = fresh_name(NAME, names_in(op))
-        features = host_features() if self.cpu_features == HOST else self.cpu_features
+        # Kernels for this machine lay out what they read on their own, in tiles that suit them, and
+        # only where that pays: a layout of the whole program's would be one more copy.
+        is_host = self.cpu_features == HOST
+        features = host_features() if is_host else self.cpu_features
         device = GlobalOp.create(
             properties={
                 "sym_visibility": StringAttr("private"),
                 "sym_name": StringAttr(name),
                 "type": DEVICE,
-                "initial_value": local_device(features),
+                "initial_value": local_device(features, has_layouts=not is_host),
             }
         )
         located_builder(InsertPoint.at_start(op.body.block), op).insert(device)
         op.attributes[DEFAULT_AFFINITY] = DeviceAffinityAttr.new([SymbolRefAttr(name), NoneAttr()])
 
 
-def local_device(features: str) -> DeviceTargetAttr:
-    """A device that runs on this machine's processor."""
+def local_device(features: str, *, has_layouts: bool) -> DeviceTargetAttr:
+    """A device that runs on this machine's processor, in layouts of IREE's or in rows."""
     architecture = {"AMD64": "x86_64", "arm64": "aarch64"}.get(machine(), machine())
     configuration: dict[str, Attribute] = {
         "cpu_features": StringAttr(features),
         "target_triple": StringAttr(f"{architecture}-unknown-unknown-eabi-elf"),
-        "iree.encoding.resolver": CpuEncodingResolverAttr.new([NoneAttr()]),
     }
+    if has_layouts:
+        configuration["iree.encoding.resolver"] = CpuEncodingResolverAttr.new([NoneAttr()])
     target = ExecutableTargetAttr(
         StringAttr("llvm-cpu"),
         StringAttr(f"embedded-elf-{architecture}"),

@@ -12,6 +12,9 @@ from .arrays import Array, UnsupportedType, shape_fits, shape_phrase, wrap
 from .device_array import DeviceArray
 from .value_types import ValueType
 
+_IN_PLACE = 0x101
+"""NumPy's flags of arrays that are contiguous and aligned."""
+
 
 class InputError(ValueError):
     """Inputs that a function does not take; the text says which and why."""
@@ -34,7 +37,7 @@ class InputTypes:
                     or array.__class__ is not np.ndarray
                     or array.dtype != kind[0]
                     or (array.shape != kind[1] and not shape_fits(array.shape, kind[1]))
-                    or not (array.flags.c_contiguous and array.flags.aligned)
+                    or array.flags.num & _IN_PLACE != _IN_PLACE
                 ):
                     break
             else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from math import prod
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..commands import DeviceMemory, Statistics
-from .machine import Machine
+from .machine import Machine, address_of
 from .pool import ALLOCATED, DISPATCHES, INPUTS, MOST, RECEIVED, RESULTS, view
 from .program import LinkedProgram
 
@@ -60,6 +61,13 @@ class Entry:
         self._are_static = all(
             shape is not None and min(shape, default=0) >= 0 for shape in arguments
         )
+        ends = list(accumulate(each.registers for each in results))
+        self._result_words = list(zip(results, (0, *ends), ends, strict=False))
+        shapes = [each.shape or () for each in results]
+        self._result_bytes: int | None = None
+        if all(min(shape, default=0) >= 0 for shape in shapes):
+            sizes = zip(shapes, results, strict=True)
+            self._result_bytes = sum(prod(shape) * each.dtype.itemsize for shape, each in sizes)
 
     def statistics(self, machine: Machine, own: int) -> Statistics:
         """What the last call, with results of `own` bytes, has run and held."""
@@ -89,21 +97,27 @@ class Entry:
         """
         found = machine.call(self.number, self._words(machine, inputs))
         results: list[Array] = []
-        first = 0
-        for each in self.results:
-            own = found[first : first + each.registers]
-            first += each.registers
+        for each, first, last in self._result_words:
             if each.shape is None:
-                results.append(scalar_of(own[0], each.dtype))
+                results.append(scalar_of(found[first], each.dtype))
             else:
-                results.append(_array(machine, own, each.shape, each.dtype))
+                results.append(_array(machine, found[first:last], each.shape, each.dtype))
         return results
+
+    def result_bytes(self, results: Sequence[Array]) -> int:
+        """The bytes of the results of a call."""
+        if self._result_bytes is None:
+            return sum(each.nbytes for each in results)
+        return self._result_bytes
 
     def _words(self, machine: Machine, inputs: Sequence[Array]) -> list[int]:
         """The registers of the arguments: of a tensor its address, no block, and open sizes."""
-        if self._are_static:
-            return [word for each in inputs for word in (machine.address(each), 0)]
         words: list[int] = []
+        if self._are_static and machine.guards is None:
+            for array in inputs:
+                words.append(address_of(array))
+                words.append(0)
+            return words
         for array, static in zip(inputs, self.arguments, strict=True):
             if static is None:
                 words.append(word_of(array))
@@ -118,8 +132,10 @@ def _array(
 ) -> Array:
     """A result as an array: in its own block, or copied if others know the block."""
     address, block, *sizes = words
-    rest = iter(sizes)
-    shape = tuple(size if size >= 0 else next(rest) for size in static) if sizes else static
+    shape = static
+    if sizes:
+        rest = iter(sizes)
+        shape = tuple(size if size >= 0 else next(rest) for size in static)
     if block == address and machine.pool.references(block) == 1:
         return machine.pool.array(block, shape, dtype)
     copied = view(address, prod(shape) * dtype.itemsize).copy()

@@ -17,7 +17,7 @@ from ..communicator import Communicator
 from ..workers import Team
 from . import loop
 from .guards import BEHIND, OVERWRITTEN, Guards
-from .pool import Pool, view
+from .pool import Pool, native_pool, view
 from .program import Instruction, LinkedProgram, Words
 from .team import JOBS, WORKERS, end_work, native_serve, team_words
 from .timeline import Event, Timeline
@@ -63,6 +63,21 @@ class _KeptMeeting:
     words: Sequence[Words]
 
 
+def address_of(array: Any) -> int:
+    """Where an array lies."""
+    try:
+        # A third of the time that the array's own description takes.
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    except (TypeError, ValueError):
+        # It is empty or read-only, or buffers have no such elements.
+        return int(array.__array_interface__["data"][0])
+
+
+def _as_numbers(words: Any) -> Any:
+    """The same words in ctypes, which reads and writes them in half of NumPy's time."""
+    return (ctypes.c_int64 * len(words)).from_buffer(words)
+
+
 class MachineError(Exception):
     """What went wrong at a source, in words."""
 
@@ -76,6 +91,12 @@ class MachineError(Exception):
 def _run() -> Any:
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
     return kind(loop.native_loop().address)
+
+
+def prepare() -> None:
+    """Have the native code that all machines need, compiled if it is in no cache."""
+    _run()
+    native_pool()
 
 
 @cache
@@ -140,6 +161,7 @@ class Machine:
             self._team_words[WORKERS] = team.workers
             self._state[loop.TEAM] = -1
         self._address = self._state.ctypes.data
+        self._registers = _as_numbers(self._state)
         self._set_stack(self._stack)
         for number, known in enumerate(self._known):
             self._checks[number] = known.ctypes.data
@@ -148,19 +170,21 @@ class Machine:
         """Run a function on the words of its arguments; returns those of its results."""
         self.pool.collect()
         self._abandoned = None
-        linked, state = self.linked, self._state
+        linked, registers = self.linked, self._registers
         result_count, first_constant = linked.frame_starts[function]
-        self._make_room(linked.frame_bytes[function])
-        self._stack[result_count:first_constant] = arguments
-        state[loop.FRAME] = self._stack_address
-        state[loop.BEGIN] = linked.rows[function]
+        if linked.frame_bytes[function] > self._stack_bytes:
+            self._make_room(linked.frame_bytes[function])
+        self._frames[result_count:first_constant] = arguments
+        registers[loop.FRAME] = self._stack_address
+        registers[loop.BEGIN] = linked.rows[function]
         if linked.program.globals:
             self._globals[:] = linked.globals
         try:
-            if self._state[loop.STEPPING]:
+            if registers[loop.STEPPING]:
                 self._run_traced(linked.entries[function])
             else:
-                while reason := self._native(self._address):
+                native, address = self._native, self._address
+                while reason := native(address):
                     self._handle(reason)
         except BaseException:
             self._abandon_blocks()
@@ -172,7 +196,7 @@ class Machine:
             self.guards.forget_inputs(self.pool)
         for position in linked.program.global_blocks:
             self.pool.release(int(self._globals[position]))
-        return self._stack[:result_count].tolist()
+        return self._frames[:result_count]
 
     def _run_traced(self, at: int) -> None:
         """Run one instruction at a time, `at` the first, and tell of each that was carried out."""
@@ -389,6 +413,7 @@ class Machine:
         self._stack = stack
         self._stack_address = int(stack.ctypes.data)
         self._stack_bytes = stack.nbytes
+        self._frames = _as_numbers(stack)
         self._state[loop.STACK_END] = self._stack_address + stack.nbytes
 
     def _make_room(self, size: int, source: object = None) -> None:
@@ -407,8 +432,4 @@ class Machine:
         """Where a contiguous input is during a call: among guards if there are some."""
         if self.guards is not None:
             return self.guards.place_input(self.pool, array.reshape(-1).view(np.uint8))
-        if array.size and array.dtype.isbuiltin == 1 and array.flags.writeable:
-            # A quarter of the time that the array's own description takes.
-            memory: Any = array
-            return ctypes.addressof(ctypes.c_char.from_buffer(memory))
-        return int(array.__array_interface__["data"][0])
+        return address_of(array)

@@ -16,7 +16,7 @@ import weakref
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any
 
@@ -231,18 +231,10 @@ def pool_call(function: int, pool: int, argument: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class NativePool:
-    """The native functions of pools for Python; `code` keeps them in memory."""
+    """`pool_call` for Python; `code` keeps it in memory."""
 
     call: Any
     code: Native
-
-    def allocate(self, pool: int, size: int) -> int:
-        """A block, or 0."""
-        return int(self.call(0, pool, size))
-
-    def release(self, pool: int, block: int) -> None:
-        """One reference less."""
-        self.call(1, pool, block)
 
 
 @cache
@@ -250,7 +242,8 @@ def native_pool() -> NativePool:
     """The native functions, compiled once."""
     native = runtime_function(pool_call, INTRINSICS)
     words = [ctypes.c_int64] * 4
-    return NativePool(ctypes.CFUNCTYPE(*words)(native.address), native)
+    # Too short to let other threads run meanwhile.
+    return NativePool(ctypes.PYFUNCTYPE(*words)(native.address), native)
 
 
 class Pool:
@@ -262,12 +255,13 @@ class Pool:
         self.words[DEVICES] = devices
         self._address = self.words.ctypes.data
         self._returned: deque[int] = deque()
+        self._native = native_pool().call
         # At exit the system takes the memory back; threads may still be using it.
         weakref.finalize(self, free_blocks, self.words).atexit = False
 
     def allocate(self, size: int) -> int:
         """A block with one reference. Raises MemoryError."""
-        block = native_pool().allocate(self._address, size)
+        block = self._native(0, self._address, size)
         if not block:
             raise MemoryError(f"a tensor of {size} bytes")
         return int(block)
@@ -280,7 +274,7 @@ class Pool:
 
     def release(self, block: int) -> None:
         """One reference less."""
-        native_pool().release(self._address, block)
+        self._native(1, self._address, block)
 
     def give_back(self, block: int) -> None:
         """Release a block before the next run; this may be called at any time."""
@@ -308,10 +302,9 @@ class Pool:
 
     def array(self, block: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """A block with one reference as an array that owns it."""
-        if dtype.isbuiltin == 1:
-            return np.asarray(_Block(self, block, shape, dtype.str))
-        size = prod(shape) * dtype.itemsize
-        return np.asarray(_Block(self, block, (size,), "|u1")).view(dtype).reshape(shape)
+        memory = _owned_bytes(prod(shape) * dtype.itemsize).from_address(block)
+        memory.pool, memory.block = self, block
+        return np.ndarray(shape, dtype, memory)
 
     def guards(self) -> Iterator[tuple[int, int]]:
         """Where the guard bytes of blocks in use begin, and how many there are."""
@@ -340,23 +333,21 @@ class Pool:
         return int(self.words[PEAK])
 
 
-class _Block:
-    """A block of a pool as memory that arrays lie in; it is given back with the last of them."""
+@lru_cache(maxsize=256)
+def _owned_bytes(size: int) -> Any:
+    """The type of blocks as bytes that arrays lie in; a block is given back with the last of them.
 
-    __slots__ = ("__array_interface__", "_block", "_pool")
+    An array of ctypes is a buffer, which NumPy takes in half the time of an array interface.
+    """
 
-    def __init__(self, pool: Pool, block: int, shape: tuple[int, ...], element: str) -> None:
-        self._pool = pool
-        self._block = block
-        self.__array_interface__ = {
-            "data": (block, False),
-            "shape": shape,
-            "typestr": element,
-            "version": 3,
-        }
+    class OwnedBytes(ctypes.c_uint8 * size):
+        pool: Pool
+        block: int
 
-    def __del__(self) -> None:
-        self._pool.give_back(self._block)
+        def __del__(self) -> None:
+            self.pool.give_back(self.block)
+
+    return OwnedBytes
 
 
 def view(address: int, size: int) -> Bytes:

@@ -378,7 +378,7 @@ class SavedProgram:
             self._machines[key] = machine
         results = entry.call(machine, inputs)
         own = None if communicator is None else process
-        self._last.append(Run(entry, machine, sum(each.nbytes for each in results), own))
+        self._last.append(Run(entry, machine, entry.result_bytes(results), own))
         return results
 
     def _native(self, symbol: str) -> Native:

@@ -11,6 +11,7 @@ from mesh_opt import api
 from mesh_opt.codegen.compile import compile_program
 from mesh_opt.runtime.abi.compare import compare
 from mesh_opt.runtime.abi.values import dtype_of, static_shape
+from tiled_programs import LAYOUTS
 
 CASES = Path(__file__).parents[1] / "cases"
 MEANINGLESS = {"70_axis_out_of_range"}
@@ -21,6 +22,7 @@ PROGRAMS = [
     if file.stem not in MEANINGLESS
     for position, text in enumerate(file.read_text().split("// -----\n"))
 ]
+TILED = f"builtin.module({LAYOUTS},compile)"
 PLAIN = "builtin.module(compile{data-tiling=false})"
 
 
@@ -37,12 +39,12 @@ def random_inputs(function: api.Function) -> list[np.ndarray]:
     return inputs
 
 
-@pytest.mark.parametrize("pipeline", ["compile", PLAIN], ids=["tiled", "plain"])
+@pytest.mark.parametrize("pipeline", [TILED, PLAIN], ids=["tiled", "plain"])
 @pytest.mark.parametrize("text", PROGRAMS)
 def test_case(text: str, pipeline: str) -> None:
     """By the interpreter and, what is tiled, on threads, too."""
     program = api.compile(text, pipeline, stages=False)
-    on_threads = pipeline == "compile" and "complex<" not in text
+    on_threads = pipeline == TILED and "complex<" not in text
     compiled = compile_program(program.module) if on_threads else None
     for name in program.functions:
         function = program[name]

@@ -94,3 +94,50 @@ def test_large_product_of_narrow_floats(element: str, monkeypatch: pytest.Monkey
         text = text.replace(f"tensor<{size}x", f"tensor<{larger}x")
     text = text.replace("x9x", "x69x").replace("x33x", "x73x")
     check(text)
+
+
+INTEGERS = {
+    "signed": ("i8", "extsi", "61x83 mk", "83x70 kn"),
+    "unsigned": ("i8", "extui", "61x83 mk", "83x70 kn"),
+    "wide": ("i16", "extsi", "61x83 mk", "83x70 kn"),
+    "wide_and_unsigned": ("i16", "extui", "61x82 mk", "82x70 kn"),
+    "transposed": ("i8", "extsi", "61x83 km", "70x83 nk"),
+    "dynamic": ("i8", "extsi", "?x83 mk", "83x? kn"),
+}
+"""Elements, how they are widened, and two operands with their loops."""
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_large_product_of_integers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs of terms, the least numbers among them: -32768 twice is more than a sum can hold."""
+    in_panels(monkeypatch)
+    element, widen, *operands = INTEGERS[name]
+    shapes, used = zip(*(each.split() for each in operands), strict=True)
+    if name == "transposed":
+        shapes = ("83x61", "70x83")
+    rows, columns = ("?", "?") if name == "dynamic" else (61, 70)
+    tensors = [f"tensor<{each}x{element}>" for each in shapes]
+    tensors.append(f"tensor<{rows}x{columns}xi32>")
+    maps = ", ".join(f"affine_map<(m, n, k) -> ({', '.join(each)})>" for each in (*used, "mn"))
+    body = f"""
+  %0 = linalg.generic {{indexing_maps = [{maps}],
+                       iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%a0, %a1 : {tensors[0]}, {tensors[1]}) outs(%a2 : {tensors[2]}) {{
+    ^bb0(%x: {element}, %y: {element}, %o: i32):
+      %l = arith.{widen} %x : {element} to i32
+      %r = arith.{widen} %y : {element} to i32
+      %p = arith.muli %l, %r : i32
+      %s = arith.addi %o, %p : i32
+      linalg.yield %s : i32
+  }} -> {tensors[2]}
+  return %0 : {tensors[2]}"""
+    rng = np.random.default_rng(1)
+    dtype = np.dtype(f"int{element[1:]}")
+    limits = np.iinfo(dtype)
+    sizes = [tuple(map(int, each.replace("?", "67").split("x"))) for each in shapes]
+    inputs = [rng.integers(limits.min, limits.max, each, dtype, endpoint=True) for each in sizes]
+    for array in inputs:
+        array.reshape(-1)[: array.size // 2] = limits.min
+    result = (67, 67) if name == "dynamic" else (61, 70)
+    inputs.append(rng.integers(-9, 9, result, np.int32))
+    check(function(tensors, tensors[2], body), inputs)

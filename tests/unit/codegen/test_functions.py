@@ -14,13 +14,14 @@ FUNCTIONS = {
     "tanh": (np.tanh, np.linspace(-12, 12, 20011)),
     "erf": (special.erf, np.linspace(-6, 6, 20011)),
 }
-SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0]
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e-42, -1e-42]
+PAYLOADS = np.array([0x7FC00003, 0x7FFFFFFF, 0xFFC00002], np.uint32).view(np.float32)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_function(name: str) -> None:
     reference, points = FUNCTIONS[name]
-    inputs = np.concatenate([points, SPECIAL]).astype(np.float32)
+    inputs = np.concatenate([points.astype(np.float32), np.float32(SPECIAL), PAYLOADS])
     kind = f"tensor<{len(inputs)}xf32>"
     text = f"""
 func.func @main(%a: {kind}) -> {kind} {{

@@ -187,7 +187,7 @@ def test_local_results(run: Run) -> None:
 
 
 def test_remarks(run: Run) -> None:
-    arguments = ("-p", "compile", "--random-inputs=0")
+    arguments = ("-p", "assign-devices{cpu-features=+avx},compile", "--random-inputs=0")
     code, out, err = run(
         *arguments, "--remarks=sharding,encoding", "--remarks=dispatch", file=EXAMPLE
     )
