@@ -177,7 +177,7 @@ class PackedValues:
             empty,
             layout.inner_positions,
             layout.inner_tiles,
-            _listed_permutation(layout),
+            layout.outer_permutation,
             padding,
         )
         return self.builder.insert(pack).result
@@ -185,7 +185,7 @@ class PackedValues:
     def _unpack(self, held: HeldTensor, value: SSAValue, layout: PackedLayout) -> SSAValue:
         empty = self.empty(held.tensor, held.sizes, IDENTITY)
         unpack = UnpackOp(
-            value, empty, layout.inner_positions, layout.inner_tiles, _listed_permutation(layout)
+            value, empty, layout.inner_positions, layout.inner_tiles, layout.outer_permutation
         )
         result = self.builder.insert(unpack).result
         if result.type != held.tensor:
@@ -296,9 +296,3 @@ def _factor_groups(rank: int, layout: PackedLayout) -> list[list[int]]:
         groups.append(list(range(start, start + len(group))))
         start += len(group)
     return groups
-
-
-def _listed_permutation(layout: PackedLayout) -> tuple[int, ...]:
-    """The outer order, left out where it is the natural one."""
-    order = layout.outer_permutation
-    return () if order == tuple(range(len(order))) else order

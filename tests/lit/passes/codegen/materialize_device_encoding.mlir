@@ -18,11 +18,11 @@
 // CHECK-DAG: #map1 = affine_map<(d0, d1, d2, d3) -> (d1, d3)>
 // CHECK-LABEL: func.func @matmul(
 // CHECK-SAME: %[[A:.*]]: tensor<17x40xf32>, %[[B:.*]]: tensor<40x33xf32>
-// CHECK: %[[L:.*]] = linalg.pack %[[A]] padding_value(%{{.*}} : f32) inner_dims_pos = [0, 1] inner_tiles = [16, 1] into %{{.*}} : tensor<17x40xf32> -> tensor<2x40x16x1xf32>
+// CHECK: %[[L:.*]] = linalg.pack %[[A]] padding_value(%{{.*}} : f32) outer_dims_perm = [0, 1] inner_dims_pos = [0, 1] inner_tiles = [16, 1] into %{{.*}} : tensor<17x40xf32> -> tensor<2x40x16x1xf32>
 // CHECK: %[[R:.*]] = linalg.pack %[[B]] padding_value(%{{.*}} : f32) outer_dims_perm = [1, 0] inner_dims_pos = [1, 0] inner_tiles = [16, 1] into %{{.*}} : tensor<40x33xf32> -> tensor<3x40x16x1xf32>
 // CHECK: %[[F:.*]] = linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : tensor<2x3x16x16xf32>)
 // CHECK: %[[P:.*]] = linalg.mmt4d ins(%[[L]], %[[R]] : tensor<2x40x16x1xf32>, tensor<3x40x16x1xf32>) outs(%[[F]] : tensor<2x3x16x16xf32>)
-// CHECK: %[[U:.*]] = linalg.unpack %[[P]] inner_dims_pos = [0, 1] inner_tiles = [16, 16] into %{{.*}} : tensor<2x3x16x16xf32> -> tensor<17x33xf32>
+// CHECK: %[[U:.*]] = linalg.unpack %[[P]] {{.*}}inner_dims_pos = [0, 1] inner_tiles = [16, 16] into %{{.*}} : tensor<2x3x16x16xf32> -> tensor<17x33xf32>
 // CHECK: return %[[U]]
 func.func @matmul(%a: tensor<17x40xf32>, %b: tensor<40x33xf32>) -> tensor<17x33xf32>
     attributes {hal.executable.target = #target} {
@@ -41,7 +41,7 @@ func.func @matmul(%a: tensor<17x40xf32>, %b: tensor<40x33xf32>) -> tensor<17x33x
 // CHECK-LABEL: func.func @elementwise(
 // CHECK-SAME: %[[A:.*]]: tensor<17x33xf32>, %[[ROW:.*]]: tensor<33xf32>
 // CHECK-DAG: %[[P:.*]] = linalg.pack %[[A]]
-// CHECK-DAG: %[[Q:.*]] = linalg.pack %[[ROW]] padding_value({{.*}}) inner_dims_pos = [0] inner_tiles = [16] into %{{.*}} : tensor<33xf32> -> tensor<3x16xf32>
+// CHECK-DAG: %[[Q:.*]] = linalg.pack %[[ROW]] padding_value({{.*}}) {{.*}}inner_dims_pos = [0] inner_tiles = [16] into %{{.*}} : tensor<33xf32> -> tensor<3x16xf32>
 // CHECK: linalg.generic {indexing_maps = [#map, #map1, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%[[P]], %[[Q]] :
 // CHECK: linalg.unpack
 func.func @elementwise(%a: tensor<17x33xf32>, %row: tensor<33xf32>) -> tensor<17x33xf32>
