@@ -176,6 +176,17 @@ class TiledInstruction:
         return swizzle
 
 
+def restricted(swizzle: Swizzle, kept: Sequence[bool]) -> Swizzle:
+    """The order of some dimensions of a tile: what is broadcast along the others has no factors."""
+    groups = swizzle.expand_shape
+    stays = [keep for keep, group in zip(kept, groups, strict=True) for _ in group]
+    places = list(accumulate(stays, initial=0))
+    return Swizzle(
+        tuple(group for keep, group in zip(kept, groups, strict=True) if keep),
+        tuple(places[index] for index in swizzle.permutation if stays[index]),
+    )
+
+
 def _widened(swizzle: Swizzle, group: int, factor: SwizzleDimension) -> Swizzle:
     """A dimension with one more factor: the slowest of its own, and of all in memory."""
     groups = list(swizzle.expand_shape)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .contractions import ContractionOperand, Role
-from .gpu_intrinsics import Workgroup, tiled_instruction
+from .contractions import LHS, RESULT, RHS, ContractionOperand, Role
+from .gpu_intrinsics import Workgroup, restricted, tiled_instruction
 from .packed_layouts import IDENTITY, PackedLayout
 from .targets import GpuTarget
 from .tiled_layouts import tiled_layout
@@ -64,6 +64,10 @@ def gpu_layout(
     return tiled_layout(operand, roles, tile, swap_result=False)
 
 
+SIDES = {LHS: (Role.M, Role.K), RHS: (Role.N, Role.K), RESULT: (Role.M, Role.N)}
+"""The roles of the two dimensions of a tile."""
+
+
 def _instruction_layout(
     workgroup: Workgroup, operand: ContractionOperand, roles: dict[int, Role]
 ) -> PackedLayout:
@@ -77,7 +81,9 @@ def _instruction_layout(
     layout = tiled_layout(operand, roles, tiled.tile, swap_result=False)
     if layout.is_identity:
         return IDENTITY
-    return replace(layout, swizzle=tiled.swizzle(operand.index))
+    sides = SIDES[operand.index]
+    kept = [operand.tiled_loop(role, roles) in operand.tensor_map for role in sides]
+    return replace(layout, swizzle=restricted(tiled.swizzle(operand.index), kept))
 
 
 CACHE_LINE_BYTES, CACHE_SET_LINES = 128, 4

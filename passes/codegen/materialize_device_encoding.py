@@ -331,6 +331,28 @@ def _result_dims(operation: Operation) -> Sequence[SSAValue]:
     return cast(UnsetEncodingOp, operation).result_dims
 
 
+@lowering("util.optimization_barrier")
+def _keep(kernel: KernelLowering, operation: Operation) -> None:
+    """Tensors stay behind the barrier in the layout that they come in."""
+    values = kernel.values
+    layouts = [kernel.layout(value.type) for value in operation.operands]
+    forms = [
+        value if ranked(value) is None else values.form(value, layout)
+        for value, layout in zip(operation.operands, layouts, strict=True)
+    ]
+    barrier = type(operation).create(
+        operands=forms,
+        result_types=[form.type for form in forms],
+        attributes=dict(operation.attributes),
+    )
+    values.builder.insert(barrier)
+    for old, new, layout in zip(operation.results, barrier.results, layouts, strict=True):
+        if ranked(old) is None:
+            old.replace_all_uses_with(new)
+        else:
+            kernel.replace(old, layout, new)
+
+
 # Tensors made of nothing
 
 

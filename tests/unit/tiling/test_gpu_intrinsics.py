@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 from mesh_opt.tiling.contractions import LHS, RESULT, RHS
-from mesh_opt.tiling.gpu_intrinsics import Workgroup, instruction, tiled_instruction
+from mesh_opt.tiling.gpu_intrinsics import (
+    Workgroup,
+    instruction,
+    restricted,
+    tiled_instruction,
+)
 from mesh_opt.tiling.packed_layouts import PackedLayout, Swizzle
 
 LETTERS = {"CrossThread": "T", "CrossIntrinsic": "I", "Internal": "E"}
@@ -185,3 +190,15 @@ def test_as_iree(
 )
 def test_unknown_instructions(name: str) -> None:
     assert instruction(name) is None
+
+
+def test_the_order_of_a_broadcast_operand() -> None:
+    workgroup = Workgroup(("MFMA_F32_16x16x4_F32",), 128, 16384, 4, 65536, 512)
+    one = instruction("MFMA_F32_16x16x4_F32")
+    assert one is not None
+    tiled = tiled_instruction(workgroup, one.types, None, None)
+    assert tiled is not None
+    swizzle = tiled.swizzle(RESULT)
+    assert text(swizzle) == "T2 I4 T4 E4 x T2 I4 T16 [0,4,1,5,2,6,3]"
+    assert text(restricted(swizzle, [True, False])) == "T2 I4 T4 E4 [0,1,2,3]"
+    assert text(restricted(swizzle, [False, True])) == "T2 I4 T16 [0,1,2]"

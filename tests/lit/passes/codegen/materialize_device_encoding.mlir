@@ -266,3 +266,22 @@ func.func @no_target(%a: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %1 = iree_encoding.unset_encoding %0 : tensor<8x8xf32, #lhs> -> tensor<8x8xf32>
   return %1 : tensor<8x8xf32>
 }
+
+// -----
+
+// A barrier keeps tiles; a vector is multiplied from the left, as the row of one tile.
+
+// CHECK-LABEL: func.func @barrier
+// CHECK-SAME: %x: tensor<3x48x16x1xf32>, %y: tensor<48x1xf32>, %z: tensor<3x16xf32>) -> tensor<3x16xf32>
+// CHECK: %[[B:.*]] = util.optimization_barrier %x : tensor<3x48x16x1xf32>
+// CHECK: %[[Y:.*]] = tensor.expand_shape %y {{\[\[}}0, 1], [2, 3]]
+// CHECK: %[[Z:.*]] = tensor.expand_shape %z {{\[\[}}0, 1], [2, 3]] output_shape [1, 3, 1, 16]
+// CHECK: linalg.mmt4d ins(%[[Y]], %[[B]] : tensor<1x48x1x1xf32>, tensor<3x48x16x1xf32>) outs(%[[Z]]
+#a = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (k)>, affine_map<(m, k) -> (m)>], iteration_sizes = [40, 48]>
+#b = #iree_encoding.encoding<operand_index = 1 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (k)>, affine_map<(m, k) -> (m)>], iteration_sizes = [40, 48]>
+#c = #iree_encoding.encoding<operand_index = 2 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (k)>, affine_map<(m, k) -> (m)>], iteration_sizes = [40, 48]>
+func.func @barrier(%x: tensor<40x48xf32, #a>, %y: tensor<48xf32, #b>, %z: tensor<40xf32, #c>) -> tensor<40xf32, #c> attributes {hal.executable.target = #hal.executable.target<"llvm-cpu", "x", {target_triple = "x86_64-x-x", cpu_features = "+avx512f", iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>}>} {
+  %0 = util.optimization_barrier %x : tensor<40x48xf32, #a>
+  %1 = linalg.matvec ins(%0, %y : tensor<40x48xf32, #a>, tensor<48xf32, #b>) outs(%z : tensor<40xf32, #c>) -> tensor<40xf32, #c>
+  return %1 : tensor<40xf32, #c>
+}
